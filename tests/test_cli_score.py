@@ -3,9 +3,13 @@
 import json
 
 import pytest
+import review_kit
 from click.testing import CliRunner
 
+from markbook import measure, summarise
 from markbook.cli import cli, main
+from markbook.plugins import create
+from markbook.results.metric_summary import MeasurementTally
 from markbook.types import Summary
 
 ROWS = [
@@ -298,3 +302,31 @@ def test_no_metric_is_a_mistake(capsys, file, names, more):
 
     assert (code, out) == (2, "")
     assert "no metric is named" in err
+
+
+@pytest.mark.parametrize("how", ["--json", "--rows"])
+def test_rows_are_marked_in_batches_and_every_number_is_the_same(tmp_path, monkeypatch, how):
+    words = ["a", "cat", "sat", "on", "the", "green", "mat", "under", "an", "old", "tree"]
+    pairs = [(words[n % 4 : n % 4 + 6], words[n % 3 : n % 3 + 6]) for n in range(25)]
+    rows = [{"candidate": " ".join(one), "reference": " ".join(other)} for one, other in pairs]
+    rows[7]["candidate"], rows[20]["reference"] = None, ""
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows) + "not JSON\n")
+    command = ("score", "exact_match,rougeL,corpus_bleu,corpus_chrf,corpus_ter", file, how)
+
+    whole = review_kit.markbook(*command)
+    monkeypatch.setattr("markbook.cli.score._BATCH", 4)
+
+    assert review_kit.markbook(*command) == whole
+    assert whole[0] == 0
+
+
+def test_a_tally_keeps_numbers_and_says_what_the_measurements_say():
+    texts = [f"the {n} of {n % 3} houses" for n in range(40)], [f"the {n} of {n % 4} houses" for n in range(40)]
+    for name in ("corpus_bleu", "corpus_chrf", "corpus_ter", "edit_distance"):
+        measured = measure(name, *texts)
+        tally = MeasurementTally(create("metrics", name))
+        for start in range(0, 40, 9):
+            tally.add(measured[start : start + 9])
+
+        assert tally.summary(seed=3) == summarise(name, measured, seed=3)

@@ -108,6 +108,24 @@ def test_the_steps_of_the_action_mark_report_and_hold_the_gate(tmp_path):
     assert b"second is 33.33%, and at least 90% is asked for" in found.stderr
     assert "first" in summary.read_text()
     assert output.read_text().startswith("run=markbook-runs/evaluation_")
+    assert "![" not in summary.read_text()
+
+    (run,) = (tmp_path / "markbook-runs").iterdir()
+    second = {"BASELINE": str(run), "FAIL_UNDER": "", "GITHUB_STEP_SUMMARY": str(tmp_path / "second.md")}
+    absent = {"BASELINE": str(tmp_path / "nothere"), "FAIL_UNDER": ""}
+    ended = []
+    for more in (second, absent):
+        made = subprocess.run(
+            ["bash", root / "scripts" / "action.sh"],
+            cwd=tmp_path,
+            env={**os.environ, **environment, **more},
+            capture_output=True,
+            check=False,
+        )
+        ended.append((made.returncode, b"marked" in made.stderr))
+
+    assert ended == [(0, True), (2, False)]
+    assert "First minus second" in (tmp_path / "second.md").read_text()
 
 
 def test_a_run_in_python_has_scores_and_failures(tmp_path):

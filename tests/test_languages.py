@@ -375,3 +375,11 @@ def test_pass_at_k_marks_programs_in_a_language():
 
     assert found.value == 0.5
     assert "|lang:bash|" in found.signature
+
+
+def test_php_has_the_extensions_that_are_installed():
+    answer = "<?php\nfunction low($x) { return ctype_lower($x) && iconv('utf-8', 'latin1', $x) === $x; }\n"
+
+    found = marked("php", "if (low('a') !== true) { throw new Exception('Test failed!'); }\n", {"right": answer})
+
+    assert (found["right"].passed, found["right"].error_message) == (1, "")

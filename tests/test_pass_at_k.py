@@ -5,12 +5,14 @@ import json
 import math
 import statistics
 
+import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
 import markbook
 from markbook.errors import UsageError
 from markbook.metrics.code.pass_at_k import pass_at_k, pass_hat_k, standard_error
+from markbook.stats import pass_at_k_summary
 from markbook.types import Attempt, ErrorKind, Item, Outcome, Sample, TestResult, Verdict
 
 RIGHT = "def add(a, b):\n    return a + b\n"
@@ -240,3 +242,16 @@ def test_blank_tests_in_another_language_are_none():
     (found,) = markbook.measure("pass_at_k", [["f() { :; }"]], [" \n"], language="sh")
 
     assert (found.missing.kind, found.missing.detail) == ("undefined", "the problem has no tests")
+
+
+def test_pass_at_k_near_the_ceiling_is_warned_of_at_every_number_of_problems():
+    generator = np.random.default_rng(11)
+    for problems in (164, 500):
+        for attempts, k in ((10, 5), (20, 10)):
+            for _ in range(5):
+                right = generator.binomial(attempts, generator.beta(4, 0.4, problems))
+                found = pass_at_k_summary([attempts] * problems, right.tolist(), k)
+                assert found.note.startswith("the interval may be too short")
+
+    plain = pass_at_k_summary([10] * 500, generator.binomial(10, generator.beta(0.5, 0.5, 500)).tolist(), 5)
+    assert plain.note == ""

@@ -16,6 +16,7 @@ from markbook.runs.conductor import conduct
 from markbook.runs.exam import Exam
 from markbook.runs.exam.plan import ExamOptions
 from markbook.runs.kind import Watcher
+from markbook.store.finished import identity_of
 
 ASKING = pytest.mark.parametrize("name", ["run", "review"])
 
@@ -255,3 +256,25 @@ def test_an_interrupt_while_reports_are_written_says_what_goes_on_too(tmp_path, 
         conduct(Exam(), options, _Told())
 
     assert _Told.folders == [only_run(tmp_path / "o")]
+
+
+@pytest.mark.parametrize("digest", ["absent", "another"])
+def test_a_run_from_before_digests_of_prompts_goes_on_and_one_with_another_is_refused(
+    digest, broken_off, tmp_path, caplog
+):
+    command, _ = broken_off("run")
+    run, before = only_run(tmp_path / "out"), command.server.calls
+    record = json.loads((run / "run.json").read_text())
+    if digest == "absent":
+        del record["config"]["prompts_and_targets"]
+    else:
+        record["config"]["prompts_and_targets"] = dict.fromkeys(record["config"]["prompts_and_targets"], "0" * 64)
+    record["identity"] = identity_of(record["command"], record["config"], record["inputs"])
+    (run / "run.json").write_text(json.dumps(record))
+
+    code, _, err = markbook("run", "--resume", run)
+
+    assert code == (0 if digest == "absent" else 2), err
+    assert command.server.calls == before + (before // 2 if digest == "absent" else 0)
+    assert ("kept no prompts_and_targets" in caplog.text) is (digest == "absent")
+    assert ("config.prompts_and_targets" in err) is (digest == "another")

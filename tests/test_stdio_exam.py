@@ -253,3 +253,37 @@ def test_livecodebench_goes_by_what_an_answer_defines(tmp_path):
     run = hold(tmp_path, [CALLED], [answer("f", text, model) for model, text in texts.items()])
 
     assert [rows(run, name)[0]["all_tests_passed"] for name in texts] == [True, False]
+
+
+def test_naming_python_changes_no_verdict_and_no_path(tmp_path):
+    ways = {"none": {}, "named": {"language": "python"}, "alias": {"language": "Python3"}}
+    problems = [program(f"{name}_{way}", time_limit=0.5, **more) for name in ANSWERS for way, more in ways.items()]
+    answers = [answer(f"{name}_{way}", ANSWERS[name][0]) for name in ANSWERS for way in ways]
+
+    found = {row["task_id"]: row for row in rows(hold(tmp_path, problems, answers))}
+
+    for name in ANSWERS:
+        same = [([test.get("result") for test in row["test_details"]], row["error_type"], [test["verdict"] for test in row["test_details"]])
+                for row in (found[f"{name}_{way}"] for way in ways)]  # fmt: skip
+        assert same[1:] == same[:1] * 2
+
+
+def test_a_function_in_python_is_met_by_the_examiner_also_where_its_row_says_so(tmp_path):
+    problems = [
+        {"task_id": "own", "language": "python", "prompt_code": "def f(x):\n", "tests": "assert f(1) == 2"},
+        {"task_id": "whole", "language": "py", "tests": ["assert f(1) == 2", "assert f(2) == 3"]},
+    ]
+    code = "def f(x):\n    import numpy\n    return x + 1\n"
+
+    run = hold(tmp_path, problems, [answer("own", code), answer("whole", code)])
+
+    details = [test for row in rows(run) for test in row["test_details"]]
+    assert [(test["passed"], test["verdict"]) for test in details] == [(True, "separated")] * 3
+
+
+def test_a_judge_in_python_has_the_packages_of_this_interpreter(tmp_path):
+    judge = {"source": "import sys, numpy\nsys.exit(42)\n", "language": "python", "convention": "icpc"}
+
+    run = hold(tmp_path, [program("a", checker=judge)], [answer("a", "import numpy\nprint(3)")])
+
+    assert results(rows(run)[0]) == ["AC", "AC", "AC"]

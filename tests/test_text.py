@@ -8,8 +8,10 @@ import xml.etree.ElementTree as ET
 
 import pytest
 from hypothesis import example, given, strategies as st
+from rich.console import Console
 
 from markbook import text
+from markbook.text.table import Table
 
 ATTACKS = [
     "\x1b[2J\x1b]0;owned\x07",
@@ -152,3 +154,20 @@ def test_csv_xml_and_script_read_back(words):
 def test_cut_marks_what_was_cut():
     assert text.terminal("abcdef", limit=4) == "abc…"
     assert text.terminal("abcd", limit=4) == "abcd"
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_no_cell_of_a_table_is_lost_on_a_narrow_terminal(width):
+    names = ("claude-3-opus", "starcoder2-15b", "phi-2-instruct", "gpt-4_2023-06", "codellama-34b-instruct")
+    rows = tuple(
+        (name, *(f"{at}{column}7" for column in range(5)), "not distinguishable") for at, name in enumerate(names)
+    )
+    table = Table("Wins", ("Row beats column", *names, "Verdict"), rows, numeric=frozenset(range(1, 6)))
+    console = Console(width=width, file=io.StringIO(), color_system=None)
+
+    console.print(table.rich())
+
+    lines = console.file.getvalue().splitlines()
+    cells = [line.split() for line in lines]
+    assert max(map(len, lines)) <= width
+    assert all(sum(f"{at}{column}7" in line for line in cells) == 1 for at in range(5) for column in range(5))

@@ -6,7 +6,7 @@ import json
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,8 +21,11 @@ if TYPE_CHECKING:
     from markbook.files.jsonl import Line, Rejection
     from markbook.judge.cases import PanelAgreement
     from markbook.results.gates import GateMark
+    from markbook.results.metric_summary import MeasurementTally
     from markbook.types import Measurement, Metric, Summary
 
+_BATCH = 2_000
+"""Rows that are read and marked at a time, by each worker."""
 _KEYS = ("candidate", "reference", "references", "question", "context")
 _EXAMPLES = """
 \b
@@ -85,7 +88,7 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     from markbook.metrics.measure import expand, make, measure_rows
     from markbook.plugins import create
     from markbook.results.gates import check_gates, hold_gates, parse_gates
-    from markbook.results.metric_summary import summarise_with
+    from markbook.results.metric_summary import MeasurementTally
 
     named = _columns(columns)
     names = expand([name.strip() for name in metrics.split(",") if name.strip()])
@@ -104,22 +107,33 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     for metric in made.values():
         getattr(metric, "check", lambda: None)()
     check_gates(gates, _marks(made))
-    read = _read(file, named, strict=strict, needs_reference=any(m.needs_reference for m in made.values()))
+    needs_reference = any(metric.needs_reference for metric in made.values())
+    # Some values hang on the whole batch, and `--strict` wants every row read before any is marked.
+    size = sys.maxsize if strict or any(metric.whole_batch for metric in made.values()) else _BATCH * workers
+    tallies = {name: MeasurementTally(metric) for name, metric in made.items()}
+    panels: dict[str, PanelAgreement] = {}
+    skipped = 0
     with create("engines", "local", workers=workers) if workers > 1 else nullcontext() as executor:
-        found = measure_rows(made, read.candidates, read.references, given, executor=executor, **read.beside)
-    summaries = {name: summarise_with(made[name], found[name], seed=seed) for name in made}
-    panels = {name: told for name in names if (told := _panel(made[name], found[name])) is not None}
-    for problem in read.problems:
-        say(f"markbook: {problem}")
-    if rows:
-        _print_rows(read, found)
-    elif as_json:
-        click.echo(json.dumps(_report(file, read, summaries, panels), ensure_ascii=False, allow_nan=False, indent=2))
-    else:
-        _print_table(read, summaries)
+        for read in _read(file, named, size, strict=strict, needs_reference=needs_reference):
+            found = measure_rows(made, read.candidates, read.references, given, executor=executor, **read.beside)
+            for name, tally in tallies.items():
+                tally.add(found[name])
+            panels |= {name: told for name in names if (told := _panel(made[name], found[name])) is not None}
+            skipped += len(read.problems)
+            for problem in read.problems:
+                say(f"markbook: {problem}")
+            if rows:
+                _print_rows(read, found)
+    summaries = {name: tally.summary(seed=seed) for name, tally in tallies.items()}
+    count = next(iter(tallies.values())).count
+    if as_json and not rows:
+        report = _report(file, count, skipped, summaries, panels)
+        click.echo(json.dumps(report, ensure_ascii=False, allow_nan=False, indent=2))
+    elif not rows:
+        _print_table(skipped, summaries)
         _print_panels(panels)
-        _say_failed({name: found[name] for name in names})
-    code = _exit_code(found)
+        _say_failed({name: tallies[name] for name in names})
+    code = _exit_code(tallies.values())
     if not code:
         hold_gates(gates, _marks(made, summaries))
     return code
@@ -185,12 +199,16 @@ def _lines(file: Path) -> Iterator[Line | Rejection]:
             yield replace(found, at=found.at.replace(kept.name, "<stdin>", 1))
 
 
-def _read(file: Path, columns: Mapping[str, str], *, strict: bool, needs_reference: bool) -> _Read:
+def _read(file: Path, columns: Mapping[str, str], size: int, *, strict: bool, needs_reference: bool) -> Iterator[_Read]:
+    """Yield the rows that can be marked, so many at a time, with what is wrong with others."""
     from markbook.errors import DataError, StrictDataError
     from markbook.files.jsonl import Rejection
 
-    read = _Read()
+    read, has_rows = _Read(), False
     for line in _lines(file):
+        if len(read.candidates) >= size:
+            yield read
+            read, has_rows = _Read(), True
         if isinstance(line, Rejection):
             reason, record = line.reason, {}
         else:
@@ -205,7 +223,7 @@ def _read(file: Path, columns: Mapping[str, str], *, strict: bool, needs_referen
             read.problems.append(f"{line.at}: {reason}: row skipped")
             continue
         read.take(record, line.at)
-    if not read.candidates:
+    if not read.candidates and not has_rows:
         for problem in read.problems[:5]:
             say(f"markbook: {problem}")
         raise DataError(
@@ -213,7 +231,7 @@ def _read(file: Path, columns: Mapping[str, str], *, strict: bool, needs_referen
             at="<stdin>" if str(file) == "-" else str(file),
             hint='one {"candidate": .., "reference": ..} a line; --map candidate=COLUMN,reference=COLUMN names others',
         )
-    return read
+    yield read
 
 
 def _problem(record: Any, *, needs_reference: bool) -> str:
@@ -290,12 +308,12 @@ def _panel(metric: Metric, measured: Sequence[Measurement]) -> PanelAgreement | 
 
 
 def _report(
-    file: Path, read: _Read, summaries: Mapping[str, Summary], panels: Mapping[str, PanelAgreement]
+    file: Path, count: int, skipped: int, summaries: Mapping[str, Summary], panels: Mapping[str, PanelAgreement]
 ) -> dict[str, object]:
     return {
         "file": str(file),
-        "rows": len(read.candidates),
-        "skipped": len(read.problems),
+        "rows": count,
+        "skipped": skipped,
         "metrics": {name: summary.to_record() for name, summary in summaries.items()},
         **({"panels": dict(panels)} if panels else {}),
     }
@@ -319,7 +337,7 @@ def _print_rows(read: _Read, found: dict[str, list[Measurement]]) -> None:
         click.echo(json.dumps(row, ensure_ascii=False))
 
 
-def _print_table(read: _Read, summaries: dict[str, Summary]) -> None:
+def _print_table(skipped: int, summaries: dict[str, Summary]) -> None:
     from markbook.results.summary import warnings_of
 
     width = max(6, *(len(name) for name in summaries))
@@ -335,18 +353,15 @@ def _print_table(read: _Read, summaries: dict[str, Summary]) -> None:
         click.echo(f"{name:<{width}}  {value}  {between} {method:<13} {summary.n:>5}  {reasons}{arrow}")
     if warning := warnings_of((name, summary.note) for name, summary in summaries.items()):
         click.echo(warning)
-    if read.problems:
-        click.echo(f"{len(read.problems)} rows could not be read; see stderr")
+    if skipped:
+        click.echo(f"{skipped} rows could not be read; see stderr")
 
 
-def _say_failed(found: Mapping[str, Sequence[Measurement]]) -> None:
+def _say_failed(tallies: Mapping[str, MeasurementTally]) -> None:
     """Say why a metric failed, by the first row that it failed on."""
-    from markbook.types import MissingKind
-
-    for name, measured in found.items():
-        failed = [one.missing for one in measured if one.missing and one.missing.kind is MissingKind.FAILED]
-        if failed:
-            say(f"markbook: {name} failed on {len(failed)} of {len(measured)} rows; the first: {failed[0].detail}")
+    for name, tally in tallies.items():
+        if tally.failures:
+            say(f"markbook: {name} failed on {tally.failures} of {tally.count} rows; the first: {tally.first_failure}")
 
 
 def _print_panels(panels: Mapping[str, PanelAgreement]) -> None:
@@ -355,17 +370,9 @@ def _print_panels(panels: Mapping[str, PanelAgreement]) -> None:
         click.echo(f"{name}: the judges' agreement is {value} (Krippendorff's alpha over {panel['n']} marks)")
 
 
-def _exit_code(found: dict[str, list[Measurement]]) -> int:
+def _exit_code(tallies: Iterable[MeasurementTally]) -> int:
     """Return 3 if a metric could not do its work on some row, else 0: what leaves a run incomplete."""
-    from markbook.types import MissingKind
-
-    broken = [
-        one.missing
-        for measured in found.values()
-        for one in measured
-        if one.missing is not None and one.missing.kind.is_ours
-    ]
-    said = {why.detail for why in broken if why.kind is not MissingKind.FAILED}  # of those the first is said
-    for detail in sorted(said):
+    every = list(tallies)
+    for detail in sorted({detail for tally in every for detail in tally.broken}):
         say(f"markbook: {detail}")
-    return 3 if broken else 0
+    return 3 if any(tally.broken or tally.failures for tally in every) else 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import logging
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -174,7 +175,7 @@ def _read_file(file: Path, format_name: str, digest: hashlib._Hash) -> _File:
                 continue
             reader, found = _format(name), replace(found, format=name)
         try:
-            found.samples.append(_typed(reader.to_sample(row.record, row.at), row.at, found.format))
+            found.samples.append(without_python(_typed(reader.to_sample(row.record, row.at), row.at, found.format)))
         except RowError as error:
             found.rejections.append(Rejection(row.at, str(error)))
     return found
@@ -247,6 +248,24 @@ def _typed(sample: Sample, at: str, name: str) -> Sample:
             hint="Sample has fields for it: " + "; ".join(dict.fromkeys(_FIELDS[key] for key in misplaced)),
         )
     return sample
+
+
+_PYTHON = frozenset({"py", "python", "python3"})
+_DEFINITION = re.compile(r"^(?:async )?def (\w+)", re.MULTILINE)
+
+
+def without_python(sample: Sample) -> Sample:
+    """Return a problem that names Python as one that names no language: the examiner meets both alike.
+
+    A judge asks programs in an interpreter of their own, and what stands before an answer is part of it: such a
+    problem stays as it is.
+    """
+    is_program = sample.judge is not None or sample.group is not None or any(test.setup for test in sample.tests)
+    if sample.language.lower() not in _PYTHON or is_program:
+        return sample
+    defined = _DEFINITION.findall(sample.prompt_code)
+    name = sample.entry_point or (defined[-1] if defined else "")
+    return replace(sample, language="", canonical_language="", entry_point=name)
 
 
 def _unknown_row(row: Line) -> str:

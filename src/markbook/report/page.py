@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from markbook.evidence import Evidence
 from markbook.report.drawing import Picture
@@ -100,3 +101,19 @@ class Page:
     topics: tuple[str, ...] = field(default=())
     headline: Headline = field(default_factory=Headline)
     """The result in one sentence, and what would tell more."""
+
+
+def of_run(page: Page, manifest: Mapping[str, Any]) -> Page:
+    """Return a page that says in its head which run it is of: its labels, day, command, version and inputs."""
+    inputs = manifest.get("inputs") or {}
+    digests = [f"{name} {str(digest)[:12]}" for name, digest in sorted(inputs.items())]
+    more = f" and {len(digests) - 3} more" if len(digests) > 3 else ""
+    facts = (
+        ("Run", str(manifest.get("name") or "")),
+        ("Tags", ", ".join(map(str, manifest.get("tags") or ()))),
+        ("Notes", str(manifest.get("notes") or "")),
+        ("Started", str(manifest.get("started") or "")[:16].replace("T", " ")),
+        ("Made by", f"markbook {manifest.get('command', '')} {manifest.get('markbook', '')}".strip()),
+        ("Inputs (SHA-256)", ", ".join(digests[:3]) + more),
+    )
+    return replace(page, facts=(*page.facts, *((name, value) for name, value in facts if value)))

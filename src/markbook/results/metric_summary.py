@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence, Set  # noqa: PYI025 - of types only
+from typing import TYPE_CHECKING, Any, overload
 
 from markbook import plugins
 from markbook.errors import UsageError
 from markbook.results.summary import Policy, summarise_values
-from markbook.types import Interval, Measurement, Metric, Summary, missing_kinds
+from markbook.types import Interval, Measurement, Metric, MissingKind, Summary, missing_kinds
 
 if TYPE_CHECKING:
     from markbook.stats.arrays import Ints
 
 _RESAMPLES = 1000
+_INT = 1 << 31
 
 
 def summarise(
@@ -60,7 +63,7 @@ def summarise_with(
     seed: int = 0,
 ) -> Summary:
     """As `summarise`, with a metric that was made before."""
-    signature = _signature(metric, measurements)
+    signature = _signature(metric, {one.metric for one in measurements}, _signed(measurements))
     if metric.averages:
         values = [one.value for one in measurements if one.value is not None]
         summary = summarise_values(
@@ -100,11 +103,12 @@ def summarise_rows(
     measurements = [one for row in rows for one in row]
     known = [[one for one in row if one.value is not None] for row in rows]
     scored = [row for row in known if row]
-    interval, note = _bootstrap(metric, scored, confidence=confidence, seed=seed)
+    flat = [one for row in scored for one in row]
+    interval, note = _bootstrap(metric, flat, [len(row) for row in scored], confidence=confidence, seed=seed)
     return Summary(
         metric=metric.name,
         group=group,
-        value=metric.summarise([one for row in scored for one in row]),
+        value=metric.summarise(flat),
         n=len(scored),
         n_items=len(rows),
         n_missing=missing_kinds(measurements),
@@ -115,11 +119,113 @@ def summarise_rows(
         range=metric.range,
         direction=metric.direction,
         note=note,
-        signature=_signature(metric, measurements),
+        signature=_signature(metric, {one.metric for one in measurements}, _signed(measurements)),
     )
 
 
-def _signature(metric: Metric, measurements: Sequence[Measurement]) -> str:
+class MeasurementTally:
+    """One metric's measurements, taken batch by batch: 8 bytes a row, and the counts of a metric that is no mean."""
+
+    def __init__(self, metric: Metric) -> None:
+        """Start with none."""
+        self.metric = metric
+        self.count = 0
+        self.n_missing: Counter[str] = Counter()
+        self.failures = 0
+        self.first_failure = ""
+        self.broken: dict[str, None] = {}
+        """Why rows lack what is ours to bring (a judge that is down), each reason once."""
+        self._values = array("d")
+        self._scored = _CountedMeasurements(metric.name)
+        self._names: set[str] = set()
+        self._signed: set[str] = set()
+
+    def add(self, measured: Sequence[Measurement]) -> None:
+        """Take the measurements of the next rows."""
+        self.count += len(measured)
+        self.n_missing.update(missing_kinds(measured))
+        self._names |= {one.metric for one in measured}
+        self._signed |= _signed(measured)
+        for one in measured:
+            if one.value is not None:
+                if self.metric.averages:
+                    self._values.append(one.value)
+                else:
+                    self._scored.append(one)
+            elif one.missing is not None and one.missing.kind is MissingKind.FAILED:
+                self.failures += 1
+                self.first_failure = self.first_failure or one.missing.detail
+            elif one.missing is not None and one.missing.kind.is_ours:
+                self.broken[one.missing.detail] = None
+
+    def summary(self, *, confidence: float = 0.95, seed: int = 0) -> Summary:
+        """Return what `summarise` returns for all of them."""
+        metric, signature = self.metric, _signature(self.metric, self._names, self._signed)
+        if metric.averages:
+            found = summarise_values(
+                self._values, metric=metric.name, range=metric.range, direction=metric.direction,
+                n_missing=self.n_missing, confidence=confidence, seed=seed,
+            )  # fmt: skip
+            return dataclasses.replace(found, signature=signature)
+        interval, note = _bootstrap(metric, self._scored, None, confidence=confidence, seed=seed)
+        return Summary(
+            metric=metric.name, group="total", value=metric.summarise(self._scored), n=len(self._scored), n_items=self.count,
+            n_missing={kind: count for kind, count in sorted(self.n_missing.items()) if count}, interval=interval, bounds=None,
+            policy="exclude", range=metric.range, direction=metric.direction, note=note, signature=signature,
+        )  # fmt: skip
+
+
+class _CountedMeasurements(Sequence[Measurement]):
+    """Measurements of which only their value and the numbers of their stats are kept, where all have the same."""
+
+    def __init__(self, metric: str) -> None:
+        self._metric = metric
+        self._shape: tuple[tuple[str, int], ...] | None = None
+        self._values = array("d")
+        self._numbers: array[Any] = array("i")
+        self._others: list[Measurement] = []
+        """All of them, once one has other stats than the first."""
+
+    def append(self, one: Measurement) -> None:
+        shape = tuple((key, len(part) if isinstance(part, list) else -1) for key, part in one.stats.items())
+        numbers: list[Any] = [x for part in one.stats.values() for x in (part if isinstance(part, list) else [part])]
+        fits = all(type(x) in (int, float) for x in numbers) and shape == (self._shape or shape)
+        if fits and self._numbers.typecode == "i" and not all(type(x) is int and -_INT <= x < _INT for x in numbers):
+            self._numbers = array("d", self._numbers)
+        if self._others or not fits:
+            self._others = self._others or list(self)
+            self._others.append(one)
+            return
+        self._shape = shape
+        self._values.append(one.value or 0.0)
+        self._numbers.extend(numbers)
+
+    def __len__(self) -> int:
+        return len(self._others or self._values)
+
+    @overload
+    def __getitem__(self, place: int) -> Measurement: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Measurement]: ...
+    def __getitem__(self, place: int | slice) -> Measurement | list[Measurement]:
+        if isinstance(place, slice):
+            return [self[at] for at in range(*place.indices(len(self)))]
+        if self._others:
+            return self._others[place]
+        place = range(len(self))[place]
+        stats: dict[str, object] = {}
+        at = place * (len(self._numbers) // len(self._values))
+        for key, size in self._shape or ():
+            stats[key] = self._numbers[at] if size < 0 else self._numbers[at : at + size].tolist()
+            at += 1 if size < 0 else size
+        return Measurement(self._metric, self._values[place], stats=stats)
+
+
+def _signed(measurements: Iterable[Measurement]) -> set[str]:
+    return {one.signature for one in measurements if one.signature and one.missing is None}
+
+
+def _signature(metric: Metric, names: Set[str], signatures: Set[str]) -> str:
     """Return the one signature of the measurements, the metric's own if they have none.
 
     A metric that reads a model learns only then what it is: such a signature says more than the metric's.
@@ -127,10 +233,10 @@ def _signature(metric: Metric, measurements: Sequence[Measurement]) -> str:
     Raises:
         UsageError: they are another metric's, have several signatures, or one of other options than the metric's.
     """
-    others = {one.metric for one in measurements} - {metric.name}
+    others = names - {metric.name}
     if others:
         raise UsageError(f"measurements of {', '.join(sorted(others))} cannot be summarised as {metric.name}")
-    signed = sorted({one.signature for one in measurements if one.signature and one.missing is None})
+    signed = sorted(signatures)
     if len(signed) > 1:
         raise UsageError(
             "the measurements were made with different options: " + " and ".join(signed[:3]),
@@ -147,21 +253,30 @@ def _signature(metric: Metric, measurements: Sequence[Measurement]) -> str:
 
 
 def _bootstrap(
-    metric: Metric, rows: Sequence[Sequence[Measurement]], *, confidence: float, seed: int
+    metric: Metric, measurements: Sequence[Measurement], counts: Sequence[int] | None, *, confidence: float, seed: int
 ) -> tuple[Interval | None, str]:
-    """Return the percentile interval over resampled rows, or why there is none."""
+    """Return the percentile interval over resampled rows, or why there is none.
+
+    Args:
+        metric: what is resampled.
+        measurements: of all rows.
+        counts: how many of them each row has; None for one each.
+        confidence: of the interval.
+        seed: of the draws.
+    """
     import numpy as np
 
-    n = len(rows)
+    n = len(measurements) if counts is None else len(counts)
     if n < 2:
         return None, "fewer than two values: no interval"
-    sizes = np.array([len(row) for row in rows])
-    starts = np.cumsum(sizes) - sizes
     rng = np.random.default_rng(seed)
     # One resample at a time: all of them at once would take 8 kB a row.
-    draws = (rng.integers(0, n, size=n) for _ in range(_RESAMPLES))
-    chosen = (_members(starts[draw], sizes[draw]) for draw in draws)
-    values = metric.resample([one for row in rows for one in row], chosen)
+    draws: Iterator[Ints] = (rng.integers(0, n, size=n) for _ in range(_RESAMPLES))
+    if counts is not None and any(count != 1 for count in counts):
+        sizes = np.array(counts)
+        starts = np.cumsum(sizes) - sizes
+        draws = (_members(starts[draw], sizes[draw]) for draw in draws)
+    values = metric.resample(measurements, draws)
     low, high = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2]) if values else (0.0, 0.0)
     if len(values) < _RESAMPLES or low == high:
         return None, "no variation between resamplings: no interval"

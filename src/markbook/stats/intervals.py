@@ -189,10 +189,10 @@ def score_interval(
     return replace(plain, low=low, high=high, method="wilson-t")
 
 
-def few_away(array: Floats, limits: tuple[float, float]) -> str:
+def few_away(array: Floats, limits: tuple[float, float], fewest: float = _FEWEST_AWAY) -> str:
     """Return a warning where most values lie at one end of the range and the error rests on few others; else nothing."""
     end, away = _away(array, limits)
-    if away is None or _counted(away) >= _FEWEST_AWAY:
+    if away is None or _counted(away) >= fewest:
         return ""
     return f"{SHORT}: it rests on few values away from {end:g}"
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from markbook.stats.intervals import mean_interval
+from markbook.stats.arrays import finite
+from markbook.stats.intervals import few_away, mean_interval
 from markbook.stats.records import Estimate
 
 _EXACT_N = 1000
+_FEWEST_AWAY = 32
+"""With k > 1 the problems away from an end are rarer and farther from one another than marks are; by simulation."""
 
 
 def _share(n: int, c: int, k: int) -> float:
@@ -70,6 +73,7 @@ def pass_at_k_summary(
     shares = [_share(n, c, k) for n, c in zip(ns, cs, strict=True)]
     found = mean_interval(shares, confidence=confidence, seed=seed)
     se = _error_over_problems(shares)
+    note = found.note or (few_away(finite(shares), (0.0, 1.0), _FEWEST_AWAY) if k > 1 and len(ns) > 1 else "")
     return Estimate(
         found.value,
         found.low,
@@ -78,7 +82,7 @@ def pass_at_k_summary(
         n=len(ns),
         method=found.method,
         confidence=confidence,
-        note=found.note,
+        note=note,
         stats=stats,
     )
 

@@ -7,7 +7,7 @@ import logging
 import platform
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -38,6 +38,8 @@ class Manifest:
     """What was read, each with the SHA-256 of its content."""
     extra: Mapping[str, Any] = field(default_factory=dict)
     """What a reader wants to know and resuming does not depend on (isolation, paths, worker count)."""
+    recent: Sequence[str] = ()
+    """Keys of `config` that earlier versions did not write: a run without one is resumed, unchecked in this, and that is said."""
 
     @property
     def identity(self) -> str:
@@ -310,6 +312,15 @@ def _new_folder(disk: Disk, output: Path) -> Path:
 
 def _check_same(old: Mapping[str, object], manifest: Manifest, folder: Path) -> None:
     if old.get("identity") == manifest.identity:
+        return
+    before = old.get("config")
+    absent = [name for name in manifest.recent if isinstance(before, Mapping) and name not in before]
+    known = {name: value for name, value in manifest.config.items() if name not in absent}
+    if absent and old.get("identity") == identity_of(manifest.command, known, manifest.inputs):
+        names = ", ".join(absent)
+        _log.warning(
+            "%s: an earlier version made this run and kept no %s: what belongs to it is not checked", folder, names
+        )
         return
     if old.get("command") != manifest.command:
         what = f"it was made by `markbook {old.get('command')}`"

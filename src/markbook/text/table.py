@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from markbook.text.escape import markdown, terminal, visible
 
 if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
     from rich.table import Table as RichTable
 
-_NAME = 24
-"""Characters of a row's name that stay together on a narrow terminal."""
+_NAME, _NARROW = 24, 4
+"""Characters of a row's name that stay together, and to which other columns give way before it does."""
 NOTHING = "\u2013"
 """Shown where there is no value; never 0."""
 
@@ -62,17 +63,31 @@ class Table:
     def rich(self) -> RichTable:
         """Return the table for a rich console; cells are plain text, so that no markup in them is obeyed."""
         from rich import box
+        from rich.cells import cell_len
         from rich.table import Table as RichTable
         from rich.text import Text
 
-        made = RichTable(title=Text(terminal(self.title), style="bold"), title_justify="left", box=box.SIMPLE_HEAD)
+        columns = [[terminal(cell) for cell in column] for column in zip(self.headers, *self.rows, strict=True)]
+        longest = [max(map(cell_len, column)) for column in columns]
+        words = [max((cell_len(word) for cell in column for word in cell.split()), default=1) for column in columns]
+
+        class Fitted(RichTable):
+            """Shares the console's width so that no column is cut off: rich's own way keeps names whole at the price of others."""
+
+            def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+                frame = 3 * len(columns) + 1
+                for column, width in zip(
+                    self.columns, shared_widths(longest, words, options.max_width - frame), strict=True
+                ):
+                    column.width = width
+                yield from super().__rich_console__(console, options)
+
+        made = Fitted(title=Text(terminal(self.title), style="bold"), title_justify="left", box=box.SIMPLE_HEAD)
         for at, header in enumerate(self.headers):
-            names = (len(row[0]) for row in self.rows) if at == 0 else ()
             made.add_column(
                 Text(terminal(header)),
                 justify="right" if at in self.numeric else "left",
                 overflow="fold",
-                min_width=min(_NAME, max(names, default=0)) or None,  # a name in two parts is none
             )
         for row in self.rows:
             made.add_row(*(Text(terminal(cell)) for cell in row))
@@ -80,6 +95,27 @@ class Table:
             made.caption = Text(terminal(self.note), style="dim")
             made.caption_justify = "left"
         return made
+
+
+def shared_widths(longest: Sequence[int], words: Sequence[int], room: int) -> list[int]:
+    """Return a width for each column: its longest cell if there is room for all, else its longest word, else what is left.
+
+    >>> shared_widths([4, 20, 15], [4, 10, 15], 80), shared_widths([4, 20, 15], [4, 10, 15], 33)
+    ([4, 20, 15], [4, 14, 15])
+    >>> shared_widths([22, 22], [22, 22], 30), shared_widths([22, 22], [22, 22], 20)
+    ([22, 8], [16, 4])
+    """
+    widths = [max(1, word) for word in words]
+    while sum(widths) > max(room, len(widths)):
+        others = max(widths[1:], default=0)  # the first column holds names, which are read whole as long as can be
+        first = widths[0] > _NAME or others <= _NARROW
+        widths[0 if first and widths[0] >= others else widths.index(others, 1)] -= 1
+    for _ in range(room - sum(widths)):
+        lacking = [whole - width for whole, width in zip(longest, widths, strict=True)]
+        if max(lacking, default=0) <= 0:
+            break
+        widths[lacking.index(max(lacking))] += 1
+    return widths
 
 
 def _markdown_row(cells: Sequence[str]) -> str:

@@ -39,10 +39,14 @@ def python() -> Language:
 
 
 def _locate() -> Places:
-    """Return the interpreter that this is."""
-    base = os.path.realpath(sys.executable)
-    inside = any(base.startswith(f"{folder}/") for folder in SYSTEM)
-    return Places({"python3": base}, () if inside else (base, os.path.join(sys.base_prefix, "lib")))
+    """Return the interpreter that this is, with its packages: those of its virtual environment too."""
+    base = os.path.dirname(os.path.realpath(sys.executable))
+    packages = [path for path in sys.path if os.path.basename(path) in ("site-packages", "dist-packages")]
+    own = [sys.prefix] if sys.prefix != sys.base_prefix else []
+    needed = dict.fromkeys([base, os.path.join(sys.base_prefix, "lib"), *own, *packages])
+    outside = [path for path in needed if not any(f"{path}/".startswith(f"{folder}/") for folder in SYSTEM)]
+    folders = tuple(path for path in outside if os.path.isdir(path))
+    return Places({"python3": sys.executable}, folders)
 
 
 def _completed(tests: str) -> str:

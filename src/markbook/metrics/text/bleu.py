@@ -219,7 +219,9 @@ class CorpusBleu(Bleu):
     def resample(self, measurements: Sequence[Measurement], draws: Iterable[Iterable[int]]) -> list[float]:
         """Return the summary of each resampling; the measurements are read once."""
         rows = _rows(measurements)
-        found = (self._of_sums(rows[np.asarray(draw)].sum(axis=0).tolist()) for draw in draws)
+        # How often each row is drawn, times its counts: the drawn rows themselves would take as much again as all.
+        often = (np.bincount(np.asarray(draw), minlength=len(rows)) for draw in draws)
+        found = (self._of_sums((times @ rows).tolist()) for times in often)
         return [value for value in found if value is not None]
 
     def _of_sums(self, sums: list[int]) -> float | None:
@@ -227,14 +229,16 @@ class CorpusBleu(Bleu):
         return _value(self.options, counts, totals, sums[-2], sums[-1], effective=self.options.effective_order)
 
 
-def _rows(measurements: Iterable[Measurement]) -> npt.NDArray[np.int64]:
+def _rows(measurements: Sequence[Measurement]) -> npt.NDArray[np.int64]:
     """Return counts, totals, sys_len and ref_len of each measurement that has them (a missing one may)."""
-    rows = []
+    rows = np.empty((len(measurements), 2 * ORDER + 2), dtype=np.int64)
+    count = 0
     for one in measurements:
         if "counts" in one.stats:
-            stats = cast("dict[str, list[int]]", one.stats)
-            rows.append([*stats["counts"], *stats["totals"], stats["sys_len"], stats["ref_len"]])
-    return np.array(rows, dtype=np.int64).reshape(len(rows), 2 * ORDER + 2)
+            stats = cast("dict[str, Any]", one.stats)
+            rows[count] = [*stats["counts"], *stats["totals"], stats["sys_len"], stats["ref_len"]]
+            count += 1
+    return rows[:count]
 
 
 def _value(

@@ -74,9 +74,10 @@ class ExamResults(ExamView):
 
     def page(self) -> Page:
         """Return everything that an exam's report shows."""
+        from markbook.report.page import of_run
         from markbook.runs.exam.pages.page import exam_page
 
-        return exam_page(self)
+        return of_run(exam_page(self), self.manifest)
 
     def files(self, name: str) -> Mapping[str, Content]:
         """Return the documented files, or those of lm-evaluation-harness.

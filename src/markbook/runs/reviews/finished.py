@@ -40,9 +40,10 @@ class ReviewResults(ReviewsView):
 
     def page(self) -> Page:
         """Return everything that a review's report shows."""
+        from markbook.report.page import of_run
         from markbook.runs.reviews.pages.run_page import review_page
 
-        return replace(review_page(self), headline=run_headline(self, "papers"))
+        return of_run(replace(review_page(self), headline=run_headline(self, "papers")), self.manifest)
 
     @property
     def direction(self) -> Direction:

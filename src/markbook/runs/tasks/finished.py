@@ -35,9 +35,10 @@ class TaskResults(TasksView):
 
     def page(self) -> Page:
         """Return everything that the report of a run of tasks shows."""
+        from markbook.report.page import of_run
         from markbook.runs.tasks.pages.page import task_page
 
-        return replace(task_page(self), headline=run_headline(self, "rows"))
+        return of_run(replace(task_page(self), headline=run_headline(self, "rows")), self.manifest)
 
     def files(self, name: str) -> Mapping[str, Content]:
         """Return the files of lm-evaluation-harness.

@@ -271,7 +271,7 @@ def _manifest(work: Plan, options: TaskOptions, stop: TaskStop | None) -> Manife
         "warnings": list(work.warnings),
         "workers": options.workers,
     }
-    return Manifest("run", json.loads(json.dumps(config)), work.inputs, extra)
+    return Manifest("run", json.loads(json.dumps(config)), work.inputs, extra, recent=("prompts_and_targets",))
 
 
 def _plain_judging(options: TaskOptions) -> dict[str, object]:
