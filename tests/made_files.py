@@ -53,7 +53,8 @@ def task_run(folder, rows, *, contexts=False, words="demo", finish=True):
     }  # fmt: skip
     summary = {
         "schema": SCHEMA, "model": "", "profile": "corrected", "tasks": {words: record},
-        "groups": {"all": {"alias": "", "version": "1", "tasks": [words], "metrics": {"bleu": metric(mean, len(known))}}},
+        "groups": {"all": {"alias": "", "version": "1", "tasks": [words],
+                           "metrics": {"bleu": {**metric(mean, len(known)), "tasks": [words]}}}},
         "comparisons": [comparison] if contexts else [],
     }  # fmt: skip
     return _write(folder, "run", rows, summary, finish=finish)
@@ -91,9 +92,13 @@ def review_run(folder, rows, *, graph=None):
         "systems": {
             system: {
                 "metrics": {f"{tier}.{name}": number(system, tier, name) for tier, name in fields},
-                "recommendations": {"accept": 1, "missing": 2}, "papers_without_review": 1,
+                "recommendations": {"accept": 1, "missing": 2}, "papers_without_review": 1, "papers_reviewed": len(rows), "reviews": len(rows),
+                "own_recommendation": {"n": 0, "n_missing": len(rows), "mean_difference": None, "mean_absolute_difference": None},
             } for system in systems
         },
+        "paper_ids": sorted({row["paper_id"] for row in rows}), "task_success_threshold": {"value": 0.8, "from": "config"},
+        "human_yardstick": {"papers": 0, "reviews": 0, "every_pair": {}, "closest_other": {}, "closest_pair_of_paper": {},
+                            "success_rate": None, "most_possible_combined": None},
         "weight_sensitivity": {"reviews": 1, "label_changes": 0.25, "ranks": None},
         "judge_agreement": {"technical_accuracy": {**Estimate(0.6, 0.4, 0.8, n=12).to_record(), "judges": ["a", "b"]}},
     }  # fmt: skip

@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 import contextlib
+import copy
+import json
 import time
 
 import pytest
+from foreign_files import FORMATS
+from test_traces_formats import LOGS, places, replaced
 
 from markbook import measure
+from markbook.config import load
 from markbook.errors import MarkbookError
 from markbook.files.jsonl import parse_object as parse_line
 from markbook.files.lenient import decoded
 from markbook.files.tables import read_table
-from markbook.judge.reply import parse_object, quotes_found
+from markbook.judge.reply import parse_marks, parse_object, quotes_found
+from markbook.judge.rubric_file import read_rubric
+from markbook.judge.rubrics import CONSTRUCTIVENESS
 from markbook.load.extraction import extract_code
-from markbook.load.filters import find_code, format_span, multi_choice_regex
+from markbook.load.filters import code, find_code, format_span, multi_choice_regex, regex
+from markbook.load.replies import answer_of
 from markbook.report.highlight import highlight
-from markbook.text import markdown, markdown_block, markdown_code, redact, script_json, terminal, visible, xml
+from markbook.results.kind import results_of
+from markbook.store import open_run
+from markbook.text import csv_cell, markdown, markdown_block, markdown_code, redact, script_json, terminal, visible, xml
 from markbook.text.claimless import program_fault
 from markbook.text.latex import latex
+from markbook.text.numbers import read_number
 from markbook.text.suites import completed
-from markbook.traces import read_trace
+from markbook.text.thoughts import without_thoughts
+from markbook.traces import read_trace, read_traces
 
 UNITS = (
     '"""\\"\n', "'\\", '"\\', "'''\n", "'", '"', ":", "//", "//a:", "`", "```\n", "```a", "~", "```python\nx=1\n", "(", "[", "{",
@@ -30,16 +42,9 @@ UNITS = (
 HEADS = {":": "//", "a": "```"}
 """What a text begins with, where the unit does harm only behind it."""
 METRICS = (
-    "bleu",
-    "chrf",
-    "exact_match",
-    "numeric",
-    "json_schema",
-    "contains",
-    "jaccard",
-    "performance_awareness",
-    "context_adherence",
-)
+    "bleu", "chrf", "rouge1", "rougeLsum", "meteor", "tfidf_cosine", "codebleu", "exact_match", "numeric", "json_schema", "contains",
+    "one_of", "length", "jaccard", "style_compliance", "security_compliance", "performance_awareness", "context_adherence",
+)  # fmt: skip
 SIZE = 20_000
 
 
@@ -59,13 +64,19 @@ def marked(metric):
 ENTRIES = {
     **{each.__name__: lambda text, _folder, each=each: each(text) for each in (
         highlight, redact, visible, terminal, markdown, markdown_block, markdown_code, latex, xml, script_json, find_code, extract_code,
-        parse_object, decoded, program_fault,
+        parse_object, decoded, program_fault, csv_cell, read_number, without_thoughts,
     )},
     "completed": lambda text, _folder: completed(text, "f"),
     "parse_line": lambda text, _folder: parse_line(text.encode(), ""),
     "quotes_found": lambda text, _folder: quotes_found([text[:100], '"'], [text]),
     "format_span": lambda text, _folder: format_span()([text], {}),
     "multi_choice": lambda text, _folder: multi_choice_regex()([text], {"choices": ["a", "b"]}),
+    "regex": lambda text, _folder: regex()([text], {}),
+    "code in C": lambda text, _folder: code("c")([text], {}),
+    "answer_of": lambda text, _folder: answer_of(text, "int f(int a) {\n", "}\nint main() {}"),
+    "parse_marks": lambda text, _folder: parse_marks(text, CONSTRUCTIVENESS),
+    "task file": as_file(lambda path: [load(path)], "t.yaml"),
+    "rubric file": as_file(lambda path: [read_rubric(str(path))], "r.yaml"),
     "read_trace": as_file(lambda path: [read_trace(path)], "t.json"),
     "csv": as_file(read_table, "t.csv"),
     "jsonl": as_file(read_table, "t.jsonl"),
@@ -94,3 +105,70 @@ def test_twice_the_text_takes_about_twice_the_time(tmp_path, name):
         double = min(double, cpu_seconds(run, unit, 2 * SIZE + 1, tmp_path))
         single = max(cpu_seconds(run, unit, SIZE, tmp_path), cpu_seconds(run, unit, SIZE + 1, tmp_path))
         assert double < 3 * single + 0.02, (unit, single, double)
+
+
+def grown(document, count):
+    """Yield a document once for each of its lists, with that list so many times as long: its items the same, and all new."""
+    for path in [path for path in places(document) if path]:
+        value = document
+        for key in path:
+            value = value[key]
+        if isinstance(value, list) and value:
+            yield path, replaced(document, path, value * count)
+            yield path, replaced(document, path, [one for at in range(count) for one in numbered(value, at)])
+
+
+def numbered(value, at):
+    """Return a value whose names with a digit in them are others."""
+    if isinstance(value, dict):
+        return {key: numbered(one, at) for key, one in value.items()}
+    if isinstance(value, list):
+        return [numbered(one, at) for one in value]
+    is_name = isinstance(value, str) and len(value) < 12 and any(map(str.isdigit, value))
+    return f"{value}{at}" if is_name else copy.copy(value)
+
+
+def assert_doubles(read, document, count):
+    singles = list(grown(document, count))
+    for (path, single), (_, double) in zip(singles, grown(document, 2 * count), strict=True):
+        two = timed(read, double)
+        if two < 0.15:
+            continue
+        one, two = max(timed(read, single), timed(read, single)), min(two, timed(read, double))
+        assert two < 3 * one + 0.02, (path, one, two)
+
+
+def timed(read, document):
+    start = time.process_time()
+    with contextlib.suppress(MarkbookError):
+        read(document)
+    return time.process_time() - start
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_twice_the_events_take_about_twice_the_time(tmp_path, name):
+    document, as_lines, *_ = LOGS[name]
+    path = tmp_path / "log.json"
+
+    def read(one):
+        is_lines = as_lines and isinstance(one, list)
+        path.write_text("\n".join(map(json.dumps, one)) if is_lines else json.dumps(one))
+        for _ in read_traces(path, format=name):
+            pass
+
+    assert_doubles(read, document, 400)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in FORMATS if name.split()[0] in ("promptfoo", "deepeval", "helm", "every-eval-ever")]
+)
+def test_twice_the_samples_of_another_tool_take_about_twice_the_time(tmp_path, name):
+    path = FORMATS[name](tmp_path / "made", 0)
+    named = path if path.is_file() else next(one for one in sorted(path.rglob("*.json")))
+    document = json.loads(named.read_text())
+
+    def read(one):
+        named.write_text(json.dumps(one))
+        results_of(open_run(path)).sheet(None)
+
+    assert_doubles(read, document, 40)

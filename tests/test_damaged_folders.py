@@ -7,6 +7,7 @@ import shutil
 
 import pytest
 from click.testing import CliRunner
+from review_kit import papers, reviews
 
 from markbook.cli import cli
 from markbook.errors import MarkbookError
@@ -37,6 +38,9 @@ def marks(folder, kind):
             "item,model,score\n" + "".join(f"q{at},{model},{at % 2}\n" for at in range(4) for model in "AB")
         )
         result = invoke("import", path, "--output", folder / "runs")
+    elif kind == "review":
+        words = ("--papers", papers(folder), "--reviews", reviews(folder), "--judge", "off")
+        result = invoke("review", *words, "--output", folder / "runs")
     elif kind == "run":
         (folder / "d.jsonl").write_text("".join(json.dumps({"q": f"{at}?", "a": "x"}) + "\n" for at in range(4)))
         (folder / "t.yaml").write_text(
@@ -64,7 +68,7 @@ def marks(folder, kind):
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    return {kind: marks(tmp_path_factory.mktemp(kind), kind) for kind in ("import", "run", "exam")}
+    return {kind: marks(tmp_path_factory.mktemp(kind), kind) for kind in ("import", "run", "exam", "review")}
 
 
 def read_by_all(run, out):
@@ -136,8 +140,73 @@ def test_an_untouched_run_is_read_by_all(runs, tmp_path):
         for name, args in COMMANDS.items():
             words = {"RUN": run, "OUT": tmp_path / "out" / name, "ITEM": "q1"}
             result = invoke(*(words.get(arg, arg) for arg in args))
-            if name not in ("show", "noise") and (kind, name) != (
-                "run",
-                "compare",
-            ):  # those need attempts, or two models
+            needs_two_models = name == "compare" and kind in ("run", "review")
+            if name not in ("show", "noise") and not needs_two_models:  # those two need attempts
                 assert result.exit_code in (0, 3), (name, result.output, result.exception)
+
+
+def test_a_review_without_any_score_makes_a_site(runs, tmp_path):
+    result = invoke("site", runs["review"], "-o", tmp_path / "out")
+
+    assert result.exit_code == 0, (result.output, result.exception)
+
+
+def unsealed(run, target):
+    """Copy a run as an earlier version left it: without what its published files held."""
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(run, target)
+    record = json.loads((target / "run.json").read_text())
+    record.pop("published", None)
+    (target / "run.json").write_text(json.dumps(record))
+    return target
+
+
+@pytest.mark.parametrize("kind", ["import", "run", "review"])
+@pytest.mark.parametrize("name", ["results.jsonl", "summary.json"])
+def test_each_value_of_a_published_file_of_another_type(runs, tmp_path, kind, name, part):
+    original = (runs[kind] / name).read_text()
+    first, _, rest = original.partition("\n") if name == "results.jsonl" else (original, "", "")
+    record = json.loads(first)
+    for number, place in enumerate(part.of(list(places(record)), 3)):
+        if kind == "review" and name == "results.jsonl" and len(place) > 1:
+            continue  # the numbers of a tier have no types of their own
+        damaged = json.loads(first)
+        inner = damaged
+        for key in place[:-1]:
+            inner = inner[key]
+        inner[place[-1]] = WRONG[number % len(WRONG)]
+        run = unsealed(runs[kind], tmp_path / "copy")
+        (run / name).write_text(json.dumps(damaged) + "\n" + rest)
+
+        assert read_by_all(run, tmp_path / "out") == [], (place, WRONG[number % len(WRONG)])
+
+
+@pytest.mark.parametrize("kind", ["exam", "review"])
+def test_a_done_run_whose_run_json_is_damaged_is_resumed_in_words(runs, tmp_path, kind, part):
+    original = json.loads((runs[kind] / "run.json").read_text())
+    run = tmp_path / "copy"
+    shutil.copytree(runs[kind], run)
+    for number, place in enumerate(part.of(list(places(original)), 2)):
+        record = json.loads(json.dumps(original))
+        inner = record
+        for name in place[:-1]:
+            inner = inner[name]
+        inner[place[-1]] = WRONG[number % len(WRONG)]
+        (run / "run.json").write_text(json.dumps(record))
+
+        result = invoke(kind, "--resume", run)
+
+        is_said = result.exception is None or isinstance(result.exception, SystemExit | MarkbookError)
+        assert is_said, (place, WRONG[number % len(WRONG)], repr(result.exception))
+
+
+@pytest.mark.parametrize("name", ["test_results_score.json", "test_results_errors.json"])
+@pytest.mark.parametrize("damage", ["object", "nested", "null"])
+def test_an_exams_files_that_hold_something_else_are_said_to_be_damaged(runs, tmp_path, name, damage):
+    run = unsealed(runs["exam"], tmp_path / "copy")
+    (run / "A" / name).write_bytes(DAMAGES[damage])
+
+    result = invoke("exam", "--resume", run)
+
+    assert isinstance(result.exception, MarkbookError), (result.output, result.exception)
+    assert "is damaged" in str(result.exception)

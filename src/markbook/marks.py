@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NotRequired, TypedDict
 
+from markbook.measurements import MissingRecord
 from markbook.types import Direction, Missing
 
 
@@ -18,7 +19,7 @@ class RowRecord(TypedDict):
     prompt: str
     text: str
     metrics: dict[str, float | None]
-    missing: dict[str, dict[str, str]]
+    missing: dict[str, MissingRecord]
     cluster: NotRequired[str]
     content: NotRequired[str]
 

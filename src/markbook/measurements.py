@@ -19,12 +19,19 @@ class MeasurementRecord(TypedDict):
 
     metric: str
     value: float | None
-    missing: dict[str, str] | None
+    missing: MissingRecord | None
     sample_id: str
     index: int
     model: str
     stats: dict[str, object]
     signature: str
+
+
+class MissingRecord(TypedDict):
+    """A `Missing` as JSON."""
+
+    kind: MissingKind
+    detail: str
 
 
 class IntervalRecord(TypedDict):
@@ -106,9 +113,9 @@ class Missing:
     detail: str = ""
     """One sentence for a person: what was missing, and where it helps, what to do."""
 
-    def to_record(self) -> dict[str, str]:
+    def to_record(self) -> MissingRecord:
         """Return it as JSON."""
-        return {"kind": self.kind.value, "detail": self.detail}
+        return {"kind": self.kind, "detail": self.detail}
 
     @classmethod
     def from_record(cls, record: Mapping[str, object]) -> Self:

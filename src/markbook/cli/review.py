@@ -269,18 +269,19 @@ def _rescore(options: _Asked, folder: Path, baseline: Baseline | None) -> Run:
 
 
 def _show(run: Run, *, as_json: bool, verbose: bool) -> None:
+    from markbook.model.budget import AccountRecord
+    from markbook.results.files_view import read_part
+    from markbook.runs.reviews.clock import TierTime
     from markbook.runs.reviews.finished import ReviewResults
-
-    manifest = run.manifest
     from markbook.text import terminal
 
-    if unknown := manifest.get("unknown_papers"):
+    if unknown := read_part(run, "unknown_papers", list[str], []):
         named = ", ".join(terminal(str(name), limit=100) for name in unknown[:5])
         click.echo(
             f"markbook: {len(unknown)} reviewed papers are not among the papers given: {named}",
             err=True,
         )
-    if rejected := manifest.get("rejected"):
+    if rejected := read_part(run, "rejected", list[str], []):
         click.echo(f"markbook: {len(rejected)} files or rows could not be read", err=True)
         for line in rejected if verbose else rejected[:3]:
             click.echo(f"  {terminal(line, limit=500)}", err=True)
@@ -288,8 +289,8 @@ def _show(run: Run, *, as_json: bool, verbose: bool) -> None:
         click.echo(run.read("summary.json"), nl=False)
         return
     _tables(ReviewResults(run).summary)
-    _times(manifest.get("performance", {}))
-    _judges(manifest.get("judge_account", {}))
+    _times(read_part(run, "performance", dict[str, TierTime], {}))
+    _judges(read_part(run, "judge_account", dict[str, AccountRecord], {}))
     click.echo(f"Report: {run.folder / 'report.html'}")
 
 
@@ -366,13 +367,14 @@ def _marks(summary: ReviewSummary | None = None) -> list[GateMark]:
 
 def _finish(run: Run, gates: Sequence[Gate]) -> None:
     from markbook.errors import IncompleteError
+    from markbook.results.files_view import read_part
     from markbook.results.gates import hold_gates
     from markbook.runs.reviews.finished import ReviewResults
 
     hold_gates(gates, _marks(ReviewResults(run).summary))
     if run.status == "incomplete":
         raise IncompleteError(
-            "incomplete: " + "; ".join(run.manifest.get("incomplete", [])),
+            "incomplete: " + "; ".join(read_part(run, "incomplete", list[str], [])),
             at=str(run.folder),
             hint=f"markbook review --resume {run.folder} tries again",
         )

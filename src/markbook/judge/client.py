@@ -12,6 +12,7 @@ from markbook.judge.prompts import Call
 from markbook.judge.reply import Violation
 from markbook.judge.structured import MODES, RawAnswer, read, send
 from markbook.judge.tokens import TokenRecord, token_of
+from markbook.measurements import MissingRecord
 from markbook.model.asker import Asker, Patience, QuestionEnd
 from markbook.model.budget import Account, Budget, Weight
 from markbook.model.cassette import Cassette
@@ -212,7 +213,7 @@ class EndRecord(TypedDict, total=False):
     payload: str
     mode: str
     logprobs: list[TokenRecord]
-    missing: dict[str, str]
+    missing: MissingRecord
 
 
 def to_record(judged: Judged) -> EndRecord:

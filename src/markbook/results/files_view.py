@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO, Generic, Protocol, TypeVar
+from typing import Any, BinaryIO, Generic, Protocol, TypeVar, get_args
 
 from markbook.errors import DataError
 from markbook.results import rows
 from markbook.results.kind import Case, Content, Value, no_files
+from markbook.text import cut
+from markbook.text.schema import Check, check_of
 
 SCHEMA = 2
 """The version of summary.json and results.jsonl."""
@@ -73,7 +75,15 @@ class FilesView(Generic[R, S]):
                 at=str(path),
                 hint="mark the same inputs again with this version",
             )
+        _check(found, self._checks[1], path, "")
         return found
+
+    @cached_property
+    def _checks(self) -> tuple[Check, Check]:
+        """What rows and summary are held against: the types that this view has for them."""
+        own: Any = self.__dict__.get("__orig_class__") or type(self).__orig_bases__[0]  # type: ignore[attr-defined]  # of Generic
+        row, summary = get_args(own)
+        return check_of(row), check_of(summary)
 
     def kept(self, kind: str) -> Iterator[tuple[tuple[Any, ...], Mapping[str, Any]]]:
         """Yield key and data of the journal's rows of a kind."""
@@ -118,7 +128,7 @@ class FilesView(Generic[R, S]):
         with self._opened() as file:
             file.seek(place)
             for line in file:
-                yield place, _object(line, self._path, f" at byte {place}")
+                yield place, self._row(line, f" at byte {place}")
                 place += len(line)
 
     def row_at(self, place: int) -> R:
@@ -131,8 +141,7 @@ class FilesView(Generic[R, S]):
             if place < 0 or (place > 0 and (file.seek(place - 1), file.read(1))[1] != b"\n"):
                 raise ValueError("no row begins there")
             file.seek(place)
-            found: R = _object(file.readline(), self._path, f" at byte {place}")
-            return found
+            return self._row(file.readline(), f" at byte {place}")
 
     def _opened(self) -> BinaryIO:
         try:
@@ -148,7 +157,38 @@ class FilesView(Generic[R, S]):
         """Yield the rows of results.jsonl in order."""
         for number, line in enumerate(self.run.lines("results.jsonl"), 1):
             if line.strip():
-                yield _object(line, self._path, f" in line {number}")
+                yield self._row(line, f" in line {number}")
+
+    def _row(self, line: str | bytes, where: str) -> R:
+        found: R = _object(line, self._path, where)
+        _check(found, self._checks[0], self._path, where)
+        return found
+
+
+def read_record(run: Folder, name: str, kind: Any) -> Any:
+    """Return what a published JSON file holds.
+
+    Raises:
+        DataError: it is not of this type.
+    """
+    path = run.folder / name
+    found = _object(run.read(name), path, "")
+    _check(found, check_of(kind), path, "")
+    return found
+
+
+def read_part(run: Folder, name: str, kind: Any, default: Any) -> Any:
+    """Return what run.json has under a key, the default where it has nothing.
+
+    Raises:
+        DataError: it is not of this type.
+    """
+    found = run.manifest.get(name)
+    if found is None:
+        return default
+    if check_of(kind)(found) is not None:
+        raise DataError(f"run.json is damaged: {name!r} is not what stands there", at=str(run.folder / "run.json"))
+    return found
 
 
 def _object(text: str | bytes, path: Path, where: str) -> Any:
@@ -159,11 +199,22 @@ def _object(text: str | bytes, path: Path, where: str) -> Any:
     """
     try:
         found = json.loads(text)
+        if (b"\\ud" if isinstance(text, bytes) else "\\ud") in text:  # type: ignore[operator]  # both are of one kind
+            json.dumps(found, ensure_ascii=False).encode()  # half a surrogate pair, which no report can hold
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path.name} is damaged{where}: {error}", at=str(path), hint=_AGAIN) from error
     if not isinstance(found, dict):
         raise DataError(f"{path.name} is damaged{where}: this is no object", at=str(path), hint=_AGAIN)
     return found
+
+
+def _check(found: object, check: Check, path: Path, where: str) -> None:
+    """Raise a data error where an object of a published file is not of its type."""
+    if (place := check(found)) is not None:
+        raise DataError(
+            f"{path.name} is damaged{where}: {cut(place.removeprefix('.'), 80)!r} is not what stands there", at=str(path),
+            hint=_AGAIN,
+        )  # fmt: skip
 
 
 _AGAIN = "the command that made the run, with --resume, writes it again"

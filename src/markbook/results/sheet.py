@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Never
 
+from markbook.errors import DataError
 from markbook.types import Direction, Missing
 
 CLUSTER = "cluster"
@@ -70,8 +71,14 @@ def cell_of(values: Sequence[float | Missing], limits: tuple[float, float], *, p
         values: of every answer to one sample, one at least.
         limits: the metric's range.
         passed: whether all tests passed, in every answer.
+
+    Raises:
+        DataError: a value lies outside the range, as only a damaged file holds it.
     """
     known = [value for value in values if not isinstance(value, Missing)]
+    for value in known:
+        if not limits[0] <= value <= limits[1]:
+            raise DataError(f"a value is {value!r}, outside {limits[0]:g}..{limits[1]:g}")
     lost = [value for value in values if isinstance(value, Missing)]
     gaps = dict(sorted(Counter(one.kind.value for one in lost).items())) if lost else _NO_GAPS
     if not known:

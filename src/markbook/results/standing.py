@@ -188,6 +188,8 @@ def letters(names: Sequence[str], different: Collection[tuple[str, str]]) -> dic
         names: best first.
         different: the distinguishable pairs, in either order.
     """
+    if not names:
+        return {}
     place = {name: at for at, name in enumerate(names)}
     apart = sorted(tuple(sorted((place[a], place[b]))) for a, b in different)
     many = len(names) > _MOST_MODELS

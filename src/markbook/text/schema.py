@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import math
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import (
     Annotated,
@@ -78,3 +80,72 @@ def _kind(hint: Any, *, closed: bool) -> Schema:
     if isinstance(hint, type) and issubclass(hint, Enum):
         return {"enum": [each.value for each in hint]}
     return {"type": _PLAIN[hint]} if hint in _PLAIN else {}
+
+
+Check = Callable[[object], str | None]
+
+
+@functools.cache
+def check_of(hint: Any) -> Check:
+    """Return what says where a value read from JSON is not of a type (`.metrics.score`; empty: itself), None where it is."""
+    origin, args = get_origin(hint), get_args(hint)
+    if origin in (Annotated, Required, NotRequired):
+        return check_of(args[0])
+    if origin is Literal:
+        return _leaf(lambda value: value in args)
+    if origin in (Union, types.UnionType):
+        return _any_of([check_of(arg) for arg in args])
+    if origin is list:
+        return _list_of(check_of(args[0]))
+    if origin in (dict, Mapping):
+        return _object_of({}, frozenset(), check_of(args[1]))
+    if is_typeddict(hint):
+        hints = get_type_hints(hint, include_extras=True)
+        required = {name for name, of in hints.items() if _is_required(of, name in hint.__required_keys__)}
+        return _object_of({name: check_of(of) for name, of in hints.items()}, frozenset(required), check_of(Any))
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return _leaf(lambda value: value in {each.value for each in hint})
+    return _leaf(_SCALARS.get(hint, lambda _value: True))
+
+
+_SCALARS: dict[Any, Callable[[object], bool]] = {
+    str: lambda value: isinstance(value, str),
+    bool: lambda value: isinstance(value, bool),
+    int: lambda value: type(value) is int,
+    float: lambda value: type(value) is int or (type(value) is float and math.isfinite(value)),
+    type(None): lambda value: value is None,
+}
+
+
+def _leaf(fits: Callable[[object], bool]) -> Check:
+    return lambda value: None if fits(value) else ""
+
+
+def _any_of(checks: list[Check]) -> Check:
+    def check(value: object) -> str | None:
+        places = [each(value) for each in checks]
+        return None if None in places else max((place for place in places if place is not None), key=len)
+
+    return check
+
+
+def _list_of(inner: Check) -> Check:
+    def check(value: object) -> str | None:
+        if not isinstance(value, list):
+            return ""
+        found = ((at, inner(each)) for at, each in enumerate(value))
+        return next((f"[{at}]{place}" for at, place in found if place is not None), None)
+
+    return check
+
+
+def _object_of(known: Mapping[str, Check], required: frozenset[str], other: Check) -> Check:
+    def check(value: object) -> str | None:
+        if not isinstance(value, dict):
+            return ""
+        if missing := sorted(required - value.keys()):
+            return f".{missing[0]}"
+        found = ((name, known.get(name, other)(each)) for name, each in value.items())
+        return next((f".{name}{place}" for name, place in found if place is not None), None)
+
+    return check

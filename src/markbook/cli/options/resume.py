@@ -43,7 +43,7 @@ def fill_from_run(options: dict[str, object], command: str, kept: Sequence[KeptO
     run = options["resume"]
     if run is None:
         return
-    from markbook.errors import UsageError
+    from markbook.errors import DataError, UsageError
 
     manifest = _manifest(str(run))
     if manifest is None:
@@ -62,7 +62,11 @@ def fill_from_run(options: dict[str, object], command: str, kept: Sequence[KeptO
             continue
         parameter = parameters[each.name]
         said = each.turned(value)
-        checked = parameter.process_value(context, said)
+        try:
+            checked = parameter.process_value(context, said)
+        except (TypeError, ValueError, AttributeError) as error:  # of a kind that no command line gives
+            at = str(Path(str(run)) / "run.json")
+            raise DataError(f"run.json is damaged: {each.place!r} is not what stands there", at=at) from error
         value = said if said == checked else checked  # 7 stays 7: as 7.0 it would be another run's
         _check_trust(each.danger(value), parameter.opts[0], value, str(run))
         options[each.name] = value

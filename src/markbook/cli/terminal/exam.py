@@ -198,11 +198,17 @@ def show_run(run: Run, *, as_json: bool) -> None:
         _show_incomplete(run, as_json=as_json)
         return
     from markbook.report.names import folder_names
+    from markbook.results.files_view import read_record
     from markbook.runs.exam.pages.markdown import head_notes
+    from markbook.runs.exam.pages.scores import ErrorRecord, ScoreRecord
 
     folders = folder_names(run.manifest["config"]["models"])
-    scores = {model: json.loads(run.read(f"{folder}/test_results_score.json")) for model, folder in folders.items()}
-    errors = {model: json.loads(run.read(f"{folder}/test_results_errors.json")) for model, folder in folders.items()}
+    scores = {
+        model: read_record(run, f"{folder}/test_results_score.json", ScoreRecord) for model, folder in folders.items()
+    }
+    errors = {
+        model: read_record(run, f"{folder}/test_results_errors.json", ErrorRecord) for model, folder in folders.items()
+    }
     if as_json:
         models = {
             model: {"scores": scores[model], "errors": errors[model], "folder": folders[model]} for model in scores

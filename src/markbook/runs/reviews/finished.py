@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from markbook import plugins
 from markbook.errors import MarkbookError
+from markbook.results.files_view import read_part
 from markbook.results.headline import run_headline
 from markbook.results.kind import Entry, Shown, Status
 from markbook.results.rows import reasons_text
@@ -81,7 +82,7 @@ class ReviewResults(ReviewsView):
     @cached_property
     def _texts(self) -> Mapping[tuple[str, str, int], str]:
         """The reviews themselves, which no run keeps: out of the file that was named, while it is what it was."""
-        named = (self.manifest.get("asked") or {}).get("reviews")
+        named = read_part(self.run, "asked", dict[str, Any], {}).get("reviews")
         if not isinstance(named, str):
             return {}
         try:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from markbook.errors import UsageError
+from markbook.errors import DataError, UsageError
 from markbook.plugins import suggest
 from markbook.results.alignment import digest
 from markbook.results.rows import value_of
@@ -36,6 +36,10 @@ def review_sheet(view: ReviewsView, metric: str | None) -> Sheet:
     values: dict[str, dict[str, list[float | Missing]]] = {system: {} for system in systems}
     for row in view.rows():
         part = tier_of(row, tier)
+        if row["system"] not in values:
+            raise DataError(
+                f"results.jsonl is damaged: the summary has no system {row['system']!r:.60}", at=str(view.run.folder)
+            )
         values[row["system"]].setdefault(str(row["paper_id"]), []).append(value_of(part, field, part))
     # The document's formulas leave 0..1, so there the range is what was seen.
     seen = [one for papers in values.values() for rows in papers.values() for one in rows if isinstance(one, float)]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
+from markbook.judge.cases import PanelAgreement
+from markbook.measurements import MissingRecord
 from markbook.results.files_view import FilesView
+from markbook.results.stopping import StoppedRecord
 from markbook.types import SummaryRecord
-
-if TYPE_CHECKING:
-    from markbook.judge.cases import PanelAgreement
-    from markbook.results.stopping import StoppedRecord
 
 
 class TestedRecord(TypedDict):
@@ -50,7 +49,7 @@ class AnswerRow(BillRecord):
     text: str | None
     """None is an answer that nobody gave."""
     metrics: dict[str, float | None]
-    missing: dict[str, dict[str, str]]
+    missing: dict[str, MissingRecord]
     source: str
     turns: NotRequired[list[list[str]]]
     likelihoods: NotRequired[list[list[object]]]

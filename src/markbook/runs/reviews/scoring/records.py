@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, NotRequired, TypedDict
 
+from markbook.measurements import MissingRecord
 from markbook.results.files_view import FilesView
 from markbook.types import IntervalRecord, SummaryRecord
 
@@ -27,7 +28,7 @@ class ReviewRow(TypedDict):
     tier3: Numbers
     composite: Numbers
     own_recommendation: Numbers
-    missing: Numbers
+    missing: dict[str, MissingRecord]
     """Every reason once more, by its full name (`tier1.time_score`)."""
 
 
