@@ -96,7 +96,7 @@ def cpu_seconds(run, unit, size, folder):
 
 @pytest.mark.parametrize("name", ENTRIES)
 def test_twice_the_text_takes_about_twice_the_time(tmp_path, name, part):
-    run, size = ENTRIES[name], SIZE // 5 if name.endswith("file") else SIZE  # YAML is read by Python alone
+    run, size = ENTRIES[name], SIZE // 10 if name.endswith("file") else SIZE  # YAML is read by Python alone
     with contextlib.suppress(MarkbookError, ValueError):  # what is imported once
         run("x", tmp_path)
     for unit in part.of(UNITS, 2):
