@@ -1,6 +1,6 @@
 """How often the interval of a corrected mean holds the true one, and how wide it is, by simulation.
 
-python -m bench.corrected [--trials 2000]
+python -m bench.corrected [--trials 2000] [--only "as `label"]
 
 Regimes: n labels among N items, what people and judge say drawn together. Each line of the table of docs/judge.md: coverage
 of 95 %, beside how many of the intervals a warning stands, how often there is none, the mean width over that of the labels
@@ -35,20 +35,37 @@ REGIMES = {
     "drawn as `label` draws": {"n": 150, "N": 3000, "r": 0.0, "kind": "label"},
     "drawn as `label` draws, 60 of 300": {"n": 60, "N": 300, "r": 0.0, "kind": "label"},
     "drawn as `label` draws, 250 of 300": {"n": 250, "N": 300, "r": 0.0, "kind": "label"},
+    "drawn as `label` draws, clusters of five, 150 of 300": {"n": 150, "N": 300, "r": 0.0, "kind": "label clusters"},
+    "drawn as `label` draws, three strata, 60 of 300": {"n": 60, "N": 300, "r": 0.0, "kind": "label strata"},
+    "drawn as `label` draws, three strata, 150 of 300": {"n": 150, "N": 300, "r": 0.0, "kind": "label strata"},
+    "drawn as `label --pair` draws, 60 of 300": {"n": 60, "N": 300, "r": 0.0, "kind": "label duels"},
+    "drawn as `label --pair` draws, 250 of 300": {"n": 250, "N": 300, "r": 0.0, "kind": "label duels"},
+    "two systems marked one by one, 300 of 600": {"n": 300, "N": 600, "r": 0.0, "kind": "label difference"},
+    "drawn as `label` draws, 40 % empty, 60 of 180": {"n": 60, "N": 300, "r": 0.0, "kind": "label empty"},
     "chances 1 to 3, 20 labels": {"n": 20, "N": 1000, "r": 0.8, "kind": "one to three"},
     "chances 1 to 3, 100 labels": {"n": 100, "N": 1000, "r": 0.8, "kind": "one to three"},
     "half of the bad unseen, 10 labels": {"n": 10, "N": 100, "r": 0.0, "kind": "half"},
     "half of the bad unseen, 20 labels": {"n": 20, "N": 100, "r": 0.0, "kind": "half"},
     "half of the bad unseen, 50 labels": {"n": 50, "N": 100, "r": 0.0, "kind": "half"},
 }
-MEANS = {"share": 0.7, "half": 0.7, "label": 0.363636363636, "square": 0.35}
+MEANS = {
+    "share": 0.7,
+    "half": 0.7,
+    "label": 4 / 11,
+    "label clusters": 4 / 11,
+    "label strata": 5 / 11,
+    "label duels": 4 / 11,
+    "label difference": 4 / 11 - 0.5,
+    "label empty": 0.6 * 4 / 11,
+    "square": 0.35,
+}
 """0 for all other kinds."""
 
 
 def draw(rng, n, N, r, bias=0.0, kind=""):  # noqa: N803 - the method's own letters
     """Return scores, labels, and what else `corrected_mean` takes; the true means are in `MEANS`."""
-    if kind == "label":
-        return drawn_by_label(rng, n, N)
+    if kind.startswith("label"):
+        return drawn_by_label(rng, n, N, kind)
     if kind == "square":
         return drawn_by_square(rng, n, N)
     if kind == "half":
@@ -94,15 +111,36 @@ def draw(rng, n, N, r, bias=0.0, kind=""):  # noqa: N803 - the method's own lett
     return score, truth, known, options
 
 
-def drawn_by_label(rng, n, N):  # noqa: N803 - as above
+def drawn_by_label(rng, n, N, kind):  # noqa: N803 - as above
     """Return chances that say too much of what is so, labelled as `markbook label` draws: by the judge's own doubt."""
     score = rng.beta(0.6, 0.6, N)
-    truth = (rng.random(N) < score**2).astype(float)
-    items = [LabelItem(str(at), score=one) for at, one in enumerate(score.tolist())]
+    options = {}
+    if kind == "label clusters":
+        score = np.repeat(score[: N // 5], 5)
+        options["clusters"] = (np.arange(N) // 5).tolist()
+    chance = score**2
+    if kind == "label strata":
+        parts = rng.integers(0, 3, N)
+        chance = np.choose(parts, [score**2, score, 1 - score])
+        options["strata"] = parts.tolist()
+    if kind == "label difference":
+        chance = np.where(np.arange(N) < N // 2, score**2, score)
+    truth = (rng.random(N) < chance).astype(float)
+    empty = rng.random(N) < 0.4 if kind == "label empty" else np.zeros(N, dtype=bool)
+    items = [LabelItem(str(at), score=one) for at, one in enumerate(score.tolist()) if not empty[at]]
     drawn = sampling.draw(items, n, seed=int(rng.integers(1 << 60)))
     chances = {int(one.item.id): one.probability for one in drawn}
     known = np.isin(np.arange(N), list(chances))
-    return score, truth, known, {"probabilities": [chances.get(at, 1.0) for at in range(N)]}
+    likely = np.array([chances.get(at, 1.0) for at in range(N)])
+    if kind == "label empty":
+        score, truth, options["settled"] = np.where(empty, 0.0, score), np.where(empty, 0.0, truth), empty.tolist()
+    if kind == "label duels":
+        score = (score > 0.5).astype(float)
+    if kind == "label difference":
+        half = N // 2
+        score, truth = score[:half] - score[half:], truth[:half] - truth[half:]
+        known, likely = known[:half] & known[half:], likely[:half] * likely[half:]
+    return score, truth, known, {**options, "probabilities": np.where(known, likely, 1.0).tolist()}
 
 
 def drawn_by_square(rng, n, N):  # noqa: N803 - as above
@@ -152,10 +190,14 @@ def measure(name, trials):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=2000)
-    trials = parser.parse_args().trials
+    parser.add_argument("--only", default="", help="regimes whose name holds this")
+    asked = parser.parse_args()
+    trials = asked.trials
     print("| regime | labels of items | covered | with a warning | no interval | width | correlation |")
     print("|---|---|---|---|---|---|---|")
     for name, regime in REGIMES.items():
+        if asked.only not in name:
+            continue
         covered, warned, refused, width, r = measure(name, trials)
         shares = " | ".join(f"{100 * share:.1f} %" for share in (covered, warned, refused))
         print(f"| {name} | {regime['n']} of {regime['N']} | {shares} | {width:.2f} | {r:.2f} |", flush=True)
