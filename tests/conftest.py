@@ -14,10 +14,12 @@ from support import byte_code, levels
 from support.times import Times
 
 SEED = 20261121
-settings.register_profile("steady", derandomize=True)
-settings.register_profile(
-    "search", max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
-)
+PATIENT = {
+    "deadline": None,
+    "suppress_health_check": [HealthCheck.too_slow],
+}  # how long an example takes depends on the load
+settings.register_profile("steady", derandomize=True, **PATIENT)
+settings.register_profile("search", max_examples=1000, print_blob=True, **PATIENT)
 settings.load_profile("steady")
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared"

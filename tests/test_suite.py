@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 AT_MOST = re.compile(
     r"^ *assert .*(?:monotonic\(\)|perf_counter\(\)|\btime\(\)|wall_seconds|elapsed)[^<]*<=? *(?!allowed\()\S"
@@ -16,6 +16,11 @@ def test_examples_and_order_are_drawn_by_fixed_seeds(pytestconfig):
 
     assert settings().derandomize is not searches
     assert isinstance(getattr(pytestconfig.option, "randomly_seed", 0), int)
+
+
+def test_no_example_has_a_time_limit():
+    assert settings().deadline is None
+    assert HealthCheck.too_slow in settings().suppress_health_check
 
 
 def test_no_assertion_says_how_long_something_may_take_on_a_machine_that_does_other_work_too():
