@@ -7,7 +7,7 @@ import sqlite3
 
 import pytest
 
-from markbook.errors import StorageError
+from markbook.errors import DataError, StorageError
 from markbook.traces import read_trace
 from markbook.traces.plain import dump
 from markbook.traces.recorder import Recorder
@@ -298,3 +298,15 @@ def test_values_that_refer_to_one_another_are_written_up_to_a_bound():
     for _ in range(12):
         below = [below] * 10  # 10 ** 12 values on paper
     assert len(dump(below)) < 1 << 23
+
+
+def test_streams_that_only_begin_like_claude_codes_are_refused(tmp_path):
+    rows = [
+        {"type": "system", "subtype": "init", "session_id": "s", "tools": ["Read"]},
+        {"type": "message", "role": "user", "text": "Look.", "session_id": "s"},
+        {"type": "tool_call", "toolName": "Read", "parameters": {}, "session_id": "s"},
+        {"type": "completion", "finalText": "Done.", "session_id": "s"},
+    ]
+
+    with pytest.raises(DataError, match="no trace reader knows this file"):
+        read_trace(write(tmp_path, "".join(json.dumps(row) + "\n" for row in rows), "droid.jsonl"))
