@@ -194,7 +194,7 @@ def _grant(poll: select.poll, granting: Granting) -> None:
 
 
 def _watch(config: WorkerSettings, children: list[int], granting: Granting | None = None) -> NoReturn:
-    """End all when one ends or the owner goes; exit with the number of the signal that ended the examiner, the first."""
+    """End all when one ends or the owner goes; exit with the number of the alarm if that has ended an examiner."""
     poll = select.poll()
     poll.register(config["lifeline"], select.POLLIN)
     for pid in children:
@@ -206,11 +206,11 @@ def _watch(config: WorkerSettings, children: list[int], granting: Granting | Non
     os.kill(children[0], signal.SIGKILL)
     for pid in children[1:]:
         os.killpg(pid, signal.SIGKILL)
-    # waited for, so that what they used is counted as their owner's, and those that lost their parent with them
-    status = {pid: os.waitpid(pid, 0)[1] for pid in children}[children[0]]
+    # waited for, so that what they used is counted as their owner's, and those that lost their parent with them: examiners
+    is_alarmed = False
     try:
         while True:
-            os.waitpid(-1, 0)
+            _, status = os.waitpid(-1, 0)
+            is_alarmed = is_alarmed or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGVTALRM)
     except ChildProcessError:
-        pass
-    os._exit(os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0)
+        os._exit(signal.SIGVTALRM if is_alarmed else 0)

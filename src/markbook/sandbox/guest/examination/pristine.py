@@ -13,7 +13,8 @@ the zygote the other end of a new channel, by which whatever the last one left u
   no new processes, signals and limits for nobody but itself) and waits for jobs on its own socket. The text of the tests
   comes with the first of them. It cannot answer for another examiner: it holds no other socket, and each answer has to begin
   with the token of its job.
-- *When it ends by itself*, this process ends the same way, and the worker with it: the host sees by which signal.
+- *When it ends by itself*, so do this process and the worker. The supervisor inherits it and tells the host if it was the
+  alarm.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ class Pristine:
         handle = -1
         while True:
             if self._door.fileno() not in dict(poll.poll()):
-                self._end_like_it()
+                os._exit(3)  # it has ended by itself; how, the supervisor learns, who inherits it
             names, descriptors, _, _ = self._door.recvmsg(_NAMES, _socket.CMSG_SPACE(_DESCRIPTOR.size))
             if not names:
                 os._exit(0)
@@ -133,13 +134,6 @@ class Pristine:
         if os.listdir(self._path):
             scratch.empty(self._path)
             self._folder.renew()
-
-    def _end_like_it(self) -> NoReturn:
-        """End as the examiner has ended: the host is to see a signal that the kernel sent it."""
-        _, status = os.waitpid(self._examiner, 0)
-        if os.WIFSIGNALED(status):
-            os.kill(os.getpid(), os.WTERMSIG(status))
-        os._exit(3)
 
 
 def _load(names: list[str]) -> None:
