@@ -2,15 +2,13 @@
 
 import random
 
-import pytest
-
 from markbook.sandbox import Job
 from markbook.sandbox.job_queue import JobQueue, QueuedJob, SampleJobs
 from markbook.types import Sample
 
 
-def entry(task, number, *, seconds=0.0, weight=0):
-    job = Job(f"{task} {number}", "", Sample(id=task))
+def entry(task, number, *, seconds=0.0, weight=0, model=""):
+    job = Job(f"{task} {number}", "", Sample(id=task), model=model)
     return QueuedJob((weight, -seconds, number), job, SampleJobs("", task, ""))
 
 
@@ -72,5 +70,23 @@ def test_nothing_is_lost_or_taken_twice():
     out += [waiting.pop(0).job.key for _ in range(len(waiting))]
 
     assert len(out) == len(set(out))
-    with pytest.raises(IndexError):
-        waiting.pop(0)
+    assert waiting.pop(0) is None
+
+
+def test_a_worker_stays_with_one_sample_and_model_until_nothing_is_left_of_them():
+    waiting = JobQueue()
+    for number in range(6):
+        waiting.push(entry("ab"[number % 2], number, seconds=number, model="mn"[number // 2 % 2]))
+
+    assert taken(waiting, *[0] * 6) == ["b 5", "b 1", "a 4", "a 0", "b 3", "a 2"]
+
+
+def test_a_worker_that_is_to_stay_gets_nothing_of_others():
+    waiting = JobQueue()
+    for number in range(3):
+        waiting.push(entry("a", number, model="mn"[number // 2]))
+
+    assert waiting.pop(0, stays=True) is None
+    assert [waiting.pop(0).job.key, waiting.pop(0, stays=True).job.key] == ["a 0", "a 1"]
+    assert waiting.pop(0, stays=True) is None
+    assert waiting.pop(0).job.key == "a 2"

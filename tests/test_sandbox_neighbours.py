@@ -11,6 +11,7 @@ from support.load import PATIENCE
 
 from markbook.sandbox import Job, Sandbox
 from markbook.sandbox.guest import scratch
+from markbook.sandbox.worker import Worker
 from markbook.types import ErrorKind, Isolation, Limits, Sample, Test, Verdict
 
 LEVELS = [Isolation.A, Isolation.B]
@@ -94,32 +95,33 @@ KEEPS = problem(
 """A test that leaves in its process what a solution makes it leave there."""
 
 
+def examiners_for(level, sample, codes, monkeypatch):
+    """Return how many tests these answers pass, each run in its turn, and how many examiners there were."""
+    begun, begin = [], Worker.examine_anew
+    monkeypatch.setattr(Worker, "examine_anew", lambda *given: (begun.append(1), begin(*given))[1])
+    with sandbox(level) as box:
+        outcomes = {job.key: outcome for job, outcome in box.run(Job(code, code, sample, LIMITS) for code in codes)}
+    return [outcomes[code].passed for code in codes], len(begun)
+
+
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("size", ["1 << 20", "2 << 30"])
-def test_an_examiner_that_grew_is_not_there_for_the_next_attempt(level, size):
-    with sandbox(level) as box:
-        run(box, "def f(): return 1 + 1", KEEPS)
-        before = pid_of(box)
-        run(box, f"def f(): return {size}", KEEPS)
-        after = pid_of(box)
-        honest = run(box, "def f(): return 3", KEEPS)
+def test_an_examiner_that_grew_is_not_there_for_the_next_attempt(level, size, monkeypatch):
+    codes = ["def f(): return 1 + 1 # the longest comes first", f"def f(): return {size} # then", "def f(): return 3"]
 
-    assert honest.passed == 1
-    assert (before == after) == (size == "1 << 20")
+    passed, begun = examiners_for(level, KEEPS, codes, monkeypatch)
+
+    assert (passed[0], passed[2]) == (1, 1)
+    assert (begun == 1) == (size == "1 << 20")
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_an_examiner_that_met_a_memory_error_is_not_there_for_the_next_attempt(level):
+def test_an_examiner_that_met_a_memory_error_is_not_there_for_the_next_attempt(level, monkeypatch):
     lists = problem(Test(assertion="len([0] * func()) == 1"), canonical=HONEST)
-    with sandbox(level) as box:
-        run(box, HONEST, lists)
-        before = pid_of(box)
-        found = run(box, "def f(): return 10**12", lists)
-        after = pid_of(box)
-        honest = run(box, HONEST + "#", lists)
 
-    assert (found.passed, found.limit, honest.passed) == (0, "memory", 1)
-    assert before != after
+    found = examiners_for(level, lists, [HONEST + "# the longest", "def f(): return 10**12", HONEST], monkeypatch)
+
+    assert found == ([1, 0, 1], 2)
 
 
 # the machine's files, as far as landlock does not govern them

@@ -41,6 +41,8 @@ _HEAVY = frozenset(["networkx", "numpy", "pandas", "scipy", "sklearn", "sympy"])
 """Packages that take a tenth of a second and more, and make every later fork dearer."""
 _PARTS = {"numpy": "testing", "unittest": "mock"}
 """What takes its time as well and is not loaded with its package."""
+PRELOADED = sorted({*_USUAL, *_SLOW, *_HEAVY, *(f"{name}.{part}" for name, part in _PARTS.items())})
+"""All that `preload` ever names."""
 LIGHT, HEAVY = 0, 3
 
 
@@ -75,6 +77,8 @@ class Job:
     """Whether a program that reads and writes meets its further tests once it has failed one."""
     files: Mapping[str, bytes] = field(default_factory=dict)
     """The files of a program that is more than one text; nothing else counts then."""
+    model: str = ""
+    """Whose answer it is: what examines those of one model never examines another's."""
 
     @property
     def meets_all(self) -> bool:

@@ -1,7 +1,8 @@
-"""Jobs that wait: what imports little first, then the longest, and those of one sample by one worker.
+"""Jobs that wait: what imports little first, then the longest, and those of one sample and model by one worker.
 
-A worker compiles the tests of a sample when it first meets them. Where every worker takes jobs of every sample, each
-compiles all of them; so a worker keeps to the samples that it has begun, and takes over another's when it has no work.
+Each sample and model has an examiner of its own, which costs a millisecond, and compiles the tests. So a worker stays with
+the jobs of one sample and model until none is left, goes on with what is most like them, and takes over another worker's
+when it has no work of its own.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from markbook.types import ProblemType
 
 Priority = tuple[int, float, int]
 """How heavy the modules are that it imports (-1: it calibrates), minus the expected seconds, and when it came."""
-_Key = tuple[int, str]
-"""How heavy, and whose tests: the jobs that stay together."""
+_Key = tuple[int, str, str]
+"""How heavy, whose tests, and whose answers: the jobs that stay together."""
 
 
 class SampleJobs(NamedTuple):
@@ -73,6 +74,8 @@ class JobQueue:
 
     def __init__(self) -> None:
         self._groups: dict[_Key, list[QueuedJob]] = {}
+        self._current: dict[int, _Key] = {}
+        """What each worker took last."""
         self._owners: dict[_Key, int | None] = {}
         self._last: dict[str, int] = {}
         """The worker that last took a job of a task."""
@@ -86,7 +89,7 @@ class JobQueue:
 
     def push(self, entry: QueuedJob) -> None:
         """Let a job wait."""
-        key = (entry.priority[0], entry.task.name)
+        key = (entry.priority[0], entry.task.name, entry.job.model)
         if key not in self._groups:
             self._groups[key] = []
             self._owners[key] = self._last.get(entry.task.name)
@@ -96,17 +99,22 @@ class JobQueue:
         if group[0] is entry:
             heapq.heappush(self._queues[self._owners[key]], (entry.priority, key))
 
-    def pop(self, worker: int) -> QueuedJob:
+    def pop(self, worker: int, *, stays: bool = False) -> QueuedJob | None:
         """Return the next job for a worker: of its own samples or new ones, and only then of another's.
 
-        Raises:
-            IndexError: none waits.
+        Args:
+            worker: its number.
+            stays: only one that its examiner may have, too.
+
+        Returns:
+            None if there is none.
         """
-        fronts = [front for owner in (worker, None) if (front := self._front(owner))]
-        fronts = fronts or [front for owner in list(self._queues) if (front := self._front(owner))]
-        if not fronts:
-            raise IndexError("nothing waits")
-        key = min(fronts)[1]
+        key = self._current.get(worker)
+        if key is None or self._owners.get(key) != worker:
+            key = None if stays else self._next(worker)
+        if key is None:
+            return None
+        self._current[worker] = key
         group = self._groups[key]
         entry = heapq.heappop(group)
         self._size -= 1
@@ -117,6 +125,12 @@ class JobQueue:
         else:
             del self._groups[key], self._owners[key]
         return entry
+
+    def _next(self, worker: int) -> _Key | None:
+        fronts = [front for owner in (worker, None) if (front := self._front(owner))]
+        fronts = fronts or [front for owner in list(self._queues) if (front := self._front(owner))]
+        last = self._current.get(worker, (0, "", ""))[1]
+        return min(fronts, key=lambda front: (front[1][0], front[1][1] != last, front))[1] if fronts else None
 
     def least_weight(self) -> int:
         """Return how heavy the modules are that the lightest of them imports; none waiting counts as the heaviest."""

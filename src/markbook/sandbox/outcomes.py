@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -78,14 +79,25 @@ def outcome(record: WorkerAnswer, isolation: Isolation) -> Outcome:
         error=_KINDS.get(first.get("k", "o"), ErrorKind.OTHER) if first else None,
         error_type=clean(first.get("t", "")) if first else "",
         error_message=clean(first.get("m", "")) if first else "",
-        limit=hit,
+        limit=clean(hit),
         benchmark_fault=clean(record.get("fault", "")),
         isolation=isolation,
-        flags=tuple(record.get("flags", ())),
-        seconds=record.get("cpu"),
-        wall_seconds=record.get("wall"),
+        flags=tuple(map(clean, record.get("flags", ()))),
+        seconds=_seconds(record.get("cpu")),
+        wall_seconds=_seconds(record.get("wall")),
         why=why_said(record.get("why")),
     )
+
+
+def _seconds(value: float | None) -> float | None:
+    """Return a time that the examiner says.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if value is not None and not (type(value) in (int, float) and 0 <= value < math.inf):
+        raise ValueError("not a time")
+    return None if value is None else float(value)
 
 
 _WHY = {"tests": "failures", "out": "stdout", "err": "stderr", "again": "is_again"}

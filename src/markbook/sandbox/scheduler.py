@@ -3,17 +3,23 @@
 Theory of operation. The first job of a sample waits for its calibration (the canonical solution, run to see how the tests
 can be kept apart), the others for the same. Then each attempt runs apart from its tests. Where a test is not decided by
 that, what it expects has to go to the solution's process; since nobody can promise that this leaves no mark anywhere for an
-attempt that comes after, such tests wait until no attempt of the same sample is left to run apart. A worker that is lost is
-replaced and its job run once more, alone.
+attempt that comes after, such tests wait until no attempt of the same sample is left to run apart.
+
+Every sample and model has an examiner of its own (`guest.examination.pristine`), and here is decided where one ends and the
+next begins: a worker is given another sample's tests, or another model's answers, only when it has answered all that it was
+given before. What an examiner says is not trusted beyond that: it answers for the jobs that it was given, in a form that is
+checked, or its worker is lost. A worker that is lost is replaced and its job run once more, alone, in a new worker that was
+never given anything else.
 """
 
 from __future__ import annotations
 
+import math
 import secrets
 import selectors
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -85,6 +91,7 @@ class Scheduler:
     def results(self) -> Iterator[tuple[Job, Outcome]]:
         """Yield each job with its outcome as it completes."""
         for worker in self._worker_pool.workers:
+            worker.group = None  # what comes now may be of others than what came before
             self._selector.register(worker.sock, selectors.EVENT_READ, worker)
         if self._stop is not None:
             self._selector.register(self._stop, selectors.EVENT_READ, None)
@@ -133,7 +140,7 @@ class Scheduler:
             )
             return
         task = self._task(job)
-        digest = jobs.digest(job.code, task.name, repr(jobs.limits_for(job)), "all" if job.meets_all else "")
+        digest = jobs.digest(job.code, task.name, repr(jobs.limits_for(job)), "all" if job.meets_all else "", job.model)
         twin = self._open.get(digest) if self._rules.dedupe else None
         if twin is not None:
             self._known.duplicates += 1
@@ -180,7 +187,7 @@ class Scheduler:
             self._held[task.name] = [entry]
             job = Job("", task.canonical, entry.job.sample, entry.job.limits)
             weight, modules = jobs.preload(task.canonical)
-            place = (-1, 0.0, next(self._known.sequence))
+            place = (weight, -math.inf, next(self._known.sequence))
             first = QueuedJob(place, job, task, modules=modules, weight=weight, calibrates=True)
             self._waiting.push(first)
 
@@ -209,10 +216,11 @@ class Scheduler:
         for found in list(self._worker_pool.workers):
             worker = self._replaced(found) if self._is_too_heavy(found) else found
             if self._alone and not worker.jobs:
-                self._give(worker, self._alone.pop())
+                self._give(worker if worker.is_fresh else self._replaced(worker), self._alone.pop())
                 continue
-            while self._waiting and len(worker.jobs) < ahead and not (worker.jobs and worker.jobs[0].tries):
-                if not self._give(worker, self._waiting.pop(worker.number)):
+            while len(worker.jobs) < ahead and not (worker.jobs and worker.jobs[0].tries):
+                entry = self._waiting.pop(worker.number, stays=bool(worker.jobs))
+                if entry is None or not self._give(worker, entry):
                     break
 
     def _is_too_heavy(self, worker: Worker) -> bool:
@@ -227,6 +235,13 @@ class Scheduler:
         self._selector.register(made.sock, selectors.EVENT_READ, made)
         return made
 
+    def _examine_anew(self, worker: Worker, modules: Sequence[str] = ()) -> None:
+        self._selector.unregister(worker.sock)
+        try:
+            worker.examine_anew(modules)
+        finally:
+            self._selector.register(worker.sock, selectors.EVENT_READ, worker)
+
     def _give(self, worker: Worker, entry: QueuedJob) -> bool:
         plan = self._known.plans.get(entry.task.name)
         limits = jobs.limits_for(entry.job)
@@ -236,12 +251,8 @@ class Scheduler:
         record: dict[str, Any] = {
             "id": entry.token,
             "code": entry.job.code,
-            "name": entry.task.name,
             "limits": jobs.limits_on_wire(limits),
         }
-        if entry.task.name not in worker.told:
-            worker.told.add(entry.task.name)
-            record["task"] = entry.task.text
         if entry.modules:
             record["preload"] = entry.modules
             worker.weight = max(worker.weight, entry.weight)
@@ -256,9 +267,16 @@ class Scheduler:
         elif self._rules.separate and plan is not None:
             record["plan"] = plan.record
             record.update({"defers": True} if entry.later is None else {"later": entry.later})
+        group = (entry.task.name, None if entry.calibrates else entry.job.model)
         try:
+            if worker.group not in (group, (entry.task.name, None)):
+                self._examine_anew(worker, entry.task.imports)
+                record["task"] = entry.task.text
+            worker.group = group
             worker.give(entry, record)
         except WorkerLost:
+            if entry not in worker.jobs:
+                self._waiting.push(entry)
             self._lost(worker)
             return False
         return True
@@ -277,7 +295,7 @@ class Scheduler:
                     if spent:
                         self._spent(worker)
                         break
-            except (WorkerLost, KeyError, TypeError, ValueError, IndexError):
+            except (WorkerLost, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
                 self._lost(worker)
         if not events:
             for worker in list(self._worker_pool.workers):
@@ -295,13 +313,10 @@ class Scheduler:
 
     def _settle(self, worker: Worker, record: WorkerAnswer) -> None:
         entry: QueuedJob = worker.jobs[0]
-        if record["id"] == entry.token and record.get("wants_task"):
-            worker.jobs.pop(0)
-            worker.told.discard(entry.task.name)  # it was told long ago, and many others since
-            self._give(worker, entry)
-            return
         if record["id"] != entry.token or (
-            "later" not in record and len(record["tests"]) != len(entry.job.sample.tests)
+            entry.calibrates or entry.later is not None
+            if "later" in record
+            else len(record["tests"]) != len(entry.job.sample.tests)
         ):
             raise WorkerLost("an answer to another question")
         if "later" in record:
@@ -315,6 +330,8 @@ class Scheduler:
         if any(result.verdict != Verdict.SEPARATED for result in found.tests):
             worker.weight = max(worker.weight, entry.task.weight)
         plan = record["plan"] if entry.calibrates and "plan" in record else None
+        if plan is not None and len(plan["tests"]) != len(entry.job.sample.tests):
+            raise WorkerLost("a plan for another sample")
         worker.since = time.monotonic()  # before the next is the first: others may look at both
         worker.jobs.pop(0)
         if entry.calibrates:
@@ -326,11 +343,11 @@ class Scheduler:
         self._finish(entry, found)
 
     def _spent(self, worker: Worker) -> None:
-        """Replace a worker that has answered and is not to be asked again; what it has been given goes to another."""
+        """Let another examiner have what one has been given that is not to be asked again."""
         for entry in worker.jobs:
             self._waiting.push(entry)
         worker.jobs = []
-        self._replaced(worker)
+        self._examine_anew(worker)
 
     def _finish(self, entry: QueuedJob, found: Outcome) -> None:
         if entry.later is None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from markbook.errors import EnvironmentUnfitError, UsageError
 from markbook.sandbox.guest import scratch, wire
+from markbook.sandbox.job import PRELOADED
 from markbook.types import Isolation
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 HERE = Path(__file__).parent
+_TESTS = "-tests"
+"""What is added to the name of the folder of attempts for that of tests, where they write to one outside."""
 START_SECONDS = 20.0
 """How long a worker may take to say hello; it takes a tenth of a second."""
 _BOOT = "import sys; sys.path.insert(0, sys.argv.pop(2)); from guest.{} import main; main()"
@@ -132,12 +135,26 @@ def _new_scratch() -> tuple[str, int]:
     return folder, claim
 
 
+def _remove_scratch(folder: str) -> None:
+    """Remove a scratch folder, and what tests could write to beside it first.
+
+    Raises:
+        OSError: it cannot be removed.
+    """
+    for path in (Path(folder + _TESTS), Path(folder)):
+        if os.path.lexists(path):
+            scratch.empty(str(path))
+            path.rmdir()
+
+
 @cache
 def sweep_scratch() -> None:
     """Remove, once a process, the scratch folders of processes of this user that were killed."""
     import fcntl  # only here, as above
 
     for folder in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*"):
+        if folder.name.endswith(_TESTS):
+            continue  # it goes with the folder that it belongs to, which is the one that is claimed
         try:
             entry = folder.lstat()
             if os.getuid() not in (0, entry.st_uid) or time.time() - entry.st_mtime < _SETTLED:
@@ -147,8 +164,7 @@ def sweep_scratch() -> None:
             continue
         try:
             fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            scratch.empty(str(folder))
-            folder.rmdir()
+            _remove_scratch(str(folder))
         except OSError:
             continue  # it is claimed, or holds what cannot be removed
         finally:
@@ -181,8 +197,8 @@ class Worker:
         self.number = number
         self.jobs: list[Any] = []
         """What it has been given and not answered, oldest first."""
-        self.told: set[str] = set()
-        """The names of the tasks whose text it was given; it may have forgotten some."""
+        self.group: tuple[str, str | None] | None = None
+        """The task and the model whose attempts its examiner has been given; no model if it has only calibrated."""
         self.weight = 0
         """How heavy the modules are that it has loaded; see `job.preload`."""
         self.since = time.monotonic()
@@ -191,9 +207,11 @@ class Worker:
         self.alarmed = False
         """Whether, now that it has ended, its examiner was ended for the processor time that it used."""
         self._scratch, self._claim = _new_scratch()
-        self.sock = self._start(interpreter, main, str(level), processor, list(folders))
+        self.sock = self._door = self._start(interpreter, main, str(level), processor, list(folders))
+        """Where it is given jobs: where its process is, of which each examiner gets another one."""
         self.sock.setblocking(False)
-        self._stream = wire.Stream(self.sock)
+        self._buffer = memoryview(bytearray(wire.CHUNK))
+        self._stream = wire.Stream(self.sock, self._buffer)
 
     def _start(
         self, interpreter: Interpreter, main: str, level: str, processor: int | None, folders: list[str]
@@ -211,6 +229,8 @@ class Worker:
             "stdlib": interpreter.facts["stdlib"],
             "processor": processor,
             "folders": folders,
+            "tests_scratch": self._scratch + _TESTS,
+            "modules": PRELOADED,
         }
         try:
             self._process = _started(interpreter.python, main, config, (theirs.fileno(), lifeline))
@@ -226,6 +246,11 @@ class Worker:
             theirs.close()
             os.close(lifeline)
         return ours
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether nothing was ever examined by it."""
+        return self.sock is self._door
 
     @property
     def pid(self) -> int:
@@ -249,6 +274,26 @@ class Worker:
             raise WorkerLost("it ended before it was ready")
         self.hello = cast("Hello", hello)
         return self.hello
+
+    def examine_anew(self, modules: Sequence[str] = ()) -> None:
+        """Have the jobs from here on examined by a process that knows of none before, after loading these modules.
+
+        Raises:
+            WorkerLost: it is gone.
+        """
+        ours, theirs = socket.socketpair()
+        self.group, last = None, self.sock
+        try:
+            socket.send_fds(self._door, [",".join(modules).encode("ascii") or b","], [theirs.fileno()])
+        except OSError as error:
+            ours.close()
+            raise WorkerLost(str(error)) from None
+        finally:
+            theirs.close()
+        ours.setblocking(False)
+        self.sock, self._stream = ours, wire.Stream(ours, self._buffer)
+        if last is not self._door:
+            last.close()
 
     def give(self, job: Any, record: dict[str, object]) -> None:
         """Send a job.
@@ -285,6 +330,7 @@ class Worker:
     def close(self) -> None:
         """End the worker and everything in it, and remove its scratch folder."""
         self.sock.close()
+        self._door.close()
         if self._lifeline >= 0:
             os.close(self._lifeline)
             self._lifeline = -1
@@ -294,8 +340,7 @@ class Worker:
             self._process.kill()
             self._process.wait()
         try:
-            scratch.empty(self._scratch)
-            Path(self._scratch).rmdir()
+            _remove_scratch(self._scratch)
         except Exception as error:  # noqa: BLE001 - the border of what candidates made: it must not end the run
             _log.warning("the folder %s of a worker could not be removed: %s", self._scratch, error)
         if self._claim >= 0:

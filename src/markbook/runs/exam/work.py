@@ -211,7 +211,7 @@ def _jobs(writer: RunWriter, plan: ExamPlan, attempts: Iterable[Attempt], runnin
         sample = samples[attempt.sample_id]
         if attempt.language:
             sample = replace(sample, language=attempt.language)
-        yield Job(key, attempt.text, sample, limits, plan.options.all_tests)
+        yield Job(key, attempt.text, sample, limits, plan.options.all_tests, model=attempt.model)
 
 
 def _record_inputs(writer: RunWriter, plan: ExamPlan) -> None:

@@ -124,9 +124,9 @@ class Binary:
 class Stage:
     """What every attempt begins with, made before the fork."""
 
-    def __init__(self, channel: int) -> None:
-        self.channel = channel
-        """The descriptor that the zygote is spoken to by."""
+    def __init__(self, *channels: int) -> None:
+        self._channels = channels
+        """The descriptors that the zygote is spoken to by."""
         self.output = Output(1)
         errors = Output(2, self.output)
         self.builtins = dict(vars(builtins))
@@ -138,6 +138,11 @@ class Stage:
         self.peer.operations = {**self.peer.operations, "names": self.named}
         sys.stdout, sys.stderr = self.output, errors
         sys.modules[MODULE] = module
+
+    def leave(self) -> None:
+        """Keep nothing that the zygote is spoken to by."""
+        for channel in self._channels:
+            os.close(channel)
 
     def named(self, wanted: list[str]) -> dict[str, object]:
         """Return those of the solution's objects that have these names."""
@@ -197,7 +202,7 @@ def serve(link: wire.Ends, stage: Stage, guard: Guard) -> None:
 
     Tests come later, when the solution has loaded: while it does, nothing of them is in this process.
     """
-    os.close(stage.channel)
+    stage.leave()
     guard(os.getpid())
     gc.enable()
     beside, code, seed, stage.output.left, asked = marshal.loads(link.receive())  # noqa: S302 - from the examiner

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from io import TextIOWrapper
     from typing import Any, NoReturn
 
-    from .child import Guard
+    from .child import Guard, Stage
 
 FILE = "solution.py"
 _REHEARSALS = 8
@@ -35,11 +35,11 @@ FLUSH_FAILED = 120
 """The exit status of an interpreter that could not write all that was printed."""
 
 
-def run(ends: tuple[int, ...], channel: int, guard: Guard) -> NoReturn:
+def run(ends: list[int], stage: Stage, guard: Guard) -> NoReturn:
     """Become the program whose code the first of these files holds, with the others for standard streams; end the process."""
     try:
         text, reader, writer, errors = ends
-        os.close(channel)
+        stage.leave()
         code, seed = marshal.loads(_text(text))  # noqa: S302 - from the examiner
         for descriptor, number in ((reader, 0), (writer, 1), (errors, 2)):
             os.dup2(descriptor, number)

@@ -123,7 +123,7 @@ class _Walk:
     def enter(self, name: str) -> None:
         """Go down into a folder."""
         where = self.here if self.here >= 0 else None
-        if self._opens and os.stat(name, dir_fd=where).st_mode & stat.S_IRWXU != stat.S_IRWXU:
+        if self._opens and os.stat(name, dir_fd=where, follow_symlinks=False).st_mode & stat.S_IRWXU != stat.S_IRWXU:
             os.chmod(name, stat.S_IRWXU, dir_fd=where)
         self._go(os.open(name, _FOLDER, dir_fd=where))
         self._todo.append(os.listdir(self.here))

@@ -1,4 +1,4 @@
-"""The first process of a worker: makes the examiner and the zygote, and ends them when its own owner is gone."""
+"""The first process of a worker: makes the pristine examiner and the zygote, and ends them when its own owner is gone."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 else:
     import _signal as signal
 
-_EXAMINER_MEMORY = 4 << 30
-"""Bytes of address space of an examiner: tests compute with what candidates return."""
+_EXAMINER_MEMORY, _EXAMINER_FILE = 4 << 30, 64 << 20
+"""Bytes of address space of an examiner, for tests compute with what candidates return, and of one file of its own."""
 
 
 def main() -> NoReturn:
@@ -38,14 +38,14 @@ def main() -> NoReturn:
     site.sethelper()
     site.setquit()  # what an interpreter with packages has among its builtins: many programs end with `exit()`
     config = _inherited(wire.decode(sys.argv[1]))
-    control = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, config["control"])
+    door = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, config["control"])
     mine, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
     examiner = os.fork()
     if examiner == 0:
         theirs.close()
         os.close(config["lifeline"])
-        _examiner(config, control, mine)
-    control.close()
+        _pristine(config, door, mine)
+    door.close()
     mine.close()
     report: isolation.Report = []
     try:
@@ -99,32 +99,37 @@ def _open_files(ours: set[int]) -> list[tuple[int, str]]:
     return found
 
 
-def _examiner(config: WorkerSettings, control: _socket.socket, channel: _socket.socket) -> NoReturn:
+def _pristine(config: WorkerSettings, door: _socket.socket, line: _socket.socket) -> NoReturn:
     # only here: whatever the zygote has in memory, every attempt pays for when it is forked
-    from .examination.examiner import Examiner
-    from .examination.given import Given
-    from .examination.growth import Growth
+    from .examination.pristine import Pristine
 
     report: isolation.Report = []
-    growth, given = Growth(_EXAMINER_MEMORY), Given()
+    folder = isolation.SCRATCH
     try:
         if config["level"] == "A":
             isolation.enter_namespaces(report, config, processes=False)
+        else:  # attempts are not to see what tests write
+            folder = config["scratch"] = config["tests_scratch"]
+            os.mkdir(folder, stat.S_IRWXU)
+            os.chdir(folder)
         if linux.SUPPORTED:
-            isolation.confine(report, config, may_fork=False)
+            isolation.confine(report, config, makes_files=True)
     except isolation.Unfit:
         pass  # the zygote met the same, and its report says so
-    found = wire.read(channel.recv(1 << 16))
+    found = wire.read(line.recv(1 << 16))
     own = [{**layer, "name": f"examiner: {layer['name']}"} for layer in report if not layer["ok"]]
-    wire.write(control, {"hello": True, **found, "layers": found["layers"] + own})
+    wire.write(door, {"hello": True, **found, "layers": found["layers"] + own})
     if "unfit" in found:
         os._exit(0)
     resource.setrlimit(resource.RLIMIT_AS, (_EXAMINER_MEMORY, _EXAMINER_MEMORY))
-    Examiner(control, channel, growth, given).serve()
+    resource.setrlimit(resource.RLIMIT_FSIZE, (_EXAMINER_FILE, _EXAMINER_FILE))
+    is_filtered = any(layer["name"] == "seccomp" and layer["ok"] for layer in report)
+    guard = seccomp.Filter(*seccomp.child_filter(alone=False)).install if is_filtered else None
+    Pristine(door, line, folder, guard).serve()
 
 
 def _zygote(
-    config: WorkerSettings, channel: _socket.socket, supervisor: _socket.socket, report: isolation.Report
+    config: WorkerSettings, line: _socket.socket, supervisor: _socket.socket, report: isolation.Report
 ) -> NoReturn:
     inside = config["level"] == "A"
     scratch = isolation.SCRATCH if inside else config["scratch"]
@@ -132,7 +137,7 @@ def _zygote(
     rehearsed: Guard = _nothing
     limit: Callable[[int], None] | None = None
     if linux.SUPPORTED:
-        isolation.confine(report, config, may_fork=True)
+        isolation.confine(report, config, makes_files=False)
         if any(layer["name"] == "seccomp" and layer["ok"] for layer in report):
             program = seccomp.child_filter(alone=inside)
             guard = seccomp.Filter(*program).install
@@ -146,9 +151,9 @@ def _zygote(
     if type(guard) is not _Tied:  # which closes it in every child
         supervisor.close()
     files = [(number, isolation.inside(path) if inside else path) for number, path in config["files"]]
-    server = Zygote(channel, scratch, guard, rehearsed, limit, files, alone=inside)
+    server = Zygote(line, scratch, guard, rehearsed, limit, files, config["modules"], alone=inside)
     server.prepare()
-    channel.send(wire.encode({"layers": report}).encode())
+    line.send(wire.encode({"layers": report}).encode())
     server.serve()
 
 
@@ -189,7 +194,7 @@ def _grant(poll: select.poll, granting: Granting) -> None:
 
 
 def _watch(config: WorkerSettings, children: list[int], granting: Granting | None = None) -> NoReturn:
-    """End all when one ends or the owner goes; exit with the number of the signal that ended the examiner, the first."""
+    """End all when one ends or the owner goes; exit with the number of the alarm if that has ended an examiner."""
     poll = select.poll()
     poll.register(config["lifeline"], select.POLLIN)
     for pid in children:
@@ -201,11 +206,11 @@ def _watch(config: WorkerSettings, children: list[int], granting: Granting | Non
     os.kill(children[0], signal.SIGKILL)
     for pid in children[1:]:
         os.killpg(pid, signal.SIGKILL)
-    # waited for, so that what they used is counted as their owner's, and those that lost their parent with them
-    status = {pid: os.waitpid(pid, 0)[1] for pid in children}[children[0]]
+    # waited for, so that what they used is counted as their owner's, and those that lost their parent with them: examiners
+    is_alarmed = False
     try:
         while True:
-            os.waitpid(-1, 0)
+            _, status = os.waitpid(-1, 0)
+            is_alarmed = is_alarmed or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGVTALRM)
     except ChildProcessError:
-        pass
-    os._exit(os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0)
+        os._exit(signal.SIGVTALRM if is_alarmed else 0)

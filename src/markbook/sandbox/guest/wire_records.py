@@ -18,17 +18,21 @@ class WorkerSettings(TypedDict, total=False):
     """What a worker is started with, and what it finds itself."""
 
     control: int
-    """The descriptor that jobs come by."""
+    """The descriptor that programs come by, or the sockets for jobs."""
     lifeline: int
     """The descriptor whose end says that the owner is gone."""
     level: str
     scratch: str
+    tests_scratch: str
+    """What is made for tests to write to, where they do not have a file system of their own."""
     path: list[str]
     prefix: str
     stdlib: list[str]
     processor: int | None
     folders: list[str]
     """What programs may read and run."""
+    modules: list[str]
+    """What may be loaded before attempts."""
     owner: int
     readable: list[str]
     files: list[tuple[int, str]]
@@ -94,10 +98,8 @@ class WorkerAnswer(TypedDict, total=False):
     cpu: float
     wall: float
     plan: PlanRecord
-    wants_task: bool
-    """The task has been forgotten and is to be sent again."""
     spent: bool
-    """The worker is not to be asked again."""
+    """The examiner is not to be asked again."""
     later: dict[str, Any]
     """Instead of all that: what ran apart, where the rest is to run beside the solution once no attempt is left to run
     apart; it is handed over again with the attempt then."""

@@ -1,5 +1,9 @@
 """The process that forks one child per attempt, limits it, and says how it ended. Single-threaded, holds nothing.
 
+Each examiner has a channel of its own to this process, handed over by the process that forked it (`pristine`). A new channel
+ends what is under way on the old one. An examiner may be hostile: what is malformed is no request, only modules that any
+solution may have loaded are loaded, and no descriptor of an examiner's stays here.
+
 What an attempt costs is mostly memory pages: every page of this process that it or its child writes to after a fork is
 copied, and counting a reference is writing. Hence few modules, few objects and straight functions here and in `child`.
 """
@@ -19,7 +23,7 @@ from . import child, memory, program, scratch, traces, wire
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import NoReturn
 else:
     import _signal as signal
@@ -42,6 +46,10 @@ _LOOK = 0.1
 BLUR = b"blur"
 """Comes before a request: nothing of earlier attempts is to be recognised in this one."""
 
+_BOUND = 1 << 62
+"""More than any limit."""
+_DESCRIPTOR = struct.Struct("i")
+
 Limits = tuple[float, float, float, int, int, int]
 
 
@@ -49,22 +57,26 @@ class Zygote:
     """Forks children on request."""
 
     def __init__(
-        self, sock: _socket.socket, folder: str, guard: child.Guard | None, rehearsed: child.Guard,
-        bound: Callable[[int], None] | None, files: Sequence[tuple[int, str]] = (), *, alone: bool,
+        self, line: _socket.socket, folder: str, guard: child.Guard | None, rehearsed: child.Guard,
+        bound: Callable[[int], None] | None, files: Sequence[tuple[int, str]] = (), modules: Iterable[str] = (), *,
+        alone: bool,
     ) -> None:  # fmt: skip
         """Prepare.
 
         Args:
-            sock: where requests come from.
+            line: where the channels of the examiners come from.
             folder: the folder that an attempt may write to, emptied after each.
             guard: hardens a child, and forbids it to change its limits; None where there is none that could.
             rehearsed: does nothing, in the same way.
             bound: has children held to so many threads, where the kernel cannot be told to; None where nobody does.
             files: what libraries keep open, by descriptor and path.
+            modules: what may be loaded before an attempt.
             alone: whether this is the first process of its own namespace, so that a kill of everything is a kill of
                 its own, and nothing within can end it.
         """
-        self._sock = sock
+        self._line = line
+        self._channel = _socket.socket(line.family, line.type, 0, os.dup(line.fileno()))
+        """That of the examiner of the day, always by the same descriptor."""
         self._scratch = folder
         self._folder = traces.Folder(folder)
         nothing = os.stat(os.devnull).st_rdev
@@ -77,35 +89,57 @@ class Zygote:
         self._alone = alone
         self._limits: tuple[int, int, int] = (0, 0, 0)
         """Memory, file size and processes as they are limited now, here and so in every child."""
-        self._loaded: set[str] = set()
+        self._loadable = set(modules)
+        """What may be loaded and is not."""
         self._poll = select.poll()
-        self._poll.register(sock.fileno(), select.POLLIN)
+        self._poll.register(line.fileno(), select.POLLIN)
+        self._poll.register(self._channel.fileno(), select.POLLIN)
 
     def prepare(self) -> None:
         """Make ready to fork. Whatever fails here fails before the worker is said to be there."""
         child.rehearse(self._rehearsed)
         program.prepare()
-        self._stage = child.Stage(self._sock.fileno())
+        self._stage = child.Stage(self._line.fileno(), self._channel.fileno())
         memory.settle()
 
     def serve(self) -> NoReturn:
-        """Answer requests, once prepared, until the examiner goes away."""
-        receive, send, size = self._sock.recvmsg, self._sock.send, _socket.CMSG_SPACE(STREAMS.size)
+        """Answer the requests of one examiner after the other, once prepared, until there are none any more."""
         while True:
-            request, descriptors, _, _ = receive(_REQUEST, size)
-            if len(request) >= JOB.size:
-                if len(request) > JOB.size:
-                    self._load(request[JOB.size :].decode("ascii"))
-                ends = descriptors[0][2]
-                form = ENDS if len(ends) == ENDS.size else STREAMS
-                send(self._attempt(JOB.unpack_from(request), *form.unpack(ends)))
-            elif request == BLUR:
-                traces.blur(self._scratch)
-            elif not request:
+            said, descriptors, _, _ = self._line.recvmsg(1, _socket.CMSG_SPACE(_DESCRIPTOR.size))
+            if not said:
                 os._exit(0)
-            # else the end of an attempt whose child had ended by itself
+            (channel,) = _DESCRIPTOR.unpack(descriptors[0][2])
+            os.dup2(channel, self._channel.fileno())
+            os.close(channel)
+            self._serve()
 
-    def _attempt(self, limits: Limits, *ends: int) -> bytes:
+    def _serve(self) -> None:
+        """Answer the requests of one examiner until it is gone or says what is no request."""
+        receive, send, size = self._channel.recvmsg, self._channel.send, _socket.CMSG_SPACE(STREAMS.size)
+        while True:
+            try:
+                request, descriptors, _, _ = receive(_REQUEST, size)
+            except OSError:
+                return
+            ends = [end for (end,) in _DESCRIPTOR.iter_unpack(descriptors[0][2])] if descriptors else []
+            if len(ends) in (2, 4) and _is_job(request):
+                limits: Limits = JOB.unpack_from(request)
+                if len(request) > JOB.size:
+                    self._load(request[JOB.size :].decode("ascii", "replace"))
+                ended = self._attempt(limits, ends)
+                try:
+                    send(ended)
+                except OSError:
+                    return
+                continue
+            for end in ends:
+                os.close(end)
+            if request == BLUR:
+                traces.blur(self._scratch)
+            elif request != STOP:  # which comes after the end of a child that ended by itself, too
+                return
+
+    def _attempt(self, limits: Limits, ends: list[int]) -> bytes:
         if limits[3:] != self._limits:
             self._limit(limits[3:])
         self._renew()
@@ -113,13 +147,13 @@ class Zygote:
         pid = os.fork()
         if pid == 0:
             if len(ends) > 2:  # those of a program
-                program.run(ends, self._stage.channel, self._guard)
+                program.run(ends, self._stage, self._guard)
             child.run(wire.Link(*ends), self._stage, self._guard)
         for descriptor in ends:
             os.close(descriptor)
         handle = os.pidfd_open(pid)
         self._poll.register(handle, select.POLLIN)
-        hit = self._watch(pid, limits, started)
+        hit = self._watch(pid, handle, limits, started)
         self._poll.unregister(handle)
         os.close(handle)
         if hit is not None:
@@ -146,8 +180,8 @@ class Zygote:
 
     def _load(self, names: str) -> None:
         """Import what many solutions will: once here, instead of in the child of each that does."""
-        missing = [name for name in names.split(",") if name not in self._loaded]
-        self._loaded.update(missing)
+        missing = [name for name in names.split(",") if name in self._loadable]
+        self._loadable.difference_update(missing)
         self._stage.output.left = sys.maxsize  # some say something as they are imported
         for name in missing:
             try:
@@ -163,13 +197,13 @@ class Zygote:
         memory, file_size, processes = self._limits = limits
         _lower(resource.RLIMIT_AS, memory)
         _lower(resource.RLIMIT_FSIZE, file_size)
-        if processes and self._alone:  # elsewhere the kernel would count the user's other processes too
-            _lower(resource.RLIMIT_NPROC, processes)
+        if self._alone:  # elsewhere the kernel would count the user's other processes too
+            _lower(resource.RLIMIT_NPROC, processes or _BOUND)
         elif self._bound is not None:
-            self._bound(processes)
+            self._bound(min(processes, 1 << 30))
 
-    def _watch(self, pid: int, limits: Limits, started: float) -> bytes | None:
-        """Wait until the child ends, the examiner has enough of it (returns b""), or a limit is hit."""
+    def _watch(self, pid: int, handle: int, limits: Limits, started: float) -> bytes | None:
+        """Wait until the child ends, its examiner has enough of it or is gone (returns b""), or a limit is hit."""
         cpu_limit, wall_limit, busy_limit = limits[:3]
         clock = (~pid << 3) | 2  # the kernel's encoding of "CPU time of that process"
         most = 3600.0 if self._alone else _LOOK
@@ -177,10 +211,7 @@ class Zygote:
         while True:
             events = self._poll.poll(max(1.0, wait * 1000 + 1))
             if events:
-                ended = len(events) == 1 and events[0][0] == self._sock.fileno()
-                if ended and not self._sock.recv(len(STOP)):
-                    os._exit(0)
-                return b"" if ended else None
+                return None if any(number == handle for number, _ in events) else b""
             try:
                 spent = time.clock_gettime(clock)
             except OSError:  # it has ended in this moment: poll says so next
@@ -194,6 +225,10 @@ class Zygote:
                 return b"file"
             # one that waits for the processor rather than sleeping is given the longer limit
             wait = min(cpu_limit - spent, (wall_limit if wall < wall_limit else busy_limit) - wall, most)
+
+
+def _is_job(request: bytes) -> bool:
+    return len(request) >= JOB.size and all(0 <= limit < _BOUND for limit in JOB.unpack_from(request))
 
 
 def _lower(kind: int, value: int) -> None:

@@ -1,7 +1,8 @@
 """The process that holds the tests: it asks the zygote for a child per attempt and decides every verdict.
 
 Theory of operation. A worker is two processes behind the same walls: the zygote, which holds nothing and forks a child per
-attempt, and the examiner, which holds the tests and never runs a line of a solution. What a test calls is a stand-in here
+attempt, and the examiner, which holds the tests of one problem and never runs a line of a solution. `pristine` forks
+another examiner for the next problem or model. What a test calls is a stand-in here
 whose use is a request to the child (`exchange`); what comes back is plain values and further stand-ins.
 
 - *Calibration.* The canonical solution runs first, apart. What its run needed of the child (which operators, which methods,
@@ -15,17 +16,18 @@ whose use is a request to the child (`exchange`); what comes back is plain value
 - *Why.* A failing attempt runs once more to be explained, its separated tests here.
 
 Whatever an attempt does, its end is the zygote's word, the verdict this process's, and each answer begins with the token of
-its question. An examiner that has run out of time or grown is replaced.
+its question. An examiner that has run out of time or grown is replaced, as `spent`.
 """
 
 from __future__ import annotations
 
 import _socket
 import marshal
+import mmap
 import os
+import resource
 import signal
 import time
-from collections import OrderedDict
 from functools import partial
 
 from .. import awaiting, wire
@@ -35,6 +37,7 @@ from ..exchange.policy import Policy
 from ..marking import Compiled, Result, Sticky, failure
 from . import beside, explaining, inspection, stdin
 from .attempt import Attempt
+from .given import Given
 from .results import (
     NOT_RUN,
     Counts,
@@ -58,15 +61,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-    from .given import Given
-    from .growth import Growth
     from .proving.proof import Useful
     from .tasks import Job
 
 _SHORT = 20_000
 """Characters of a solution that is compiled by the examiner."""
-_TASKS_TEXT = 16 << 20
-"""Characters of tests that are kept compiled."""
+_GROWN = 512 << 20
+"""Bytes by which an examiner may grow before another takes its place."""
 _LAST_RESORT = 1.0
 """Seconds of processor time beyond the limit after which the kernel ends an examiner that hears nothing."""
 
@@ -78,15 +79,12 @@ class Deadline(Sticky):
 class Examiner:
     """Serves the controller: a job in, an outcome out."""
 
-    def __init__(self, control: _socket.socket, channel: _socket.socket, growth: Growth, given: Given) -> None:
+    def __init__(self, control: _socket.socket, channel: _socket.socket) -> None:
         self._control = control
-        self._growth = growth
-        self._given = given
+        self._given = Given()
         self._jobs = wire.Stream(control)
         self._buffer = memoryview(bytearray(wire.CHUNK))
         self._channel = channel
-        self._tasks: OrderedDict[str, Task] = OrderedDict()
-        self._kept = 0
         self._expired = False
         self._last: tuple[str, Any, dict[str, Any] | None] = ("", None, None)
         """The solution compiled last: it is often wanted again at once."""
@@ -94,15 +92,21 @@ class Examiner:
     def serve(self) -> NoReturn:
         """Answer jobs until the controller goes away."""
         signal.signal(signal.SIGPROF, self._deadline)
+        begun = _most_held()
+        task: Task | None = None
         while True:
             job: Job | None = self._jobs.next()  # type: ignore[assignment]  # what the host writes
             if job is None:
                 os._exit(0)
-            task = self._task(job)
-            record: dict[str, Any] = {"wants_task": True} if task is None else self._examine(task, job)
-            if task is not None and job.get("explain") and not record.get("spent") and "later" not in record:
+            task = task or Task(job["task"])  # whose text comes with the first job
+            record = self.examine(task, job)
+            if job.get("explain") and not record.get("spent") and "later" not in record:
                 self._explain(task, job, record)
-            if self._growth.is_too_much() or any(result.get("k") == "m" for result in record.get("tests", ())):
+            if (
+                _most_held() - begun > _GROWN
+                or not _has_room()
+                or any(result.get("k") == "m" for result in record.get("tests", ()))
+            ):
                 record["spent"] = True  # the next attempt is to find another examiner
             wire.write(self._control, {"id": job["id"], **record})
 
@@ -110,22 +114,8 @@ class Examiner:
         self._expired = True  # a bare except in a test may swallow what is raised, but not this
         raise Deadline
 
-    def _task(self, job: Job) -> Task | None:
-        """Return the task of a job, whose text comes with the first job that a worker is given of it."""
-        name, text = job["name"], job.get("task")
-        task = self._tasks.get(name)
-        if task is None:
-            if text is None:
-                return None
-            task = self._tasks[name] = Task(text)
-            self._kept += task.size
-            while self._kept > _TASKS_TEXT and len(self._tasks) > 1:
-                self._kept -= self._tasks.popitem(last=False)[1].size
-        else:
-            self._tasks.move_to_end(name)
-        return task
-
-    def _examine(self, task: Task, job: Job) -> dict[str, Any]:
+    def examine(self, task: Task, job: Job) -> dict[str, Any]:
+        """Return the record of an attempt."""
         fault = next((fault for fault in task.faults if fault), "")
         seconds = float(job["limits"][0])
         self._expired = False
@@ -425,6 +415,21 @@ class Examiner:
     def _runs(self, task: Task, job: Job) -> beside.Run:
         """Return what runs tests beside the candidate of a job."""
         return lambda compiled, which: self._in_process(task, job, which, compiled)
+
+
+def _most_held() -> int:
+    """Return the most bytes of memory that this process ever held."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def _has_room() -> bool:
+    """Whether half of the address space is free: a few microseconds to find out."""
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    try:
+        mmap.mmap(-1, limit // 2, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, 0).close()
+    except (OSError, MemoryError):
+        return False
+    return True
 
 
 def _arm(seconds: float) -> None:

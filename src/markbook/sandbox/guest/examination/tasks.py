@@ -22,7 +22,6 @@ if TYPE_CHECKING:
         """One attempt to examine, as the host's `sandbox.job` writes it."""
 
         id: str
-        name: str
         code: str
         limits: list[float]
         task: NotRequired[str]

@@ -172,10 +172,10 @@ def _bind(path: str, target: str, *, device: bool = False) -> None:
     linux.mount("", target, flags=flags | keep | (0 if device else linux.MS_NODEV))
 
 
-def confine(report: Report, config: WorkerSettings, *, may_fork: bool) -> None:
+def confine(report: Report, config: WorkerSettings, *, makes_files: bool) -> None:
     """Give up every privilege for good: capabilities, files outside, system calls. Each failure is only noted.
 
-    Who does not fork attempts is who gives them what they read, in files that it makes in memory.
+    `makes_files`: in memory; who gives attempts what they read does.
     """
     private = config["level"] == "A"
     scratch = SCRATCH if private else config["scratch"]
@@ -187,7 +187,7 @@ def confine(report: Report, config: WorkerSettings, *, may_fork: bool) -> None:
         allowed = [inside(path) if private else path for path in config["readable"]]
         step(report, "landlock", lambda: landlock.restrict(allowed, [scratch, *_DEVICES]))
     if config["level"] in "ABC":
-        wanted = seccomp.Filter(seccomp.worker_filter(may_fork=may_fork, private=private, makes_files=not may_fork))
+        wanted = seccomp.Filter(seccomp.worker_filter(private=private, makes_files=makes_files))
         step(report, "seccomp", wanted.install)
     step(report, "limits", _limit)
 

@@ -142,11 +142,10 @@ def _no_processes() -> tuple[list[Step], list[Step]]:
     return going, ["clone", _load(_ARGUMENTS), (_ANY_BIT, _CLONE_THREAD, "allow", "no more")]
 
 
-def worker_filter(*, may_fork: bool, private: bool, makes_files: bool = False) -> bytes:
-    """Return the filter that a worker puts on itself once.
+def worker_filter(*, private: bool, makes_files: bool) -> bytes:
+    """Return the filter that a process puts on itself once which forks attempts or examiners.
 
     Args:
-        may_fork: it forks attempts.
         private: it sees no file that is the user's to change.
         makes_files: it makes files in memory, to hand them to attempts.
     """
@@ -155,9 +154,6 @@ def worker_filter(*, may_fork: bool, private: bool, makes_files: bool = False) -
     program += [(_MORE, _KNOWN, "unknown", ""), *_go(refused, "refuse")]
     common, below = _common()
     program += common
-    if not may_fork:
-        going, forking = _no_processes()
-        program, below = program + going, below + forking
     if not private:
         program += [*_go(_PRETENDED.values(), "pretend"), *_go(_OWNERSHIP.values(), "refuse"), *_go([_PRCTL], "prctl")]
         # none may outlive the process that forked it
@@ -222,9 +218,9 @@ def sharing_filter(*, asks: bool) -> bytes:
 
 
 def child_filter(*, alone: bool) -> tuple[bytes, list[int]]:
-    """Return the filter of one attempt, and the offsets at which it wants the attempt's own process id.
+    """Return the filter of one attempt or examiner, and the offsets at which it wants its own process id.
 
-    It comes on top of the worker's, and is made anew by the kernel for every attempt, at a price for each step of it:
+    It comes on top of the worker's, and is made anew by the kernel every time, at a price for each step of it:
     here is only what the process that forks must not refuse itself. One that is alone in a namespace with its zygote
     may send signals to whom it likes: only itself receives them.
     """
