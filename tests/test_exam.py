@@ -318,7 +318,13 @@ def test_duplicates_and_earlier_outcomes_are_counted(tmp_path):
         def noted(self, line, *, topic=""):  # noqa: ARG002 - as the watcher has it
             counts.append(line)
 
-    answers = [answer("a", GOOD), answer("a", GOOD, model="other"), answer("a", GOOD + "# not the same", model="third")]
+    # of one model; what others answer is run for each of them
+    answers = [
+        answer("a", GOOD, sample=0),
+        answer("a", GOOD, sample=1),
+        answer("a", GOOD, model="other", sample=0),
+        answer("a", GOOD, model="third", sample=0),
+    ]
     found = [
         rows(hold(tmp_path / str(number), [problem("a")], answers, watcher=Counts(), reuse_verdicts=True), "other")
         for number in range(2)
@@ -326,6 +332,6 @@ def test_duplicates_and_earlier_outcomes_are_counted(tmp_path):
 
     assert counts == [
         "1 answers were exact duplicates of others and took their outcome",
-        "3 answers took the outcome that they had in an earlier run",
+        "4 answers took the outcome that they had in an earlier run",
     ]
     assert found[0] == found[1]

@@ -1,6 +1,6 @@
 """Jobs that wait: what imports little first, then the longest, and those of one sample and model by one worker.
 
-Each sample and model has an examiner of its own, which costs a millisecond, and compiles the tests. So a worker stays with
+Each sample and model has an examiner of its own, which costs milliseconds, and compiles the tests. So a worker stays with
 the jobs of one sample and model until none is left, goes on with what is most like them, and takes over another worker's
 when it has no work of its own.
 """

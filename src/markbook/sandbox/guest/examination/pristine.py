@@ -7,7 +7,7 @@ then ends the last examiner, empties the folder that it could write to, forks an
 the zygote the other end of a new channel, by which whatever the last one left under way is ended.
 
 - *Before the fork* this process is inside every wall that an attempt is inside of (namespaces, landlock, seccomp, no
-  capabilities), and has loaded what examiners need, so that a fork costs a millisecond. It reads the door only, where no
+  capabilities), and has loaded what examiners need, and has run once, so that an examiner costs milliseconds. It reads the door only, where no
   examiner can write; packages that tests import are loaded here by names that the host says.
 - *After it* the examiner closes the door and the line to the zygote, gives up what it does not need (`seccomp.child_filter`:
   no new processes, signals and limits for nobody but itself) and waits for jobs on its own socket. The text of the tests
@@ -46,7 +46,7 @@ _NAMES = 4096
 """Bytes of the names of modules."""
 
 
-_REHEARSALS = 4
+_REHEARSALS = 12
 """After so many runs the interpreter has adapted the code to what it sees."""
 _REHEARSED = "def f(a):\n    return [a]\n"
 _CLAIMS = "".join(f"    assert candidate({value}) == [{value}]\n" for value in ("1", "'a'", "[2.5, (1, 2)]"))
