@@ -27,8 +27,11 @@ FORMATS = {"html": "report.html", "md": "report.md", "csv": "report.csv", "json"
 @pytest.fixture
 def runs(exam_run, tmp_path):
     """Return a run of each command."""
-    rows = [task_row(0, 0.5), task_row(1, 0.9, tests={"passed": True}), task_row(2, None, text=None),
-            task_row(3, 0.1, tests={"passed": False, "error": "Error", "detail": "boom"})]  # fmt: skip
+    tests = {"verdict": "separated", "error": "", "detail": "", "fault": ""}
+    passed, failed = {**tests, "passed": True}, {**tests, "passed": False, "error": "Error", "detail": "boom"}
+    rows = [
+        task_row(0, 0.5), task_row(1, 0.9, tests=passed), task_row(2, None, text=None), task_row(3, 0.1, tests=failed)
+    ]  # fmt: skip
     reviews = [
         review_row(f"p{at}", system, 0.2 + at / 10, None if at else 0.8)
         for at in range(3)
