@@ -162,57 +162,122 @@ def from_annotation(node):
     return {"Path": "path"}.get(text, "")
 
 
-def target_word(target, node, word):
-    """What a loop's target is called: the only name, or in `enumerate`, `items` and `zip` by its position."""
-    return word if target is node else ""
+class Types:
+    """What functions return, by their name where that is one type in the whole tree."""
+
+    def __init__(self, sources):
+        returned, fields = collections.defaultdict(set), collections.defaultdict(set)
+        for source in sources:
+            for node in ast.walk(source.tree):
+                if isinstance(node, FUNCTIONS) and node.returns is not None:
+                    returned[node.name].add(ast.unparse(node.returns))
+                elif isinstance(node, ast.ClassDef):
+                    for field in node.body:
+                        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                            fields[field.target.id].add(ast.unparse(field.annotation))
+        self.returned = {name: next(iter(some)) for name, some in returned.items() if len(some) == 1}
+        self.fields = {name: next(iter(some)) for name, some in fields.items() if len(some) == 1}
+
+    def kind(self, node, unit):
+        """The annotation of an expression's type, or nothing."""
+        if isinstance(node, (ast.Await, ast.Starred)):
+            return self.kind(node.value, unit)
+        if isinstance(node, ast.Call):
+            word = base_name(node.func)
+            if word in ("sorted", "list", "tuple", "reversed") and node.args:
+                return self.kind(node.args[0], unit)
+            if word in ("values", "get", "pop") and isinstance(node.func, ast.Attribute):
+                inner = self.kind(node.func.value, unit)
+                match = re.fullmatch(r"(?:dict|Mapping|\w*Mapping)\[\w+, (.*)\]", inner)
+                return (f"list[{match[1]}]" if word == "values" else match[1]) if match else ""
+            if word[:1].isupper():
+                return word
+            return self.returned.get(word, "")
+        if isinstance(node, ast.Subscript):
+            inner = self.kind(node.value, unit)
+            match = re.fullmatch(r"(?:dict|Mapping)\[\w+, (.*)\]", inner) or re.fullmatch(r"(?:list|Sequence|tuple)\[(\w+)(?:, \.\.\.)?\]", inner)
+            return match[1] if match and not isinstance(node.slice, ast.Slice) else inner if isinstance(node.slice, ast.Slice) else ""
+        if isinstance(node, ast.Attribute):
+            return self.fields.get(node.attr, "") or self.returned.get(node.attr, "")
+        if isinstance(node, ast.Name):
+            args = unit.owner.node.args
+            for arg in [*args.posonlyargs, *args.args, *args.kwonlyargs]:
+                if arg.arg == node.id and arg.annotation is not None:
+                    return ast.unparse(arg.annotation)
+            for statement in ast.walk(unit.owner.node):
+                if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.target.id == node.id:
+                    return ast.unparse(statement.annotation)
+                if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name) and statement.targets[0].id == node.id and not isinstance(statement.value, ast.Name):
+                    return self.kind(statement.value, unit) if statement.value is not node else ""
+        return ""
 
 
-def guess(source, unit):
+def noun(text):
+    """A word for a value of a type, by its annotation."""
+    try:
+        return from_annotation(ast.parse(text, mode="eval").body) if text else ""
+    except SyntaxError:
+        return ""
+
+
+def element(text):
+    match = re.fullmatch(r"(?:list|Sequence|Iterable|Iterator|tuple|Collection|set|frozenset|Generator)\[((?:\w+\.)*\w+)(?:, (?:\.\.\.|None, None))?\]", text.replace(" | None", ""))
+    return noun(match[1]) if match else ""
+
+
+def guess(source, unit, types):
     """A better name for a variable, or nothing."""
-    for o in unit.occurrences:
-        if o.kind == "arg" and from_annotation(o.node.annotation):
-            return from_annotation(o.node.annotation)
-        if o.kind == "except":
-            return "error"
-    nodes = {id(o.node) for o in unit.occurrences}
     candidates = []
+    nodes = {id(o.node) for o in unit.occurrences}
+    for o in unit.occurrences:
+        if o.kind == "arg":
+            candidates.append(from_annotation(o.node.annotation))
+        elif o.kind == "except":
+            candidates.append("error")
     for node in ast.walk(unit.owner.node):
         if isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
             iterated, target = node.iter, node.target
             if isinstance(iterated, ast.Call) and base(iterated.func) == "enumerate" and isinstance(target, ast.Tuple):
                 iterated, target = iterated.args[0], target.elts[1]
             elif isinstance(iterated, ast.Call) and base(iterated.func) == "zip" and isinstance(target, ast.Tuple):
-                for element, argument in zip(target.elts, iterated.args):
-                    if id(element) in nodes:
-                        candidates.append(singular(base(argument)))
+                for part, argument in zip(target.elts, iterated.args):
+                    if id(part) in nodes:
+                        candidates += [element(types.kind(argument, unit)), singular(base(argument))]
             elif isinstance(iterated, ast.Call) and base(iterated.func) == "items" and isinstance(target, ast.Tuple) and len(target.elts) == 2:
                 if id(target.elts[1]) in nodes:
                     candidates.append(singular(base(iterated.func.value)))
                 continue
             if id(target) in nodes:
-                candidates.append(singular(base(iterated)))
+                candidates += [element(types.kind(iterated, unit)), singular(base(iterated))]
         elif isinstance(node, ast.AnnAssign) and id(node.target) in nodes:
             candidates.append(from_annotation(node.annotation))
-            if node.value is not None:
-                candidates.append(base(node.value))
-        elif isinstance(node, ast.Assign) and any(id(t) in nodes for t in node.targets):
-            candidates.append(base(node.value))
-            if isinstance(node.value, (ast.ListComp, ast.SetComp, ast.GeneratorExp)):
-                word = base(node.value.elt)
-                candidates.append(plural(word) if word and word not in DULL else base(node.value.generators[0].iter))
-        elif isinstance(node, ast.NamedExpr) and id(node.target) in nodes:
-            candidates.append(base(node.value))
+        elif isinstance(node, ast.Assign) and any(id(t) in nodes for t in node.targets) or isinstance(node, ast.NamedExpr) and id(node.target) in nodes:
+            candidates.append(noun(types.kind(node.value, unit)))
+            value = node.value
+            if isinstance(value, (ast.ListComp, ast.SetComp, ast.GeneratorExp)):
+                candidates.append(plural(noun(types.kind(value.elt, unit))) if noun(types.kind(value.elt, unit)) else "")
+            called = value.value if isinstance(value, ast.Await) else value
+            if not isinstance(called, ast.Call) or stripped(called):
+                candidates.append(base(value))
         elif isinstance(node, (ast.With, ast.AsyncWith)):
-            candidates += [base(i.context_expr) for i in node.items if i.optional_vars is not None and id(i.optional_vars) in nodes]
+            candidates += [noun(types.kind(i.context_expr, unit)) for i in node.items if i.optional_vars is not None and id(i.optional_vars) in nodes]
+        elif isinstance(node, ast.Return) and node.value is not None and id(node.value) in nodes and unit.owner.node.returns is not None:
+            candidates.append(from_annotation(unit.owner.node.returns))
     for word in candidates:
-        if word and word not in DULL and usable(word) and len(word) > 2 and word != unit.name:
+        if word and word not in DULL and usable(word) and len(word) > 2 and word != unit.name and not why_not(None, source, unit, word):
             return word
     return ""
+
+
+def stripped(call):
+    front, _, rest = base_name(call.func).strip("_").partition("_")
+    return front in VERBS and bool(rest) or base_name(call.func)[:1].isupper()
 
 
 # --- listing
 def listing(paths, suggest):
     total = 0
+    types = Types([Source(p) for p in sorted((ROOT / "src").rglob("*.py"))])
     for path in paths:
         source = Source(path)
         where = module_name(path)
@@ -233,7 +298,7 @@ def listing(paths, suggest):
             for unit in sorted(vague, key=lambda u: u.first):
                 total += 1
                 key = unit.name + (f"#{unit.number}" if len(names[unit.name]) > 1 else "")
-                word = guess(source, unit)
+                word = guess(source, unit, types)
                 if suggest:
                     print(f"{where}:{owner.qualname} {key} {word or '?'}")
                     continue
@@ -242,7 +307,7 @@ def listing(paths, suggest):
                 some = sorted([*lines[:2], *uses[: max(1, 3 - len(lines))]])
                 if unit.parameter:
                     some = uses[:2]
-                print(f"  {key} {word or '?'} | " + " | ".join(source.line(n).strip()[:105] for n in some))
+                print(f"  {total} {key} {word or '?'} | " + " | ".join(source.line(n).strip()[:105] for n in some))
     print(f"# {total} variables", file=sys.stderr)
 
 
