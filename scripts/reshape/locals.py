@@ -421,8 +421,8 @@ def why_not(project, source, unit, new):
         outer = [o for o in source.occurrences if o.name == new and o.home is unit.owner]
         if outer and not all(u.loop is not None and not in_body(unit.scope.node, u.loop) for u in split(source, unit.owner, unit.owner, new, outer)):
             return f"{new} is a variable of the function (line {outer[0].node.lineno})"
-    if any(o.kind in ("def", "import") for o in unit.occurrences):
-        return "a nested function or an import"
+    if any(o.kind == "import" for o in unit.occurrences):
+        return "an import"
     return ""
 
 

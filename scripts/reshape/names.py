@@ -2,6 +2,9 @@
 
 import ast, sys, re, pathlib, collections
 
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from scopes import Source
+
 ROOT = pathlib.Path(sys.argv[1])
 WRITE = "--write" in sys.argv
 SRC = ROOT / "src"
@@ -37,6 +40,17 @@ class F:
         for l in s.bytes.split(b"\n"):
             s.offs.append(s.offs[-1] + len(l) + 1)
         s.edits = {}
+        s.source = Source(path, s.text)
+
+    def same(s, home, name):
+        """The places of one variable."""
+        for o in s.source.occurrences:
+            if o.name == name and o.home is home and o.kind not in ("import", "def"):
+                place = s.source.places(o)
+                if place is None:
+                    err("NOT SEEN", s.path.relative_to(ROOT), name, o.node.lineno)
+                else:
+                    yield place
 
     def span(s, n):
         return s.offs[n.lineno - 1] + n.col_offset, s.offs[n.end_lineno - 1] + n.end_col_offset
@@ -101,7 +115,7 @@ for line in pathlib.Path(sys.argv[2]).read_text().splitlines():
         if old in fs:
             FUNCS[(name, old)] = new
             hit = True
-        if old in ms:
+        if old in ms and not (mod and old in fs):
             METHS.setdefault(old, {})[name] = new
             hit = True
     if not hit:
@@ -120,6 +134,12 @@ while changed:
                     if (base, a.name) in FUNCS and not a.asname and (f.name, a.name) not in FUNCS:
                         FUNCS[(f.name, a.name)] = FUNCS[(base, a.name)]
                         changed = True
+
+
+DEFINED = collections.defaultdict(set)
+for name, (fs, ms) in D.items():
+    for old in ms:
+        DEFINED[old].add(name)
 
 
 def bound_locally(f, name):
@@ -144,14 +164,12 @@ def bound_top(f, name):
 
 
 def rename_name(f, old, new):
-    if bound_locally(f, old):
-        err("LOCAL BINDING of old", f.path.relative_to(ROOT), old)
     if bound_locally(f, new) or bound_top(f, new):
         err("NEW IS BOUND", f.path.relative_to(ROOT), old, new)
-    for n in ast.walk(f.tree):
-        if isinstance(n, ast.Name) and n.id == old:
-            f.edit(*f.span(n), new)
-        elif isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)) and n.name == old and n in f.tree.body:
+    for place in f.same(f.source.module, old):
+        f.edit(*place, new)
+    for n in f.tree.body:
+        if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)) and n.name == old:
             s, _ = f.span(n)
             m = re.compile(rb"def\s+" + old.encode() + rb"\b").search(f.bytes, s)
             f.edit(m.end() - len(old), m.end(), new)
@@ -177,19 +195,16 @@ for f in FILES:
                     if a.asname:
                         f.edit(s, s + len(a.name), new)
                     elif (
-                        bound_locally(f, a.name)
-                        or bound_locally(f, new)
+                        bound_locally(f, new)
                         or (bound_top(f, new) and (f.name, a.name) not in FUNCS)
                     ):
                         f.edit(s, e, f"{new} as {a.name}")
                         print("  alias kept", f.path.relative_to(ROOT), a.name, new)
                     else:
                         f.edit(s, e, new)
-                        if a.name not in done:
-                            done.add(a.name)
-                            for m in ast.walk(f.tree):
-                                if isinstance(m, ast.Name) and m.id == a.name:
-                                    f.edit(*f.span(m), new)
+                        home = next(o.home for o in f.source.occurrences if o.kind == "import" and o.node.lineno == a.lineno and o.node.col_offset == a.col_offset)
+                        for place in f.same(home, a.name):
+                            f.edit(*place, new)
     for n in ast.walk(f.tree):
         if (
             isinstance(n, ast.Attribute)
@@ -204,12 +219,21 @@ for f in FILES:
             and n.attr in METHS
             and not (isinstance(n.value, ast.Name) and n.value.id in mods)
         ):
-            news = set(METHS[n.attr].values())
+            if n.attr.startswith("_") and f.name not in METHS[n.attr]:
+                own = any(isinstance(m, ast.Attribute) and m.attr == n.attr and isinstance(m.ctx, ast.Store) for m in ast.walk(f.tree))
+                if not f.name and not own:
+                    err("PRIVATE in a test", f.path.relative_to(ROOT), n.attr, n.lineno)
+                continue
+            news = {METHS[n.attr][f.name]} if n.attr.startswith("_") else set(METHS[n.attr].values())
             if len(news) > 1:
                 err("METHOD of several", f.path.relative_to(ROOT), n.attr)
             new = next(iter(news))
             _, e = f.span(n)
             f.edit(e - len(n.attr), e, new)
+        elif isinstance(n, ast.ClassDef):
+            for o in f.source.occurrences:  # a method that is named in its class's body
+                if o.name in METHS and o.kind == "name" and o.home is not None and o.home.node is n and not (o.name.startswith("_") and f.name not in METHS[o.name]):
+                    f.edit(*f.source.places(o), METHS[o.name].get(f.name) or next(iter(METHS[o.name].values())))
         elif (
             isinstance(n, ast.Call)
             and isinstance(n.func, ast.Attribute)
@@ -229,6 +253,8 @@ for f in FILES:
         elif isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)) and n.name in METHS and n not in f.tree.body:
             inclass = any(isinstance(c, ast.ClassDef) and n in c.body for c in ast.walk(f.tree))
             if inclass:
+                if n.name.startswith("_") and f.name not in METHS[n.name]:
+                    continue
                 new = METHS[n.name].get(f.name) or next(iter(METHS[n.name].values()))
                 s, _ = f.span(n)
                 m = re.compile(rb"def\s+" + n.name.encode() + rb"\b").search(f.bytes, s)
