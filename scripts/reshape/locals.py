@@ -5,7 +5,8 @@
     python scripts/reshape/locals.py --apply TABLE [--write]   rename; without --write only say what would not be done
 
 A line of a table is `module:function old new`; `function` is `Class.method` or `outer.inner`, `old` may be `old#2` where a
-function has several variables of that name (a comprehension or a loop of its own each), `new` may be `-` (leave it).
+function has several variables of that name (a comprehension or a loop of its own each), `new` may be `-` (leave it) or several
+names `a|b|c`, of which the first that is free is taken (`--settled FILE` writes a table with those that were).
 """
 
 import ast
@@ -426,6 +427,20 @@ def why_not(project, source, unit, new):
     return ""
 
 
+def too_wide(project, source, unit, new, edits):
+    """Whether a line with an exemption would be broken by the formatter, so that the exemption stood elsewhere."""
+    for number in {o.node.lineno for o in unit.occurrences}:
+        line = source.line(number)
+        if not re.search(r"# (?:type: ignore|noqa|fmt|pragma)", line):
+            continue
+        start, end = source.starts[number - 1], source.starts[number]
+        before = [((a, b), text) for (a, b), text in [*project.edits.get(source.path, {}).items(), *edits] if start <= a < end]
+        width = len(re.split(r"\s+# ", line)[0]) + sum(len(text) - (b - a) for (a, b), text in before)
+        if width + (len(new) - len(unit.name)) * sum(o.node.lineno == number for o in unit.occurrences) > 120:
+            return f"line {number} would be too long for its exemption"
+    return ""
+
+
 def keyword_edits(project, source, unit, new):
     """The keyword arguments by which a parameter is passed, or why they cannot be renamed."""
     node, old = unit.owner.node, unit.name
@@ -495,7 +510,7 @@ def docstring_edits(source, node, old, new):
 def apply(table, write):
     project = Project()
     wanted = collections.OrderedDict()
-    refused, done, already = [], 0, 0
+    refused, done, already, settled = [], 0, 0, []
     for number, line in enumerate(pathlib.Path(table).read_text().splitlines(), 1):
         line = line.split(" //")[0].strip()
         if not line or line.startswith("#"):
@@ -531,9 +546,18 @@ def apply(table, write):
                 continue
             plan = [(u, lines.get(f"{old}#{u.number}", lines.get(old))) for u in some]
             plan = [(u, new) for u, new in plan if new not in (None, "-", old)]
-            edits, sites, problem, moved = [], [], "", []
-            for unit, new in plan:
-                problem = why_not(project, source, unit, new)
+            edits, sites, problem, moved, chosen = [], [], "", [], []
+            for unit, choices in plan:
+                problem = ""
+                for new in choices.split("|"):
+                    reason = why_not(project, source, unit, new) or too_wide(project, source, unit, new, edits)
+                    problem = problem or reason
+                    if not reason:
+                        problem = ""
+                        break
+                if not problem:
+                    chosen.append((unit, new))
+                    edits += [(spot, new.encode()) for o in unit.occurrences if (spot := source.places(o)) is not None]
                 if not problem and unit.parameter:
                     found, problem = keyword_edits(project, source, unit, new)
                     sites += [(s, k, new) for s, k in found or ()]
@@ -543,7 +567,6 @@ def apply(table, write):
                 if problem:
                     refused.append(f"{module}:{name} {old}#{unit.number} {new}: {problem}")
                     break
-                edits += [(spot, new.encode()) for spot in spots]
                 for o in unit.occurrences:
                     moved.append(o)
                     o.name = new  # what comes next sees it
@@ -553,7 +576,7 @@ def apply(table, write):
                 continue
             for spot, new in edits:
                 project.edits[source.path][spot] = new
-            for unit, new in plan:
+            for unit, new in chosen:
                 project.edits[source.path].update(docstring_edits(source, unit.owner.node, old, new) if unit.scope is unit.owner else {})
             for user, keyword, new in sites:
                 start = user.span(keyword)[0]
@@ -563,6 +586,7 @@ def apply(table, write):
                 else:
                     refused.append(f"!! {user.path.relative_to(ROOT)}:{keyword.value.lineno} keyword {old} of {name} is to be renamed by hand to {new}")
             done += len(plan)
+            settled += [f"{where}:{qualname} {old}{'#' + str(u.number) if len(some) > 1 else ''} {new}" for u, new in chosen]
             touched.add(source.path)
     files = []
     for path, edits in sorted(project.edits.items()):
@@ -586,6 +610,8 @@ def apply(table, write):
     for line in refused:
         print(line)
     print(f"{done} variables renamed, {already} not there any more, {len(refused)} refused, {len(files)} files", file=sys.stderr)
+    if "--settled" in sys.argv:
+        pathlib.Path(sys.argv[sys.argv.index("--settled") + 1]).write_text("\n".join(settled) + "\n")
     if write:
         for path, text in files:
             path.write_text(text, encoding="utf-8")

@@ -232,7 +232,7 @@ for f in FILES:
             f.edit(e - len(n.attr), e, new)
         elif isinstance(n, ast.ClassDef):
             for o in f.source.occurrences:  # a method that is named in its class's body
-                if o.name in METHS and o.kind == "name" and o.home is not None and o.home.node is n and not (o.name.startswith("_") and f.name not in METHS[o.name]):
+                if o.name in METHS and o.kind == "name" and o.home is not None and o.home.kind == "class" and o.home.node.lineno == n.lineno and not (o.name.startswith("_") and f.name not in METHS[o.name]):
                     f.edit(*f.source.places(o), METHS[o.name].get(f.name) or next(iter(METHS[o.name].values())))
         elif (
             isinstance(n, ast.Call)
