@@ -206,6 +206,10 @@ class Paste:
 
     def check_expression(self):
         value = self.body[0].value
+        around = self.parents.get(id(self.call))
+        wraps = {"list", "tuple", "set", "sorted", "frozenset"}
+        if isinstance(value, ast.Call) and isinstance(around, ast.Call) and {getattr(value.func, "id", ""), getattr(around.func, "id", "")} <= wraps:
+            raise No("a list of a list")
         if self.rebound:
             raise No("binds a name in its expression")
         names = {n.id for v in self.arguments.values() for n in ast.walk(v) if isinstance(n, ast.Name)}
