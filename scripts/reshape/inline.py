@@ -442,7 +442,7 @@ def main():
     arguments = sys.argv[1:]
     write = "--write" in arguments
     most = int(arguments[arguments.index("--most") + 1]) if "--most" in arguments else 50
-    skip = set(pathlib.Path(arguments[arguments.index("--skip") + 1]).read_text().split()) if "--skip" in arguments else set()
+    skip = set(pathlib.Path(arguments[arguments.index("--skip") + 1]).read_text().split()) if "--skip" in arguments else set((pathlib.Path(__file__).parent / "inline_skip.txt").read_text().split())
     values = {arguments[i + 1] for i, a in enumerate(arguments) if a in ("--most", "--skip")}
     paths = []
     for word in arguments:
