@@ -1,9 +1,10 @@
 """Move and merge modules by a plan. usage: move.py ROOT PLAN [--write]
 
-PLAN lines:  target.module: old.module old.module ...   (without `markbook.`); `#` comments; a line `target = docstring` gives its docstring.
+PLAN lines:  target.module: old.module old.module ...   (without `markbook.`); `#` comments; a line `target = docstring` gives its docstring;
+a line `old.module:name -> new_name` renames what would collide. A package that is left with nothing but an `__init__` becomes a module.
 """
 
-import ast, sys, re, collections, pathlib, subprocess, builtins
+import ast, sys, re, collections, pathlib, builtins, shutil
 
 ROOT = pathlib.Path(sys.argv[1])
 PLAN = pathlib.Path(sys.argv[2])
@@ -27,11 +28,16 @@ def all_modules():
 
 
 MODS = all_modules()
+FORCED = {}  # (old module, name) -> new name
 plan = {}
 docs = {}
 for line in PLAN.read_text().splitlines():
-    line = line.split("#")[0].strip()
+    line = re.split(r"(?:^|\s)#\s", line)[0].strip()
     if not line:
+        continue
+    if " -> " in line:
+        left, new = line.split(" -> ")
+        FORCED[tuple(("markbook." + left.strip()).split(":"))] = new.strip()
         continue
     if " = " in line and ":" not in line.split(" = ")[0]:
         t, d = line.split(" = ", 1)
@@ -115,7 +121,7 @@ FILES = [
     File(p)
     for d in ("src", "tests", "bench", "scripts", "examples")
     for p in sorted((ROOT / d).rglob("*.py"))
-    if "__pycache__" not in str(p) and "attacks/" not in str(p) and "/honest/" not in str(p)
+    if "__pycache__" not in str(p) and "attacks/" not in str(p) and "/honest/" not in str(p) and "scripts/reshape" not in str(p)
 ]
 BYNAME = {f.name: f for f in FILES if f.name}
 
@@ -159,7 +165,10 @@ for t, olds in plan.items():
         if not f:
             continue
         for name, node in toplevel(f.tree).items():
-            if name in seen:
+            if (o, name) in FORCED:
+                RENAME[(o, name)] = FORCED[o, name]
+                seen[FORCED[o, name]] = (o, node)
+            elif name in seen:
                 o2, node2 = seen[name]
                 if ast.dump(node) == ast.dump(node2):
                     DROP.add((o, name))
@@ -182,6 +191,41 @@ for t, olds in plan.items():
                     seen[new] = (o, node)
             else:
                 seen[name] = (o, node)
+
+
+# --- what one part of a merge imports and another defines, or imports from elsewhere
+def imports_by_name(f):
+    out = {}
+    blocks = [f.tree.body] + [
+        n.body for n in f.tree.body if isinstance(n, ast.If) and isinstance(n.test, ast.Name) and n.test.id == "TYPE_CHECKING"
+    ]
+    for n in [m for b in blocks for m in b]:
+        if isinstance(n, ast.ImportFrom):
+            base = f.resolve(n)
+            for a in n.names:
+                out[a.asname or a.name] = (MAP.get(base, base), a.name, MAP.get(base + "." + a.name))
+        elif isinstance(n, ast.Import):
+            for a in n.names:
+                out[a.asname or a.name.split(".")[0]] = ("", a.name, None)
+    return out
+
+
+for t, olds in plan.items():
+    parts = [BYNAME[o] for o in olds if o in BYNAME]
+    defined = {}
+    for f in parts:
+        for name in toplevel(f.tree):
+            defined.setdefault(RENAME.get((f.name, name), name), f.name)
+    imported = {}
+    for f in parts:
+        for name, source in imports_by_name(f).items():
+            if name == "TYPE_CHECKING" or source[0] == t or source[2] == t:
+                continue
+            if name in defined:
+                err("IMPORT HIDES DEFINITION", t, name, "imported by", f.name, "from", source[0], "defined in", defined[name])
+            if name in imported and imported[name][0] != source:
+                err("IMPORTS DIFFER", t, name, f.name, source, *imported[name])
+            imported.setdefault(name, (source, f.name))
 
 
 def locals_binding(f, name):
@@ -340,7 +384,7 @@ for f in FILES:
                         removed = True
                         if a.asname and a.asname != nm:
                             name_edits(f, a.asname, nm)
-                        elif nm != a.name:
+                        elif not a.asname and nm != a.name:
                             name_edits(f, a.name, nm)
                         continue
                     out.setdefault(new, []).append((nm, a.asname or (a.name if nm != a.name else None)))
@@ -628,3 +672,13 @@ if WRITE:
         if not (d / "__init__.py").exists():
             (d / "__init__.py").write_text(f'"""The {d.name} package."""\n')
             print("new package", d)
+    for d in sorted((d for d in SRC.rglob("*") if d.is_dir() and d.name != "__pycache__"), key=lambda d: -len(d.parts)):
+        rest = [q for q in d.iterdir() if q.name != "__pycache__"]
+        if [q.name for q in rest] == ["__init__.py"]:
+            text = rest[0].read_text()
+            shutil.rmtree(d)
+            if text.count("\n") > 5:
+                d.with_suffix(".py").write_text(text)
+            print("no package any more", d.relative_to(SRC))
+        elif not rest:
+            shutil.rmtree(d)

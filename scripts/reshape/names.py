@@ -67,7 +67,7 @@ FILES = [
     F(p)
     for d in ("src", "tests", "bench", "scripts", "examples")
     for p in sorted((ROOT / d).rglob("*.py"))
-    if "__pycache__" not in str(p) and "attacks/" not in str(p) and "/honest/" not in str(p)
+    if "__pycache__" not in str(p) and "attacks/" not in str(p) and "/honest/" not in str(p) and "scripts/reshape" not in str(p)
 ]
 BY = {f.name: f for f in FILES if f.name}
 
