@@ -223,7 +223,7 @@ for t, olds in plan.items():
                 continue
             if name in defined:
                 err("IMPORT HIDES DEFINITION", t, name, "imported by", f.name, "from", source[0], "defined in", defined[name])
-            if name in imported and imported[name][0] != source:
+            if name in imported and imported[name][0] != source and imported[name][0][1] != source[1]:
                 err("IMPORTS DIFFER", t, name, f.name, source, *imported[name])
             imported.setdefault(name, (source, f.name))
 
@@ -537,6 +537,24 @@ for t, olds in plan.items():
         doc = first.bytes[s:e].decode() if isinstance(n, ast.Expr) else '""""""'
     parts = [doc, "", "from __future__ import annotations", ""]
     seen = set()
+    bound = {}
+    slim_runtime = []
+    for seg in runtime:
+        m = ast.parse(seg).body[0]
+        if isinstance(m, ast.ImportFrom) and m.module != "__future__":
+            # a record that one part takes from its module and another from the package that passes it on
+            names = []
+            for x in m.names:
+                used = x.asname or x.name
+                before = bound.setdefault(used, (m.module, x.name))
+                if before == (m.module, x.name) or before[1] != x.name or m.level or "noqa" in seg:
+                    names.append(x)
+            if not names:
+                continue
+            if len(names) < len(m.names):
+                seg = fmt_from(m.module, [(x.name, x.asname) for x in names])
+        slim_runtime.append(seg)
+    runtime = slim_runtime
     for seg in runtime:
         if seg not in seen:
             seen.add(seg)
