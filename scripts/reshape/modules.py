@@ -530,8 +530,10 @@ for t, olds in plan.items():
         if MODS[o] != target:
             delete.add(MODS[o])
     doc = docs.get(t) and f'"""{docs[t]}"""'
+    # without a sentence of the plan: the docstring of the part that had this name
+    main = next((o for o in olds if o.rsplit(".", 1)[-1] == t.rsplit(".", 1)[-1]), olds[0])
     if doc is None:
-        first = BYNAME[olds[0]]
+        first = BYNAME[main]
         n = first.tree.body[0]
         s, e = first.span(n)
         doc = first.bytes[s:e].decode() if isinstance(n, ast.Expr) else '""""""'
@@ -588,11 +590,9 @@ for t, olds in plan.items():
     for k, (o, d, body) in enumerate(bodies):
         parts.append("")
         parts.append("")
-        if len(bodies) > 1 and (k or docs.get(t)) and d:
-            title = d.strip().split("\n\n")[0].replace("\n", " ")
-            import textwrap
-
-            parts += ["# " + x for x in textwrap.wrap(title, width=110)]
+        if len(bodies) > 1 and (o != main or docs.get(t)) and d:
+            # all of it: what a part's docstring explains is not lost
+            parts += [f"# {x}".rstrip() for x in d.strip().split("\n")]
             parts.append("")
         parts.append(body)
     out[target] = "\n".join(parts).rstrip() + "\n"

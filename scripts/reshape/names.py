@@ -73,8 +73,13 @@ BY = {f.name: f for f in FILES if f.name}
 
 
 def defs(f):
-    """module-level functions, and methods"""
-    mod = {n.name for n in f.tree.body if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))}
+    """functions and classes of a module, and methods"""
+    top = [
+        m
+        for n in f.tree.body
+        for m in (n.body if isinstance(n, ast.If) and getattr(n.test, "id", "") == "TYPE_CHECKING" else [n])
+    ]
+    mod = {n.name for n in top if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))}
     meth = {
         m.name
         for n in ast.walk(f.tree)
@@ -113,11 +118,11 @@ while changed:
     for f in FILES:
         if not f.name:
             continue
-        for n in f.tree.body:
+        for n in ast.walk(f.tree):
             if isinstance(n, ast.ImportFrom):
                 base = f.resolve(n)
                 for a in n.names:
-                    if (base, a.name) in FUNCS and not a.asname and (f.name, a.name) not in FUNCS:
+                    if (base, a.name) in FUNCS and a.asname in (None, a.name) and (f.name, a.name) not in FUNCS:
                         FUNCS[(f.name, a.name)] = FUNCS[(base, a.name)]
                         changed = True
 
@@ -151,10 +156,43 @@ def rename_name(f, old, new):
     for n in ast.walk(f.tree):
         if isinstance(n, ast.Name) and n.id == old:
             f.edit(*f.span(n), new)
-        elif isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)) and n.name == old and n in f.tree.body:
+        elif (
+            isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))
+            and n.name == old
+            and n in f.tree.body
+            or isinstance(n, ast.ClassDef)
+            and n.name == old
+        ):
             s, _ = f.span(n)
-            m = re.compile(rb"def\s+" + old.encode() + rb"\b").search(f.bytes, s)
+            m = re.compile(rb"\b(def|class)\s+" + old.encode() + rb"\b").search(f.bytes, s)
             f.edit(m.end() - len(old), m.end(), new)
+    rename_in_strings(f, old, new)
+
+
+def rename_in_strings(f, old, new):
+    """Names of classes in annotations and type arguments that are written as strings."""
+    if not old.lstrip("_")[:1].isupper():
+        return
+    holders = [
+        x
+        for n in ast.walk(f.tree)
+        for x in (
+            [n.slice]
+            if isinstance(n, ast.Subscript)
+            else [n.annotation]
+            if isinstance(n, (ast.arg, ast.AnnAssign)) and n.annotation
+            else [n.returns]
+            if isinstance(n, ast.FunctionDef) and n.returns
+            else n.args[:1]
+            if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "cast"
+            else []
+        )
+    ]
+    for holder in holders:
+        for n in ast.walk(holder):
+            if isinstance(n, ast.Constant) and isinstance(n.value, str) and re.search(rf"\b{old}\b", n.value):
+                s, e = f.span(n)
+                f.edit(s, e, re.sub(rf"\b{old}\b", new, f.bytes[s:e].decode()))
 
 
 for f in FILES:
@@ -174,7 +212,9 @@ for f in FILES:
                 if (base, a.name) in FUNCS:
                     new = FUNCS[(base, a.name)]
                     s, e = f.span(a)
-                    if a.asname:
+                    if a.asname == a.name:
+                        f.edit(s, e, f"{new} as {new}")
+                    elif a.asname:
                         f.edit(s, s + len(a.name), new)
                     elif (
                         bound_locally(f, a.name)
@@ -190,6 +230,7 @@ for f in FILES:
                             for m in ast.walk(f.tree):
                                 if isinstance(m, ast.Name) and m.id == a.name:
                                     f.edit(*f.span(m), new)
+                            rename_in_strings(f, a.name, new)
     for n in ast.walk(f.tree):
         if (
             isinstance(n, ast.Attribute)
@@ -237,6 +278,8 @@ out = {}
 # docstrings, comments, __all__ and docs: by word where the old name is the same everywhere
 glob = {}
 for (m, o), n in FUNCS.items():
+    if o[:1].isupper():
+        continue  # `Row` in prose may be any row
     glob.setdefault(o, set()).add(n)
 for o, d in METHS.items():
     glob.setdefault(o, set()).update(d.values())
@@ -246,6 +289,23 @@ TICK = (
     if one
     else None
 )
+
+
+FENCE = re.compile(r"^( *)```(?:python|py|pycon)\b.*?^\1```", re.M | re.S)
+
+
+def code_in_docs(t):
+    """Blocks of Python in documentation: names that are imported there from their module."""
+
+    def block(m):
+        text = m[0]
+        for i in re.finditer(r"from ([\w.]+) import (\([^)]*\)|[^\n]*)", m[0]):
+            for name in re.findall(r"\w+", i[2]):
+                if (i[1], name) in FUNCS:
+                    text = re.sub(rf"(?<![\w.]){name}\b", FUNCS[i[1], name], text)
+        return text
+
+    return FENCE.sub(block, t)
 
 
 def words(t):
@@ -264,7 +324,7 @@ for d in ("docs", "README.md", "CONTRIBUTING.md", "pyproject.toml"):
     p = ROOT / d
     for q in [p] if p.is_file() else sorted(p.rglob("*.md")):
         t = q.read_text()
-        n = words(t)
+        n = words(code_in_docs(t))
         for (m, o), nn in FUNCS.items():
             n = n.replace(f'{m}:{o}"', f'{m}:{nn}"')
         if n != t:
