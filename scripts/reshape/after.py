@@ -81,7 +81,7 @@ s = (
   # folders of tasks come through the door
   "(config) | (stats) | (text) | (examples)",
   "(plugins)",
-  "(measurements) : types : errors : (trace) : (installed) : (marks) : (why)",
+  "(measurements) : types : errors : (trace) : (installed) : (plugin_metric) : (marks) : (why)",
 """
     + s[j:]
 )

@@ -424,7 +424,13 @@ PAT = re.compile(r"\b(" + "|".join(re.escape(o) for o in DOTTED) + r")\b(?![\w])
 
 
 def textual(t):
-    return PAT.sub(lambda m: MAP[m[1]], t) if PAT else t
+    def new(m):
+        following = re.match(r"\.(\w+)", t[m.end() : m.end() + 80])
+        if following and f"{m[1]}.{following[1]}" in MODS:
+            return m[0]  # a module of this package that stays, not the package itself
+        return MAP[m[1]]
+
+    return PAT.sub(new, t) if PAT else t
 
 
 SLASH = {}
