@@ -178,7 +178,7 @@ s = (
     + """| floor | packages | what lies there |
 |---|---|---|
 | 8 | `cli` | a command parses, calls one function, lays out, exits |
-| 7 | `documented`, `testing`, `doctor`, `rewards` | the documents' own functions, `assert_marks`, what trainers import |
+| 7 | `documented`, `testing`, `rewards` | the documents' own functions, `assert_marks`, what trainers import |
 | 6 | `serve` | rewards for training, in a process or over HTTP: pool, items, guard, endpoints |
 | 5 | `runs` | the conductor; `runs/asking`: the questions to a model; `runs/exam`, `runs/tasks`, `runs/reviews`: all that only one kind needs |
 | 4 | `report` | lays finished sections out: terminal, HTML, Markdown, other tools' files, the local site, the pages of `label` |
@@ -193,21 +193,43 @@ s = (
 """
     + s[j:]
 )
-r(
-    """spans share. `languages/definitions` has one module a language; how programs are made and toolchains found lies beside it.
-""",
-    """spans share. `languages` has a module a language or a family of them (`interpreted`, `native`, `jvm`), beside how programs are
+i = s.index("Within a room: `traces/readers`")
+j = s.index("## ", i)
+end = s.index("\n\n", s.index("divide likewise", i))
+s = (
+    s[:i]
+    + """Within a package: `traces/readers` has one module a framework, and none knows another; `traces/spans` is what the readers of
+spans share. `languages` has a module for a family of languages (`interpreted`, `native`, `managed`), beside how programs are
 made (`language`) and toolchains found (`toolchain`).
-""",
+`runs/reviews/composite`, `review_rows` and `summary` are arithmetic on the journal and import nothing that lays out (`reports`).
+
+An exam's attempt gets its number in one place: `runs/exam/grading.py` makes an outcome a `Mark` and that a `Measurement`
+(or the reason why there is none, where the problem's own judge failed) and sums them up; `runs/exam/sections`, `score_tables`, `files`
+and `rewards` lay out what this says and compute nothing anew. `runs/tasks/scorers` and `runs/tasks/sections` divide likewise, and
+`runs/tasks/summaries.py` has the types of what a run of tasks publishes."""
+    + s[end:]
 )
 r(
     "`examination/` | the tests (`examiner`, `separation`); the solution is a peer behind a pipe; what is made wrong to prove a pass beside lies in `proving/`",
-    "`examination/` | the tests (`examiner`, `separation`); the solution is a peer behind a pipe; expectations are mutated in `mutation/`",
+    "`examination/` | the tests (`examiner`, `separation`); the solution is a peer behind a pipe; expectations are mutated in `mutated_values`, `mutated_expectations`, `mutation_operators`, and tried in `mutation_proof`",
 )
 r(
     "`sandbox/turns.py` drives generators (`runs/programs/turns.py`)",
     "`sandbox/turns.py` drives generators (`programs/streams.py`)",
 )
-r("(`beside.py`, `canary.py`, `expectations.py`)", "(`beside.py`, `mutation/`)")
-s = s.replace("make a run.", "make a run.")
+r("(`guest/handing.py`)", "(`guest/file_transfer.py`)")
+r("(`beside.py`, `canary.py`, `expectations.py`)", "(`in_process_tests.py`, `mutation_canary.py`)")
 open(p, "w").write(s)
+
+
+# the way through the code, for those who change it
+p = "CONTRIBUTING.md"
+s = open(p).read()
+r("    load -> generate -> execute -> measure", "    benchmarks, datasets -> model -> sandbox, programs -> metrics, judge")
+open(p, "w").write(s)
+
+
+# the ratchet of the figures: where it stays
+here = pathlib.Path("scripts/reshape")
+pathlib.Path("scripts/house.py").write_text((here / "house.py").read_text())
+pathlib.Path("tests/test_house.py").write_text((here / "house_test.py.txt").read_text())
