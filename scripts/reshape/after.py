@@ -2,17 +2,14 @@
 
 import pathlib
 import re
-import shutil
 
-for name in ("load", "stdio", "server", "runs/programs", "languages/definitions", "sandbox/guest/examination/proving"):
-    shutil.rmtree(pathlib.Path("src/markbook", name), ignore_errors=True)
+SRC = pathlib.Path("src/markbook")
 for name, text in [
     (
         "programs",
         "Programs in any language: built, run test by test, compared or judged, remembered, and why they failed.",
     ),
     ("benchmarks", "Problems with tests, and answers to them. All of it is hostile until parsed."),
-    ("benchmarks/formats", "The benchmarks whose files are read as they are published, a module a layout."),
     (
         "datasets",
         "What tasks and reviews read: rows, templates, filters, predictions, papers. All of it is hostile until parsed.",
@@ -20,8 +17,46 @@ for name, text in [
     ("testcode", "What a test program is: how it is completed, whether it can fail, whether it is broken."),
     ("serve", "Rewards for training: verdicts from the sandboxes that an exam uses, in a process or over HTTP."),
 ]:
-    pathlib.Path("src/markbook", name, "__init__.py").write_text(f'"""{text}"""\n')
+    (SRC / name / "__init__.py").write_text(f'"""{text}"""\n')
 
+
+# commands that share a module
+p = SRC / "cli/__init__.py"
+s = p.read_text()
+for a, b in [
+    (
+        """command = importlib.import_module(f"markbook.cli.{_MODULES.get(cmd_name, cmd_name)}").command
+""",
+        """module, name = _HOMES.get(cmd_name, (cmd_name, "command"))
+        command = getattr(importlib.import_module(f"markbook.cli.{module}"), name)
+""",
+    ),
+    (
+        """_MODULES = {"import": "import_"}
+\"\"\"Where a command's name is a word of Python.\"\"\"
+""",
+        """_HOMES = {
+    "demo": ("init", "demo_command"),
+    "import": ("get", "import_command"),
+    "noise": ("compare", "noise_command"),
+    "site": ("report", "site_command"),
+    "view": ("show", "view_command"),
+}
+\"\"\"The module and the name of a command that stands in another's module.\"\"\"
+""",
+    ),
+    ("the command `name` is `markbook.cli.<name>.command`.", "the command `name` is `markbook.cli.<name>.command`, if `_HOMES` does not say otherwise."),
+    ("one module a command, imported only when it runs.", "a command's module is imported only when it runs."),
+]:
+    assert a in s, a
+    s = s.replace(a, b)
+p.write_text(s)
+
+# what is found by its path
+p = SRC / "metrics/checks.py"
+s = p.read_text()
+assert 'with_name("child.py")' in s
+p.write_text(s.replace('with_name("child.py")', 'with_name("check_child.py")'))
 
 # layers
 p = "pyproject.toml"
@@ -33,8 +68,8 @@ s = (
     + """layers = [
   "(__main__)",
   "(cli)",
-  "(documented) | (testing) | (doctor) | (rewards)",
-  "(documented_reviews) | (serve)",
+  "(documented) | (testing) | (rewards)",
+  "(serve)",
   "(runs)",
   "(report)",
   "(results)",
@@ -46,10 +81,27 @@ s = (
   # folders of tasks come through the door
   "(config) | (stats) | (text) | (examples)",
   "(plugins)",
-  "(measurements) : types : errors : (trace) : (installed) : (plugin_metric) : (option_values) : (marks) : (why) : (evidence)",
+  "(measurements) : types : errors : (trace) : (installed) : (plugin_metric) : (marks) : (why)",
 """
     + s[j:]
 )
+i = s.index('name = "Runs are scored without being laid out"')
+j = s.index("allow_indirect_imports", i)
+s = (
+    s[:i]
+    + """name = "Runs are scored without being laid out"
+type = "forbidden"
+source_modules = [
+  "markbook.runs.exam.grading", "markbook.runs.reviews.composite", "markbook.runs.reviews.review_rows", "markbook.runs.reviews.summary",
+  "markbook.runs.tasks.metrics", "markbook.runs.tasks.scorers",
+]
+forbidden_modules = [
+  "markbook.runs.exam.score_tables", "markbook.runs.exam.sections", "markbook.runs.reviews.reports", "markbook.runs.tasks.sections", "markbook.report",
+]
+"""
+    + s[j:]
+)
+s = s.replace(' "markbook.metrics.semantic",', "")
 open(p, "w").write(s)
 
 # lint
@@ -126,7 +178,7 @@ s = (
     + """| floor | packages | what lies there |
 |---|---|---|
 | 8 | `cli` | a command parses, calls one function, lays out, exits |
-| 7 | `documented`, `testing`, `doctor`, `rewards` | the documents' own functions, `assert_marks`, what trainers import |
+| 7 | `documented`, `testing`, `rewards` | the documents' own functions, `assert_marks`, what trainers import |
 | 6 | `serve` | rewards for training, in a process or over HTTP: pool, items, guard, endpoints |
 | 5 | `runs` | the conductor; `runs/asking`: the questions to a model; `runs/exam`, `runs/tasks`, `runs/reviews`: all that only one kind needs |
 | 4 | `report` | lays finished sections out: terminal, HTML, Markdown, other tools' files, the local site, the pages of `label` |
@@ -141,21 +193,43 @@ s = (
 """
     + s[j:]
 )
-r(
-    """spans share. `languages/definitions` has one module a language; how programs are made and toolchains found lies beside it.
-""",
-    """spans share. `languages` has a module a language or a family of them (`interpreted`, `native`, `jvm`), beside how programs are
+i = s.index("Within a room: `traces/readers`")
+j = s.index("## ", i)
+end = s.index("\n\n", s.index("divide likewise", i))
+s = (
+    s[:i]
+    + """Within a package: `traces/readers` has one module a framework, and none knows another; `traces/spans` is what the readers of
+spans share. `languages` has a module for a family of languages (`interpreted`, `native`, `managed`), beside how programs are
 made (`language`) and toolchains found (`toolchain`).
-""",
+`runs/reviews/composite`, `review_rows` and `summary` are arithmetic on the journal and import nothing that lays out (`reports`).
+
+An exam's attempt gets its number in one place: `runs/exam/grading.py` makes an outcome a `Mark` and that a `Measurement`
+(or the reason why there is none, where the problem's own judge failed) and sums them up; `runs/exam/sections`, `score_tables`, `files`
+and `rewards` lay out what this says and compute nothing anew. `runs/tasks/scorers` and `runs/tasks/sections` divide likewise, and
+`runs/tasks/summaries.py` has the types of what a run of tasks publishes."""
+    + s[end:]
 )
 r(
     "`examination/` | the tests (`examiner`, `separation`); the solution is a peer behind a pipe; what is made wrong to prove a pass beside lies in `proving/`",
-    "`examination/` | the tests (`examiner`, `separation`); the solution is a peer behind a pipe; expectations are mutated in `mutation/`",
+    "`examination/` | the tests (`examiner`, `separation`); the solution is a peer behind a pipe; expectations are mutated in `mutated_values`, `mutated_expectations`, `mutation_operators`, and tried in `mutation_proof`",
 )
 r(
     "`sandbox/turns.py` drives generators (`runs/programs/turns.py`)",
     "`sandbox/turns.py` drives generators (`programs/streams.py`)",
 )
-r("(`beside.py`, `canary.py`, `expectations.py`)", "(`beside.py`, `mutation/`)")
-s = s.replace("make a run.", "make a run.")
+r("(`guest/handing.py`)", "(`guest/file_transfer.py`)")
+r("(`beside.py`, `canary.py`, `expectations.py`)", "(`in_process_tests.py`, `mutation_canary.py`)")
 open(p, "w").write(s)
+
+
+# the way through the code, for those who change it
+p = "CONTRIBUTING.md"
+s = open(p).read()
+r("    load -> generate -> execute -> measure", "    benchmarks, datasets -> model -> sandbox, programs -> metrics, judge")
+open(p, "w").write(s)
+
+
+# the ratchet of the figures: where it stays
+here = pathlib.Path("scripts/reshape")
+pathlib.Path("scripts/house.py").write_text((here / "house.py").read_text())
+pathlib.Path("tests/test_house.py").write_text((here / "house_test.py.txt").read_text())

@@ -1,9 +1,10 @@
 """Move and merge modules by a plan. usage: move.py ROOT PLAN [--write]
 
-PLAN lines:  target.module: old.module old.module ...   (without `markbook.`); `#` comments; a line `target = docstring` gives its docstring.
+PLAN lines:  target.module: old.module old.module ...   (without `markbook.`); `#` comments; a line `target = docstring` gives its docstring;
+a line `old.module:name -> new_name` renames what would collide. A package that is left with nothing but an `__init__` becomes a module.
 """
 
-import ast, sys, re, collections, pathlib, subprocess, builtins
+import ast, sys, re, collections, pathlib, builtins, shutil
 
 ROOT = pathlib.Path(sys.argv[1])
 PLAN = pathlib.Path(sys.argv[2])
@@ -27,11 +28,16 @@ def all_modules():
 
 
 MODS = all_modules()
+FORCED = {}  # (old module, name) -> new name
 plan = {}
 docs = {}
 for line in PLAN.read_text().splitlines():
-    line = line.split("#")[0].strip()
+    line = re.split(r"(?:^|\s)#\s", line)[0].strip()
     if not line:
+        continue
+    if " -> " in line:
+        left, new = line.split(" -> ")
+        FORCED[tuple(("markbook." + left.strip()).split(":"))] = new.strip()
         continue
     if " = " in line and ":" not in line.split(" = ")[0]:
         t, d = line.split(" = ", 1)
@@ -115,7 +121,7 @@ FILES = [
     File(p)
     for d in ("src", "tests", "bench", "scripts", "examples")
     for p in sorted((ROOT / d).rglob("*.py"))
-    if "__pycache__" not in str(p) and "attacks/" not in str(p) and "/honest/" not in str(p)
+    if "__pycache__" not in str(p) and "attacks/" not in str(p) and "/honest/" not in str(p) and "scripts/reshape" not in str(p)
 ]
 BYNAME = {f.name: f for f in FILES if f.name}
 
@@ -159,7 +165,10 @@ for t, olds in plan.items():
         if not f:
             continue
         for name, node in toplevel(f.tree).items():
-            if name in seen:
+            if (o, name) in FORCED:
+                RENAME[(o, name)] = FORCED[o, name]
+                seen[FORCED[o, name]] = (o, node)
+            elif name in seen:
                 o2, node2 = seen[name]
                 if ast.dump(node) == ast.dump(node2):
                     DROP.add((o, name))
@@ -182,6 +191,41 @@ for t, olds in plan.items():
                     seen[new] = (o, node)
             else:
                 seen[name] = (o, node)
+
+
+# --- what one part of a merge imports and another defines, or imports from elsewhere
+def imports_by_name(f):
+    out = {}
+    blocks = [f.tree.body] + [
+        n.body for n in f.tree.body if isinstance(n, ast.If) and isinstance(n.test, ast.Name) and n.test.id == "TYPE_CHECKING"
+    ]
+    for n in [m for b in blocks for m in b]:
+        if isinstance(n, ast.ImportFrom):
+            base = f.resolve(n)
+            for a in n.names:
+                out[a.asname or a.name] = (MAP.get(base, base), a.name, MAP.get(base + "." + a.name))
+        elif isinstance(n, ast.Import):
+            for a in n.names:
+                out[a.asname or a.name.split(".")[0]] = ("", a.name, None)
+    return out
+
+
+for t, olds in plan.items():
+    parts = [BYNAME[o] for o in olds if o in BYNAME]
+    defined = {}
+    for f in parts:
+        for name in toplevel(f.tree):
+            defined.setdefault(RENAME.get((f.name, name), name), f.name)
+    imported = {}
+    for f in parts:
+        for name, source in imports_by_name(f).items():
+            if name == "TYPE_CHECKING" or source[0] == t or source[2] == t:
+                continue
+            if name in defined:
+                err("IMPORT HIDES DEFINITION", t, name, "imported by", f.name, "from", source[0], "defined in", defined[name])
+            if name in imported and imported[name][0] != source and imported[name][0][1] != source[1]:
+                err("IMPORTS DIFFER", t, name, f.name, source, *imported[name])
+            imported.setdefault(name, (source, f.name))
 
 
 def locals_binding(f, name):
@@ -340,7 +384,7 @@ for f in FILES:
                         removed = True
                         if a.asname and a.asname != nm:
                             name_edits(f, a.asname, nm)
-                        elif nm != a.name:
+                        elif not a.asname and nm != a.name:
                             name_edits(f, a.name, nm)
                         continue
                     out.setdefault(new, []).append((nm, a.asname or (a.name if nm != a.name else None)))
@@ -380,7 +424,13 @@ PAT = re.compile(r"\b(" + "|".join(re.escape(o) for o in DOTTED) + r")\b(?![\w])
 
 
 def textual(t):
-    return PAT.sub(lambda m: MAP[m[1]], t) if PAT else t
+    def new(m):
+        following = re.match(r"\.(\w+)", t[m.end() : m.end() + 80])
+        if following and f"{m[1]}.{following[1]}" in MODS:
+            return m[0]  # a module of this package that stays, not the package itself
+        return MAP[m[1]]
+
+    return PAT.sub(new, t) if PAT else t
 
 
 SLASH = {}
@@ -486,13 +536,33 @@ for t, olds in plan.items():
         if MODS[o] != target:
             delete.add(MODS[o])
     doc = docs.get(t) and f'"""{docs[t]}"""'
+    # without a sentence of the plan: the docstring of the part that had this name
+    main = next((o for o in olds if o.rsplit(".", 1)[-1] == t.rsplit(".", 1)[-1]), olds[0])
     if doc is None:
-        first = BYNAME[olds[0]]
+        first = BYNAME[main]
         n = first.tree.body[0]
         s, e = first.span(n)
         doc = first.bytes[s:e].decode() if isinstance(n, ast.Expr) else '""""""'
     parts = [doc, "", "from __future__ import annotations", ""]
     seen = set()
+    bound = {}
+    slim_runtime = []
+    for seg in runtime:
+        m = ast.parse(seg).body[0]
+        if isinstance(m, ast.ImportFrom) and m.module != "__future__":
+            # a record that one part takes from its module and another from the package that passes it on
+            names = []
+            for x in m.names:
+                used = x.asname or x.name
+                before = bound.setdefault(used, (m.module, x.name))
+                if before == (m.module, x.name) or before[1] != x.name or m.level or "noqa" in seg:
+                    names.append(x)
+            if not names:
+                continue
+            if len(names) < len(m.names):
+                seg = fmt_from(m.module, [(x.name, x.asname) for x in names])
+        slim_runtime.append(seg)
+    runtime = slim_runtime
     for seg in runtime:
         if seg not in seen:
             seen.add(seg)
@@ -526,11 +596,9 @@ for t, olds in plan.items():
     for k, (o, d, body) in enumerate(bodies):
         parts.append("")
         parts.append("")
-        if len(bodies) > 1 and (k or docs.get(t)) and d:
-            title = d.strip().split("\n\n")[0].replace("\n", " ")
-            import textwrap
-
-            parts += ["# " + x for x in textwrap.wrap(title, width=110)]
+        if len(bodies) > 1 and (o != main or docs.get(t)) and d:
+            # all of it: what a part's docstring explains is not lost
+            parts += [f"# {x}".rstrip() for x in d.strip().split("\n")]
             parts.append("")
         parts.append(body)
     out[target] = "\n".join(parts).rstrip() + "\n"
@@ -628,3 +696,13 @@ if WRITE:
         if not (d / "__init__.py").exists():
             (d / "__init__.py").write_text(f'"""The {d.name} package."""\n')
             print("new package", d)
+    for d in sorted((d for d in SRC.rglob("*") if d.is_dir() and d.name != "__pycache__"), key=lambda d: -len(d.parts)):
+        rest = [q for q in d.iterdir() if q.name != "__pycache__"]
+        if [q.name for q in rest] == ["__init__.py"]:
+            text = rest[0].read_text()
+            shutil.rmtree(d)
+            if text.count("\n") > 5:
+                d.with_suffix(".py").write_text(text)
+            print("no package any more", d.relative_to(SRC))
+        elif not rest:
+            shutil.rmtree(d)

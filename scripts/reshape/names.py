@@ -2,9 +2,6 @@
 
 import ast, sys, re, pathlib, collections
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from scopes import Source
-
 ROOT = pathlib.Path(sys.argv[1])
 WRITE = "--write" in sys.argv
 SRC = ROOT / "src"
@@ -40,17 +37,6 @@ class F:
         for l in s.bytes.split(b"\n"):
             s.offs.append(s.offs[-1] + len(l) + 1)
         s.edits = {}
-        s.source = Source(path, s.text)
-
-    def same(s, home, name):
-        """The places of one variable."""
-        for o in s.source.occurrences:
-            if o.name == name and o.home is home and o.kind not in ("import", "def"):
-                place = s.source.places(o)
-                if place is None:
-                    err("NOT SEEN", s.path.relative_to(ROOT), name, o.node.lineno)
-                else:
-                    yield place
 
     def span(s, n):
         return s.offs[n.lineno - 1] + n.col_offset, s.offs[n.end_lineno - 1] + n.end_col_offset
@@ -81,14 +67,19 @@ FILES = [
     F(p)
     for d in ("src", "tests", "bench", "scripts", "examples")
     for p in sorted((ROOT / d).rglob("*.py"))
-    if "__pycache__" not in str(p) and "attacks/" not in str(p) and "/honest/" not in str(p)
+    if "__pycache__" not in str(p) and "attacks/" not in str(p) and "/honest/" not in str(p) and "scripts/reshape" not in str(p)
 ]
 BY = {f.name: f for f in FILES if f.name}
 
 
 def defs(f):
-    """module-level functions, and methods"""
-    mod = {n.name for n in f.tree.body if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))}
+    """functions and classes of a module, and methods"""
+    top = [
+        m
+        for n in f.tree.body
+        for m in (n.body if isinstance(n, ast.If) and getattr(n.test, "id", "") == "TYPE_CHECKING" else [n])
+    ]
+    mod = {n.name for n in top if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))}
     meth = {
         m.name
         for n in ast.walk(f.tree)
@@ -115,7 +106,7 @@ for line in pathlib.Path(sys.argv[2]).read_text().splitlines():
         if old in fs:
             FUNCS[(name, old)] = new
             hit = True
-        if old in ms and not (mod and old in fs):
+        if old in ms:
             METHS.setdefault(old, {})[name] = new
             hit = True
     if not hit:
@@ -127,19 +118,13 @@ while changed:
     for f in FILES:
         if not f.name:
             continue
-        for n in f.tree.body:
+        for n in ast.walk(f.tree):
             if isinstance(n, ast.ImportFrom):
                 base = f.resolve(n)
                 for a in n.names:
-                    if (base, a.name) in FUNCS and not a.asname and (f.name, a.name) not in FUNCS:
+                    if (base, a.name) in FUNCS and a.asname in (None, a.name) and (f.name, a.name) not in FUNCS:
                         FUNCS[(f.name, a.name)] = FUNCS[(base, a.name)]
                         changed = True
-
-
-DEFINED = collections.defaultdict(set)
-for name, (fs, ms) in D.items():
-    for old in ms:
-        DEFINED[old].add(name)
 
 
 def bound_locally(f, name):
@@ -164,15 +149,50 @@ def bound_top(f, name):
 
 
 def rename_name(f, old, new):
+    if bound_locally(f, old):
+        err("LOCAL BINDING of old", f.path.relative_to(ROOT), old)
     if bound_locally(f, new) or bound_top(f, new):
         err("NEW IS BOUND", f.path.relative_to(ROOT), old, new)
-    for place in f.same(f.source.module, old):
-        f.edit(*place, new)
-    for n in f.tree.body:
-        if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)) and n.name == old:
+    for n in ast.walk(f.tree):
+        if isinstance(n, ast.Name) and n.id == old:
+            f.edit(*f.span(n), new)
+        elif (
+            isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))
+            and n.name == old
+            and n in f.tree.body
+            or isinstance(n, ast.ClassDef)
+            and n.name == old
+        ):
             s, _ = f.span(n)
-            m = re.compile(rb"def\s+" + old.encode() + rb"\b").search(f.bytes, s)
+            m = re.compile(rb"\b(def|class)\s+" + old.encode() + rb"\b").search(f.bytes, s)
             f.edit(m.end() - len(old), m.end(), new)
+    rename_in_strings(f, old, new)
+
+
+def rename_in_strings(f, old, new):
+    """Names of classes in annotations and type arguments that are written as strings."""
+    if not old.lstrip("_")[:1].isupper():
+        return
+    holders = [
+        x
+        for n in ast.walk(f.tree)
+        for x in (
+            [n.slice]
+            if isinstance(n, ast.Subscript)
+            else [n.annotation]
+            if isinstance(n, (ast.arg, ast.AnnAssign)) and n.annotation
+            else [n.returns]
+            if isinstance(n, ast.FunctionDef) and n.returns
+            else n.args[:1]
+            if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "cast"
+            else []
+        )
+    ]
+    for holder in holders:
+        for n in ast.walk(holder):
+            if isinstance(n, ast.Constant) and isinstance(n.value, str) and re.search(rf"\b{old}\b", n.value):
+                s, e = f.span(n)
+                f.edit(s, e, re.sub(rf"\b{old}\b", new, f.bytes[s:e].decode()))
 
 
 for f in FILES:
@@ -192,19 +212,25 @@ for f in FILES:
                 if (base, a.name) in FUNCS:
                     new = FUNCS[(base, a.name)]
                     s, e = f.span(a)
-                    if a.asname:
+                    if a.asname == a.name:
+                        f.edit(s, e, f"{new} as {new}")
+                    elif a.asname:
                         f.edit(s, s + len(a.name), new)
                     elif (
-                        bound_locally(f, new)
+                        bound_locally(f, a.name)
+                        or bound_locally(f, new)
                         or (bound_top(f, new) and (f.name, a.name) not in FUNCS)
                     ):
                         f.edit(s, e, f"{new} as {a.name}")
                         print("  alias kept", f.path.relative_to(ROOT), a.name, new)
                     else:
                         f.edit(s, e, new)
-                        home = next(o.home for o in f.source.occurrences if o.kind == "import" and o.node.lineno == a.lineno and o.node.col_offset == a.col_offset)
-                        for place in f.same(home, a.name):
-                            f.edit(*place, new)
+                        if a.name not in done:
+                            done.add(a.name)
+                            for m in ast.walk(f.tree):
+                                if isinstance(m, ast.Name) and m.id == a.name:
+                                    f.edit(*f.span(m), new)
+                            rename_in_strings(f, a.name, new)
     for n in ast.walk(f.tree):
         if (
             isinstance(n, ast.Attribute)
@@ -219,21 +245,12 @@ for f in FILES:
             and n.attr in METHS
             and not (isinstance(n.value, ast.Name) and n.value.id in mods)
         ):
-            if n.attr.startswith("_") and f.name not in METHS[n.attr]:
-                own = any(isinstance(m, ast.Attribute) and m.attr == n.attr and isinstance(m.ctx, ast.Store) for m in ast.walk(f.tree))
-                if not f.name and not own:
-                    err("PRIVATE in a test", f.path.relative_to(ROOT), n.attr, n.lineno)
-                continue
-            news = {METHS[n.attr][f.name]} if n.attr.startswith("_") else set(METHS[n.attr].values())
+            news = set(METHS[n.attr].values())
             if len(news) > 1:
                 err("METHOD of several", f.path.relative_to(ROOT), n.attr)
             new = next(iter(news))
             _, e = f.span(n)
             f.edit(e - len(n.attr), e, new)
-        elif isinstance(n, ast.ClassDef):
-            for o in f.source.occurrences:  # a method that is named in its class's body
-                if o.name in METHS and o.kind == "name" and o.home is not None and o.home.kind == "class" and o.home.node.lineno == n.lineno and not (o.name.startswith("_") and f.name not in METHS[o.name]):
-                    f.edit(*f.source.places(o), METHS[o.name].get(f.name) or next(iter(METHS[o.name].values())))
         elif (
             isinstance(n, ast.Call)
             and isinstance(n.func, ast.Attribute)
@@ -253,8 +270,6 @@ for f in FILES:
         elif isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)) and n.name in METHS and n not in f.tree.body:
             inclass = any(isinstance(c, ast.ClassDef) and n in c.body for c in ast.walk(f.tree))
             if inclass:
-                if n.name.startswith("_") and f.name not in METHS[n.name]:
-                    continue
                 new = METHS[n.name].get(f.name) or next(iter(METHS[n.name].values()))
                 s, _ = f.span(n)
                 m = re.compile(rb"def\s+" + n.name.encode() + rb"\b").search(f.bytes, s)
@@ -263,6 +278,8 @@ out = {}
 # docstrings, comments, __all__ and docs: by word where the old name is the same everywhere
 glob = {}
 for (m, o), n in FUNCS.items():
+    if o[:1].isupper():
+        continue  # `Row` in prose may be any row
     glob.setdefault(o, set()).add(n)
 for o, d in METHS.items():
     glob.setdefault(o, set()).update(d.values())
@@ -272,6 +289,23 @@ TICK = (
     if one
     else None
 )
+
+
+FENCE = re.compile(r"^( *)```(?:python|py|pycon)\b.*?^\1```", re.M | re.S)
+
+
+def code_in_docs(t):
+    """Blocks of Python in documentation: names that are imported there from their module."""
+
+    def block(m):
+        text = m[0]
+        for i in re.finditer(r"from ([\w.]+) import (\([^)]*\)|[^\n]*)", m[0]):
+            for name in re.findall(r"\w+", i[2]):
+                if (i[1], name) in FUNCS:
+                    text = re.sub(rf"(?<![\w.]){name}\b", FUNCS[i[1], name], text)
+        return text
+
+    return FENCE.sub(block, t)
 
 
 def words(t):
@@ -290,7 +324,7 @@ for d in ("docs", "README.md", "CONTRIBUTING.md", "pyproject.toml"):
     p = ROOT / d
     for q in [p] if p.is_file() else sorted(p.rglob("*.md")):
         t = q.read_text()
-        n = words(t)
+        n = words(code_in_docs(t))
         for (m, o), nn in FUNCS.items():
             n = n.replace(f'{m}:{o}"', f'{m}:{nn}"')
         if n != t:

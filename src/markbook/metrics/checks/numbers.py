@@ -45,9 +45,9 @@ def numeric(
     """
     if pick not in _PICKS:
         raise ConfigError(f"numeric: pick must be one of {', '.join(_PICKS)}, not {pick!r:.40}")
-    for name, given in (("absolute", absolute), ("relative", relative)):
-        if _decimal(given) is None or given < 0:
-            raise ConfigError(f"numeric: {name} must be a number from 0 up, not {given!r:.40}")
+    for name, tolerance in (("absolute", absolute), ("relative", relative)):
+        if _decimal(tolerance) is None or tolerance < 0:
+            raise ConfigError(f"numeric: {name} must be a number from 0 up, not {tolerance!r:.40}")
     right = None if value is None else _decimal(value)
     if value is not None and right is None:
         raise ConfigError(f"numeric: value must be a number, not {value!r:.40}")

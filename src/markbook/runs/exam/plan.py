@@ -298,8 +298,8 @@ def _manifest(
     questions: Questions | None,
 ) -> Manifest:
     inputs = {"benchmark": benchmark.digest, **({} if questions is None else {"questions": questions.digest})}
-    for number, digest in enumerate(answers.inputs.values(), start=1):
-        inputs[f"solutions/{number}"] = digest
+    for number, solutions_digest in enumerate(answers.inputs.values(), start=1):
+        inputs[f"solutions/{number}"] = solutions_digest
     config = {
         **request.identity(),
         "adaptive": request.adapts,
