@@ -43,8 +43,8 @@ class Bound:
 
     @property
     def is_criterion(self) -> bool:
-        """Whether it is one criterion of a judge's rubric, which another metric speaks of as a whole."""
-        return isinstance(self.metric, JudgeMetric) and self.metric.criterion is not None
+        """Whether it is one criterion of a judge's rubric, or its verdict: another metric speaks of the whole."""
+        return isinstance(self.metric, JudgeMetric) and self.metric.is_part
 
 
 @dataclass(frozen=True, slots=True)
