@@ -59,7 +59,13 @@ Examples:
 @click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Worker processes.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap.")
 @click.option("--rubric", help="Of the metric `judge`: a ready rubric's name, or a .yaml file.")
-@click.option("--judge", "judges", multiple=True, metavar="PROVIDER:NAME", help="Who judges; repeat for a panel.")
+@click.option(
+    "--judge",
+    "judges",
+    multiple=True,
+    metavar="PROVIDER:NAME",
+    help="Who judges; repeat for a panel. PROVIDER:NAME@URL has its own server.",
+)
 @judge_choices
 @fail_under_option("a metric")
 def command(  # noqa: PLR0913 - one argument an option, as click wants it
