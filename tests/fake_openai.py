@@ -191,6 +191,8 @@ class FakeOpenAI:
         self._stopping = threading.Event()
         self.requests: list[dict[str, Any]] = []
         """The bodies received, in order of arrival."""
+        self.keys: list[str] = []
+        """What each request was authorized by."""
         self._server = _Server(("127.0.0.1", 0), self._handler())
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
 
@@ -241,6 +243,7 @@ class FakeOpenAI:
                 length = int(self.headers.get("Content-Length") or 0)
                 request = json.loads(self.rfile.read(length) or b"{}")
                 # The client may give up first, which is what some tests are about.
+                fake.keys.append(self.headers.get("Authorization") or "")
                 with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                     fake._send(self, fake._reply(request))
 

@@ -1,4 +1,21 @@
-"""Small logs of agent frameworks, written here after the formats' public descriptions."""
+"""Small logs of agent frameworks: written here after the formats' public descriptions, or, in `data/traces`, by a run.
+
+The runs were made with the frameworks themselves before a made-up model; ids and prompts are shortened.
+"""
+
+import json
+from pathlib import Path
+
+DATA = Path(__file__).with_name("data") / "traces"
+
+
+def lines_of(name):
+    return [json.loads(line) for line in (DATA / name).read_text(encoding="utf-8").splitlines()]
+
+
+def document_of(name):
+    return json.loads((DATA / name).read_text(encoding="utf-8"))
+
 
 MINI = {
     "trajectory_format": "mini-swe-agent-1.1",
@@ -203,6 +220,142 @@ TAU2 = {
     ],
 }  # fmt: skip
 
+
+def gemini_row(identity, second, kind, content, **more):
+    return {"id": identity, "timestamp": f"2026-01-01T00:00:{second:02}.000Z", "type": kind, "content": content, **more}
+
+
+def gemini_call(identity, name, args, status, output, second):
+    response = {"functionResponse": {"id": identity, "name": name, "response": output}}
+    return {"id": identity, "name": name, "args": args, "status": status, "result": [response],
+            "timestamp": f"2026-01-01T00:00:{second:02}.000Z"}  # fmt: skip
+
+
+GEMINI_TOKENS = {"input": 100, "output": 8, "cached": 40, "thoughts": 2, "tool": 0, "total": 110}
+GEMINI = [
+    {"sessionId": "g1", "projectHash": "ab", "startTime": "2026-01-01T00:00:00Z", "lastUpdated": "x", "kind": "main"},
+    gemini_row("u1", 0, "user", [{"text": "fix it"}]),
+    {"$set": {"lastUpdated": "y"}},
+    # A reply is written again when its tokens and its calls are known.
+    gemini_row("a1", 2, "gemini", "I look"),
+    gemini_row("a1", 2, "gemini", "I look", tokens=GEMINI_TOKENS, toolCalls=[
+        gemini_call("c1", "read_file", {"path": "a"}, "success", {"output": "text"}, 3),
+        gemini_call("c2", "run_shell_command", {"command": "make"}, "error", {"error": "no rule"}, 4),
+        gemini_call("c3", "write_file", {"path": "b"}, "cancelled", {}, 4),
+    ]),
+    gemini_row("i1", 5, "info", "update available"),
+    gemini_row("u2", 6, "user", "no, wrong"),
+    gemini_row("a2", 7, "gemini", "sorry", tokens={"input": 0, "output": 0, "total": 0}),
+    {"$rewindTo": "u2"},
+    gemini_row("u3", 8, "user", "go on"),
+    gemini_row("a3", 9, "gemini", [{"text": "done"}], tokens={"input": 50, "output": 5, "cached": 0, "total": 55}),
+]  # fmt: skip
+GEMINI_STREAM = [
+    {"type": "init", "timestamp": "2026-01-01T00:00:00.000Z", "session_id": "g2", "model": "m"},
+    {"type": "message", "timestamp": "2026-01-01T00:00:00.000Z", "role": "user", "content": "fix it"},
+    {"type": "message", "timestamp": "2026-01-01T00:00:01.000Z", "role": "assistant", "content": "I ", "delta": True},
+    {"type": "message", "timestamp": "2026-01-01T00:00:01.000Z", "role": "assistant", "content": "look", "delta": True},
+    {"type": "tool_use", "timestamp": "2026-01-01T00:00:02.000Z", "tool_name": "read_file", "tool_id": "c1",
+     "parameters": {"path": "a"}},
+    {"type": "tool_result", "timestamp": "2026-01-01T00:00:03.500Z", "tool_id": "c1", "status": "error",
+     "error": {"type": "FILE_NOT_FOUND", "message": "no a"}},
+    {"type": "error", "timestamp": "2026-01-01T00:00:04.000Z", "severity": "warning", "message": "loop"},
+    {"type": "message", "timestamp": "2026-01-01T00:00:05.000Z", "role": "assistant", "content": "sorry", "delta": True},
+    {"type": "result", "timestamp": "2026-01-01T00:00:06.000Z", "status": "success",
+     "stats": {"total_tokens": 130, "input_tokens": 120, "output_tokens": 10, "cached": 30, "tool_calls": 1}},
+]  # fmt: skip
+
+
+def hands_event(identity, source, **more):
+    return {"id": identity, "timestamp": f"2026-01-01T00:00:{identity:02}.000000", "source": source, **more}
+
+
+def hands_metadata(reply, text, usage, call, *calls):
+    """Return what the first generation notes of a call: the reply that made it, whole, beside each of its calls."""
+    functions = [
+        {"id": identity, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+        for identity, name, arguments in calls
+    ]
+    read, written = usage
+    return {
+        "function_name": next(name for identity, name, _ in calls if identity == call), "tool_call_id": call,
+        "model_response": {
+            "id": reply, "choices": [{"message": {"role": "assistant", "content": text, "tool_calls": functions}}],
+            "usage": {"prompt_tokens": read, "completion_tokens": written, "prompt_tokens_details": {"cached_tokens": 4}},
+        },
+    }  # fmt: skip
+
+
+HANDS_CALLS = (
+    ("t1", "execute_bash", {"command": "ls"}),
+    ("t2", "str_replace_editor", {"command": "view", "path": "a"}),
+)
+OPENHANDS = [
+    hands_event(0, "agent", action="system", args={"content": "be brief", "agent_class": "CodeActAgent"}),
+    hands_event(1, "user", action="message", message="fix it", args={"content": "fix it"}),
+    hands_event(2, "user", action="recall", args={"query": "fix it"}),
+    hands_event(3, "agent", action="run", args={"command": "ls", "thought": "I look"},
+                tool_call_metadata=hands_metadata("r1", "I look", (100, 8), "t1", *HANDS_CALLS)),
+    hands_event(4, "agent", action="edit", args={"path": "a"},
+                tool_call_metadata=hands_metadata("r1", "I look", (100, 8), "t2", *HANDS_CALLS)),
+    hands_event(6, "agent", cause=3, observation="run", content="a", extras={"metadata": {"exit_code": 2}}),
+    hands_event(7, "agent", cause=4, observation="error", content="no such file", extras={"error_id": ""}),
+    hands_event(8, "environment", observation="agent_state_changed", content="", extras={"agent_state": "running"}),
+    hands_event(9, "agent", action="delegate", args={"agent": "BrowsingAgent", "inputs": {"task": "find"}, "thought": ""}),
+    hands_event(10, "agent", action="browse_interactive", args={"browser_actions": "goto('x')", "thought": "go"}),
+    hands_event(11, "agent", cause=10, observation="browse", content="page", extras={"url": "x"}),
+    hands_event(12, "agent", cause=9, observation="delegate", content="found", extras={"outputs": {}}),
+    hands_event(13, "agent", action="finish", args={"outputs": {}, "thought": "all done"},
+                tool_call_metadata=hands_metadata("r2", None, (150, 9), "t3", ("t3", "finish", {"message": "ok"}))),
+]  # fmt: skip
+
+
+def hands_two(kind, second, source, **more):
+    return {
+        "id": f"e{second}",
+        "timestamp": f"2026-01-01T00:00:{second:02}.000000",
+        "source": source,
+        "kind": kind,
+        **more,
+    }
+
+
+def hands_call(second, call, name, arguments, reply, thought=""):
+    return hands_two("ActionEvent", second, "agent", tool_name=name, tool_call_id=call, llm_response_id=reply,
+                     thought=[{"type": "text", "text": thought}], action={"kind": "Action", **arguments},
+                     tool_call={"id": call, "name": name, "arguments": json.dumps(arguments)})  # fmt: skip
+
+
+def hands_result(second, call, name, text, **more):
+    return hands_two("ObservationEvent", second, "environment", tool_name=name, tool_call_id=call, action_id="?",
+                     observation={"content": [{"type": "text", "text": text}], **more})  # fmt: skip
+
+
+def hands_stats(second, read, written, cost):
+    usage = {"prompt_tokens": read, "completion_tokens": written, "cache_read_tokens": 30, "cache_write_tokens": 0}
+    metrics = {"accumulated_cost": cost, "accumulated_token_usage": usage}
+    helper = {"accumulated_cost": 0.0, "accumulated_token_usage": {"prompt_tokens": 10, "completion_tokens": 1}}
+    return hands_two("ConversationStateUpdateEvent", second, "environment", key="stats",
+                     value={"usage_to_metrics": {"agent": metrics, "condenser": helper}})  # fmt: skip
+
+
+OPENHANDS_SDK = [
+    hands_two("SystemPromptEvent", 0, "agent", system_prompt={"type": "text", "text": "be brief"}, tools=[]),
+    hands_two("MessageEvent", 1, "user", llm_message={"role": "user", "content": [{"type": "text", "text": "fix it"}]}),
+    hands_call(2, "t1", "terminal", {"command": "ls"}, "r1", "I look"),
+    hands_call(3, "t2", "file_editor", {"command": "view", "path": "a"}, "r1"),
+    hands_result(5, "t1", "terminal", "a", is_error=False, exit_code=0),
+    hands_result(6, "t2", "file_editor", "no such file", is_error=True),
+    hands_stats(6, 100, 8, 0.1),
+    hands_call(7, "t3", "no_such_tool", {}, "r2"),
+    hands_two("AgentErrorEvent", 8, "agent", tool_name="no_such_tool", tool_call_id="t3", error="not found"),
+    hands_call(9, "t4", "terminal", {"command": "sleep 99"}, "r3"),
+    hands_result(19, "t4", "terminal", "still running", is_error=False, exit_code=-1),
+    hands_two("MessageEvent", 20, "agent", llm_response_id="r4",
+              llm_message={"role": "assistant", "content": [{"type": "text", "text": "done"}]}),
+    hands_stats(20, 260, 25, 0.3),
+]  # fmt: skip
+
 # format: document, as lines, agents, tool calls, messages, tokens in and out; counted by hand in the logs above
 LOGS = {
     "mini-swe-agent": (MINI, False, ("main",), 3, 8, 220, 16),
@@ -213,4 +366,13 @@ LOGS = {
     "atif": (ATIF, False, ("lead", "lead k1"), 3, 4, 90, 7),  # three steps, one hand-off
     "codex": (CODEX, True, ("codex",), 2, 2, 260, 25),
     "tau2-bench": (TAU2, False, ("agent", "user"), 2, 6, 40, 8),
+    # three replies and a hand-off; turns and the task repeat their sums
+    "openai-agents": (lines_of("openai-agents.jsonl"), True, ("triage", "writer"), 2, 4, 60, 6),
+    # the task, two plans, four actions
+    "smolagents": (document_of("smolagents.json"), False, ("agent",), 5, 7, 210, 21),
+    "mlflow": (document_of("mlflow.json"), False, ("planner", "writer"), 2, 3, 30, 3),  # two replies, one hand-off
+    # two of the user's and two replies, what was taken back left out; thoughts are output
+    "gemini-cli": (GEMINI, True, ("gemini",), 3, 4, 150, 15),
+    # the system's, the user's, three replies, a hand-off; each reply's tokens once: 100 + 150
+    "openhands": (OPENHANDS, False, ("CodeActAgent", "BrowsingAgent"), 4, 6, 250, 17),
 }

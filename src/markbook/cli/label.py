@@ -104,6 +104,11 @@ def _rubric(named: str | None, scale: tuple[int, int] | None, pair: tuple[str, s
 
     if named is not None:
         rubric = read_rubric(named)
+        if rubric.row or any(criterion.grades for criterion in rubric.criteria):
+            raise UsageError(
+                f"the rubric {named} has grades, or criteria of each row's own: people mark on a scale that all rows share",
+                hint="name a rubric without them, or --scale",
+            )
         if rubric.is_pairwise != (pair is not None):
             raise UsageError(
                 f"the rubric {named} compares two answers: name two models with --pair A B"

@@ -26,7 +26,7 @@ from markbook.cli.options import (
 from markbook.cli.options.help import REVIEW, Grouped
 from markbook.cli.options.judge import JudgeChoices, judge_choices, read_judge_options
 from markbook.cli.options.number import Number
-from markbook.cli.options.resume import KeptOption, fill_from_run, recorded, sent_a_key, written
+from markbook.cli.options.resume import KeptOption, fill_from_run, judges_sent_a_key, recorded, sent_a_key, written
 from markbook.cli.streams import LineFormatter
 from markbook.runs.kind import Planned, Watcher
 
@@ -85,7 +85,11 @@ class _Review(Grouped):
     help="Which tools are right: JSON, a map of contexts to tools (`default` for the rest), for all papers or by paper.",
 )
 @click.option(
-    "--judge", "judges", multiple=True, default=("off",), help="PROVIDER:NAME, several times for a panel; or off."
+    "--judge",
+    "judges",
+    multiple=True,
+    default=("off",),
+    help="PROVIDER:NAME, several times for a panel; @URL names its own server; or off.",
 )
 @judge_choices
 @click.option("--config", "config_file", type=_FILE, help="A config_eval.json, in either known shape.")
@@ -142,7 +146,11 @@ def command(**options: Any) -> None:
     hold_against_baseline(run, baseline, options["seed"])
 
 
-_DANGERS: Mapping[str, Callable[[Any], str]] = {"base_url": sent_a_key, "cassette": written}
+_DANGERS: Mapping[str, Callable[[Any], str]] = {
+    "base_url": sent_a_key,
+    "judges": judges_sent_a_key,
+    "cassette": written,
+}
 _KEPT = tuple(
     KeptOption(name, f"asked.{name}", _DANGERS.get(name, lambda _value: ""))
     for name in (

@@ -31,7 +31,7 @@ from markbook.cli.options import (
 from markbook.cli.options.asking import KEPT_ASKING, asking_options
 from markbook.cli.options.help import RUN
 from markbook.cli.options.judge import run_judge_choices
-from markbook.cli.options.resume import KeptOption, fill_from_run, sent_a_key, written
+from markbook.cli.options.resume import KeptOption, fill_from_run, judges_sent_a_key, sent_a_key, written
 
 INCOMPLETE = 3
 
@@ -89,7 +89,7 @@ class _Run(SpreadCommand):
     "judges",
     multiple=True,
     metavar="PROVIDER:NAME",
-    help="Who judges in metrics `judge`; repeat for a panel.",
+    help="Who judges in metrics `judge`; repeat for a panel. PROVIDER:NAME@URL has a server of its own.",
 )
 @click.option("--judge-url", default="", metavar="URL", help="Where the judges' server is.")
 @click.option(
@@ -175,7 +175,8 @@ _KEPT = (
         for name in ("limit", "contexts", "missing", "timeout", "num_fewshot", "turns")
     ),
     *(KeptOption(name, f"config.{name}") for name in ("profile", "seed")),
-    *(KeptOption(name, f"judging.{name}") for name in ("judges", "judge_samples", "judge_max_cost", "judge_price")),
+    KeptOption("judges", "judging.judges", judges_sent_a_key),
+    *(KeptOption(name, f"judging.{name}") for name in ("judge_samples", "judge_max_cost", "judge_price")),
     *(KeptOption(name, f"judging.{name}") for name in ("judge_temperature", "judge_mode", "judge_token_weights")),
     *(
         KeptOption(name, f"judging.{name}")

@@ -59,7 +59,13 @@ Examples:
 @click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Worker processes.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap.")
 @click.option("--rubric", help="Of the metric `judge`: a ready rubric's name, or a .yaml file.")
-@click.option("--judge", "judges", multiple=True, metavar="PROVIDER:NAME", help="Who judges; repeat for a panel.")
+@click.option(
+    "--judge",
+    "judges",
+    multiple=True,
+    metavar="PROVIDER:NAME",
+    help="Who judges; repeat for a panel. PROVIDER:NAME@URL has its own server.",
+)
 @judge_choices
 @fail_under_option("a metric")
 def command(  # noqa: PLR0913 - one argument an option, as click wants it
@@ -114,7 +120,8 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     panels: dict[str, PanelAgreement] = {}
     skipped = 0
     with create("engines", "local", workers=workers) if workers > 1 else nullcontext() as executor:
-        for read in _read(file, named, size, strict=strict, needs_reference=needs_reference):
+        keep = any(_reads_row(metric) for metric in made.values())
+        for read in _read(file, named, size, strict=strict, needs_reference=needs_reference, keep_rows=keep):
             found = measure_rows(made, read.candidates, read.references, given, executor=executor, **read.beside)
             for name, tally in tallies.items():
                 tally.add(found[name])
@@ -147,6 +154,8 @@ class _Read:
     references: list[object] = field(default_factory=list)
     questions: list[object] = field(default_factory=list)
     contexts: list[object] = field(default_factory=list)
+    rows: list[object] | None = None
+    """The rows as they stood in the file, for metrics that read more of them; None where there is no such metric."""
     places: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
@@ -157,11 +166,13 @@ class _Read:
         self.questions.append(record.get("question"))
         self.contexts.append(record.get("context"))
         self.places.append(at)
+        if self.rows is not None:
+            self.rows.append(record)
 
     @property
-    def beside(self) -> dict[str, list[object]]:
+    def beside(self) -> dict[str, list[object] | None]:
         """What metrics may read of a row beside the two texts."""
-        return {"questions": self.questions, "contexts": self.contexts}
+        return {"questions": self.questions, "contexts": self.contexts, "rows": self.rows}
 
 
 def _columns(text: str) -> dict[str, str]:
@@ -199,16 +210,18 @@ def _lines(file: Path) -> Iterator[Line | Rejection]:
             yield replace(found, at=found.at.replace(kept.name, "<stdin>", 1))
 
 
-def _read(file: Path, columns: Mapping[str, str], size: int, *, strict: bool, needs_reference: bool) -> Iterator[_Read]:
+def _read(
+    file: Path, columns: Mapping[str, str], size: int, *, strict: bool, needs_reference: bool, keep_rows: bool
+) -> Iterator[_Read]:
     """Yield the rows that can be marked, so many at a time, with what is wrong with others."""
     from markbook.errors import DataError, StrictDataError
     from markbook.files.jsonl import Rejection
 
-    read, has_rows = _Read(), False
+    read, has_rows = _Read(rows=[] if keep_rows else None), False
     for line in _lines(file):
         if len(read.candidates) >= size:
             yield read
-            read, has_rows = _Read(), True
+            read, has_rows = _Read(rows=[] if keep_rows else None), True
         if isinstance(line, Rejection):
             reason, record = line.reason, {}
         else:
@@ -298,6 +311,13 @@ def _with_criteria(made: Mapping[str, Metric]) -> dict[str, Metric]:
         if isinstance(metric, JudgeMetric):
             every |= {one.name: one for one in metric.by_criterion().values()}
     return every
+
+
+def _reads_row(metric: Metric) -> bool:
+    """Return whether a metric reads of a row what only its rubric names."""
+    from markbook.judge.metric import JudgeMetric
+
+    return isinstance(metric, JudgeMetric) and bool(metric.rubric.row)
 
 
 def _panel(metric: Metric, measured: Sequence[Measurement]) -> PanelAgreement | None:

@@ -106,6 +106,7 @@ class JudgeQuestion:
                     judged.answer.payload, judged.answer.logprobs, criterion.name, self.rubric.scale_for(criterion)
                 )
                 for criterion in self.rubric.criteria
+                if not criterion.grades
             }
             weighted = {name: list(pair) for name, pair in found.items() if pair is not None}
         kept = to_record(judged)
@@ -236,7 +237,7 @@ class Assessment:
     coverage: float | None
     """The share of the judged text that was read."""
     evidence: Mapping[str, Mapping[str, object]]
-    """Per criterion: the first judge's first reason and quotes."""
+    """Per criterion: the first judge's first reason and quotes, and its grade where it gives one."""
     quotes: int
     quotes_found: int
 
@@ -344,5 +345,12 @@ def _evidence(rubric: Rubric, rows: Sequence[PartRecord]) -> dict[str, dict[str,
     for row in rows:
         marks = _marks(rubric, row)
         if not isinstance(marks, Missing):
-            return {name: {"reason": mark.reason, "quotes": list(mark.quotes)} for name, mark in marks.marks.items()}
+            return {
+                name: {
+                    "reason": mark.reason,
+                    "quotes": list(mark.quotes),
+                    **({"grade": mark.grade} if mark.grade else {}),
+                }
+                for name, mark in marks.marks.items()
+            }
     return {}

@@ -6,21 +6,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from markbook.errors import ConfigError
 from markbook.judge.asking import Asking, JudgeCall, JudgeWork
-from markbook.judge.cases import JudgedCase, PanelAgreement, case_questions, lacking, panel_agreement, role, settle_case
+from markbook.judge.cases import (
+    JudgedCase,
+    PanelAgreement,
+    Settled,
+    case_questions,
+    lacking,
+    panel_agreement,
+    role,
+    settle_case,
+)
 from markbook.judge.client import Judged, from_record
 from markbook.judge.panel import RETRIES, SECONDS, JudgeOptions, JudgePlan, check_plan, plan_panel
-from markbook.judge.rubric_file import read_rubric
+from markbook.judge.rubric_file import read_row_rubric, read_rubric
 from markbook.judge.rubrics import PROMPT_VERSION, Criterion, Rubric
 from markbook.metrics.pairs import given, measurement, problem
 from markbook.model.budget import AccountRecord
 from markbook.model.cassette import Cassette
 from markbook.plugins import example
-from markbook.types import Direction, Item, Measurement, Metric, Missing
+from markbook.types import Direction, Item, Measurement, Metric, Missing, MissingKind
 
+PASSED = "passed"
+"""The part of a judgement, and the word in its stats, that says whether an answer reaches the threshold."""
 BETWEEN = "\n\n---\n\n"
 """Between several references that one judgement reads."""
 
@@ -73,11 +84,21 @@ class JudgeMetric(Metric):
     memory: Memory = field(default_factory=Memory, compare=False)
     criterion: Criterion | None = None
     """The only one that it speaks of; None speaks of the whole rubric."""
+    is_verdict: bool = False
+    """Whether it says only if an answer passes: 1 or 0."""
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it is a part of what another metric says as a whole."""
+        return self.criterion is not None or self.is_verdict
 
     def by_criterion(self) -> dict[str, JudgeMetric]:
-        """Return what says of each criterion how well an answer does, from the same replies; nothing of a comparison."""
+        """Return what says of each criterion how well an answer does, and whether it passes, from the same replies.
+
+        Of a comparison nothing; of criteria that each row has of its own only what they come to.
+        """
         several = () if self.rubric.is_pairwise else self.rubric.criteria
-        return {
+        parts = {
             each.name: replace(
                 self,
                 name=f"{self.name}.{each.name}",
@@ -86,6 +107,10 @@ class JudgeMetric(Metric):
             )
             for each in several
         }
+        if self.rubric.has_verdict:
+            name, signature = f"{self.name}.{PASSED}", f"{self.signature}|{PASSED}"
+            parts[PASSED] = replace(self, name=name, is_verdict=True, signature=signature)
+        return parts
 
     @classmethod
     def together(cls, metrics: Sequence[Self], items: Sequence[Item]) -> list[list[Measurement]]:
@@ -95,21 +120,29 @@ class JudgeMetric(Metric):
         for metric in metrics:
             whole = (
                 metric
-                if metric.criterion is None
-                else replace(metric, criterion=None, name="judge", signature=_signature(metric.rubric, metric.plan))
+                if not metric.is_part
+                else replace(
+                    metric,
+                    criterion=None,
+                    is_verdict=False,
+                    name="judge",
+                    signature=_signature(metric.rubric, metric.plan),
+                )
             )
             if whole.signature not in wholes:
                 wholes[whole.signature] = whole.measure(items)
             column = wholes[whole.signature]
-            columns.append(column if metric.criterion is None else [metric.share(one) for one in column])
+            columns.append([metric.share(one) for one in column] if metric.is_part else column)
         return columns
 
     def share(self, whole: Measurement) -> Measurement:
-        """Return what a judgement says of the criterion."""
-        assert self.criterion is not None
+        """Return what a judgement says of the criterion, or of passing."""
         marks, evidence = whole.stats.get("marks"), whole.stats.get("evidence")
         if whole.value is None or not isinstance(marks, Mapping):
             return replace(whole, metric=self.name, signature=self.signature, stats={})
+        if self.criterion is None:
+            passed = float(bool(whole.stats[PASSED]))
+            return replace(whole, metric=self.name, value=passed, signature=self.signature, stats={})
         mark = marks[self.criterion.name]
         low, high = self.rubric.scale_for(self.criterion)
         why = evidence.get(self.criterion.name, {}) if isinstance(evidence, Mapping) else {}
@@ -133,7 +166,7 @@ class JudgeMetric(Metric):
 
     def measure(self, items: Sequence[Item]) -> list[Measurement]:
         """Return one measurement an item, in order. Equal calls are asked once."""
-        if self.criterion is not None:
+        if self.is_part:
             return self.together([self], items)[0]
         # Of each row the keys of its calls are kept and not the calls: a long text is not held in many prompts at once.
         asked = [self._keys(item) for item in items]
@@ -158,7 +191,26 @@ class JudgeMetric(Metric):
         known = given(references)
         reference = known[0] if self.rubric.is_pairwise and known else BETWEEN.join(known)
         case = JudgedCase(text, item.sample.input, reference, item.sample.context or "")
-        return lacking(self.rubric, case) or list(case_questions(self.rubric, case, self.plan.settings))
+        rubric = self.rubric_for(item)
+        if isinstance(rubric, Missing):
+            return rubric
+        return lacking(rubric, case) or list(case_questions(rubric, case, self.plan.settings))
+
+    def rubric_for(self, item: Item) -> Rubric | Missing:
+        """Return the rubric with what the item's row adds to it, or why that cannot be honoured."""
+        name = self.rubric.row
+        if not name:
+            return self.rubric
+        row = item.sample.row
+        stated = None if row is None else row.record.get(name)
+        if stated is None or stated in ("", [], {}):
+            if self.rubric.criteria and not self.rubric.has_row_threshold:
+                return self.rubric
+            return Missing(MissingKind.NOT_APPLICABLE, f"the row has no {name!r}, which should hold its criteria")
+        try:
+            return read_row_rubric(self.rubric, stated)
+        except ConfigError as error:
+            return Missing(MissingKind.UNDEFINED, f"the row's {name!r}: {error}"[:500])
 
     def _answers(self, items: Sequence[Item], places: Mapping[str, int]) -> dict[str, Judged]:
         """Return the answer of every call by its key: a remembered one, or one that is asked for now.
@@ -201,13 +253,37 @@ class JudgeMetric(Metric):
         questions = self._questions(item)
         assert not isinstance(questions, Missing)  # its keys are known, so it has calls
         rows = [question.record(answers[key]) for key, question in zip(keys, questions, strict=True)]
-        found = settle_case(self.rubric, rows)
+        rubric = self.rubric_for(item)
+        assert not isinstance(rubric, Missing)  # it has been asked by
+        found = settle_case(rubric, rows)
         result = found.missing if found.value is None else found.value
         assert result is not None
-        return measurement(self.name, self.signature, item, result, found.stats)
+        return measurement(self.name, self.signature, item, result, {**found.stats, **self._verdict(rubric, found)})
+
+    @staticmethod
+    def _verdict(rubric: Rubric, found: Settled) -> dict[str, object]:
+        """Return whether an answer passes, where the rubric says which do, and the criteria of a row's own."""
+        marks = cast("Mapping[str, float] | None", found.stats.get("marks"))
+        if marks is None:
+            return {}
+        stats: dict[str, object] = {PASSED: rubric.passes(marks)} if rubric.has_verdict else {}
+        if rubric.row:
+            stats["criteria"] = {criterion.name: criterion.question for criterion in rubric.criteria}
+            by_judge = cast("Mapping[str, Mapping[str, float]]", found.stats.get("by_judge", {}))
+            stats |= (
+                {"overall_by_judge": {judge: rubric.overall(own) for judge, own in by_judge.items()}}
+                if by_judge
+                else {}
+            )
+        return stats
 
     def agreement(self, measurements: Sequence[Measurement]) -> PanelAgreement | None:
         """Return Krippendorff's alpha over a panel's marks; None for a single judge."""
+        if self.rubric.row:  # each row has criteria of its own: what they come to is what the judges share
+            wholes = [own for one in measurements if isinstance(own := one.stats.get("overall_by_judge"), Mapping)]
+            return panel_agreement(
+                [{judge: {"overall": value} for judge, value in own.items()} for own in wholes], ["overall"]
+            )
         panels = [by_judge for one in measurements if isinstance(by_judge := one.stats.get("by_judge"), Mapping)]
         if self.rubric.is_pairwise:
             return panel_agreement(panels, ["preferred"])

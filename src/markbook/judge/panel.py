@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field
@@ -18,6 +19,43 @@ from markbook.model.cassette import Cassette, is_whole
 from markbook.model.prices import Price, parse_price
 
 RETRIES, SECONDS = 2, 30.0
+_AT_SERVER = re.compile(
+    r"(?P<model>[^@]+(?:@(?!https?://)[^@]*)*)@(?P<url>https?://.+?)(?:@(?P<key>[A-Z_][A-Z0-9_]*))?"
+)
+"""A judge that has a server of its own: `PROVIDER:NAME@URL`, or `PROVIDER:NAME@URL@KEY_VARIABLE`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Where one judge of a panel is asked."""
+
+    url: str
+    key_variable: str = ""
+    """The environment variable that holds its key; empty for a server that asks for none."""
+
+
+def split_judge(stated: str) -> tuple[str, Server | None]:
+    """Return the model that a judge is, and the server of its own, if it has one.
+
+    >>> split_judge("openai:a@http://127.0.0.1:8001/v1@LOCAL_KEY")
+    ('openai:a', Server(url='http://127.0.0.1:8001/v1', key_variable='LOCAL_KEY'))
+    >>> split_judge("openai:a")
+    ('openai:a', None)
+    """
+    found = _AT_SERVER.fullmatch(stated)
+    return (stated, None) if found is None else (found["model"], Server(found["url"], found["key"] or ""))
+
+
+def plain_judge(stated: str) -> str:
+    """Return what a run keeps of a judge: no user name, password or query of its server's address.
+
+    >>> plain_judge("openai:a@http://me:secret@host/v1?key=x@LOCAL_KEY")
+    'openai:a@http://host/v1@LOCAL_KEY'
+    """
+    model, server = split_judge(stated)
+    if server is None:
+        return stated
+    return "@".join(filter(None, (model, connect.without_secrets(server.url), server.key_variable)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +67,38 @@ class JudgePlan:
     base_url: str = ""
     cassette: Path | None = None
     price: Price | None = None
+    servers: tuple[tuple[str, Server], ...] = ()
+    """Of judges that have one of their own, by model."""
+
+    def server(self, model: str) -> Server | None:
+        """Return a judge's own server."""
+        return dict(self.servers).get(model)
+
+    def address(self, model: str) -> str:
+        """Return where a judge is asked; empty for its provider's own address."""
+        server = self.server(model)
+        return self.base_url if server is None else server.url
+
+    def key(self, model: str) -> str | None:
+        """Return the key that a judge's own server is sent; None where the provider's usual one goes.
+
+        A server that is not the provider's own gets that key only where it was named for it.
+
+        Raises:
+            UsageError: the variable that should hold it does not.
+        """
+        server = self.server(model)
+        if server is None:
+            return None
+        if not server.key_variable:
+            return "" if connect.is_foreign(connect.split_name(model)[0], server.url) else None
+        key = os.environ.get(server.key_variable, "")
+        if not key:
+            raise UsageError(
+                f"the environment variable {server.key_variable}, which should hold the key of {model}, is not set",
+                hint="leave its name out for a server that asks for no key",
+            )
+        return key
 
     def as_record(self) -> dict[str, object]:
         """Return what can change an answer, for the manifest; not where the judge is, nor how long to wait."""
@@ -89,7 +159,7 @@ def plan_panel(
     """Return the plan for these judges; nothing is checked yet, nothing sent.
 
     Args:
-        models: one judge, or a panel.
+        models: one judge, or a panel; `PROVIDER:NAME`, with `@URL` or `@URL@KEY_VARIABLE` for one with a server of its own.
         options: how they are asked.
         seed: of the judges.
         retries: further requests for one judgement.
@@ -101,13 +171,15 @@ def plan_panel(
     """
     if not models:
         raise UsageError("there is no judge to ask", hint="name one with --judge PROVIDER:NAME, or `models`")
-    if len(set(models)) < len(models):
+    judges = dict.fromkeys(map(split_judge, models))
+    names = [model for model, _ in judges]
+    if len(set(names)) < len(models):
         raise UsageError("a judge stands twice in the panel", hint="use --samples for several answers of one judge")
     single = options.samples == 1
     # Token probabilities come with the text of a reply, not with a tool call.
     mode = "native" if options.token_weights and options.mode == "auto" else options.mode
     settings = JudgeSettings(
-        models=tuple(models),
+        models=tuple(names),
         samples=options.samples,
         temperature=options.temperature if options.temperature is not None else (0.0 if single else 0.7),
         seed=seed,
@@ -117,7 +189,8 @@ def plan_panel(
     )
     price = parse_price(options.price) if options.price else None
     patience = Patience(options.workers, options.per_minute, retries, seconds, options.max_cost)
-    return JudgePlan(settings, patience, options.base_url, options.cassette, price)
+    servers = tuple((model, server) for model, server in judges if server is not None)
+    return JudgePlan(settings, patience, options.base_url, options.cassette, price, servers)
 
 
 def check_plan(plan: JudgePlan) -> None:
@@ -130,12 +203,12 @@ def check_plan(plan: JudgePlan) -> None:
     if plan.cassette is not None and is_whole(plan.cassette):
         return
     for model in plan.settings.models:
-        if plan.patience.max_cost is not None and connect.price_of(model, plan.base_url, plan.price) is None:
+        if plan.patience.max_cost is not None and connect.price_of(model, plan.address(model), plan.price) is None:
             raise UsageError(
                 f"no price is known for {model}, so --max-cost cannot be held",
                 hint="state it with --judge-price IN/OUT",
             )
-        connect.check(model, plan.base_url)
+        connect.check(model, plan.address(model), plan.key(model))
 
 
 @asynccontextmanager
@@ -161,13 +234,14 @@ async def open_judges(
         for model in plan.settings.models:
             client: Any = None
             if cassette is None or not cassette.is_whole:
-                client = await stack.enter_async_context(connect.connected(model, plan.base_url, plan.patience.seconds))
+                opened = connect.connected(model, plan.address(model), plan.patience.seconds, plan.key(model))
+                client = await stack.enter_async_context(opened)
             judges[model] = JudgeClient(
                 model,
                 client,
                 plan.patience,
                 cassette=cassette,
-                price=connect.price_of(model, plan.base_url, plan.price),
+                price=connect.price_of(model, plan.address(model), plan.price),
                 mode=plan.settings.mode,
                 spent=(spent or {}).get(model, 0.0),
             )

@@ -121,7 +121,15 @@ def system_text(rubric: Rubric) -> str:
     scales = {rubric.scale_for(criterion) for criterion in rubric.criteria}
     low, high = next(iter(scales))
     numbers = f"from {low} (poor) to {high} (excellent)" if len(scales) == 1 else "on the criterion's own scale"
-    order = f"For each criterion first give your reason, {quotes}then a whole number {numbers}. "
+    graded = sum(bool(criterion.grades) for criterion in rubric.criteria)
+    mark = f"a whole number {numbers}"
+    if graded:
+        mark = (
+            "one of its grades"
+            if graded == len(rubric.criteria)
+            else "a whole number on its scale or one of its grades"
+        )
+    order = f"For each criterion first give your reason, {quotes}then {mark}. "
     return who + _DATA + order + _SUBSTANCE
 
 
@@ -155,7 +163,8 @@ def asked(rubric: Rubric, *, part: Part | None = None, excerpt_note: str = "") -
 
 
 def _criterion(rubric: Rubric, criterion: Criterion) -> str:
-    scale = "" if len({rubric.scale_for(each) for each in rubric.criteria}) == 1 else _scale(rubric, criterion)
+    is_alike = len({(rubric.scale_for(each), bool(each.grades)) for each in rubric.criteria}) == 1
+    scale = "" if is_alike and not criterion.grades else _scale(rubric, criterion)
     lines = [f"- {criterion.name}: {criterion.question}{scale}"]
     lines.extend(f"  {mark} = {meaning}" for mark, meaning in criterion.anchors)
     if criterion.evidence:
@@ -164,6 +173,8 @@ def _criterion(rubric: Rubric, criterion: Criterion) -> str:
 
 
 def _scale(rubric: Rubric, criterion: Criterion) -> str:
+    if criterion.grades:
+        return f" One of: {', '.join(grade for grade, _ in criterion.grades)}."
     low, high = rubric.scale_for(criterion)
     return f" From {low} (poor) to {high} (excellent)."
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from markbook.files import strict
-from markbook.judge.rubrics import HIGHEST, LOWEST, Rubric
+from markbook.judge.rubrics import HIGHEST, LOWEST, Criterion, Rubric
 
 REPLY_CAP = 200_000
 """The longest reply that is looked at, in characters."""
@@ -28,6 +28,8 @@ class CriterionMark:
     """On the rubric's scale, as the judge gave it."""
     reason: str = ""
     quotes: tuple[str, ...] = ()
+    grade: str = ""
+    """The grade that the score stands for; empty where it is a mark."""
 
 
 def parse_object(payload: str) -> dict[str, object]:
@@ -61,7 +63,7 @@ def parse_marks(payload: str, rubric: Rubric) -> dict[str, CriterionMark]:
         Violation: as `parse_object`; also a criterion that is missing, no number, or outside the scale.
     """
     record = parse_object(payload)
-    return {criterion.name: _mark(record, criterion.name, rubric.scale_for(criterion)) for criterion in rubric.criteria}
+    return {criterion.name: _mark(record, criterion, rubric.scale_for(criterion)) for criterion in rubric.criteria}
 
 
 def mark_number(value: object, name: str, scale: tuple[int, int] = (LOWEST, HIGHEST)) -> float:
@@ -85,17 +87,31 @@ def quotes_found(quotes: Sequence[str], texts: Sequence[str]) -> int:
     return sum(any(words in body for body in bodies) for quote in quotes if (words := _plain(quote)))
 
 
-def _mark(record: Mapping[str, object], name: str, scale: tuple[int, int]) -> CriterionMark:
+def _mark(record: Mapping[str, object], criterion: Criterion, scale: tuple[int, int]) -> CriterionMark:
+    name = criterion.name
     if name not in record:
         raise Violation(f"the reply has no {name}")
     reason = record.get(f"{name}_reason")
     quotes = record.get(f"{name}_quotes")
     listed = quotes if isinstance(quotes, list) else []
+    score, grade = (
+        _graded(record[name], criterion) if criterion.grades else (mark_number(record[name], name, scale), "")
+    )
     return CriterionMark(
-        mark_number(record[name], name, scale),
+        score,
         _kept(reason) if isinstance(reason, str) else "",
         tuple(_kept(quote) for quote in listed[:QUOTES_CAP] if isinstance(quote, str)),
+        grade,
     )
+
+
+def _graded(value: object, criterion: Criterion) -> tuple[float, str]:
+    """Return the score that a grade stands for, and the grade as the rubric spells it."""
+    for grade, score in criterion.grades:
+        if value == grade:
+            return score, grade
+    names = ", ".join(grade for grade, _ in criterion.grades)
+    raise Violation(f"{criterion.name} is {_short(value)}, not one of {names}")
 
 
 def _kept(text: str) -> str:

@@ -17,6 +17,10 @@ PROMPT_VERSION = 1
 """Raised whenever a word of a prompt changes: it is part of every cassette key."""
 
 LOWEST, HIGHEST = 1, 5
+_ROUNDING = 1e-9
+"""How far below a threshold a score may lie that reaches it in exact arithmetic."""
+_LATER = frozenset({"scale", "grades", "threshold", "row", "has_row_threshold"})
+"""Keys that rubrics did not always have, and that say nothing where they are empty."""
 _REVIEWING = "academic reviewing"
 
 
@@ -27,12 +31,17 @@ class Criterion:
     name: str
     question: str
     weight: float = 1.0
-    anchors: tuple[tuple[int, str], ...] = ()
-    """What some marks mean, in words."""
+    """Below 0: points that an answer loses by it."""
+    anchors: tuple[tuple[int | str, str], ...] = ()
+    """What some marks, or grades, mean in words."""
     evidence: str = ""
     """What a mark should rest on."""
     scale: tuple[int, int] | None = None
     """Its own; None is the rubric's."""
+    grades: tuple[tuple[str, float], ...] = ()
+    """What the judge may answer in place of a mark, and the score, 0..1, that each grade stands for."""
+    threshold: float | None = None
+    """The score, 0..1, that an answer must reach by it to pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +50,7 @@ class Example:
 
     texts: tuple[tuple[str, str], ...]
     """By the names that the rubric reads."""
-    marks: tuple[tuple[str, int], ...] = ()
+    marks: tuple[tuple[str, int | str], ...] = ()
     winner: str = ""
     """In a pairwise rubric: `A` (the answer), `B` (the other one) or `tie`."""
     why: str = ""
@@ -67,6 +76,29 @@ class Rubric:
     is_pairwise: bool = False
     """Whether two texts are compared, in both orders, instead of one being marked."""
     version: str = "1"
+    threshold: float | None = None
+    """The score, 0..1, from which on an answer passes."""
+    row: str = ""
+    """The field of a row that holds criteria of its own, which stand behind these; empty where it is one for all rows."""
+    has_row_threshold: bool = False
+    """Whether each row says from which score on its answer passes."""
+
+    @property
+    def has_verdict(self) -> bool:
+        """Whether it says which answers pass."""
+        stated = any(criterion.threshold is not None for criterion in self.criteria)
+        return stated or self.threshold is not None or self.has_row_threshold
+
+    def passes(self, marks: Mapping[str, float]) -> bool:
+        """Return whether marks reach the rubric's threshold and each criterion's own."""
+        least = [(self.overall(marks), self.threshold)]
+        least += [(self.score(criterion, marks[criterion.name]), criterion.threshold) for criterion in self.criteria]
+        return all(threshold is None or score >= threshold - _ROUNDING for score, threshold in least)
+
+    def score(self, criterion: Criterion, mark: float) -> float:
+        """Return the score, 0..1, of a criterion's mark."""
+        low, high = self.scale_for(criterion)
+        return (mark - low) / (high - low)
 
     @property
     def schema(self) -> dict[str, object]:
@@ -84,6 +116,10 @@ class Rubric:
                     "items": {"type": "string"},
                     "description": "Up to three short verbatim quotes that the mark rests on.",
                 }
+            if criterion.grades:
+                names = [name for name, _ in criterion.grades]
+                properties[criterion.name] = {"type": "string", "enum": names, "description": criterion.question}
+                continue
             properties[criterion.name] = {
                 "type": "integer",
                 "minimum": low,
@@ -97,14 +133,16 @@ class Rubric:
     def digest(self) -> str:
         """Return what tells this rubric from any other: every word of it counts."""
         record = asdict(self)
-        for criterion in record["criteria"]:
-            if criterion["scale"] is None:  # a rubric from before there were such scales keeps its digest
-                del criterion["scale"]
+        # A rubric from before there were such keys keeps its digest.
+        for holder in (record, *record["criteria"]):
+            for name in _LATER & set(holder):
+                if holder[name] is None or holder[name] is False or holder[name] in ("", ()):
+                    del holder[name]
         return hashlib.sha256(json.dumps(record, sort_keys=True).encode("utf-8", "replace")).hexdigest()[:16]
 
     def scale_for(self, criterion: Criterion) -> tuple[int, int]:
         """Return the lowest and the highest mark of a criterion."""
-        return criterion.scale or self.scale
+        return (0, 1) if criterion.grades else criterion.scale or self.scale
 
     def common_mark(self, criterion: Criterion, mark: float) -> float:
         """Return a criterion's mark on the rubric's own scale.
@@ -113,14 +151,21 @@ class Rubric:
         >>> rubric.common_mark(rubric.criteria[0], 5)
         3.0
         """
-        if criterion.scale is None:
+        own = self.scale_for(criterion)
+        if own == self.scale:
             return mark
-        (low, high), (bottom, top) = self.scale, criterion.scale
+        (low, high), (bottom, top) = self.scale, own
         return low + (mark - bottom) * (high - low) / (top - bottom)
 
     def overall(self, marks: Mapping[str, float], *, profile: str = "corrected") -> float:
-        """Return the weighted score of one mark a criterion: 0..1, or .2..1 in the documented profile."""
+        """Return the weighted score of one mark a criterion: 0..1, or .2..1 in the documented profile.
+
+        Where points can be lost it is the points that were won over those that could be, at least 0.
+        """
         low, high = self.scale
+        if any(criterion.weight < 0 for criterion in self.criteria):
+            points = math.fsum(c.weight * self.score(c, marks[c.name]) for c in self.criteria)
+            return min(1.0, max(0.0, points / math.fsum(max(0.0, c.weight) for c in self.criteria)))
         mean = math.fsum(
             criterion.weight * self.common_mark(criterion, marks[criterion.name]) for criterion in self.criteria
         )

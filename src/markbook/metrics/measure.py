@@ -13,7 +13,7 @@ from markbook import plugins
 from markbook.errors import ConfigError, MarkbookError, UsageError
 from markbook.metrics.columns import as_rows
 from markbook.metrics.pairs import NO_STATS, failed, given, held_to_range, problem
-from markbook.types import Attempt, Item, Measurement, Metric, Missing, Sample
+from markbook.types import Attempt, Item, Measurement, Metric, Missing, Sample, TaskRow
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "bertscore": ("bertscore_precision", "bertscore_recall", "bertscore_f1"),
@@ -47,6 +47,7 @@ def measure(  # type: ignore[overload-overlap]  # three spellings stand for seve
     executor: Executor | None = None,
     questions: Sequence[object] | None = None,
     contexts: Sequence[object] | None = None,
+    rows: Sequence[object] | None = None,
     **options: object,
 ) -> dict[str, list[Measurement]]: ...
 
@@ -60,6 +61,7 @@ def measure(  # type: ignore[overload-overlap]  # a str is a sequence of str, an
     executor: Executor | None = None,
     questions: Sequence[object] | None = None,
     contexts: Sequence[object] | None = None,
+    rows: Sequence[object] | None = None,
     **options: object,
 ) -> list[Measurement]: ...
 
@@ -73,6 +75,7 @@ def measure(
     executor: Executor | None = None,
     questions: Sequence[object] | None = None,
     contexts: Sequence[object] | None = None,
+    rows: Sequence[object] | None = None,
     **options: object,
 ) -> dict[str, list[Measurement]]: ...
 
@@ -85,6 +88,7 @@ def measure(
     executor: Executor | None = None,
     questions: Sequence[object] | None = None,
     contexts: Sequence[object] | None = None,
+    rows: Sequence[object] | None = None,
     **options: object,
 ) -> list[Measurement] | dict[str, list[Measurement]]:
     """Return one measurement a row: the candidate's mark against its reference or references.
@@ -101,6 +105,7 @@ def measure(
             the same. None means this process.
         questions: what each candidate answers, for metrics that read it (`judge`).
         contexts: what each question states beside itself, as above.
+        rows: for each candidate a mapping of what else its row holds: criteria of its own, say, for the metric `judge`.
         options: of the metric, by keyword; with several metrics each takes those it knows.
 
     Returns:
@@ -112,23 +117,24 @@ def measure(
         ConfigError: an option that no named metric takes, or a value that one refuses.
     """
     names = expand([metrics] if isinstance(metrics, str) else metrics)
-    rows, answers = paired_rows(candidates, references)
+    texts, answers = paired_rows(candidates, references)
     beside = {
         name: as_rows(column, name)
-        for name, column in (("questions", questions), ("contexts", contexts))
+        for name, column in (("questions", questions), ("contexts", contexts), ("rows", rows))
         if column is not None
     }
     for name, column in beside.items():
-        if len(column) != len(rows):
-            raise UsageError(f"{len(rows)} candidates and {len(column)} {name}", hint="one for each row")
+        if len(column) != len(texts):
+            raise UsageError(f"{len(texts)} candidates and {len(column)} {name}", hint="one for each row")
     found = measure_rows(
         make(names, options),
-        rows,
+        texts,
         answers,
         options,
         executor=executor,
         questions=beside.get("questions"),
         contexts=beside.get("contexts"),
+        rows=beside.get("rows"),
     )
     if isinstance(metrics, str) and len(names) == 1:
         return found[names[0]]
@@ -200,6 +206,7 @@ def measure_rows(
     executor: Executor | None = None,
     questions: Sequence[object] | None = None,
     contexts: Sequence[object] | None = None,
+    rows: Sequence[object] | None = None,
 ) -> dict[str, list[Measurement]]:
     """Return each metric's measurements of rows that were checked before; see `measure`."""
     found: dict[str, list[Measurement]] = {}
@@ -213,6 +220,8 @@ def measure_rows(
     items, problems = _items(candidates, references)
     if questions is not None or contexts is not None:
         items = [_asked(item, questions, contexts) for item in items]
+    if rows is not None:
+        items = [_with_row(item, rows) for item in items]
     for name, metric in pairwise.items():
         if references is None and metric.needs_reference:
             raise UsageError(f"{name} needs references")
@@ -250,6 +259,15 @@ def _asked(item: Item, questions: Sequence[object] | None, contexts: Sequence[ob
     text = question if isinstance(question, str) else ""
     sample = replace(item.sample, input=text, context=context if isinstance(context, str) else None)
     return replace(item, sample=sample)
+
+
+def _with_row(item: Item, rows: Sequence[object]) -> Item:
+    """Return an item with the row that it stands for, where that is one."""
+    place = int(item.sample.id)
+    record = rows[place]
+    return (
+        replace(item, sample=replace(item.sample, row=TaskRow(record, place))) if isinstance(record, Mapping) else item
+    )
 
 
 def _missing(name: str, signature: str, i: int, missing: Missing) -> Measurement:

@@ -67,50 +67,55 @@ def price_of(model: str, base_url: str, stated: Price | str | None) -> Price | N
     return None if is_foreign(provider, base_url) else listed_price(_SAME.get(provider, provider), name)
 
 
-def check(model: str, base_url: str = "") -> None:
+def check(model: str, base_url: str = "", key: str | None = None) -> None:
     """Find out before any work whether a model can be set up; nothing is asked.
+
+    Args:
+        model: `PROVIDER:NAME`.
+        base_url: where its server is, if not at the provider's own address.
+        key: what the server is to be sent in place of the key of the provider's usual environment variable.
 
     Raises:
         UsageError: an unknown provider, no key, an address that is none or that the provider cannot have.
         ExtraMissingError: the extra `judge` is not installed.
     """
-    _make(model, base_url, http_client(1.0))
+    _make(model, base_url, http_client(1.0), key)
 
 
 @asynccontextmanager
-async def connected(model: str, base_url: str, seconds: float) -> AsyncIterator[Any]:
-    """Open a model; leaving closes its connections.
+async def connected(model: str, base_url: str, seconds: float, key: str | None = None) -> AsyncIterator[Any]:
+    """Open a model; leaving closes its connections. The key is as `check` has it.
 
     Raises:
         UsageError: as `check`.
         ExtraMissingError: the extra `judge` is not installed.
     """
     async with http_client(seconds) as http:
-        yield _make(model, base_url, http)
+        yield _make(model, base_url, http, key)
 
 
-def _make(model: str, base_url: str, http: Any) -> Any:
+def _make(model: str, base_url: str, http: Any, key: str | None = None) -> Any:
     provider, name = split_name(model)
     if base_url and not base_url.startswith(("http://", "https://")):
         raise UsageError(f"{base_url!r} is no address of a server", hint="http://127.0.0.1:8000/v1")
     need("pydantic_ai", extra="judge")
     if provider in ("openai", "openai-chat"):
-        return _openai(name, base_url, http)
+        return _openai(name, base_url, http, key)
     models = need("pydantic_ai.models", extra="judge")
     try:
-        return models.infer_model(model, lambda kind: _provider(kind, name, base_url, http))
+        return models.infer_model(model, lambda kind: _provider(kind, name, base_url, http, key))
     except UsageError:
         raise
     except Exception as error:  # the plugin border: a provider's own set-up fails in its own ways
         raise UsageError(f"the model {model!r} cannot be set up: {redact(str(error))}") from error
 
 
-def _openai(name: str, base_url: str, http: Any) -> Any:
+def _openai(name: str, base_url: str, http: Any, stated: str | None = None) -> Any:
     need("openai", extra="judge")
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openai import OpenAIProvider
 
-    key = os.environ.get("OPENAI_API_KEY", "")
+    key = os.environ.get("OPENAI_API_KEY", "") if stated is None else stated
     if not key and not base_url and not os.environ.get("OPENAI_BASE_URL"):
         raise UsageError("the model needs a key", hint="set OPENAI_API_KEY, or name a local server with --base-url")
     profile: Any = None
@@ -122,7 +127,7 @@ def _openai(name: str, base_url: str, http: Any) -> Any:
     return OpenAIChatModel(name, provider=provider, profile=profile)
 
 
-def _provider(kind: str, name: str, base_url: str, http: Any) -> Any:
+def _provider(kind: str, name: str, base_url: str, http: Any, key: str | None = None) -> Any:
     from pydantic_ai import exceptions
     from pydantic_ai.providers import infer_provider, infer_provider_class
 
@@ -141,6 +146,8 @@ def _provider(kind: str, name: str, base_url: str, http: Any) -> Any:
             hint = f"openai:{name}, if the server speaks the chat-completions protocol"
             raise UsageError(f"--base-url does not go with {kind}:, whose address is fixed", hint=hint)
         options[place] = base_url
+    if key is not None and "api_key" in taken:
+        options["api_key"] = key or "none"
     try:
         return made(**options)
     except exceptions.UserError:

@@ -135,12 +135,18 @@ def _on_papers(options: _Asked) -> Examined:
 def _on_rows(options: _Asked, rows: Path) -> Examined:
     import asyncio
 
+    from markbook.errors import UsageError
     from markbook.judge.marked_texts import read_earlier, read_known
     from markbook.judge.panel import RETRIES, SECONDS, plan_panel
     from markbook.judge.reliability import examine, form_of
     from markbook.judge.rubric_file import read_rubric
 
     rubric = read_rubric(options["rubric"])
+    if rubric.row:
+        raise UsageError(
+            "this rubric has criteria of each row's own: a check needs one rubric for all rows",
+            hint="leave `row` out of it",
+        )
     texts, problems = read_known(rows, rubric, most=options["limit"])
     for problem in problems:
         say(f"markbook: {problem}")

@@ -108,6 +108,14 @@ def sent_a_key(url: str) -> str:
     return "" if is_here or not url else "would be sent your key and all texts"
 
 
+def judges_sent_a_key(judges: Sequence[str]) -> str:
+    """Return what the servers of judges that have their own would get; empty if all are this machine's."""
+    from markbook.judge.panel import split_judge
+
+    servers = [server for _, server in map(split_judge, judges) if server is not None]
+    return next((danger for server in servers if (danger := sent_a_key(server.url))), "")
+
+
 def written(path: Path | None) -> str:
     """Return what would happen to a file that is not there."""
     return "" if path is None or path.is_file() else "would be written"
@@ -115,6 +123,7 @@ def written(path: Path | None) -> str:
 
 def recorded(options: Mapping[str, object], kept: Sequence[KeptOption], part: str) -> dict[str, object]:
     """Return what a run keeps of the options that it keeps in this part of its record."""
+    from markbook.judge.panel import plain_judge
     from markbook.model.connect import without_secrets
 
     found: dict[str, object] = {}
@@ -124,5 +133,7 @@ def recorded(options: Mapping[str, object], kept: Sequence[KeptOption], part: st
             continue
         if each.name == "base_url" and isinstance(value, str):
             value = without_secrets(value)
+        if each.name == "judges" and isinstance(value, tuple):
+            value = tuple(map(plain_judge, value))
         found[each.name] = list(value) if isinstance(value, tuple) else str(value) if isinstance(value, Path) else value
     return found

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
-from markbook.judge.panel import JudgeOptions
+from markbook.judge.panel import JudgeOptions, plain_judge
 from markbook.runs.conductor import conduct
 from markbook.runs.options import refuse_unknown
 from markbook.runs.reviews import Reviews
@@ -44,7 +44,7 @@ def review(  # noqa: PLR0913 - the command's options, each with its own default
         reviews: generated reviews: JSON or JSON Lines, or a folder of them or of runs.
         traces: a folder with one trace a paper.
         tool_reference: the right tools by context (`default` for the rest), for all papers or by paper; or a file of it.
-        judge: `PROVIDER:NAME`, several for a panel, or `off`.
+        judge: `PROVIDER:NAME`, several for a panel, or `off`; `PROVIDER:NAME@URL` has a server of its own.
         config: a `config_eval.json`, or a configuration made in Python.
         policy: `require_complete`, `renormalise` or `bounds`; empty takes the configuration's.
         similarity: some of `semantic`, `cosine`, `jaccard`; empty takes the configuration's.
@@ -82,7 +82,11 @@ def _asked(
 ) -> dict[str, object]:
     """Return what was asked for, as --resume takes it up; nothing where a part of it was made in Python."""
     judges, policy, similarity = words
-    said: dict[str, object] = {"judges": list(judges), "policy": policy, "similarity": ",".join(similarity)}
+    said: dict[str, object] = {
+        "judges": list(map(plain_judge, judges)),
+        "policy": policy,
+        "similarity": ",".join(similarity),
+    }
     said |= (options or JudgeOptions()).asked()
     names = ("papers", "reviews", "traces", "config_file", "tool_reference")
     given = {name: place for name, place in zip(names, places, strict=True) if place is not None}

@@ -31,7 +31,7 @@ def make_plan(models: Sequence[str], config: ReviewConfig, options: JudgeOptions
         seconds=config.judge_seconds,
         profile=config.profile,
     )
-    prices = [connect.price_of(model, options.base_url, plan.price) for model in models]
+    prices = [connect.price_of(model, plan.address(model), plan.price) for model in plan.settings.models]
     if options.max_cost is None and config.cost_per_review is not None and reviews and None not in prices:
         plan = replace(plan, patience=replace(plan.patience, max_cost=config.cost_per_review * reviews))
     check_plan(plan)

@@ -51,7 +51,7 @@ def judges_of(tasks: Sequence[TaskPlan]) -> Iterator[tuple[str, JudgeMetric]]:
     """Yield every rubric before its judges in the tasks, by `task/key`."""
     for task in tasks:
         for bound in task.metrics:
-            if isinstance(bound.metric, JudgeMetric) and bound.metric.criterion is None:
+            if isinstance(bound.metric, JudgeMetric) and not bound.metric.is_part:
                 yield f"{task.task.name}/{bound.key}", bound.metric
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
+from markbook.judge.panel import plain_judge
 from markbook.metrics.code.problem_tests import problem_of
 from markbook.model import ModelReply, PromptRequest
 from markbook.model.connect import without_secrets
@@ -280,7 +281,7 @@ def _plain_judging(options: TaskOptions) -> dict[str, object]:
     cassette = None if options.cassette is None else os.fspath(options.cassette)
     return {
         **kept,
-        "judges": list(options.judges),
+        "judges": list(map(plain_judge, options.judges)),
         "cassette": cassette,
         "judge_url": without_secrets(options.judge_url),
     }

@@ -13,6 +13,7 @@ from markbook import plugins
 from markbook.config import Function, Task, Use
 from markbook.errors import ConfigError, MarkbookError, UsageError
 from markbook.judge.metric import JudgeMetric
+from markbook.judge.panel import split_judge
 from markbook.load.filters import unregistered
 from markbook.load.registered import METRICS, Documented, last
 from markbook.types import Direction, Metric
@@ -43,8 +44,8 @@ class Bound:
 
     @property
     def is_criterion(self) -> bool:
-        """Whether it is one criterion of a judge's rubric, which another metric speaks of as a whole."""
-        return isinstance(self.metric, JudgeMetric) and self.metric.criterion is not None
+        """Whether it is one criterion of a judge's rubric, or its verdict: another metric speaks of the whole."""
+        return isinstance(self.metric, JudgeMetric) and self.metric.is_part
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +144,12 @@ def _judged(each: Documented, use: Use, judging: Mapping[str, object]) -> Docume
     for option in each.options:
         if option in _NOT_OF_JUDGES:
             raise ConfigError(f"{option!r} of 'judge' is not for a task file to choose", at=use.place_of(option))
+    for option in ("model", "models"):
+        named = each.options.get(option, ())
+        for judge in [named] if isinstance(named, str) else named if isinstance(named, list | tuple) else ():
+            if isinstance(judge, str) and split_judge(judge)[1] is not None:
+                reason = "the address of a judge is not for a task file to choose"
+                raise ConfigError(reason, at=use.place_of(option), hint="--judge PROVIDER:NAME@URL")
     # A rubric lies beside the file that names it, also when another file extends that one.
     folder = Path(use.at.rsplit(":", 2)[0]).parent
     return Documented(each.metric, each.key, {**each.options, **judging, "folder": folder})

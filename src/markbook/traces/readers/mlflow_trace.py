@@ -1,0 +1,138 @@
+"""MLflow's traces: `Trace.to_json`, the `traces.json` of a trace's artifacts, and rows of `search_traces`."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from markbook.files.source import Source
+from markbook.trace import Trace
+from markbook.traces.plain import MAX_ARGUMENTS, dump, name_of, number, record, rows, text_of, whole
+from markbook.traces.reading import Probe
+from markbook.traces.spans.requested import requested_in
+from markbook.traces.spans.roles import AGENT, MODEL, STRUCTURE, TOOL, UNKNOWN, Role, role_of
+from markbook.traces.spans.runs import runs_of
+from markbook.traces.spans.span import Span, event_attributes, maybe_json
+from markbook.types import Record
+
+_KINDS = {"AGENT": AGENT, "TOOL": TOOL, "LLM": MODEL, "CHAT_MODEL": MODEL}
+_LONGEST = 1 << 22
+"""Characters of an attribute that are decoded; what is longer stays text."""
+
+
+class Mlflow:
+    """Reads traces; what a span is, its type says, else the attributes that OpenTelemetry brought."""
+
+    name = "mlflow"
+
+    def sniff(self, probe: Probe) -> int:
+        """Return 97 for traces whose spans carry MLflow's attributes."""
+        return 97 if any(_spans_in(row) for row in probe.sample[:3]) else 0
+
+    def read(self, source: Source) -> Iterator[Trace]:
+        """Yield one run for each trace."""
+        yield from runs_of(_spans(source.items(), source), source, self.name)
+
+
+def _spans_in(item: Record) -> list[Record]:
+    """Return the spans of a trace: in its `data`, beside its other columns, or in a column of JSON text."""
+    inner = record(maybe_json(item.get("trace")))
+    for holder in (record(item.get("data")), item, record(inner.get("data")), inner):
+        spans = rows(holder.get("spans"))
+        if any(_is_ours(span) for span in spans):
+            return spans
+    return []
+
+
+def _is_ours(span: Record) -> bool:
+    return any(key.startswith("mlflow.") for key in itertools.islice(record(span.get("attributes")), 100))
+
+
+def _spans(items: list[Any], source: Source) -> Iterator[tuple[Span, Role]]:
+    for place, item in enumerate(items):
+        held = record(item)
+        spans = _spans_in(held)
+        if not spans:
+            source.problems["objects that are no trace"] += 1
+        info = record(held.get("info"))
+        named = info.get("trace_id") or info.get("request_id") or held.get("trace_id") or held.get("request_id")
+        for raw in spans:
+            span = _span(raw, text_of(named, 200), f"trace {place + 1}")
+            if span is None:
+                source.problems["objects that are no span"] += 1
+            else:
+                yield span, _role(span)
+
+
+def _span(raw: Record, trace: str, unnamed: str) -> Span | None:
+    """Return a span in the third version's words or the second's, whose ids stand in `context`."""
+    context, status = record(raw.get("context")), record(raw.get("status"))
+    identity = text_of(raw.get("span_id") or context.get("span_id"), 200)
+    if not identity:
+        return None
+    attributes = {str(key): _decoded(value) for key, value in record(raw.get("attributes")).items()}
+    code = str(status.get("code") or raw.get("status_code") or "").upper()
+    own = attributes.get("mlflow.traceRequestId") or raw.get("trace_id") or context.get("trace_id")
+    return Span(
+        trace=trace or text_of(own, 200) or unnamed, id=identity,
+        parent=text_of(raw.get("parent_span_id") or raw.get("parent_id"), 200), name=name_of(raw.get("name")),
+        start=whole(raw.get("start_time_unix_nano", raw.get("start_time"))),
+        end=whole(raw.get("end_time_unix_nano", raw.get("end_time"))),
+        ok=False if code.endswith("ERROR") else True if code.endswith("OK") else None,
+        message=text_of(status.get("message") or raw.get("status_message"), 500), attributes=attributes,
+        events=rows(raw.get("events")), scope="",
+    )  # fmt: skip
+
+
+def _decoded(value: object) -> object:
+    """Return an attribute's value: MLflow writes each as JSON text of its own, a string too."""
+    if isinstance(value, str) and len(value) <= _LONGEST:
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
+
+
+def _role(span: Span) -> Role:
+    held = span.attributes
+    role = role_of(span)
+    kind = name_of(held.get("mlflow.spanType")).upper()
+    role.kind = _KINDS.get(kind, STRUCTURE if kind and role.kind == UNKNOWN else role.kind)
+    if span.ok is False:
+        role.error = _exception(span) or role.error or "error"
+    given, output = held.get("mlflow.spanInputs"), held.get("mlflow.spanOutputs")
+    if role.kind == TOOL:
+        role.name = name_of(held.get("gen_ai.tool.name")) or span.name or "unknown tool"
+        if not role.arguments and given is not None:
+            role.arguments = (given if isinstance(given, str) else dump(given))[: MAX_ARGUMENTS + 1]
+        role.result = role.result or text_of(output)
+    elif role.kind == MODEL:
+        _fill_model(role, held)
+        role.requested = role.requested or requested_in(output)
+        role.text = role.text or text_of(output)
+    return role
+
+
+def _exception(span: Span) -> str:
+    for event in span.events:
+        name, held = event_attributes(event)
+        if name == "exception":
+            return name_of(held.get("exception.type"))
+    return ""
+
+
+def _fill_model(role: Role, held: Record) -> None:
+    usage, cost = record(held.get("mlflow.chat.tokenUsage")), record(held.get("mlflow.llm.cost"))
+    role.name = role.name or name_of(held.get("mlflow.llm.model"))
+    counts = {
+        "input_tokens": "input_tokens", "output_tokens": "output_tokens",
+        "cached_tokens": "cache_read_input_tokens", "written_tokens": "cache_creation_input_tokens",
+    }  # fmt: skip
+    for name, key in counts.items():
+        if (count := whole(usage.get(key))) is not None:
+            setattr(role, name, count)
+    if (total := number(cost.get("total_cost"))) is not None:
+        role.cost = total

@@ -1,0 +1,97 @@
+"""The OpenAI Agents SDK's own export: traces and spans as its trace processors hand them on, one a line or in lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from markbook.files.source import Source
+from markbook.trace import Trace
+from markbook.traces.plain import MAX_ARGUMENTS, dump, moment, name_of, record, rows, text_of, whole
+from markbook.traces.reading import Probe
+from markbook.traces.spans.requested import requested_in
+from markbook.traces.spans.roles import AGENT, HANDOFF, MODEL, STRUCTURE, TOOL, UNKNOWN, Role
+from markbook.traces.spans.runs import nanoseconds, runs_of
+from markbook.traces.spans.span import Span
+from markbook.types import Record
+
+_KINDS = {"agent": AGENT, "function": TOOL, "generation": MODEL, "response": MODEL, "handoff": HANDOFF}
+_STRUCTURE = frozenset({"custom", "guardrail", "mcp_tools", "speech", "speech_group", "task", "transcription", "turn"})
+"""Spans that neither act nor count: sums over turns and tasks repeat what the model spans say."""
+
+
+class OpenAIAgents:
+    """Reads exported spans; what a span is, its `span_data.type` says."""
+
+    name = "openai-agents"
+
+    def sniff(self, probe: Probe) -> int:
+        """Return 95 for objects that call themselves traces or spans of the SDK."""
+        exported = [row for held in probe.sample[:10] for row in _exported(held)]
+        return 95 if any(row.get("object") == "trace.span" or "workflow_name" in row for row in exported) else 0
+
+    def read(self, source: Source) -> Iterator[Trace]:
+        """Yield one run for each trace."""
+        yield from runs_of(_spans(source.items(), source), source, self.name)
+
+
+def _exported(item: Record) -> list[Record]:
+    """Return the traces and spans that an object holds under `data`, as they are sent, or that it is."""
+    objects = ("trace", "trace.span")
+    return [row for row in rows(item.get("data")) or [item] if row.get("object") in objects]
+
+
+def _spans(items: list[Any], source: Source) -> Iterator[tuple[Span, Role]]:
+    for item in items:
+        exported = _exported(record(item))
+        if not exported:
+            source.problems["objects that are no span"] += 1
+        for row in exported:
+            if row["object"] == "trace":
+                continue  # its name and group; what happened stands in its spans
+            if isinstance(row.get("id"), str) and row["id"] and isinstance(row.get("span_data"), dict):
+                yield _span(row)
+            else:
+                source.problems["objects that are no span"] += 1
+
+
+def _span(row: Record) -> tuple[Span, Role]:
+    held, error = record(row["span_data"]), row.get("error")
+    kind = str(held.get("type"))
+    span = Span(
+        trace=text_of(row.get("trace_id"), 200), id=text_of(row["id"], 200), parent=text_of(row.get("parent_id"), 200),
+        name=name_of(held.get("name")) or kind[:200], start=nanoseconds(moment(row.get("started_at"))),
+        end=nanoseconds(moment(row.get("ended_at"))), ok=False if error else None,
+        message=text_of(record(error).get("message") or error, 500), attributes={}, events=[], scope="",
+    )  # fmt: skip
+    role = Role(
+        _KINDS.get(kind, STRUCTURE if kind in _STRUCTURE else UNKNOWN), error=span.message[:200] if error else ""
+    )
+    if role.kind == AGENT:
+        role.agent = name_of(held.get("name"))
+    elif role.kind == TOOL:
+        role.name = name_of(held.get("name")) or "unknown tool"
+        given = held.get("input")
+        role.arguments = (
+            "" if given is None else (given if isinstance(given, str) else dump(given))[: MAX_ARGUMENTS + 1]
+        )
+        role.result = text_of(held.get("output"))
+    elif role.kind == HANDOFF:
+        role.agent, role.target = name_of(held.get("from_agent")), name_of(held.get("to_agent"))
+    elif role.kind == MODEL:
+        _fill_model(role, held)
+    return span, role
+
+
+def _fill_model(role: Role, held: Record) -> None:
+    """Take tokens, text and calls; a span of the Responses form names its reply and holds none of it."""
+    usage = record(held.get("usage"))
+    details = record(usage.get("input_tokens_details") or usage.get("prompt_tokens_details"))
+    role.name = name_of(held.get("model"))
+    role.input_tokens = whole(usage.get("input_tokens", usage.get("prompt_tokens")))
+    role.output_tokens = whole(usage.get("output_tokens", usage.get("completion_tokens")))
+    role.cached_tokens = whole(details.get("cached_tokens"))
+    role.written_tokens = whole(details.get("cache_write_tokens"))
+    replies = rows(held.get("output"))
+    role.text = "\n".join(text for reply in replies if (text := text_of(reply.get("content"))))[:2_000]
+    role.requested = requested_in(replies)
