@@ -1,11 +1,13 @@
 """What a sandbox keeps for the next run."""
 
+import json
 import sqlite3
 from dataclasses import replace
 
 import pytest
 
 from markbook.sandbox import Job, Keep, Sandbox
+from markbook.sandbox.guest.examination.tasks import Task
 from markbook.sandbox.outcomes import may_be_remembered
 from markbook.sandbox.record_store import RecordStore
 from markbook.types import Limits, Outcome, Sample, Test
@@ -124,3 +126,54 @@ def test_two_runs_use_the_file_at_once(tmp_path, caplog):
 )  # fmt: skip
 def test_what_hung_on_the_machine_or_the_tests_is_remembered_nowhere(change, kept):
     assert may_be_remembered(replace(Outcome(()), **change)) is kept
+
+
+def compiled_tests(program):
+    return Task(json.dumps({"object": "program", "name": "f", "tests": [{"program": program}]})).compiled_text()
+
+
+@pytest.mark.parametrize(
+    ("compiled", "passed"),
+    [
+        (compiled_tests("assert f(1) == 3\nassert f(2) == 4"), 0),  # shows that what is kept is what runs
+        ("", 1),
+        ("00", 1),
+        ("no number", 1),
+        (compiled_tests("assert f(1) == 3")[:40], 1),
+    ],
+    ids=["of others", "nothing", "damaged", "no bytes", "cut off"],
+)
+def test_tests_are_compiled_once_and_anew_where_what_was_kept_is_damaged(tmp_path, compiled, passed):
+    keep = Keep(plans=tmp_path / "plans")
+    run(keep, CODE)
+    with sqlite3.connect(keep.plans) as base:
+        key, text = base.execute("SELECT key, record FROM kept").fetchone()
+        record = json.loads(text)
+        base.execute("UPDATE kept SET record = ? WHERE key = ?", (json.dumps({**record, "compiled": compiled}), key))
+
+    later, _ = run(keep, CODE)
+
+    assert bytes.fromhex(record["compiled"]).count(b"__markbook_part__") > 0
+    assert (later[0].passed, [test.verdict for test in later[0].tests]) == (passed, ["separated"])
+
+
+TASKS = [
+    {"tests": [{"program": "import random\nassert f(random.randint(1, 2)) == f(1)\nfor a in f(3):\n    assert a\n"}]},
+    {"tests": [{"setup": "a = 1", "assertion": "f(a) == 2"}, {"program": "assert f(1) ==="}, {"program": "f(1)"}]},
+    {"tests": [{"pattern": "a+b", "inspection": ["lambda"]}, {"pattern": "("}], "object": "function"},
+    {
+        "tests": [{"program": "import os\nassert os.getcwd() == f()"}],
+        "prompt": "def g(a):\n    return a\n\ndef f(a):\n",
+    },
+]
+
+
+@pytest.mark.parametrize("spec", TASKS)
+def test_what_an_examiner_has_compiled_tells_the_next_all_that_compiling_does(spec):
+    text = json.dumps({"object": "program", "name": "f", **spec})
+    first = Task(text)
+
+    second = Task(text, first.compiled_text())
+
+    assert vars(second) == vars(first)
+    assert second.compiled_text() == first.compiled_text() != ""

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import random
+import subprocess
+import sys
+
 import pytest
 
 from markbook.sandbox import run_tests
 from markbook.sandbox.guest.exchange import lent
+from markbook.sandbox.worker import HERE
 
 SECRET = 41257
 PERSON = """
@@ -308,3 +314,49 @@ def test_no_reviewed_operation_reads_attributes_by_text():
     assert not names & {"format", "format_map", "translate", "expand"}
     assert not {"__mod__", "__rmod__"} & lent._REVIEWED[str]
     assert not names & {"__getattribute__", "__getattr__", "__dict__", "__class__", "__reduce__", "func", "__globals__"}
+
+
+PRISTINE = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from guest.examination import pristine
+print(sorted({"datetime", "hashlib", "random"} & set(sys.modules)))
+pristine._load(["random", "datetime"])
+import random
+state = random.getstate()
+if os.fork() == 0:
+    print(random.getstate() == state, flush=True)
+    os._exit(0)
+os.wait()
+"""
+
+
+def test_what_few_tests_need_is_not_in_every_examiner_and_nothing_is_seeded_in_each():
+    run = [sys.executable, "-c", PRISTINE, str(HERE)]
+
+    printed = subprocess.run(run, capture_output=True, text=True, check=True).stdout
+
+    assert printed.splitlines() == ["[]", "True"]
+
+
+class Date(dt.date):
+    """Says that it is the standard library's."""
+
+
+Date.__module__, Date.__name__ = "datetime", "date"
+
+
+@pytest.mark.parametrize(
+    ("cls", "name", "may"),
+    [
+        (dt.date, "year", True),
+        (dt.date, "strftime", False),  # a template
+        (dt.timezone, "utcoffset", True),
+        (random.Random, "choice", True),
+        (random.Random, "getstate", False),
+        (random.Random.__base__, "getrandbits", True),
+        (Date, "year", False),
+    ],
+)
+def test_classes_of_modules_that_are_imported_late_are_known_by_what_they_are(cls, name, may):
+    assert lent._is_allowed(cls, name) is may

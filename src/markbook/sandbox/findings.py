@@ -24,6 +24,8 @@ class SamplePlan:
     """What the examiner is told; None where every test runs beside the candidate without being looked at."""
     seconds: float | None = None
     """CPU seconds that the canonical solution needed."""
+    compiled: str = ""
+    """The tests as an examiner has compiled them, which every later one of this sample is spared; empty if there is nothing."""
 
 
 @dataclass
@@ -46,7 +48,7 @@ class Findings:
         if task.name not in self.plans:
             found = self.kept_plans.get(jobs.digest(self.identity, task.name, task.canonical))
             if found is not None:
-                self.plans[task.name] = SamplePlan(found["record"], found["seconds"])
+                self.plans[task.name] = SamplePlan(found["record"], found["seconds"], found["compiled"])
         return self.plans.get(task.name)
 
     def learn(self, task: SampleJobs, plan: SamplePlan, *, keep: bool) -> None:

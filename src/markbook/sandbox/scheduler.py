@@ -272,6 +272,8 @@ class Scheduler:
             if worker.group not in (group, (entry.task.name, None)):
                 self._examine_anew(worker, entry.task.imports)
                 record["task"] = entry.task.text
+                if plan is not None:
+                    record["compiled"] = plan.compiled
             worker.group = group
             worker.give(entry, record)
         except WorkerLost:
@@ -332,10 +334,13 @@ class Scheduler:
         plan = record["plan"] if entry.calibrates and "plan" in record else None
         if plan is not None and len(plan["tests"]) != len(entry.job.sample.tests):
             raise WorkerLost("a plan for another sample")
+        compiled = record.get("compiled", "")
+        if not isinstance(compiled, str):
+            raise WorkerLost("compiled tests that are not text")
         worker.since = time.monotonic()  # before the next is the first: others may look at both
         worker.jobs.pop(0)
         if entry.calibrates:
-            known = SamplePlan(plan or beside(entry.job.sample), found.seconds)
+            known = SamplePlan(plan or beside(entry.job.sample), found.seconds, compiled)
             self._calibrated(entry.task, known, keep=plan is not None and not found.limit)
             return
         if self._known.kept_verdicts.used and may_be_remembered(found):

@@ -98,6 +98,8 @@ class WorkerAnswer(TypedDict, total=False):
     cpu: float
     wall: float
     plan: PlanRecord
+    compiled: str
+    """The tests as the examiner that made the plan has compiled them."""
     spent: bool
     """The examiner is not to be asked again."""
     later: dict[str, Any]

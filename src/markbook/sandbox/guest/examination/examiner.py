@@ -79,12 +79,16 @@ class Deadline(Sticky):
 class Examiner:
     """Serves the controller: a job in, an outcome out."""
 
-    def __init__(self, control: _socket.socket, channel: _socket.socket) -> None:
+    def __init__(self, control: _socket.socket, channel: _socket.socket, buffer: memoryview) -> None:
+        """Take where jobs come from, the zygote's channel, and what is read into, of `wire.CHUNK` bytes."""
         self._control = control
         self._given = Given()
-        self._jobs = wire.Stream(control)
-        self._buffer = memoryview(bytearray(wire.CHUNK))
+        self._jobs = wire.Stream(control, buffer)
+        self._buffer = buffer
         self._channel = channel
+        self._task: Task | None = None
+        self._begun = 0
+        """The most memory held before the first job."""
         self._expired = False
         self._last: tuple[str, Any, dict[str, Any] | None] = ("", None, None)
         """The solution compiled last: it is often wanted again at once."""
@@ -92,23 +96,32 @@ class Examiner:
     def serve(self) -> NoReturn:
         """Answer jobs until the controller goes away."""
         signal.signal(signal.SIGPROF, self._deadline)
-        begun = _most_held()
-        task: Task | None = None
-        while True:
-            job: Job | None = self._jobs.next()  # type: ignore[assignment]  # what the host writes
-            if job is None:
-                os._exit(0)
-            task = task or Task(job["task"])  # whose text comes with the first job
-            record = self.examine(task, job)
-            if job.get("explain") and not record.get("spent") and "later" not in record:
-                self._explain(task, job, record)
-            if (
-                _most_held() - begun > _GROWN
-                or not _has_room()
-                or any(result.get("k") == "m" for result in record.get("tests", ()))
-            ):
-                record["spent"] = True  # the next attempt is to find another examiner
-            wire.write(self._control, {"id": job["id"], **record})
+        self._begun = _most_held()
+        while self.answer():
+            pass
+        os._exit(0)
+
+    def answer(self) -> bool:
+        """Answer the next job; False if there will be none."""
+        job: Job | None = self._jobs.next()  # type: ignore[assignment]  # what the host writes
+        if job is None:
+            return False
+        if self._task is None:
+            self._task = Task(job["task"], job.get("compiled", ""))  # which come with the first job
+        task = self._task
+        record = self.examine(task, job)
+        if "plan" in record:
+            record["compiled"] = task.compiled_text()
+        if job.get("explain") and not record.get("spent") and "later" not in record:
+            self._explain(task, job, record)
+        if (
+            _most_held() - self._begun > _GROWN
+            or not _has_room()
+            or any(result.get("k") == "m" for result in record.get("tests", ()))
+        ):
+            record["spent"] = True  # the next attempt is to find another examiner
+        wire.write(self._control, {"id": job["id"], **record})
+        return True
 
     def _deadline(self, _number: int, _frame: object) -> None:
         self._expired = True  # a bare except in a test may swallow what is raised, but not this

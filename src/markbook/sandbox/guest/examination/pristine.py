@@ -25,29 +25,29 @@ import os
 import select
 import struct
 import sys
+from _random import Random
 
 from .. import memory, scratch, traces, wire
 from ..walls import linux
 from .examiner import Examiner
-from .tasks import Task
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
     from ..child import Guard
-    from .tasks import Job
 else:
     import _signal as signal
 
+_register_at_fork = os.register_at_fork
 _DESCRIPTOR = struct.Struct("i")
 _NAMES = 4096
 """Bytes of the names of modules."""
 
 
-_REHEARSALS = 12
-"""After so many runs the interpreter has adapted the code to what it sees."""
+_REHEARSALS = 18
+"""After half as many runs the interpreter has adapted the code to what it sees; every second comes with compiled tests."""
 _REHEARSED = "def f(a):\n    return [a]\n"
 _CLAIMS = "".join(f"    assert candidate({value}) == [{value}]\n" for value in ("1", "'a'", "[2.5, (1, 2)]"))
 _TEST = {"program": f"def check(candidate):\n{_CLAIMS * 6}check(f)\n"}
@@ -73,20 +73,34 @@ class Pristine:
         self._folder = traces.Folder(folder)
         self._guard = guard
         self._examiner = -1
+        self._buffer = memoryview(bytearray(wire.CHUNK))
+        """Of every examiner a copy: made in each, all its pages would be filled there."""
         self._rehearse()
         memory.settle()
 
     def _rehearse(self) -> None:
         """Examine an answer of our own here, so that the interpreter has met this code before it is copied for each."""
+        channel, control, compiled = self._new_channel(), _socket.socketpair(), ""
+        job: dict[str, Any] = {"id": "", "code": _REHEARSED, "limits": _LIMITS}
+        for number in range(_REHEARSALS):
+            # another examiner and so another task each time, as each has one
+            examiner = Examiner(control[0], channel, self._buffer)
+            how = {"compiled": compiled if number % 2 else "", "defers": True} if number else {"calibrate": True}
+            wire.write(control[1], job | {"task": _TASK} | how)
+            examiner.answer()
+            record = wire.read(control[1].recv(1 << 16)[4:])
+            if not number:
+                job["plan"], compiled = record["plan"], record["compiled"]
+        channel.close()
+        for end in control:
+            end.close()
+
+    def _new_channel(self) -> _socket.socket:
+        """Hand the zygote a new channel, which ends the last one, and return the other end of it."""
         ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
         self._line.sendmsg([b"."], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, _DESCRIPTOR.pack(theirs.fileno()))])
         theirs.close()
-        examiner = Examiner(ours, ours)
-        job: Job = {"id": "", "code": _REHEARSED, "limits": _LIMITS, "calibrate": True}
-        job = {"id": "", "code": _REHEARSED, "limits": _LIMITS, "plan": examiner.examine(Task(_TASK), job)["plan"]}
-        for _ in range(_REHEARSALS):
-            examiner.examine(Task(_TASK), job)
-        ours.close()
+        return ours
 
     def serve(self) -> NoReturn:
         """Fork an examiner whenever the host asks for one, until the host goes away."""
@@ -110,9 +124,7 @@ class Pristine:
             poll.register(handle, select.POLLIN)
 
     def _fork(self, control: int) -> None:
-        ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
-        self._line.sendmsg([b"."], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, _DESCRIPTOR.pack(theirs.fileno()))])
-        theirs.close()
+        channel = self._new_channel()
         self._examiner = os.fork()
         if self._examiner == 0:
             self._door.close()
@@ -122,9 +134,10 @@ class Pristine:
             if self._guard is not None:
                 self._guard(os.getpid())
             gc.enable()
-            Examiner(_socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, control), ours).serve()
+            jobs = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, control)
+            Examiner(jobs, channel, self._buffer).serve()
         os.close(control)
-        ours.close()
+        channel.close()
 
     def _end_examiner(self) -> None:
         """End the examiner, and leave the next one nothing of it."""
@@ -139,10 +152,21 @@ class Pristine:
 def _load(names: list[str]) -> None:
     """Import what tests import, here once instead of in each of the examiners."""
     missing = [name for name in names if name and name not in sys.modules]
+    os.register_at_fork = _register
     for name in missing:
         try:
             __import__(name)
         except Exception:  # noqa: S112 - not installed, or broken: the test that imports it is told the same
             continue
+    os.register_at_fork = _register_at_fork
     if missing:
         memory.settle()
+
+
+def _register(**calls: Any) -> None:
+    """Register what a module wants to be called at a fork, but for `random`.
+
+    It would seed its generator in every examiner, which nothing draws from: tests have one of their own.
+    """
+    if not isinstance(getattr(calls.get("after_in_child"), "__self__", None), Random):
+        _register_at_fork(**calls)

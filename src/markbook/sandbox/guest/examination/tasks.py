@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from .. import wire
+from .. import slices, wire
 from ..marking import Compiled
 from . import inspection, rules
 from .expressions import LOOKS_UP, called, flows, traced
-from .programs import BrokenTest, compile_test, repeated_parts
+from .programs import BrokenTest, compile_test, portable, repeated_parts
 from .separation import names_used, runs_beside
 
 TYPE_CHECKING = False
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
         code: str
         limits: list[float]
         task: NotRequired[str]
+        compiled: NotRequired[str]
+        """What the examiner that calibrated made of the task."""
         preload: NotRequired[list[str]]
         imports: NotRequired[list[str]]
         calibrate: NotRequired[bool]
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
         """Whether a program that reads and writes meets its further tests once it has failed one."""
 
 
+_MOST_COMPILED = 1 << 18
+"""Bytes of compiled tests that are worth keeping."""
 STDIN = "stdin"
 """The kind of a task whose solutions are programs that read and write."""
 
@@ -45,8 +49,8 @@ STDIN = "stdin"
 class Task:
     """One sample's tests, compiled once."""
 
-    def __init__(self, text: str) -> None:
-        """Compile what the controller says of a sample."""
+    def __init__(self, text: str, compiled: str = "") -> None:
+        """Take what the controller says of a sample, and compile it unless it comes with what `compiled_text` returned."""
         spec = wire.decode(text)
         self.size = len(text)
         self.kind: str = spec["object"]
@@ -75,6 +79,14 @@ class Task:
         """Tests that say what they compare, with the source of their assertions; see `explaining`."""
         self.rules: list[rules.Rule] = []
         """How the outputs of a program that reads and writes are compared."""
+        self.asks: list[str] = []
+        """What the tests may want of the solution: the identifiers that they use and the name of what they test."""
+        self.before: list[Any] = []
+        """Helpers from the prompt, compiled."""
+        if not (compiled and self._take(compiled)):
+            self._compile(spec.get("prompt", ""))
+
+    def _compile(self, prompt: str) -> None:
         used = {self.name}
         for test in self.tests:
             if self.kind == STDIN:
@@ -82,11 +94,31 @@ class Task:
             else:
                 used |= self._add(test)
         self.asks = sorted(used - {""})
-        """What the tests may want of the solution: the identifiers that they use and the name of what they test."""
-        helpers = prompt_helpers(spec["prompt"], self.name) if spec.get("prompt") else None
+        helpers = prompt_helpers(prompt, self.name) if prompt else None
         self.before = [helpers] if helpers is not None else []
         for made in self.makers:
             made.difference_update(helpers.co_names if helpers is not None else ())
+
+    def compiled_text(self) -> str:
+        """Return what another examiner needs to know this sample's tests without compiling them; empty if it has to."""
+        if self.kind == STDIN:
+            return ""
+        makers = [frozenset(names) for names in self.makers]
+        facts = (self.faults, self.beside, self.draws, self.silent, self.counted, self.repeated, makers)
+        data = portable((self.compiled, self.before, self.asks, *facts))
+        return data.hex() if len(data) < _MOST_COMPILED else ""
+
+    def _take(self, compiled: str) -> bool:
+        """Know the tests by what another examiner said of them; False if that cannot be read."""
+        try:
+            self.compiled, self.before, self.asks, *facts = slices.read(bytes.fromhex(compiled))
+            self.faults, self.beside, self.draws, self.silent, self.counted, self.repeated, makers = facts
+        except (ValueError, TypeError, EOFError):  # what was kept on a disk has suffered there
+            return False
+        self.makers = [set(names) for names in makers]
+        patterns = [test.get("pattern") for test in self.tests]
+        self.patterns = [inspection.compile_pattern(pattern)[0] if pattern else None for pattern in patterns]
+        return True
 
     def _add_rule(self, test: dict[str, Any]) -> None:
         """Find how the output of a test is compared."""

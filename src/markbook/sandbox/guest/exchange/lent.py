@@ -23,14 +23,12 @@ from __future__ import annotations
 import collections
 import collections.abc
 import contextlib
-import datetime as dt
 import enum
 import functools
-import hashlib
 import io
 import operator
-import random
 import re
+import sys
 import types
 
 from . import names
@@ -334,36 +332,6 @@ _REVIEWED: dict[type, frozenset[str]] = {
             "groupindex",
         ]
     ),
-    dt.date: _CLOCK,
-    dt.datetime: _CLOCK,
-    dt.time: _CLOCK,
-    dt.timedelta: _CLOCK,
-    dt.timezone: frozenset(("utcoffset", "tzname", "dst")),
-    random.Random: frozenset(
-        [
-            "random",
-            "seed",
-            "getrandbits",
-            "randint",
-            "randrange",
-            "choice",
-            "choices",
-            "shuffle",
-            "sample",
-            "uniform",
-            "triangular",
-            "gauss",
-            "normalvariate",
-            "betavariate",
-            "expovariate",
-            "gammavariate",
-            "lognormvariate",
-            "paretovariate",
-            "weibullvariate",
-            "vonmisesvariate",
-        ]
-    ),
-    random.Random.__base__ or object: frozenset(("random", "seed", "getrandbits")),
     operator.itemgetter: frozenset(("__call__",)),
     type(functools.cmp_to_key(max)): frozenset(("__call__",)),
     contextlib.nullcontext: frozenset(("__enter__", "__exit__", "enter_result")),
@@ -396,6 +364,39 @@ for _made in (
     filter(None, ()), iter(bytearray()), iter(collections.deque()), re.finditer("a", ""),
 ):  # fmt: skip
     _REVIEWED[type(_made)] = _ITERATED
+
+_DRAWING = frozenset(
+    [
+        "random",
+        "seed",
+        "getrandbits",
+        "randint",
+        "randrange",
+        "choice",
+        "choices",
+        "shuffle",
+        "sample",
+        "uniform",
+        "triangular",
+        "gauss",
+        "normalvariate",
+        "betavariate",
+        "expovariate",
+        "gammavariate",
+        "lognormvariate",
+        "paretovariate",
+        "weibullvariate",
+        "vonmisesvariate",
+    ]
+)
+_REVIEWED_OF_MODULES: dict[tuple[str, str], frozenset[str]] = {
+    **{("datetime", name): _CLOCK for name in ("date", "datetime", "time", "timedelta")},
+    ("datetime", "timezone"): frozenset(("utcoffset", "tzname", "dst")),
+    ("random", "Random"): _DRAWING,
+    ("_random", "Random"): frozenset(("random", "seed", "getrandbits")),
+}
+"""The same of modules that are imported only where a test does: each mapping of theirs makes every later fork dearer,
+and `random` seeds itself anew in every child."""
 
 _CONSTRUCTED = frozenset(
     (
@@ -438,6 +439,8 @@ _BY_NAME = (type, types.BuiltinFunctionType, types.MethodDescriptorType)
 _STEPPED = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
 _MRO: Any = type.__dict__["__mro__"]
 _DICT: Any = type.__dict__["__dict__"]
+_HOME: Any = type.__dict__["__module__"]
+_NAME: Any = type.__dict__["__name__"]
 
 
 def is_harmless(operation: str, target: Any, arguments: list[Any]) -> bool:
@@ -518,8 +521,15 @@ def _owner(cls: type, name: str) -> type | None:
 def _is_allowed(owner: type, name: str) -> bool:
     if is_tests_class(owner):
         return True
-    reviewed = _REVIEWED.get(owner)
+    reviewed = _REVIEWED.get(owner) or _reviewed_of_module(owner)
     return reviewed is not None and (name in reviewed or name in _OBJECT)
+
+
+def _reviewed_of_module(owner: type) -> frozenset[str] | None:
+    """Return the reviewed operations of a class by its name, if it is the one that has this name in its module."""
+    home, name = _HOME.__get__(owner), _NAME.__get__(owner)
+    reviewed = _REVIEWED_OF_MODULES.get((home, name)) if type(home) is str else None
+    return reviewed if reviewed and getattr(sys.modules.get(home), name, None) is owner else None
 
 
 def _may(target: Any, name: str, arguments: Any = ()) -> bool:
@@ -608,7 +618,11 @@ def entry(operation: str, arguments: list[Any], options: dict[str, Any], *, is_s
     kinds = [kind_of_argument(value, is_stand_in=is_stand_in) for value in arguments[1:]]
     kinds += [f"{name}={kind_of_argument(options[name], is_stand_in=is_stand_in)}" for name in sorted(options)]
     text = f"ask:{operation}:{kind_of_target(arguments[0])}:{', '.join(kinds)}"
-    return text if len(text) < _LONG else f"ask:{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()}"
+    if len(text) < _LONG:
+        return text
+    import hashlib  # only here: it brings a whole library of ciphers
+
+    return f"ask:{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()}"
 
 
 def kind_of_target(target: Any) -> str:
