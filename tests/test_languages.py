@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import review_kit
@@ -12,10 +14,11 @@ from exam_kit import write_rows
 
 from markbook import plugins
 from markbook.errors import EnvironmentUnfitError
-from markbook.languages import find, language, names, prebuilt, toolchain
+from markbook.languages import Alone, Toolchain, find, language, names, prebuilt, toolchain
+from markbook.languages.whole import whole
 from markbook.load.benchmark import load_benchmark
 from markbook.load.replies import answer_of
-from markbook.metrics.code.pass_at_k import pass_at_k
+from markbook.runs.pass_at_k import pass_at_k
 from markbook.runs.programs.marker import ProgramMarker
 from markbook.sandbox import Job
 from markbook.types import ErrorKind, Limits, Sample, Test, Verdict
@@ -182,6 +185,57 @@ class Absent:
             package="cobolish",
             aliases=(),
         )
+
+
+def test_a_language_says_itself_how_whole_programs_are_named_built_and_started():
+    bash = find("bash")
+    own = replace(
+        bash.language,
+        name="cobolish",
+        suffixes=("cob", "cbl"),
+        alone=Alone(
+            source="begin.cob",
+            build=("{bash}", "-c", "cat", "{sources}"),
+            run=("{bash}", "{build}/begin.cob", "{count}"),
+            words=lambda _text, names: {"count": str(len(names))},
+            environment={"COBOL": "1"},
+        ),
+    )
+    path = bash.places.commands["bash"]
+
+    made = whole(Toolchain(own, bash.places, "1"), {"z.cbl": b"z", "main.cob": b"m", "data.txt": b"d"})
+
+    assert dict(made.files) == {"begin.cob": b"m", "z.cbl": b"z", "data.txt": b"d"}
+    assert made.build == (path, "-c", "cat", "begin.cob", "z.cbl")
+    assert made.run == (path, "{build}/begin.cob", "3")
+    assert made.environment["COBOL"] == "1"
+
+
+def test_what_is_special_to_a_language_stands_in_its_definition():
+    """To add one or to change one is to edit one module."""
+    source = Path(toolchain.__file__).parents[1]
+    others = set(names()) - {"c", "d", "r", "python"}  # letters, and what the examiner answers for
+    rooms = [
+        *(source / "languages").glob("*.py"),
+        source / "rewards" / "languages.py",
+        *(source / "runs" / "programs").glob("*.py"),
+    ]
+
+    named = [
+        f"{path.name}:{node.lineno}: {node.value}"
+        for path in rooms
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and node.value in others
+    ]
+
+    assert named == []
+
+
+@pytest.mark.parametrize(
+    ("alias", "name"), [("nodejs", "javascript"), ("go_test", "go"), ("Py", "python"), ("g++", "cpp")]
+)
+def test_other_names_that_data_use_for_a_language(alias, name):
+    assert language(alias).name == name
 
 
 @pytest.fixture

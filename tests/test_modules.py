@@ -53,3 +53,21 @@ def test_no_module_is_a_dead_room():
 
     assert dead == []
     assert modules.keys() >= DOORS | PROGRAMS
+
+
+def test_no_module_is_imported_by_a_text_past_the_layers():
+    """`lint-imports` sees statements only: `import_module("markbook.runs")` in a lower layer would go unseen."""
+    past = [
+        f"{module_of(path)}: {node.args[0].value}"
+        for path in SOURCE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute | ast.Name)
+        and (node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id)
+        in ("import_module", "__import__")
+        and node.args
+        and isinstance(node.args[0], ast.Constant)
+        and str(node.args[0].value).startswith("markbook")
+    ]
+
+    assert past == []

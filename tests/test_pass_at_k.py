@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 import markbook
 from markbook.errors import UsageError
-from markbook.metrics.code.pass_at_k import pass_at_k, pass_hat_k, standard_error
+from markbook.runs.pass_at_k import pass_at_k, pass_hat_k, standard_error
 from markbook.stats import pass_at_k_summary
 from markbook.types import Attempt, ErrorKind, Item, Outcome, Sample, TestResult, Verdict
 
@@ -223,7 +223,7 @@ BROKEN = ["assert (", "return 1", "await f(1)", "    assert f(1) == 1"]
     ],
 )
 def test_tests_that_say_nothing_or_are_no_program_are_undefined_and_nothing_runs(monkeypatch, tests, words):
-    monkeypatch.setattr("markbook.metrics.code.pass_at_k._in_sandbox", None)
+    monkeypatch.setattr("markbook.runs.pass_at_k._in_sandbox", None)
 
     (found,) = markbook.measure("pass_at_k", [["def f(x):\n    return x"]], [tests])
 
@@ -255,3 +255,15 @@ def test_pass_at_k_near_the_ceiling_is_warned_of_at_every_number_of_problems():
 
     plain = pass_at_k_summary([10] * 500, generator.binomial(10, generator.beta(0.5, 0.5, 500)).tolist(), 5)
     assert plain.note == ""
+
+
+def test_python_by_its_name_is_marked_as_python_without_a_name_apart_from_its_tests():
+    # As one program with its tests it would find their expectation in its own text.
+    reads = "import re\ndef f(x):\n    return int(re.findall(r'f\\(2\\) == (\\d+)', open(__file__).read())[-1])\n"
+
+    measured = {
+        name: markbook.measure("pass_at_k", [[reads]], ["assert f(2) == 41"], language=name) for name in ("", "Python3")
+    }
+
+    assert [rows[0].value for rows in measured.values()] == [0.0, 0.0]
+    assert measured["Python3"][0].signature == measured[""][0].signature

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from markbook.stdio.scoring import Group
 
 __all__ = [
+    "PYTHON",
     "Attempt",
     "Direction",
     "ErrorKind",
@@ -67,6 +68,10 @@ __all__ = [
 
 Record = Mapping[str, object]
 """A JSON object as somebody wrote it: nothing is known of a value until it has been looked at."""
+
+
+PYTHON = ("python", "python3", "py")
+"""Names of the language whose answers the examiner marks from outside, as are those of problems that name none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from markbook.languages.language import Ending, Failures, Language, Library, Places
+from markbook.languages.language import Alone, Ending, Failures, Language, Library, Places
 from markbook.languages.toolchain import Toolchain, find, language, names, versions
 
-__all__ = ["Ending", "Failures", "Language", "Library", "Places", "Toolchain", "find", "language", "names", "versions"]
+__all__ = [
+    "Alone",
+    "Ending",
+    "Failures",
+    "Language",
+    "Library",
+    "Places",
+    "Toolchain",
+    "find",
+    "language",
+    "names",
+    "versions",
+]

@@ -207,6 +207,25 @@ class Places:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Alone:
+    """How answers that are whole programs, with no tests of ours in them, differ from answers with their tests.
+
+    What is empty is as for those.
+    """
+
+    build: tuple[str, ...] | None = None
+    """The command that makes it, with `{sources}` for all files in this language; none where it is empty."""
+    run: tuple[str, ...] = ()
+    source: str = ""
+    """What the file that is started is called."""
+    name: Callable[[str], str] | None = None
+    """The same, made of the file's text."""
+    words: Callable[[str, tuple[str, ...]], Mapping[str, str]] | None = None
+    """Further words of both commands, made of the text of the file that is started and the names of all, that one first."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Language:
     """A language, told by data."""
 
@@ -224,6 +243,11 @@ class Language:
     build: tuple[str, ...] = ()
     """The command that makes it, run in that folder; none where the text is run."""
     ending: Ending
+    alone: Alone = field(default_factory=Alone)
+    suffixes: tuple[str, ...] = ()
+    """How names of its files end, where the name alone says in which language a file is; first the usual one."""
+    unlike: str = r"(?!)"
+    """The beginning of a file that is named so and is in another language, such as an earlier version."""
     aliases: tuple[str, ...] = ()
     """Other names that data use, such as the suffix of its files."""
     programs: tuple[str, ...] = ()
@@ -254,6 +278,8 @@ class Language:
     """Puts to the tests' text what calls those that it only defines."""
     build_seconds: float = 60.0
     build_memory_bytes: int = 2 << 30
+    runtime_bytes: int = 0
+    """What its runtime holds by itself, beside what a program asks for."""
     processes: int = 64
     """Threads and processes of a run, where its runtime starts many."""
     self_test: tuple[str, str, str]

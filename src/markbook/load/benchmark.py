@@ -20,7 +20,7 @@ from markbook.errors import ConfigError, DataError, UsageError, beside
 from markbook.files.content import first_byte, is_zip
 from markbook.files.jsonl import Line, Rejection, read_jsonl
 from markbook.files.tables import read_table, suffix
-from markbook.types import Sample
+from markbook.types import PYTHON, Sample
 
 _log = logging.getLogger(__name__)
 
@@ -250,7 +250,6 @@ def _typed(sample: Sample, at: str, name: str) -> Sample:
     return sample
 
 
-_PYTHON = frozenset({"py", "python", "python3"})
 _DEFINITION = re.compile(r"^(?:async )?def (\w+)", re.MULTILINE)
 
 
@@ -261,7 +260,7 @@ def without_python(sample: Sample) -> Sample:
     problem stays as it is.
     """
     is_program = sample.judge is not None or sample.group is not None or any(test.setup for test in sample.tests)
-    if sample.language.lower() not in _PYTHON or is_program:
+    if sample.language.lower() not in PYTHON or is_program:
         return sample
     defined = _DEFINITION.findall(sample.prompt_code)
     name = sample.entry_point or (defined[-1] if defined else "")

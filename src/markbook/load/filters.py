@@ -17,13 +17,13 @@ from markbook.load.registered import FILTERS, last
 from markbook.load.replies import answer_of
 from markbook.load.rows import Row
 from markbook.plugins import suggest
+from markbook.types import PYTHON
 
 Left = str | list[str]
 """What filters leave of one row's replies: a list, or a text alone, which lm-evaluation-harness tells from a list of one."""
 Step = Callable[[Left, Row], Left]
 """From one row's replies, and the row, to what is left of them, in order."""
 
-PYTHON = ("python", "python3", "py")
 _BODIES = ("def _():\n    ", "class _:\n    def _(self):\n        ")
 """What a completion without its head stands behind: it is code though it does not parse alone."""
 

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from markbook.errors import EnvironmentUnfitError, UsageError
 from markbook.languages import Toolchain, find, versions
-
-_PYTHON = frozenset(("", "python", "python3", "py"))
-"""What is marked by the examiner that answers in Python meet, and run by the server's own interpreter."""
-_OTHERS = {"nodejs": "javascript", "go_test": "go"}
-"""What SandboxFusion's callers write for a language that goes by another name here."""
+from markbook.types import PYTHON
 
 
 class UnsupportedLanguage(UsageError):  # noqa: N818 - the word that the field uses
@@ -21,9 +17,9 @@ def toolchain(name: str) -> Toolchain | None:
     Raises:
         UnsupportedLanguage: there is none, or it is not here.
     """
-    if name.lower() in _PYTHON:
+    if name.lower() in ("", *PYTHON):
         return None
-    return installed(_OTHERS.get(name.lower(), name))
+    return installed(name)
 
 
 def installed(name: str) -> Toolchain:

@@ -18,6 +18,7 @@ def bash() -> Language:
         title="Bash",
         aliases=("sh", "shell"),
         source="main.sh",
+        suffixes=("sh",),
         commands=("bash",),
         package="bash",
         run=("{bash}", "{build}/main.sh"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from markbook.languages.definitions.cpp import BUILD_ENVIRONMENT, ENDING, linker
-from markbook.languages.language import Failures, Language
+from markbook.languages.language import Alone, Failures, Language
 
 
 def c() -> Language:
@@ -12,6 +12,8 @@ def c() -> Language:
         name="c",
         title="C",
         source="main.c",
+        suffixes=("c",),
+        alone=Alone(build=("{gcc}", "-std=gnu17", "-O2", "-o", "main", "{sources}", "-lm")),
         commands=("gcc",),
         version=("-dumpfullversion",),
         package="gcc",

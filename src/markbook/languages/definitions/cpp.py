@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping
 
 from markbook.languages.claims import Comparison
-from markbook.languages.language import Ending, Failures, Headers, Language, Library
+from markbook.languages.language import Alone, Ending, Failures, Headers, Language, Library
 
 _READS = (
     "".join(f"#undef {word}\n" for word in ("if", "for", "char", "int", "long", "void", "unsigned", "__asm__"))
@@ -83,6 +83,8 @@ def cpp() -> Language:
         title="C++",
         aliases=("c++", "cxx", "cc", "g++"),
         source="main.cpp",
+        suffixes=("cpp", "cc", "cxx", "c++"),
+        alone=Alone(build=("{g++}", "-std=gnu++17", "-O2", "-o", "main", "{sources}")),
         commands=("g++",),
         version=("-dumpfullversion",),
         package="g++",

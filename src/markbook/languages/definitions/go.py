@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import re
 
-from markbook.languages.language import Ending, Failures, Language, Library, Prepared
+from markbook.languages.language import Alone, Ending, Failures, Language, Library, Prepared
 
 _AROUND = {
     "GO111MODULE": "off",
@@ -101,8 +101,10 @@ def go() -> Language:
     return Language(
         name="go",
         title="Go",
-        aliases=("golang", "go_test.go"),
+        aliases=("golang", "go_test.go", "go_test"),
         source="main_test.go",
+        suffixes=("go",),
+        alone=Alone(source="main.go", build=("{go}", "build", "-o", "main", "{sources}"), run=("{build}/main",)),
         commands=("go",),
         version=("version",),
         package="golang-go",
@@ -137,6 +139,7 @@ def go() -> Language:
             ),
         ),
         build_seconds=120.0,
+        runtime_bytes=128 << 20,
         processes=256,
         self_test=(
             'package main\n\nimport "testing"\n\nfunc twice(x int) int { return 2 * x }\n',

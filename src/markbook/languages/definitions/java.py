@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 
-from markbook.languages.language import Batch, Ending, Failures, Language, Library, Places
+from markbook.languages.language import Alone, Batch, Ending, Failures, Language, Library, Places
 from markbook.languages.toolchain import SYSTEM, prefix_of
 
 _QUICK = ("-Xmx1024m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-XX:-UsePerfData")
@@ -18,6 +18,7 @@ _BUILD = (
     "{javac}", *(f"-J{flag}" for flag in _QUICK), "-proc:none", "-implicit:none", "-nowarn", "-encoding", "UTF-8",
     "-cp", f".:{_TUPLES}", "-d", ".", "Main.java",
 )  # fmt: skip
+_BUILD_ALONE = (*_BUILD[:-1], "{sources}")
 _ENDS = """{
   var markbookHeld = "{nonce}"; var markbookThrew = true;
   markbookClaim: try { {claim} markbookThrew = false; } finally { break markbookClaim; }
@@ -48,6 +49,7 @@ _ENDING = Ending(
     catches=True,
 )
 _CLASS = re.compile(r"^\s*(?:public\s+|final\s+|abstract\s+|static\s+)*class\s+(\w+)", re.MULTILINE)
+_TYPE = re.compile(r"^\s*(public\s+)?(?:final\s+|abstract\s+|strictfp\s+)*(?:class|enum|record)\s+(\w+)", re.MULTILINE)
 _APART = re.compile(r'"""[\s\S]*?"""|"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*[\s\S]*?\*/')
 """Texts and comments."""
 _KNOWN = {
@@ -129,6 +131,8 @@ def java() -> Language:
         name="java",
         title="Java",
         source="Main.java",
+        suffixes=("java",),
+        alone=Alone(build=_BUILD_ALONE, name=_name, words=lambda text, names: {"main": _main(text, names[0])}),
         commands=("javac", "java"),
         version=("-version",),
         package="default-jdk-headless",
@@ -146,6 +150,7 @@ def java() -> Language:
         words=_words,
         own=_own,
         libraries=(Library("org.javatuples", _TUPLES, "libjavatuples-java"),),
+        runtime_bytes=512 << 20,
         processes=256,
         self_test=(
             "class Solution { int twice(int x) { return 2 * x; } }\n",
@@ -179,6 +184,19 @@ def _words(text: str) -> dict[str, str]:
     """Return the class whose `main` is run, where the tests stand in one of the answer's."""
     classes = _CLASS.findall(text)
     return {"main": next((name for name in ("Problem", "Main") if name in classes), classes[-1] if classes else "Main")}
+
+
+def _name(text: str) -> str:
+    """Return what a file of a whole program has to be called: by its public class, if it has one."""
+    return f"{next((name for is_public, name in _TYPE.findall(text) if is_public), 'Main')}.java"
+
+
+def _main(text: str, source: str) -> str:
+    """Return the class that is started: that of the file's name if it has a `main`, else the one before `main`."""
+    before = text.partition("static void main")[0]
+    classes = [name for _, name in _TYPE.findall(before)]
+    stem = source.removesuffix(".java")
+    return stem if stem in classes or not classes else classes[-1]
 
 
 def _own(tests: str) -> dict[str, str]:

@@ -71,14 +71,16 @@ def javascript() -> Language:
     return Language(
         name="javascript",
         title="JavaScript",
-        aliases=("js", "node", "mjs", "cjs"),
+        aliases=("js", "node", "nodejs", "mjs", "cjs"),
         source="main.js",
+        suffixes=("js",),
         commands=("node",),
         package="nodejs",
         run=("{node}", *QUICK, "{build}/main.js"),
         environment=QUIET,
         ending=ENDING,
         failures=FAILURES,
+        runtime_bytes=512 << 20,
         processes=128,
         self_test=(
             "const twice = x => 2 * x;\n",

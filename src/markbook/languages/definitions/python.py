@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 
-from markbook.languages.language import Ending, Failures, Language, Places
+from markbook.languages.language import Alone, Ending, Failures, Language, Places
 from markbook.languages.toolchain import SYSTEM
 from markbook.text.claimless import program_fault
 from markbook.text.suites import completed
+from markbook.types import PYTHON
 
 
 def python() -> Language:
@@ -16,8 +17,16 @@ def python() -> Language:
     return Language(
         name="python",
         title="Python",
-        aliases=("py", "python3"),
+        aliases=tuple(name for name in PYTHON if name != "python"),
         source="main.py",
+        suffixes=("py", "py3"),
+        unlike="#!.*python2",
+        alone=Alone(
+            build=(),
+            run=("{python3}", "-s", "{alone}", "-B", "{build}/main.py"),
+            words=lambda _text, names: {"alone": "-P" if len(names) == 1 else ""},
+            environment={"PYTHONHASHSEED": "0"},
+        ),
         commands=("python3",),
         package="python3",
         run=("{python3}", "-I", "-B", "{build}/main.py"),

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 
 from markbook.languages.claims import Comparison
-from markbook.languages.language import Ending, Failures, Language, Library, Places, Prepared, Where
+from markbook.languages.language import Alone, Ending, Failures, Language, Library, Places, Prepared, Where
 from markbook.languages.toolchain import SYSTEM
 
 _CRATES = {"use rand::": "rand", "use regex::": "regex", "use md5": "md5"}
@@ -77,6 +77,8 @@ def rust() -> Language:
         title="Rust",
         aliases=("rs",),
         source="main.rs",
+        suffixes=("rs",),
+        alone=Alone(build=(*_BUILD[:1], "-O", *_BUILD[1:])),
         commands=("rustc",),
         package="rustc",
         build=_BUILD,

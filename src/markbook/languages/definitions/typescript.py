@@ -47,6 +47,7 @@ def typescript() -> Language:
         title="TypeScript",
         aliases=("ts",),
         source="main.ts",
+        suffixes=("ts",),
         commands=("tsc", "node"),
         package="node-typescript nodejs",
         build=("{node}", "-e", _ONE, "{tsc}"),
@@ -58,6 +59,7 @@ def typescript() -> Language:
         prelude="declare var require: any;\ndeclare var process: any;\n",
         ending=ENDING,
         failures=FAILURES,
+        runtime_bytes=512 << 20,
         processes=128,
         self_test=(
             "function twice(x: number): number { return 2 * x; }\n",

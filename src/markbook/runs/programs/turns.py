@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from markbook.languages import Toolchain, find
-from markbook.languages.whole import RUNTIME_BYTES, Whole, whole
+from markbook.languages.whole import Whole, whole
 from markbook.runs.programs.failures import Raw, compiler_said, stream_failed, streams_why
 from markbook.runs.programs.judging import (
     as_bytes,
@@ -237,9 +237,9 @@ class AttemptInTurns:
 
 def _limits(job: Job, tool: Toolchain) -> Limits:
     """Return the limits of each test; the threads and the memory of a runtime are not the program's."""
-    limits, name = limits_for(job), tool.language.name
-    memory = limits.memory_bytes + RUNTIME_BYTES.get(name, 0)
-    return replace(limits, processes=max(limits.processes, tool.language.processes), memory_bytes=memory)
+    limits, language = limits_for(job), tool.language
+    memory = limits.memory_bytes + language.runtime_bytes
+    return replace(limits, processes=max(limits.processes, language.processes), memory_bytes=memory)
 
 
 def _going_on(phase: Phase, made: Whole) -> ProgramRun:

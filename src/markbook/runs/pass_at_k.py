@@ -1,21 +1,25 @@
 """pass@k and pass^k: the chance that one of k attempts is right, and that all of k are.
 
-Programs run in the sandbox and nowhere else. Metrics know of no sandbox: they ask for it by name when the first program
-has to run, or are given something else that runs programs. Outcomes that exist already are taken as they are.
+Programs run in the sandbox and nowhere else, or in what a caller gives instead of it. Outcomes that exist already are
+taken as they are. These metrics stand above the sandbox, all others below it.
 """
 
 from __future__ import annotations
 
-import importlib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Literal
 
 from markbook.errors import UsageError
 from markbook.metrics.code.problem_tests import NO_TESTS, problem_of
 from markbook.metrics.pairs import NO_STATS, failed, undefined
+from markbook.runs.programs.marker import MixedBox
+from markbook.runs.sandboxes import BoxSettings, RemoteSandbox, open_sandboxes
+from markbook.sandbox import Job, Sandbox
 from markbook.types import (
+    PYTHON,
     Attempt,
     Direction,
     Item,
@@ -39,17 +43,17 @@ class ProgramSettings:
     """What programs may use, and what stands between them and the machine."""
 
     seconds: float = 60.0
-    isolation: str = "auto"
+    isolation: Literal["auto", "strict", "weak"] = "auto"
     workers: int | None = None
     language: str = ""
-    """What the programs are written in; empty for Python with the examiner apart."""
+    """What the programs are written in; empty, or a name of Python, for Python with the examiner apart."""
 
 
 def pass_at_k(
     *,
     k: int | Sequence[int] = 1,
     timeout: float = 60.0,
-    isolation: str = "auto",
+    isolation: Literal["auto", "strict", "weak"] = "auto",
     workers: int | None = None,
     language: str = "",
     run: Run | None = None,
@@ -80,7 +84,7 @@ def pass_hat_k(
     *,
     k: int | Sequence[int] = 1,
     timeout: float = 60.0,
-    isolation: str = "auto",
+    isolation: Literal["auto", "strict", "weak"] = "auto",
     workers: int | None = None,
     language: str = "",
     run: Run | None = None,
@@ -99,7 +103,7 @@ def _make(name: str, k: object, settings: ProgramSettings, run: Run | None) -> P
         raise UsageError(f"k must be a whole number from 1 up, or a list of them, not {k!r}")
     if not settings.seconds > 0:
         raise UsageError(f"a timeout of {settings.seconds} seconds is none")
-    written = f"|lang:{settings.language}" if settings.language else ""
+    written = "" if settings.language.lower() in ("", *PYTHON) else f"|lang:{settings.language}"
     signature = f"{name}|k:{'+'.join(map(str, ks))}|unbiased{written}|cpu:{settings.seconds:g}s|v1"
     return PassAtK(name, signature, ks, settings, run)
 
@@ -297,28 +301,32 @@ def _row(name: str, candidate: object, reference: object) -> list[Item] | Missin
 
 def _in_sandbox(settings: ProgramSettings) -> Run:
     def run(items: Sequence[Item]) -> Sequence[Outcome]:
-        # By name, because metrics stand beside the sandbox and not on it.
-        sandbox: Any = importlib.import_module("markbook.sandbox")
         limits = Limits(seconds=settings.seconds)
-        samples = [replace(item.sample, language=settings.language or item.sample.language) for item in items]
-        jobs: Iterable[Any] = [
-            sandbox.Job(str(place), item.attempt.text, sample, limits)
+        samples = [_without_python(item.sample, settings) for item in items]
+        languages = sorted({sample.language for sample in samples} - {""})
+        jobs = [
+            Job(str(place), item.attempt.text, sample, limits)
             for place, (item, sample) in enumerate(zip(items, samples, strict=True))
         ]
-        found: dict[str, Outcome] = {}
-        with _opened(settings, {sample.language for sample in samples} - {""}) as box:
+        outcomes: dict[str, Outcome] = {}
+        with _open_sandbox(settings, tuple(languages)) as box:
             for job, outcome in box.run(jobs):
-                found[job.key] = outcome
-        return [found[str(place)] for place in range(len(items))]
+                outcomes[job.key] = outcome
+        return [outcomes[str(place)] for place in range(len(items))]
 
     return run
 
 
-def _opened(settings: ProgramSettings, languages: set[str]) -> Any:
+def _without_python(sample: Sample, settings: ProgramSettings) -> Sample:
+    """Return a problem in the language of the settings, in none where that is Python: the examiner marks both alike."""
+    language = settings.language or sample.language
+    return replace(sample, language="" if language.lower() in PYTHON else language)
+
+
+def _open_sandbox(
+    settings: ProgramSettings, languages: tuple[str, ...]
+) -> AbstractContextManager[Sandbox | MixedBox | RemoteSandbox]:
     """Return what runs programs, as a context manager."""
     if not languages:
-        sandbox: Any = importlib.import_module("markbook.sandbox")
-        return sandbox.Sandbox(workers=settings.workers, isolation=settings.isolation)
-    runs: Any = importlib.import_module("markbook.runs.sandboxes")
-    boxes = runs.BoxSettings(settings.workers, settings.isolation, languages=tuple(sorted(languages)))
-    return runs.open_sandboxes("local", boxes)
+        return Sandbox(workers=settings.workers, isolation=settings.isolation)
+    return open_sandboxes("local", BoxSettings(settings.workers, settings.isolation, languages=languages))
