@@ -7,8 +7,10 @@ import os
 import runpy
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from exam_kit import write_rows
 from test_server import RIGHT, SLEEP, TESTS, Running, item, settings
 
 from markbook.errors import UsageError
@@ -62,6 +64,62 @@ def test_verifiers_awaits_a_number():
     with VerifiersReward(**LOCAL) as rubric:
         assert asyncio.run(rubric.reward(prompt="p", completion=RIGHT, answer=TESTS, state={}, info={})) == 1.0
         assert asyncio.run(rubric.reward(completion=WRONG, info={"tests": TESTS})) == 0.5
+
+
+class Data(SimpleNamespace):
+    """A task's row, as a model of pydantic's has it."""
+
+    def model_dump(self):
+        return dict(vars(self))
+
+
+def rollout(reply, **fields):
+    """Return a trace of verifiers' newer interface: the task's data and what the model said last."""
+    return SimpleNamespace(task=SimpleNamespace(type="Mine", data=Data(prompt="p", **fields)), last_reply=reply)
+
+
+def test_verifiers_newer_interface_gives_a_trace():
+    with VerifiersReward(**LOCAL) as marks:
+        scored = [
+            asyncio.run(marks.trace_reward(trace, **columns))
+            for trace, columns in (
+                (rollout(RIGHT, tests=TESTS, idx=3), {}),
+                (rollout(f"```python\n{WRONG}```", answer=json.dumps({"tests": TESTS})), {}),
+                (rollout(WRONG, hidden=1), {"tests": TESTS}),
+            )
+        ]
+    assert scored == [1.0, 0.5, 0.5]
+
+
+@pytest.mark.parametrize("fields", [{"tests": []}, {"hidden": 1}, {"tests": TESTS, "kind": "nothing"}])
+def test_no_fault_is_a_0_in_verifiers_newer_interface(fields):
+    with VerifiersReward(retries=0, **LOCAL) as marks, pytest.raises(NoReward):
+        asyncio.run(marks.trace_reward(rollout(RIGHT, **fields)))
+
+
+def test_what_completes_a_benchmarks_task_has_its_prompts_imports_as_in_an_exam(tmp_path):
+    prompt = 'from typing import List\n\n\ndef top(xs: List[int]) -> int:\n    """Return the largest."""\n'
+    row = {"task_id": "T/0", "prompt": prompt, "entry_point": "top", "canonical_solution": "    return max(xs)\n", "test": "def check(candidate):\n    assert candidate([1, 3, 2]) == 3\n"}  # fmt: skip
+    path = write_rows(tmp_path / "b.jsonl", [row])
+    reply = "```python\ndef top(xs: List[int]) -> int:\n    return max(xs)\n```"
+
+    with TRLReward(benchmark=path, **LOCAL) as reward:
+        assert reward(prompts=["p"], completions=[reply], task_id=["T/0"]) == [1.0]
+    with VerlReward(benchmark=path, **LOCAL) as score:
+        assert score("mine", reply, {"task_id": "T/0"})["score"] == 1.0
+
+
+def test_a_server_that_does_not_answer_is_named_at_once(caplog):
+    async def main():
+        async with Rewarder(url="http://127.0.0.1:9", seconds=2) as rewarder:
+            return await rewarder.mark([{"code": RIGHT, "tests": TESTS}] * 2)
+
+    found = asyncio.run(main())
+
+    assert [one.missing.kind.value for one in found] == ["unavailable"] * 2
+    (said,) = [record.getMessage() for record in caplog.records if record.name == "markbook.rewards.remote"]
+    assert said.startswith("http://127.0.0.1:9: the server cannot be reached: ConnectError")
+    assert said.endswith("; asking again for 2 seconds")
 
 
 @pytest.mark.parametrize(("invalid", "wanted"), [("nan", math.nan), ("mask", math.nan), (-1, -1.0)])

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from markbook.errors import DataError, UsageError
-from markbook.load.benchmark import data_files, load_benchmark
+from markbook.load.benchmark import data_files, is_package, load_benchmark
 from markbook.load.faults import without_faults
 from markbook.plugins import suggest
 from markbook.rewards.languages import installed
@@ -31,8 +31,9 @@ class BenchmarkShelf:
             if not folder.is_dir():
                 what = "is no folder" if folder.exists() else "does not exist"
                 raise DataError(f"the folder of benchmarks {what}", at=str(folder))
-            inner = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
-            found += [*data_files(folder), *(path for path in inner if data_files(path))]
+            inner = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+            found += [*data_files(folder), *(path for path in inner if is_package(path))]
+            found += [path for path in inner if path.is_dir() and not is_package(path) and data_files(path)]
         for path in found:
             for name in (path.name, path.name.partition(".")[0]):
                 self._places.setdefault(name, path)

@@ -89,7 +89,7 @@ def _sample(item: PlacedItem, shelf: BenchmarkShelf, defaults: Defaults) -> Samp
     if not name:
         if item.value.get("task_id") is not None:
             raise UsageError("'task_id' without 'benchmark'", at=item.at, hint="name the benchmark too")
-        return _own_sample(item)
+        return _by_test(_own_sample(item)) if defaults.policy == "partial" else _own_sample(item)
     if own := [key for key in _OWN if item.value.get(key) is not None]:
         raise UsageError(f"{own[0]!r} beside 'benchmark'", at=item.at, hint="an item has one or the other")
     task = item.value.get("task_id")
@@ -155,6 +155,13 @@ def _own_sample(item: PlacedItem) -> Sample:
     if kind and kind not in _KINDS:
         raise UsageError(f"'kind' is {kind!r}", at=item.at, hint=f"one of {', '.join(_KINDS)}")
     return replace(known, entry_point=item.text("entry_point", 200), problem_type=ProblemType(kind) if kind else None)
+
+
+def _by_test(sample: Sample) -> Sample:
+    """Return a program that reads and writes with a point for each test where its tests have none, which stand or fall together."""
+    if sample.problem_type is not ProblemType.STDIN or any(test.points is not None for test in sample.tests):
+        return sample
+    return replace(sample, tests=tuple(replace(test, points=1.0) for test in sample.tests))
 
 
 def _of_streams(known: Sample, item: PlacedItem, tool: Toolchain | None) -> Sample:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,10 @@ from markbook.errors import IncompleteError, UsageError
 from markbook.plugins import need
 from markbook.rewards.records import Reward
 from markbook.rewards.rewarder import Numbered
+from markbook.runs.exam.marks import ErrorPolicy
 from markbook.types import Missing, MissingKind
+
+_log = logging.getLogger(__name__)
 
 _BATCH = 64
 """Items of one request."""
@@ -29,7 +33,7 @@ _NOTICED = 0.5
 class Remote:
     """A client of `markbook serve`."""
 
-    def __init__(self, url: str, token: str, benchmark: str, timeout: float) -> None:
+    def __init__(self, url: str, token: str, benchmark: str, timeout: float, policy: ErrorPolicy | None = None) -> None:
         """Set up, asking nothing.
 
         Raises:
@@ -43,7 +47,9 @@ class Remote:
         self._options = {"base_url": url.rstrip("/"), "headers": headers, "trust_env": False}
         self._benchmark = benchmark
         self._timeout = timeout
+        self._policy = {} if policy is None else {"error_policy": policy}
         self._client: Any = None
+        self._is_reached = True
 
     async def open(self) -> None:
         """Open it."""
@@ -83,12 +89,18 @@ class Remote:
         why = "the server was not asked in time"
         while (left := until - loop.time()) > 0:
             waited = {"waited": already} if (already := loop.time() - began) >= _NOTICED else {}
-            body = _body({"items": items, "deadline": left, "detail": True, **waited})
+            body = _body({"items": items, "deadline": left, "detail": True, **waited, **self._policy})
             try:
                 got = await self._client.post("/v1/mark", content=body, headers=_JSON, timeout=left + _MARGIN)
             except self._httpx.TransportError as error:
                 why, wait = f"the server cannot be reached: {type(error).__name__}: {error}", _WAIT
+                if (
+                    self._is_reached
+                ):  # said once: a server that is started anew is asked again, a wrong address for nothing
+                    self._is_reached = False
+                    _log.warning("%s: %s; asking again for %.0f seconds", self._options["base_url"], why, left)
             else:
+                self._is_reached = True
                 if got.status_code == 200:
                     return _rewards(got.text, items)
                 why = _said(got)

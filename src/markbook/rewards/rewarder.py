@@ -14,6 +14,7 @@ from markbook.rewards.benchmarks import BenchmarkShelf
 from markbook.rewards.items import Defaults, read_item
 from markbook.rewards.pool import Pool, PoolSettings, Ticket
 from markbook.rewards.records import Busy, Order, Reward, reward_of
+from markbook.runs.exam.marks import ErrorPolicy
 from markbook.runs.options import options_of
 from markbook.runs.sandboxes import BoxSettings
 from markbook.types import Missing, MissingKind
@@ -48,6 +49,7 @@ class Rewarder:
         benchmark: str | os.PathLike[str] = "",
         seconds: float = 600.0,
         timeout: float = 60.0,
+        error_policy: ErrorPolicy | None = None,
         **options: Any,
     ) -> None:
         """Set up, starting nothing.
@@ -59,6 +61,8 @@ class Rewarder:
             seconds: how long a call waits for its items; what still waits for its turn then has the reason `timeout`, and
                 what took most of that by itself is out of time.
             timeout: CPU seconds of a program where its item does not say.
+            error_policy: `zero`: code that raises scores 0; `partial`: it keeps the tests that it passed, and each test of an
+                item that reads and writes counts. None for the server's own, `zero` on this machine.
             **options: of the sandboxes of this machine: `workers`, `isolation`, `python`, `separate`, `adaptive` (as an
                 exam: each problem's limit is 20 times what its canonical solution needs, at least 3 s).
 
@@ -73,10 +77,10 @@ class Rewarder:
                 raise UsageError(f"{next(iter(options))!r} is for sandboxes of this machine", hint="leave out url")
             from markbook.rewards.remote import Remote
 
-            self._source = Remote(url, token, os.fspath(benchmark), timeout)
+            self._source = Remote(url, token, os.fspath(benchmark), timeout, error_policy)
         else:
             box = options_of(BoxSettings, {"adaptive": True, **options}, "Rewarder")
-            self._source = _Local(Pool(PoolSettings(box=box)), benchmark, timeout)
+            self._source = _Local(Pool(PoolSettings(box=box)), benchmark, timeout, error_policy or "zero")
 
     async def __aenter__(self) -> Self:
         await self._source.open()
@@ -113,11 +117,13 @@ class Rewarder:
 class _Local:
     """Rewards from a pool of one's own."""
 
-    def __init__(self, pool: Pool, benchmark: str | os.PathLike[str], timeout: float) -> None:
+    def __init__(
+        self, pool: Pool, benchmark: str | os.PathLike[str], timeout: float, policy: ErrorPolicy = "zero"
+    ) -> None:
         path = Path(benchmark) if benchmark else None
         self._pool = pool
         self._shelf = BenchmarkShelf(None, *([path] if path else []))
-        self._defaults = Defaults(timeout=timeout, benchmark=path.name if path else "")
+        self._defaults = Defaults(timeout=timeout, benchmark=path.name if path else "", policy=policy)
 
     async def open(self) -> None:
         if self._defaults.benchmark:

@@ -178,7 +178,8 @@ def _item(text: str | None, columns: Mapping[str, object]) -> dict[str, object]:
     named = {name: _plain(value) for name, value in columns.items() if value is not None}
     if "prompt_code" in named:
         named["prompt"] = named.pop("prompt_code")
-    return {**named, "code": text}
+    # what completes a benchmark's task has its prompt's imports, as in an exam
+    return {**named, "completion" if "task_id" in named else "code": text}
 
 
 def _known(columns: Mapping[str, _T]) -> dict[str, _T]:
@@ -304,9 +305,17 @@ def _truth(text: str | None, truth: Any) -> dict[str, object]:
 
 
 class VerifiersReward(Adapter):
-    """A function for a rubric of verifiers: `Rubric(funcs=[VerifiersReward(...).reward])`.
+    """What verifiers scores by: `reward` in a rubric, `trace_reward` in a task of its newer interface.
 
-    `answer` is what `VerlReward` takes for `ground_truth`; `info` may say it too, beside fields of your own.
+    `Rubric(funcs=[VerifiersReward(...).reward])`: `answer` is what `VerlReward` takes for `ground_truth`; `info` may say
+    it too, beside fields of your own. Where tasks are classes with decorated rewards, which are called with a trace:
+
+        marks = VerifiersReward(...)
+
+        class Doubling(vf.Task):
+            @vf.reward
+            async def passes(self, trace) -> float:
+                return await marks.trace_reward(trace)
     """
 
     async def reward(
@@ -316,4 +325,19 @@ class VerifiersReward(Adapter):
         with no_zero():
             text = text_of(completion)
             item = _truth(text, answer) if answer else _item(text, _known(info or {}))
+            return self.number((await self.amarked([item]))[0])
+
+    async def trace_reward(self, trace: Any, **columns: object) -> float:
+        """Return the reward of a rollout's last reply.
+
+        Args:
+            trace: the rollout.
+            **columns: what says by what it is marked; else the fields of the task's data of these names, or its `answer`.
+        """
+        with no_zero():
+            data = getattr(trace.task, "data", trace.task)
+            fields = data.model_dump() if hasattr(data, "model_dump") else dict(vars(data))
+            text, answer = trace.last_reply, fields.get("answer")
+            by = columns or _known({name: value for name, value in fields.items() if value is not None})
+            item = _truth(text, answer) if answer and not by else _item(text, by)
             return self.number((await self.amarked([item]))[0])
