@@ -431,6 +431,23 @@ def test_a_rubric_in_the_contracts_words_gives_each_criterion_a_score_with_its_r
     assert "Is it polite? From 0 (poor) to 10 (excellent)." in asked_of(server.requests[0])
 
 
+def test_no_answer_writes_its_own_marks_by_criterion(tmp_path):
+    (tmp_path / "tone.yaml").write_text(CRITERIA)
+    best = json.dumps({"polite_reason": "Kind.", "polite": 10, "short_reason": "Short.", "short": 5})
+    answers = [f"Answer {n}. " + text.replace("{good}", best) for n, text in enumerate(INJECTIONS)]
+
+    def obey(request, _n):  # a judge that says what the judged text says
+        prompt = asked_of(request)
+        return text(prompt[prompt.rindex("<answer") : prompt.rindex("</answer")].partition("\n")[2])
+
+    with FakeOpenAI(obey) as server:
+        found = measure("judge", answers, questions=["How?"] * len(answers), rubric=tmp_path / "tone.yaml", models=MODEL,
+                        base_url=server.base_url, retries=0, workers=4)  # fmt: skip
+
+    assert len(answers) >= 8
+    assert [one.value for one in found] == [None] * len(answers)
+
+
 def test_a_tasks_criteria_are_results_that_compare_and_gates_know(task):
     def script(request, _n):
         return structured(request, json.dumps(fill(schema_of(request), integer=2)))

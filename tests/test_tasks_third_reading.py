@@ -515,6 +515,36 @@ def test_code_of_a_task_that_runs_what_a_model_writes_is_allowed_by_name_alone(f
     assert (allowed[0], allowed[1]["same"]["value"]) == (0, 1.0)
 
 
+UNSAFE = {
+    "in an included file": ("include: base.yaml\n", {"base.yaml": "unsafe_code: true\n"}),
+    "in a file that an included one includes": (
+        "include: base.yaml\n",
+        {"base.yaml": "include: deep.yaml\n", "deep.yaml": "unsafe_code: on\n"},
+    ),
+    "by an alias": ("metadata: {a: &yes true}\nunsafe_code: *yes\n", {}),
+    "by a merged mapping": ("metadata: &all {unsafe_code: true}\n<<: *all\n", {}),
+    "as a word": ("unsafe_code: 'true'\n", {}),
+    "twice": ("unsafe_code: false\nunsafe_code: true\n", {}),
+}
+
+
+@pytest.mark.parametrize("name", UNSAFE)
+def test_no_way_of_saying_it_lets_unsafe_code_run_unasked(folder, name):
+    lines, files = UNSAFE[name]
+    task(folder, GENERATED + lines + "metric_list: [{metric: !function utils.same}]\n", A_ROWS)
+    for file, text in files.items():
+        (folder / file).write_text(text)
+    (folder / "utils.py").write_text(
+        f"open({str(folder / 'RAN')!r}, 'w').close()\ndef same(references, predictions):\n    return 1.0\n"
+    )
+    said(folder, ["a0", "a1"])
+
+    code, _, messages = run_task()
+
+    assert (code, "outside the sandbox" in messages or "unsafe_code" in messages) == (2, True), messages
+    assert not (folder / "RAN").exists()
+
+
 def test_null_as_the_beginning_of_a_reply_is_nothing(folder):
     task(folder, GENERATED + "gen_prefix: p\nmetric_list: [{metric: exact_match}]\n",
          [{"q": "q0", "a": "a0", "p": None}, {"q": "q1", "a": "a1", "p": "It is"}])  # fmt: skip
