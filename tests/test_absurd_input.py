@@ -124,7 +124,7 @@ def test_a_metrics_name_stays_whole_on_a_narrow_terminal_and_in_a_pipe(tmp_path)
     (tmp_path / "t.yaml").write_text(TASK)
     _, out, _ = markbook("run", tmp_path / "t.yaml", "--predictions", tmp_path / "said.jsonl", "--output", tmp_path)
     narrow = Console(width=60, record=True, file=io.StringIO())
-    cells = ("exact_match", "0.5000", "0.095 to 0.905", "wilson", "2 of 4", "2 undefined", "0.250 to 0.750")
+    cells = ("exact_match", "0.500", "[0.095, 0.905]", "wilson", "2 of 4", "2 undefined", "[0.250, 0.750]")
     narrow.print(
         Table("demo", ("metric", "value", "interval", "method", "scored", "missing", "bounds"), (cells,)).rich()
     )

@@ -15,11 +15,12 @@ from markbook import stats
 from markbook.errors import DataError
 from markbook.results.alignment import merged
 from markbook.results.comparison import compare_sheet
-from markbook.results.comparison_tables import Scale, p_value, tables
+from markbook.results.comparison_tables import tables
 from markbook.results.gates import check_worse
 from markbook.results.pairs import difference_of
 from markbook.results.sheet import Cell, Sheet
 from markbook.results.standing import letters
+from markbook.text.numbers import Scale, format_p
 from markbook.types import Missing, MissingKind
 
 
@@ -250,9 +251,9 @@ def test_frames_have_one_row_a_pair():
 
 
 def test_numbers_for_people():
-    assert p_value(0.00001) == "<.0001"
-    assert p_value(0.0321) == ".0321"
-    assert p_value(None) == "\u2013"
+    assert format_p(0.00001) == "<.0001"
+    assert format_p(0.0321) == ".0321"
+    assert format_p(None) == "\u2013"
     assert Scale((0, 1)).gap(0.031) == "+3.1"
     assert Scale((1, 5)).value(3.5) == "3.500"
 

@@ -222,7 +222,7 @@ def test_gates_hold_it_to_its_marks(made):
     assert code == 1
     assert "windy" in told
     assert_marks(made, at_least={"windy": 0.6})
-    with pytest.raises(AssertionError, match=r"windy: brevity is 0\.6250"):
+    with pytest.raises(AssertionError, match=r"windy: brevity is 0\.625 "):
         assert_marks(made, at_least={"windy": 0.7})
 
 
@@ -236,7 +236,7 @@ def test_view_lists_and_opens_its_attempts(made):
     assert count == 1
     assert found[0].score == 0.25
     shown = results.shown(found[0].location)
-    assert (shown.sample, shown.facts, shown.text) == ("d", (("brevity", "0.2500"),), TEXTS["windy"]["d"])
+    assert (shown.sample, shown.facts, shown.text) == ("d", (("brevity", "0.250"),), TEXTS["windy"]["d"])
 
 
 def test_it_is_listed():

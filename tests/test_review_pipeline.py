@@ -486,9 +486,7 @@ def test_a_paper_that_was_read_in_part_is_said_to_be(tmp_path, inputs, monkeypat
     assert 0 < detail["coverage"] < 1
     assert found == {"n": 2, "in_part": 1, "least_share": detail["coverage"]}  # of paper three there is an abstract
     assert detail["n"] == 1  # twelve parts make one answer
-    words = (
-        f"1 of 2 reviews were judged on a part of their paper only; the least share read is {detail['coverage']:.0%}"
-    )
+    words = f"1 of 2 reviews were judged on a part of their paper only; the least share read is {100 * detail['coverage']:.0f} %"
     assert words in (folder / "evaluation_summary.md").read_text()
     assert words in (folder / "report.html").read_text()
 

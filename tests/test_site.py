@@ -50,7 +50,7 @@ def test_it_shows_groups_intervals_and_what_is_scored(tmp_path):
     assert text.count("2 failed") == 3
     board = leaderboard(read_sheets(paths))
     for one in board.standings:
-        assert f"{one.summary.value:.3f}" in text
+        assert f"{100 * one.summary.value:.1f}" in text
         page = (tmp_path / f"out/models/{one.model}.html").read_text()
         assert page.count("1 failed") == 2
     links = re.findall(r'href="((?:models|items)/[^"]+)"', text)

@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from markbook.text.numbers import format_interval, format_number
+
 if TYPE_CHECKING:
     from markbook.results.standing import Standing
     from markbook.store import Run
@@ -72,8 +74,8 @@ def _below(standing: Standing, threshold: float, *, surely: bool) -> list[str]:
         held = None if interval is None else interval.low if higher else interval.high
     if reaches(held, threshold, summary.direction):
         return []
-    value = "missing" if summary.value is None else f"{summary.value:.4f}"
-    span = f" [{interval.low:.4f}, {interval.high:.4f}]" if interval else " (no interval)"
+    value = "missing" if summary.value is None else format_number(summary.value)
+    span = f" {format_interval(interval.low, interval.high)}" if interval else " (no interval)"
     word = "at least" if higher else "at most"
     why = f"; {summary.note}" if summary.note else ""
     sure = "surely " if surely else ""

@@ -29,6 +29,7 @@ from markbook.cli.options.number import Number
 from markbook.cli.options.resume import KeptOption, fill_from_run, recorded, sent_a_key, written
 from markbook.cli.streams import LineFormatter
 from markbook.runs.kind import Planned, Watcher
+from markbook.text.numbers import format_number
 
 if TYPE_CHECKING:
     from markbook.model.budget import AccountRecord
@@ -320,7 +321,7 @@ def _tables(summary: ReviewSummary) -> None:
             click.echo(terminal(line, limit=400))
     human = summary["human_yardstick"]["closest_other"]
     if human:
-        parts = ", ".join(f"{name} {spread['median']:.3f}" for name, spread in human.items())
+        parts = ", ".join(f"{name} {format_number(spread['median'])}" for name, spread in human.items())
         console.print(f"Human reviews against their closest other one, median: {parts}")
 
 

@@ -16,6 +16,7 @@ import click
 
 from markbook.cli.options import completing, fail_under_option, metric_names, say
 from markbook.cli.options.judge import judge_choices
+from markbook.text.numbers import NOTHING, format_interval, format_number
 
 if TYPE_CHECKING:
     from markbook.files.jsonl import Line, Rejection
@@ -341,12 +342,11 @@ def _print_table(skipped: int, summaries: dict[str, Summary]) -> None:
     from markbook.results.summary import warnings_of
 
     width = max(6, *(len(name) for name in summaries))
-    click.echo(f"{'metric':<{width}}   value   95% interval     method            n  missing")
+    click.echo(f"{'metric':<{width}}   value  95 % interval     method            n  missing")
     for name, summary in summaries.items():
-        value = "   -  " if summary.value is None else f"{summary.value:.4f}"
-        between, method = "-".ljust(16), "-"
+        value, between, method = format_number(summary.value).rjust(5), NOTHING.ljust(16), NOTHING
         if summary.interval is not None:
-            between = f"{summary.interval.low:.4f} - {summary.interval.high:.4f}".ljust(16)
+            between = format_interval(summary.interval.low, summary.interval.high).ljust(16)
             method = summary.interval.method
         arrow = "" if summary.direction == "higher" else "  (lower is better)"
         reasons = ", ".join(f"{count} {kind}" for kind, count in summary.n_missing.items()) or "0"
@@ -366,7 +366,7 @@ def _say_failed(tallies: Mapping[str, MeasurementTally]) -> None:
 
 def _print_panels(panels: Mapping[str, PanelAgreement]) -> None:
     for name, panel in panels.items():
-        value = "-" if panel["value"] is None else f"{panel['value']:.3f}"
+        value = format_number(panel["value"])
         click.echo(f"{name}: the judges' agreement is {value} (Krippendorff's alpha over {panel['n']} marks)")
 
 

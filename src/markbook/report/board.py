@@ -14,7 +14,7 @@ from markbook.results.leaderboard import Leaderboard
 from markbook.results.sheet import Cell, Sheet
 from markbook.results.standing import Standing
 from markbook.text import cut, visible
-from markbook.text.table import NOTHING
+from markbook.text.numbers import NOTHING, Scale
 from markbook.types import Interval
 
 if TYPE_CHECKING:
@@ -38,13 +38,14 @@ def pages(sheet: Sheet, board: Leaderboard, *, title: str, alpha: float) -> Iter
 def _index(
     sheet: Sheet, board: Leaderboard, title: str, alpha: float, models: Mapping[str, str], items: Mapping[str, str]
 ) -> str:
+    scale = Scale(sheet.range)
     rows = [
         {
             "group": " ".join(one.group) or NOTHING,
             "model": one.model,
             "file": models[one.model],
-            "value": _number(one.summary.value),
-            "interval": _interval(one.summary.interval),
+            "value": scale.value(one.summary.value),
+            "interval": _interval(one.summary.interval, scale),
             "scored": f"{one.summary.n} of {len(sheet.samples)}",
             "missing": _lacking(one, sheet),
             "ranks": NOTHING if one.rank_low is None else f"{one.rank_low}\u2013{one.rank_high}",
@@ -56,21 +57,21 @@ def _index(
         known = [cell.value for cell in _cells(sheet, sample).values() if cell is not None and cell.value is not None]
         mean = sum(known) / len(known) if known else None
         scored = f"{len(known)} of {len(sheet.models)}"
-        listed.append({"item": sample, "file": items[sample], "value": _number(mean), "scored": scored})
+        listed.append({"item": sample, "file": items[sample], "value": scale.value(mean), "scored": scored})
     return _render(
         "index.html.j2", title=title, root="", method=board.method, alpha=f"{alpha:g}", better=sheet.direction.capitalize(),
-        notes=sheet.notes, metric=sheet.metric, rows=rows, items=listed, headline=_headline(board), picture=_picture(board, sheet),
+        notes=sheet.notes, metric=sheet.metric, rows=rows, items=listed, headline=_headline(board, scale), picture=_picture(board, sheet),
     )  # fmt: skip
 
 
-def _headline(board: Leaderboard) -> str:
+def _headline(board: Leaderboard, scale: Scale) -> str:
     """Return in a sentence whom the letters leave at the top."""
     best, *below = board.standings
     others = [one for one in below if one.summary.value is not None]
     if not others or best.summary.value is None:
         return ""
     near = [one.model for one in others if set(one.group) & set(best.group)]
-    score = f"{cut(best.model, _NAME)} ({_number(best.summary.value)})"
+    score = f"{cut(best.model, _NAME)} ({scale.value(best.summary.value)})"
     if not near:
         return f"{score} stands apart from all {len(others)} others."
     named = " and ".join(cut(one, _NAME) for one in near) if len(near) < 3 else f"{len(near)} others"
@@ -85,23 +86,25 @@ def _picture(board: Leaderboard, sheet: Sheet) -> Markup | None:
     from markbook.report import charts
 
     rows: list[dict[str, float | str]] = []
+    factor = Scale(sheet.range).factor
     for one in board.standings[:_DRAWN]:
         value, ends = one.summary.value, one.summary.interval
         if value is not None and ends is not None and one.model not in [row["name"] for row in rows]:
-            rows.append({"name": one.model, "value": value, "low": ends.low, "high": ends.high})
+            low, high = factor * ends.low, factor * ends.high
+            rows.append({"name": one.model, "value": factor * value, "low": low, "high": high})
     if not rows:
         return None
-    domain = sheet.range if max(map(abs, sheet.range)) < 1e6 else None
+    domain = (factor * sheet.range[0], factor * sheet.range[1]) if max(map(abs, sheet.range)) < 1e6 else None
     picture = charts.intervals(rows, [str(row["name"]) for row in rows], sheet.metric, domain)
     return Markup(picture.wide + picture.narrow)  # noqa: S704 - its words are escaped where it is drawn
 
 
 def _model(sheet: Sheet, one: Standing, items: Mapping[str, str]) -> str:
-    cells = sheet.marks[one.model]
-    rows = [(items[sample], sample, *_shown(cells.get(sample))) for sample in sheet.samples]
+    cells, scale = sheet.marks[one.model], Scale(sheet.range)
+    rows = [(items[sample], sample, *_shown(cells.get(sample), scale)) for sample in sheet.samples]
     facts = [
-        (sheet.metric, _number(one.summary.value)),
-        ("95 % interval", _interval(one.summary.interval)),
+        (sheet.metric, scale.value(one.summary.value)),
+        ("95 % interval", _interval(one.summary.interval, scale)),
         ("Scored", f"{one.summary.n} of {len(sheet.samples)}"),
         ("Missing", _lacking(one, sheet)),
         ("Groups", " ".join(one.group) or NOTHING),
@@ -113,8 +116,8 @@ def _model(sheet: Sheet, one: Standing, items: Mapping[str, str]) -> str:
 
 
 def _item(sheet: Sheet, board: Leaderboard, sample: str, models: Mapping[str, str]) -> str:
-    cells = _cells(sheet, sample)
-    rows = [(models[one.model], one.model, *_shown(cells[one.model])) for one in board.standings]
+    cells, scale = _cells(sheet, sample), Scale(sheet.range)
+    rows = [(models[one.model], one.model, *_shown(cells[one.model], scale)) for one in board.standings]
     facts = list(sheet.meta.get(sample, {}).items())
     return _render(
         "list.html.j2", title=sample, root="../", facts=facts, heading="Model", metric=sheet.metric, rows=rows,
@@ -126,10 +129,10 @@ def _cells(sheet: Sheet, sample: str) -> dict[str, Cell | None]:
     return {model: cells.get(sample) for model, cells in sheet.marks.items()}
 
 
-def _shown(cell: Cell | None) -> tuple[str, str]:
+def _shown(cell: Cell | None, scale: Scale) -> tuple[str, str]:
     if cell is None:
         return NOTHING, "not there"
-    return _number(cell.value), ", ".join(f"{count} {kind}" for kind, count in sorted(cell.gaps.items()))
+    return scale.value(cell.value), ", ".join(f"{count} {kind}" for kind, count in sorted(cell.gaps.items()))
 
 
 def _lacking(one: Standing, sheet: Sheet) -> str:
@@ -139,12 +142,8 @@ def _lacking(one: Standing, sheet: Sheet) -> str:
     return ", ".join(part for part in (words, f"{unknown} not there" if unknown else "") if part) or NOTHING
 
 
-def _number(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.3f}"
-
-
-def _interval(found: Interval | None) -> str:
-    return NOTHING if found is None else f"{found.low:.3f}\u2013{found.high:.3f}"
+def _interval(found: Interval | None, scale: Scale) -> str:
+    return NOTHING if found is None else scale.spread(found.low, found.high)
 
 
 @functools.cache

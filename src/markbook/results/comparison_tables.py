@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from markbook.results.pairs import Pair
 from markbook.results.summary import methods_note, sentences, warnings_of
-from markbook.stats.records import Estimate
 from markbook.text import Table
-from markbook.text.table import NOTHING
+from markbook.text.numbers import NOTHING, Scale, format_p
 
 if TYPE_CHECKING:
     from markbook.results.comparison import Comparison
@@ -36,40 +35,6 @@ def tables(comparison: Comparison, *, all_pairs: bool = False, narrow: bool = Fa
     if comparison.by_topic:
         found.append(_topics(comparison))
     return found
-
-
-class Scale:
-    """How a metric's numbers are written: a 0..1 range in points of 100, any other as it is."""
-
-    def __init__(self, limits: tuple[float, float]) -> None:
-        self.factor, self.digits = (100.0, 1) if limits == (0.0, 1.0) else (1.0, 3)
-
-    def value(self, number: float | None) -> str:
-        """Return a value."""
-        return NOTHING if number is None else f"{self.factor * number:.{self.digits}f}"
-
-    def gap(self, number: float | None) -> str:
-        """Return a difference, with its sign."""
-        return NOTHING if number is None else f"{self.factor * number:+.{self.digits}f}"
-
-    def spread(self, low: float | None, high: float | None) -> str:
-        """Return an interval."""
-        return NOTHING if low is None or high is None else f"[{self.value(low)}, {self.value(high)}]"
-
-    def with_spread(self, number: float | None, low: float | None, high: float | None) -> str:
-        """Return a value and its interval in one cell."""
-        return NOTHING if number is None else f"{self.value(number)} {self.spread(low, high)}"
-
-    def gap_spread(self, found: Estimate) -> str:
-        """Return an interval of a difference."""
-        return NOTHING if found.low is None else f"[{self.gap(found.low)}, {self.gap(found.high)}]"
-
-
-def p_value(p: float | None) -> str:
-    """Return a p for people: never 0."""
-    if p is None:
-        return NOTHING
-    return "<.0001" if p < 0.0001 else f"{p:.4f}".lstrip("0") if p < 0.99995 else "1"
 
 
 def _ranking(comparison: Comparison) -> Table:
@@ -117,8 +82,8 @@ def _pairs(comparison: Comparison, *, all_pairs: bool, narrow: bool) -> Table:
         found = pair.difference
         only = NOTHING if pair.only_first is None else f"{pair.only_first} / {pair.only_second}"
         rows.append(
-            (pair.first, pair.second, scale.gap(found.value), scale.gap_spread(found), p_value(pair.p),
-             p_value(pair.p_adjusted), only, p_value(pair.mcnemar_p), scale.value(pair.mde), pair.verdict())
+            (pair.first, pair.second, scale.gap(found.value), scale.gap_spread(found.low, found.high), format_p(pair.p),
+             format_p(pair.p_adjusted), only, format_p(pair.mcnemar_p), scale.value(pair.mde), pair.verdict())
         )  # fmt: skip
     left = len(comparison.pairs) - len(pairs)
     unit = "points" if comparison.range == (0.0, 1.0) else "the metric's unit"

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from markbook.errors import DataError, GateFailed, UsageError
 from markbook.plugins import suggest
 from markbook.results.comparison import Comparison
-from markbook.results.comparison_tables import Scale
 from markbook.results.pairs import Pair
-from markbook.text.numbers import read_number
+from markbook.text.numbers import Scale, read_number
 from markbook.types import Direction
 
 _ROUNDING = 1e-12
@@ -185,7 +184,7 @@ def check_worse(comparison: Comparison, pairs: Sequence[tuple[str, str]]) -> lis
             continue
         is_worse = found.high < 0 if comparison.direction == "higher" else found.low > 0
         if is_worse:
-            gap = f"{scale.gap(found.value)} {scale.gap_spread(found)}"
+            gap = scale.with_gap_spread(found.value, found.low, found.high)
             failed.append(f"{pair.first} is worse than {pair.second}: {gap} over {found.n} samples")
     if failed:
         raise GateFailed("; ".join(failed))

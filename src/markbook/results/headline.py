@@ -9,9 +9,9 @@ from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
 from markbook.errors import DataError, MarkbookError
-from markbook.results.comparison_tables import Scale
 from markbook.results.pairs import count_open, level_of
 from markbook.stats.power import items_to_show
+from markbook.text.numbers import Scale
 
 if TYPE_CHECKING:
     from markbook.results.comparison import Comparison
@@ -191,7 +191,7 @@ def _span(pairs: Sequence[Pair], scale: Scale) -> str:
     unit = " points" if scale.factor == 100 else ""
     low, high = (f"{scale.factor * end:.{0 if scale.factor == 100 else 3}f}" for end in (min(ends), max(ends)))
     if scale.factor == 100 and min(ends) < 0.01:
-        low = f"{100 * min(ends):.1f}"
+        low = scale.value(min(ends))
     return f"{low} to {high}{unit}"
 
 

@@ -13,6 +13,7 @@ from markbook.results.signatures import check_signatures
 from markbook.stats.noise import Noise, noise_of, pass_hat_of, repeats_needed
 from markbook.stats.records import Estimate
 from markbook.text import Table
+from markbook.text.numbers import Scale, format_number, format_percent
 from markbook.types import Interval
 
 _DIFFERENCES = (0.01, 0.02, 0.05, 0.1)
@@ -102,6 +103,9 @@ def _of_model(model: str, items: dict[str, tuple[list[float], int]], sheet: Shee
     )
 
 
+_PERCENT, _PLAIN = Scale((0.0, 1.0)), Scale((0.0, 0.0))
+
+
 def tables(found: Sequence[ModelNoise], metric: str) -> list[Table]:
     """Return what people read."""
     made = [_noise_table(found, metric)]
@@ -125,10 +129,10 @@ def _noise_table(found: Sequence[ModelNoise], metric: str) -> Table:
         (
             one.model,
             f"{one.noise.n_items} (+{one.n_single} single, {one.n_missing} missing)",
-            _share(one.noise.mixed) + _percent_span(one.noise.intervals.get("mixed")),
-            _share(one.noise.flip) + _percent_span(one.noise.intervals.get("flip")),
-            _number(one.noise.difference),
-            _number(one.noise.reliability) + _span(one.noise.intervals.get("reliability")),
+            _share(one.noise.mixed, one.noise.intervals.get("mixed")),
+            _share(one.noise.flip, one.noise.intervals.get("flip")),
+            format_number(one.noise.difference),
+            _number(one.noise.reliability, one.noise.intervals.get("reliability")),
         )
         for one in found
     )
@@ -147,21 +151,15 @@ def _noise_table(found: Sequence[ModelNoise], metric: str) -> Table:
     return Table(f"Noise of {metric}", headers, rows, frozenset({2, 3, 4, 5}), note)
 
 
-def _share(value: float | None) -> str:
-    return "—" if value is None else f"{100 * value:.1f} %"
+def _share(value: float | None, interval: Interval | None) -> str:
+    """Return a share in percent, with its interval if it has one."""
+    return " ".join([format_percent(value), *([_PERCENT.spread(interval.low, interval.high)] if interval else [])])
 
 
-def _percent_span(interval: Interval | None) -> str:
-    return "" if interval is None else f" [{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
-
-
-def _span(interval: Interval | None) -> str:
-    return "" if interval is None else f" [{interval.low:.3f}, {interval.high:.3f}]"
+def _number(value: float | None, interval: Interval | None) -> str:
+    """Return a number, with its interval if it has one."""
+    return _PLAIN.with_spread(value, *((interval.low, interval.high) if interval else (None, None)))
 
 
 def _estimate(found: Estimate | None) -> str:
-    return _number(None) if found is None else _number(found.value) + _span(found.interval)
-
-
-def _number(value: float | None) -> str:
-    return "—" if value is None else f"{value:.3f}"
+    return format_number(None) if found is None else _number(found.value, found.interval)

@@ -20,6 +20,7 @@ from markbook.results.signatures import check_signatures
 from markbook.stats.records import Estimate, EstimateRecord
 from markbook.stats.sequential import anytime_difference, anytime_mean
 from markbook.stats.sequential_signs import SequentialSigns
+from markbook.text.numbers import format_interval, format_number
 
 ALPHA = 0.05
 LOOKS = 16
@@ -296,8 +297,8 @@ def words_of(record: StoppedRecord) -> list[str]:
 def _of_model(one: StandRecord, rule: str) -> str:
     found = one["difference"]
     interval = found["interval"]
-    ends = "" if interval is None else f" [{interval['low']:+.3f}, {interval['high']:+.3f}]"
-    value = "no value" if found["value"] is None else f"{found['value']:+.3f}"
+    ends = "" if interval is None else f" {format_interval(interval['low'], interval['high'], signed=True)}"
+    value = "no value" if found["value"] is None else format_number(found["value"], signed=True)
     lost = f", {one['n_missing']} without a value" if one["n_missing"] else ""
     against = f" against {one['baseline']}" if one["baseline"] else ""
     if one["decided_at"] is None:

@@ -21,6 +21,7 @@ from markbook.results.rows import reasons_text, value_of
 from markbook.results.sheet import CLUSTER, Cell, Sheet, cell_of
 from markbook.results.standing import standings
 from markbook.text import cut
+from markbook.text.numbers import format_number
 from markbook.types import Direction, Missing, SummaryRecord, range_of, range_record
 
 if TYPE_CHECKING:
@@ -179,7 +180,7 @@ class RowsResults(FilesView[RowRecord, RowsSummary]):
         row = self.row_at(location)
         main, column = next(iter(self.columns.items()), ("", Column()))
         status = status_of(row, main if column.is_verdict else "")
-        facts = tuple((name, f"{value:.4f}") for name, value in row["metrics"].items() if value is not None)
+        facts = tuple((name, format_number(value)) for name, value in row["metrics"].items() if value is not None)
         text = cut(str(row["text"]), _TEXT_CAP)
         return Shown(str(row["model"]), str(row["id"]), status, facts, str(row["prompt"]), text, reasons_text(row))
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 
 from markbook.marks import Column
 from markbook.report.page import Page, Problem, Section, ShownAnswer
-from markbook.report.words import missing_text, number
+from markbook.report.words import missing_text
 from markbook.results.headline import run_headline
 from markbook.results.rows import reasons_text
 from markbook.results.standing import Standing, standings
 from markbook.results.summary import methods_note
 from markbook.runs.rows import RowsResults, status_of
 from markbook.text import Table, cut
-from markbook.text.table import NOTHING
+from markbook.text.numbers import NOTHING, format_interval, format_number
 from markbook.types import Interval
 
 SHOWN = 300
@@ -43,7 +43,7 @@ def _section(metric: str, places: Sequence[Standing]) -> Section:
     rows = tuple(
         (
             one.group,
-            number(one.value),
+            format_number(one.value),
             _interval(one.interval),
             f"{one.n} of {one.n_items}",
             missing_text(one.n_missing),
@@ -58,7 +58,7 @@ def _section(metric: str, places: Sequence[Standing]) -> Section:
 
 
 def _interval(found: Interval | None) -> str:
-    return NOTHING if found is None else f"[{found.low:.3f}, {found.high:.3f}]"
+    return NOTHING if found is None else format_interval(found.low, found.high)
 
 
 def _problems(results: RowsResults) -> Iterator[Problem]:
@@ -73,5 +73,5 @@ def _problems(results: RowsResults) -> Iterator[Problem]:
         answer = ShownAnswer(str(row["model"]), label, status, value, 0, 0, text, reasons_text(row))
         found.setdefault(str(row["id"]), (str(row["prompt"]), []))[1].append(answer)
     for name, (prompt, answers) in found.items():
-        outcomes = tuple((one.model, one.status, number(one.score)) for one in answers)
+        outcomes = tuple((one.model, one.status, format_number(one.score)) for one in answers)
         yield Problem(name, "", "", "sample", prompt, (), tuple(answers), outcomes)

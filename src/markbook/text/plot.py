@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from markbook.text.table import NOTHING, Table
+from markbook.text.numbers import format_number
+from markbook.text.table import Table
 
 WIDTH = 40
 
@@ -26,7 +27,7 @@ def plot(title: str, spots: Sequence[Spot], ends: tuple[float, float], *, width:
     >>> print(plot("Score", [Spot("a", 0.5, 0.25, 0.75)], (0, 1), width=9).rows[0][2])
       |-o-|
     """
-    rows = tuple((spot.name, _number(spot.value), _drawn(spot, ends, width)) for spot in spots)
+    rows = tuple((spot.name, format_number(spot.value), _drawn(spot, ends, width)) for spot in spots)
     scale = f"{ends[0]:g}".ljust(width - len(f"{ends[1]:g}")) + f"{ends[1]:g}"
     return Table(title, ("", "Value", scale), rows, frozenset({1}))
 
@@ -48,7 +49,3 @@ def _drawn(spot: Spot, ends: tuple[float, float], width: int) -> str:
 def _place(value: float, ends: tuple[float, float], width: int) -> int:
     share = (value - ends[0]) / (ends[1] - ends[0])
     return round(min(1.0, max(0.0, share)) * (width - 1))
-
-
-def _number(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.3f}"

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 _NAME, _NARROW = 24, 4
 """Characters of a row's name that stay together, and to which other columns give way before it does."""
-NOTHING = "\u2013"
-"""Shown where there is no value; never 0."""
 
 
 @dataclass(frozen=True, slots=True)

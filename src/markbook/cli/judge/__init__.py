@@ -11,6 +11,7 @@ import click
 from markbook.cli.judge.correct import command as correct
 from markbook.cli.options import fail_under_option, json_option, say
 from markbook.cli.options.judge import JudgeChoices, judge_choices, read_judge_options
+from markbook.text.numbers import format_interval, format_number
 
 if TYPE_CHECKING:
     from markbook.judge.probes import People, Told
@@ -182,8 +183,8 @@ def _show(report: Examined) -> None:
         table.add_column(head, justify="left" if head == "probe" else "right", no_wrap=True)
     for name, found in _rows(report):
         low, high = found["low"], found["high"]
-        spread = "-" if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
-        table.add_row(name, _number(found["value"]), spread, str(found["n"]))
+        spread = format_interval(low, high)
+        table.add_row(name, format_number(found["value"]), spread, str(found["n"]))
     Console().print(table)
     if note := report["same_family_preference"]["note"]:
         say(f"Same family: {note}.")
@@ -221,7 +222,3 @@ def _rows(report: Examined) -> Iterator[tuple[str, Told]]:
         yield f"drift from {terminal(drift['before'], limit=40)}, on 0 to 1", drift["shift"]
         yield "  the same mark as before", drift["same"]
         yield "  Krippendorff's alpha with it", drift["krippendorff_alpha"]
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"

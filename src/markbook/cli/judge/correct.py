@@ -10,6 +10,7 @@ import click
 
 from markbook.cli.options import json_option, say
 from markbook.cli.options.number import Number
+from markbook.text.numbers import format_interval, format_number, format_p
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,8 +87,8 @@ def command(*, as_json: bool, systems: tuple[str, str] | None, **options: Any) -
 
 def _mean(stats: Mapping[str, float], name: str) -> str:
     """Return a mean of what one side says alone, with its interval where there is one."""
-    between = f"   [{stats[f'{name}_low']:.4f}, {stats[f'{name}_high']:.4f}]" if f"{name}_low" in stats else ""
-    return f"{stats[f'{name}_mean']:.4f}{between}"
+    between = f"   {format_interval(stats[f'{name}_low'], stats[f'{name}_high'], 4)}" if f"{name}_low" in stats else ""
+    return f"{format_number(stats[f'{name}_mean'], 4)}{between}"
 
 
 def _show(report: Corrected) -> None:
@@ -105,26 +106,34 @@ def _show(report: Corrected) -> None:
     interval = found["interval"]
     click.echo(f"  judge alone   {_mean(stats, 'judge')}   (biased by what the judge gets wrong)")
     click.echo(f"  labels alone  {_mean(stats, 'labels')}")
-    click.echo(f"  corrected     {found['value']:.4f}   [{interval['low']:.4f}, {interval['high']:.4f}]")
+    click.echo(
+        f"  corrected     {format_number(found['value'], 4)}   {format_interval(interval['low'], interval['high'], 4)}"
+    )
     if "width_of_labels_alone" in stats:
-        click.echo(f"  the interval is {stats['width_of_labels_alone']:.2f} times as wide as that of the labels alone")
+        click.echo(
+            f"  the interval is {format_number(stats['width_of_labels_alone'], 2)} times as wide as that of the labels alone"
+        )
     if found["note"]:
         click.echo(f"  beware: {found['note']}")
     for group in report["errors_by_group"]:
         error = group["judge_minus_label"]
         between = (
-            "" if error["interval"] is None else f" [{error['interval']['low']:+.3f}, {error['interval']['high']:+.3f}]"
+            ""
+            if error["interval"] is None
+            else f" {format_interval(error['interval']['low'], error['interval']['high'], signed=True)}"
         )
-        p = "" if group["p_adjusted"] is None else f", p {group['p_adjusted']:.3f}"
+        p = "" if group["p_adjusted"] is None else f", p {format_p(group['p_adjusted'])}"
         name = terminal(group["group"], limit=40)
-        click.echo(f"  {name}: judge - label {error['value']:+.3f}{between}, n {error['n']}{p}")
+        click.echo(f"  {name}: judge - label {format_number(error['value'], signed=True)}{between}, n {error['n']}{p}")
     plan = report["plan"]
     if plan["more"] is not None:
-        click.echo(f"  {plan['more']} more labels bring the half-width to {plan['half_width']:.4f}")
+        click.echo(f"  {plan['more']} more labels bring the half-width to {format_number(plan['half_width'], 4)}")
         named = ", ".join(terminal(one["id"], limit=40) for one in plan["next"][:5])
         if named:
             click.echo(
                 f"  the next ones: {named}, ... (all of them with --json, or by `markbook label` with a larger --count)"
             )
     elif plan["note"]:
-        click.echo(f"  no number of labels brings the half-width to {plan['half_width']:.4f}: {plan['note']}")
+        click.echo(
+            f"  no number of labels brings the half-width to {format_number(plan['half_width'], 4)}: {plan['note']}"
+        )

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import click
 from rich.box import SIMPLE_HEAD
@@ -23,6 +23,7 @@ from markbook.runs.exam.plan import ExamPlan
 from markbook.runs.exam.sheet import exam_signatures
 from markbook.runs.kind import Planned, Start, Step, Watcher
 from markbook.text import terminal
+from markbook.text.numbers import NOTHING, Scale, format_interval, format_number, format_percent
 from markbook.types import Verdict
 
 if TYPE_CHECKING:
@@ -220,7 +221,8 @@ def show_run(run: Run, *, as_json: bool) -> None:
     console = Console(soft_wrap=False)
     for note in head_notes(run.manifest["config"]):
         console.print(Text(terminal(note)), soft_wrap=True)
-    console.print(_score_table(scores))
+    exact = {str(one["model"]): one for one in run.manifest.get("scores", ()) if one["metric"] == "exam_score"}
+    console.print(_score_table(scores, exact))
     if methods := methods_note(
         one["method"] for record in scores.values() if (one := record["statistics"]["total"]["interval"])
     ):
@@ -271,7 +273,9 @@ def _show_incomplete(run: Run, *, as_json: bool) -> None:
         click.echo(f"no answer ({count}): {terminal(reason, limit=300)}", err=True)
     click.echo(results.partial_note())
     for model, tally in results.tallies.items():
-        click.echo(f"{terminal(model)}: {_number(tally.exam_score().value)}, over the problems that are marked")
+        click.echo(
+            f"{terminal(model)}: {Scale((0.0, 1.0)).value(tally.exam_score().value)}, over the problems that are marked"
+        )
     click.echo(usage_text(manifest["usage"]))
     click.echo(f"incomplete: `markbook exam --resume {run.folder}` asks for what is lacking", err=True)
     click.echo(str(run.folder))
@@ -293,7 +297,16 @@ def _notes(scores: Mapping[str, ScoreRecord]) -> Iterator[tuple[str, str]]:
             yield f"{model}'s {name}", found.get("note", "")
 
 
-def _score_table(scores: Mapping[str, ScoreRecord]) -> Table:
+def _percents(exact: Mapping[str, Any] | None, record: ScoreRecord) -> tuple[float | None, float | None, float | None]:
+    """Return a score and its interval in percent: of the run's record, for the documented file's are rounded already."""
+    if exact is None:  # an earlier version's run
+        interval = record["statistics"]["total"]["interval"]
+        return record["total"], *((interval["low"], interval["high"]) if interval else (None, None))
+    value, low, high = (None if exact[name] is None else 100 * exact[name] for name in ("value", "low", "high"))
+    return value, low, high
+
+
+def _score_table(scores: Mapping[str, ScoreRecord], exact: Mapping[str, Mapping[str, Any]]) -> Table:
     table = Table(
         title="Scores in percent; an absent answer counts 0", title_justify="left", box=SIMPLE_HEAD, pad_edge=False
     )
@@ -302,15 +315,15 @@ def _score_table(scores: Mapping[str, ScoreRecord]) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     best = sorted(scores.items(), key=lambda item: (item[1]["total"] is None, -(item[1]["total"] or 0.0), item[0]))
     for model, record in best:
-        total, summary = record["statistics"]["total"], record["summary"]
-        interval = total["interval"]
+        attempted, summary = record["statistics"]["total"], record["summary"]
+        total, low, high = _percents(exact.get(model), record)
         table.add_row(
             Text(terminal(model)),
-            _number(record["total"]),
-            f"{interval['low']:.1f} - {interval['high']:.1f}" if interval else "none",
-            _number(total["attempted_score"]),
+            format_number(total, 1),
+            format_interval(low, high, 1),
+            format_number(attempted["attempted_score"], 1),
             f"{summary['solutions_provided']}/{summary['total_problems']}",
-            _number(None if (share := record["verdicts"]["separated_share"]) is None else 100 * share),
+            Scale((0.0, 1.0)).value(record["verdicts"]["separated_share"]),
         )
     return table
 
@@ -331,9 +344,9 @@ def _pass_table(scores: Mapping[str, ScoreRecord]) -> Table | None:
 
 
 def _with_interval(record: ScoreRecord, error: PassRecord | None, k: int) -> str:
-    value = _number(cast("float | None", record.get(f"pass@{k}")))
+    value = format_number(cast("float | None", record.get(f"pass@{k}")), 1)
     low, high = (error.get("low"), error.get("high")) if error else (None, None)
-    return value if low is None or high is None else f"{value} [{low:.1f}, {high:.1f}]"
+    return value if low is None or high is None else f"{value} {format_interval(low, high, 1)}"
 
 
 def _error_table(errors: Mapping[str, ErrorRecord]) -> Table:
@@ -348,7 +361,10 @@ def _error_table(errors: Mapping[str, ErrorRecord]) -> Table:
         counts = (str(record["error_counts"].get(kind, 0)) for kind in kinds)
         rate = record["error_rate"]
         table.add_row(
-            Text(terminal(model)), *counts, str(record["total_errors"]), "-" if rate is None else f"{rate:.1f} %"
+            Text(terminal(model)),
+            *counts,
+            str(record["total_errors"]),
+            NOTHING if rate is None else f"{format_number(rate, 1)} %",
         )
     return table
 
@@ -364,7 +380,7 @@ def _say_files(console: Console, run: Run, folders: dict[str, str]) -> None:
 def show_check(found: BenchmarkCheck) -> None:
     """Print what running the canonical solutions showed."""
     console = Console()
-    share = "" if found.separated_share is None else f", {100 * found.separated_share:.1f} % of tests separated"
+    share = "" if found.separated_share is None else f", {format_percent(found.separated_share)} of tests separated"
     others = {label: count for label, count in found.verdicts.items() if count and label != Verdict.SEPARATED}
     share += "".join(f", {count} {label.replace('_', ' ')}" for label, count in others.items())
     good = found.total - len(found.problems)
@@ -397,7 +413,3 @@ def show_check(found: BenchmarkCheck) -> None:
         console.print(Text(terminal(words)), soft_wrap=True)
     if found.rejected_rows:
         print(f"{found.rejected_rows} rows were rejected", file=sys.stderr)  # noqa: T201 - beside the tables
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}"

@@ -9,9 +9,9 @@ from typing import Any
 
 from markbook.report.browse.local import NotFound
 from markbook.report.browse.rendering import render
-from markbook.results.comparison_tables import Scale
 from markbook.store import Run
 from markbook.text import cut
+from markbook.text.numbers import Scale
 
 _MODELS = 12
 _TREND = 60

@@ -12,6 +12,7 @@ from markbook.judge.labels import Label
 from markbook.report.browse.local import NotFound, Reply, Request
 from markbook.report.browse.rendering import render
 from markbook.report.labelling.session import Said, Session, Winner
+from markbook.text.numbers import format_interval, format_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +99,10 @@ class LabelPages:
         alpha = found.alpha
         if alpha.value is None:
             return f"The same in {found.same} of {found.shared} items that two have labelled ({alpha.note})."
-        between = "" if alpha.low is None or alpha.high is None else f" [{alpha.low:.2f}, {alpha.high:.2f}]"
+        between = "" if alpha.low is None else f" {format_interval(alpha.low, alpha.high)}"
         return (
             f"The same in {found.same} of {found.shared} items that two have labelled; Krippendorff's alpha "
-            f"{alpha.value:.2f}{between}. Told anew every ten items."
+            f"{format_number(alpha.value)}{between}. Told anew every ten items."
         )
 
     def _take(self, request: Request) -> Reply:

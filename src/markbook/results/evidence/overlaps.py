@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from markbook.evidence import Evidence
 from markbook.results.evidence.scripts import script
 from markbook.text import cut
+from markbook.text.numbers import format_number
 
 LISTED = 30
 """Words of a list that are shown."""
@@ -53,10 +54,11 @@ def _hits(ours: Tokens, theirs: Sequence[Tokens], order: int) -> list[int]:
 def _rouge(name: str, stats: Mapping[str, object], text: str, references: Sequence[str]) -> Evidence | None:
     from markbook.metrics.text.rouge import TOKENIZERS, compared_words
 
-    wanted = (stats["precision"], stats["recall"])
-    if not all(isinstance(one, float) for one in wanted):
+    precision, recall = stats["precision"], stats["recall"]
+    if not isinstance(precision, float) or not isinstance(recall, float):
         return None
-    lead = f"precision {wanted[0]:.3f}, recall {wanted[1]:.3f}"
+    wanted = precision, recall
+    lead = f"precision {format_number(precision)}, recall {format_number(recall)}"
     sizes = sorted((1, 2), key=lambda n: str(n) not in name)
     for stemmer, tokenizer in itertools.product((True, False), TOKENIZERS):
         ours, *theirs = (compared_words(one, stemmer=stemmer, tokenizer=tokenizer) for one in (text, *references))

@@ -16,6 +16,7 @@ from markbook.results.kind import Entry, Shown, Status
 from markbook.results.rows import reasons_text
 from markbook.runs.reviews.scoring.records import ReviewsView, tier_of
 from markbook.text import cut
+from markbook.text.numbers import format_number
 
 if TYPE_CHECKING:
     from markbook.report.page import Page
@@ -68,7 +69,7 @@ class ReviewResults(ReviewsView):
 
         row = self.row_at(location)
         facts = tuple(
-            (f"{tier} {name}", f"{value:.3f}" if isinstance(value, float) else str(value))
+            (f"{tier} {name}", format_number(value) if isinstance(value, float) else str(value))
             for tier in _TIERS
             for name, value in tier_of(row, tier).items()
             if isinstance(value, int | float | str)

@@ -9,7 +9,7 @@ from markbook.report import planes
 from markbook.report.page import Chart, Section
 from markbook.runs.tasks.published import AnswerRow, TasksView
 from markbook.text import Table
-from markbook.text.table import NOTHING
+from markbook.text.numbers import NOTHING, format_number
 from markbook.types import Summary
 
 
@@ -30,9 +30,9 @@ def cost_sections(view: TasksView) -> list[Section]:
         value, interval = summary.value, summary.interval
         mean = math.fsum(known) / len(known) if known else None
         lines.append(
-            (task, NOTHING if mean is None else f"{1000 * mean:.4f}", NOTHING if not known else f"{math.fsum(known):.4f}",
+            (task, NOTHING if mean is None else format_number(1000 * mean, 4), NOTHING if not known else format_number(math.fsum(known), 4),
              f"{len(known)} of {len(found)}", metric + ("" if summary.direction == "higher" else " (lower is better)"),
-             NOTHING if value is None else f"{value:.3f}")
+             format_number(value))
         )  # fmt: skip
         if mean is not None and value is not None and 0 <= value <= 1:
             low, high = (interval.low, interval.high) if interval else (value, value)

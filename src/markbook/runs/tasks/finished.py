@@ -11,6 +11,7 @@ from markbook.results.kind import Content, Entry, Shown
 from markbook.results.rows import reasons_text
 from markbook.runs.tasks.published import TasksView
 from markbook.text import cut
+from markbook.text.numbers import format_number
 
 if TYPE_CHECKING:
     from markbook.report.page import Page
@@ -83,7 +84,7 @@ class TaskResults(TasksView):
         from markbook.runs.tasks.sheet import asked_of, question, sample_name
 
         row = self.row_at(location)
-        facts = tuple((name, "–" if value is None else f"{value:.4f}") for name, value in row["metrics"].items())  # noqa: RUF001 - a dash
+        facts = tuple((name, format_number(value)) for name, value in row["metrics"].items())
         return Shown(
             str(row.get("model") or "answer"), sample_name(row, several=len(self.summary["tasks"]) > 1), answer_status(row),
             facts, question(row), cut(str(row.get("text") or ""), _TEXT_CAP), reasons_text(row),

@@ -12,6 +12,7 @@ from markbook.runs.exam.marks import Grouping
 from markbook.runs.exam.pages.scores import interval_record, percent
 from markbook.runs.exam.sheet import exam_sheet
 from markbook.runs.exam.tally import Tally
+from markbook.text.numbers import Scale
 from markbook.types import Summary
 
 
@@ -88,8 +89,8 @@ def _gap(tally: Tally, others: Sequence[Tally], places: Sequence[int]) -> Summar
 
 def _in_points(gap: Summary) -> str:
     assert gap.value is not None
-    interval = "" if gap.interval is None else f" [{100 * gap.interval.low:+.1f}, {100 * gap.interval.high:+.1f}]"
-    return f"{100 * gap.value:+.1f}{interval}"
+    low, high = (None, None) if gap.interval is None else (gap.interval.low, gap.interval.high)
+    return Scale((0.0, 1.0)).with_gap_spread(gap.value, low, high)
 
 
 def _by_group(tallies: Sequence[Tally], grouping: Grouping) -> dict[str, dict[str, float | None]]:

@@ -10,6 +10,7 @@ from markbook.runs.exam.pages.comparison import ranking, strengths
 from markbook.runs.exam.pages.scores import overall_stats
 from markbook.runs.exam.tally import Tally
 from markbook.text import markdown, markdown_code
+from markbook.text.numbers import NOTHING, Scale, format_percent
 from markbook.types import Summary
 
 _TITLES: tuple[tuple[Grouping, str, str], ...] = (
@@ -106,6 +107,10 @@ def comparison_text(tallies: Sequence[Tally], *, benchmark: str, notes: Sequence
     return "\n".join(lines) + "\n"
 
 
+_SCALE = Scale((0.0, 1.0), digits=2)
+"""Two decimals, as in the other files of an exam whose format is documented."""
+
+
 def _head(notes: Sequence[str]) -> list[str]:
     return [line for note in notes for line in (f"**{markdown(note)}**", "")]
 
@@ -115,7 +120,7 @@ def _strength_lines(best: Sequence[Tally]) -> list[str]:
     if not any(above or below for above, below in found.values()):
         return []
     rows = [
-        (markdown(model), markdown("; ".join(above)) or "-", markdown("; ".join(below)) or "-")
+        (markdown(model), markdown("; ".join(above)) or NOTHING, markdown("; ".join(below)) or NOTHING)
         for model, (above, below) in found.items()
     ]
     return [
@@ -135,9 +140,9 @@ def _pass_lines(tally: Tally) -> list[str]:
     for k in tally.pass_ks():
         found = tally.pass_at(k)
         if found.value is None:
-            rows.append((f"pass@{k}", "-", found.note))
+            rows.append((f"pass@{k}", NOTHING, found.note))
         else:
-            interval = "" if found.low is None else f"{_percent(found.low)} to {_percent(found.high)} ({found.method})"
+            interval = "" if found.low is None else f"{_SCALE.spread(found.low, found.high)} ({found.method})"
             rows.append((f"pass@{k}", _percent(found.value), interval))
     return _table(("", "Share of problems", "95 % interval"), rows) if rows else []
 
@@ -186,7 +191,7 @@ def _quality_lines(tally: Tally, isolation: str) -> list[str]:
     stats = overall_stats(tally)
     count = stats["total_evaluated"]
     rows = [
-        (name.replace("_", " "), str(value), _percent(value / count) if count else "-")
+        (name.replace("_", " "), str(value), _percent(value / count) if count else NOTHING)
         for name, value in stats.items()
         if name != "total_evaluated"
     ]
@@ -214,20 +219,18 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{100 * value:.2f} %"
+    return format_percent(value, 2)
 
 
 def _interval(summary: Summary) -> str:
-    if summary.interval is None:
-        return "none"
     found = summary.interval
-    return f"{_percent(found.low)} to {_percent(found.high)} ({found.method})"
+    return NOTHING if found is None else f"{_SCALE.spread(found.low, found.high)} ({found.method})"
 
 
 def _spread(summary: Summary) -> str:
     """Return a score with its interval in one cell."""
     found = summary.interval
-    return _percent(summary.value) + (f" ({100 * found.low:.1f} to {100 * found.high:.1f})" if found else "")
+    return _percent(summary.value) + (f" {_SCALE.spread(found.low, found.high)}" if found else "")
 
 
 def _absent(summary: Summary) -> int:

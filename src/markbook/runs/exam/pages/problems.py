@@ -12,7 +12,7 @@ from markbook.runs.exam.marks import Mark, counted_tests, group_of
 from markbook.runs.exam.tally import NOT_RUN, Tally
 from markbook.runs.exam.view import ExamView, MarkedAttempt
 from markbook.text import cut, python
-from markbook.text.table import NOTHING
+from markbook.text.numbers import NOTHING, format_number
 from markbook.types import ErrorKind, Sample, Test, TestResult, Verdict
 
 MOST_PROBLEMS = 400
@@ -147,7 +147,7 @@ def _outcome(tally: Tally, place: int, attempts: dict[str, list[MarkedAttempt]])
     if count > 1:
         return tally.model, status, f"{tally.right[place]} of {count} pass"
     score = tally.problem_score(place)
-    return tally.model, status, f"{100 * score:.0f}" if status == "partial" and score is not None else ""
+    return tally.model, status, format_number(100 * score, 0) if status == "partial" and score is not None else ""
 
 
 def _worst(tally: Tally, place: int, attempts: dict[str, list[MarkedAttempt]]) -> Status:

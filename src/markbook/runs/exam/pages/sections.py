@@ -8,12 +8,12 @@ from markbook.report import charts, planes
 from markbook.report.drawing import Picture
 from markbook.report.page import Chart, Section
 from markbook.results.comparison import Comparison
-from markbook.results.comparison_tables import Scale, shown_pairs, tables
+from markbook.results.comparison_tables import shown_pairs, tables
 from markbook.results.summary import methods_note
 from markbook.runs.exam.marks import GROUPINGS, Grouping
 from markbook.runs.exam.tally import Tally
 from markbook.text import Table, terminal
-from markbook.text.table import NOTHING
+from markbook.text.numbers import NOTHING, Scale
 from markbook.types import ErrorKind, Interval, Summary
 
 SERIES_SHOWN = 8

@@ -11,7 +11,7 @@ from markbook.report.page import Chart, Section
 from markbook.runs.reviews.scoring.records import Numbers, ReviewRow, ReviewsView, Tier
 from markbook.stats.intervals import mean_interval
 from markbook.text import Table
-from markbook.text.table import NOTHING
+from markbook.text.numbers import NOTHING, format_number
 
 GRAPHS_SHOWN = 4
 EDGES_SHOWN = 40
@@ -40,7 +40,7 @@ def time_sections(view: ReviewsView, systems: Sequence[str]) -> list[Section]:
         found = mean_interval([min(1.0, max(0.0, mark)) for mark in marks])
         seconds = math.fsum(times) / len(times)
         value = math.fsum(marks) / len(marks)
-        lines.append((system, f"{seconds:.2f}", f"{value:.3f}", str(len(times)), str(len(marks))))
+        lines.append((system, f"{seconds:.2f}", format_number(value), str(len(times)), str(len(marks))))
         low, high = (found.low, found.high) if found.low is not None and found.high is not None else (value, value)
         cells.append({"name": system, "x": seconds, "value": 100 * value, "low": 100 * low, "high": 100 * high})
     label = f"{tier} {name}"

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from markbook import text
 from markbook.measurements import IntervalRecord
-from markbook.report.words import interval_text, missing_text, span_text
+from markbook.report.words import interval_text, missing_text
 from markbook.runs.reviews.scoring import lacking as review_lacking
 from markbook.runs.reviews.scoring.records import ReviewSummary, SystemSummary, WeightSensitivityRecord
 from markbook.runs.reviews.scoring.summary import FIELDS
+from markbook.text.numbers import NOTHING, format_interval, format_number, format_percent
 from markbook.types import Summary
 
 _SHORT = {"tier1": "1", "tier2": "2", "tier3": "3", "composite": "composite"}
@@ -17,8 +18,8 @@ _SHORT = {"tier1": "1", "tier2": "2", "tier3": "3", "composite": "composite"}
 
 def cells(metric: Summary) -> tuple[str, str, str, str]:
     """Return value, interval, n and what is missing, as text; a value that is not there is a dash."""
-    value = "-" if metric.value is None else f"{metric.value:.3f}"
-    spread = "-" if metric.interval is None else interval_text(metric.interval)
+    value = format_number(metric.value)
+    spread = interval_text(metric.interval)
     return value, spread, f"{metric.n} of {metric.n_items}", missing_text(metric.n_missing)
 
 
@@ -32,7 +33,7 @@ def tier_rows(system: SystemSummary) -> list[tuple[str, ...]]:
 def short_rows(system: SystemSummary) -> list[tuple[str, ...]]:
     """Return the tier table for a terminal: a tier in which nothing has a value is one row."""
     rows = tier_rows(system)
-    empty = {tier for tier, *_ in rows if all(row[2] == "-" for row in rows if row[0] == tier)}
+    empty = {tier for tier, *_ in rows if all(row[2] == NOTHING for row in rows if row[0] == tier)}
     shown: list[tuple[str, ...]] = []
     for row in rows:
         if row[0] not in empty:
@@ -64,7 +65,7 @@ def markdown(summary: ReviewSummary) -> str:
         rows = [
             (
                 name,
-                "-" if found["value"] is None else f"{found['value']:.3f}",
+                format_number(found["value"]),
                 _between(found["interval"]),
                 str(found["n"]),
             )
@@ -75,7 +76,7 @@ def markdown(summary: ReviewSummary) -> str:
 
 
 def _between(ends: IntervalRecord | None) -> str:
-    return "-" if ends is None else span_text((ends["low"], ends["high"]))
+    return NOTHING if ends is None else format_interval(ends["low"], ends["high"])
 
 
 def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
@@ -91,15 +92,15 @@ def _below(system: SystemSummary) -> list[str]:
         lines += ["", "What the composite lacks:", "", *(f"- {text.markdown(gap)}" for gap in gaps), ""]
     if own["n"]:
         lines.append(
-            f"The reviews' own recommendations differ from the human mean by {own['mean_absolute_difference']:.3f} "
+            f"The reviews' own recommendations differ from the human mean by {format_number(own['mean_absolute_difference'])} "
             f"{_between(own.get('mean_absolute_difference_interval'))} of the scale on average ({own['n']} reviews; "
-            f"{own['mean_difference']:+.3f} {_between(own.get('mean_difference_interval'))} signed)."
+            f"{format_number(own['mean_difference'], signed=True)} {_between(own.get('mean_difference_interval'))} signed)."
         )
     read = system["paper_read"]
     if read["in_part"]:
         lines.append(
             f"{read['in_part']} of {read['n']} reviews were judged on a part of their paper only; the least share read is "
-            f"{read['least_share']:.0%}."
+            f"{format_percent(read['least_share'], 0)}."
         )
     if system["papers_without_review"]:
         lines.append(f"{system['papers_without_review']} papers have no review by this system.")
@@ -113,17 +114,17 @@ def _human(summary: ReviewSummary) -> list[str]:
     rows = []
     for part in ("every_pair", "closest_other", "closest_pair_of_paper"):
         for name, spread in found[part].items():
-            numbers = (f"{spread[key]:.3f}" for key in ("median", "min", "max"))
+            numbers = (format_number(spread[key]) for key in ("median", "min", "max"))
             rows.append((part.replace("_", " "), name, str(spread["n"]), *numbers))
     threshold = summary["task_success_threshold"]
     lines = [*_table(("compared", "similarity", "n", "median", "min", "max"), rows), ""]
-    lines.append(f"Task success asks for {threshold['value']:.3f} ({threshold['from']}).")
+    lines.append(f"Task success asks for {format_number(threshold['value'])} ({threshold['from']}).")
     if found["success_rate"] is not None:
-        lines.append(f"{found['success_rate']:.1%} of the human reviews would reach it.")
+        lines.append(f"{format_percent(found['success_rate'])} of the human reviews would reach it.")
     elif found["most_possible_combined"] is not None:
         lines.append(
             f"Even with a semantic score of 1 everywhere, the best human review would reach "
-            f"{found['most_possible_combined']:.3f}."
+            f"{format_number(found['most_possible_combined'])}."
         )
     return lines
 
@@ -133,11 +134,11 @@ def _sensitivity(found: WeightSensitivityRecord) -> list[str]:
         return ["No composite is complete, so there is none to vary the weights of."]
     lines = [
         (
-            f"Over weights drawn around the stated ones, {found['label_changes']:.1%} of the labels change "
+            f"Over weights drawn around the stated ones, {format_percent(found['label_changes'])} of the labels change "
             f"({found['reviews']} complete composites)."
         )
     ]
     for system, place in (found["ranks"] or {}).items():
-        shares = ", ".join(f"{share:.0%}" for share in place["rank_shares"])
+        shares = ", ".join(format_percent(share, 0) for share in place["rank_shares"])
         lines.append(f"- {text.markdown(system)}: rank {place['rank']}; shares of ranks 1, 2, ...: {shares}")
     return lines

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from markbook.report import charts
 from markbook.report.page import Chart, Page, Problem, Section, ShownAnswer
-from markbook.report.words import ends_of, interval_text, missing_text, number, span_text
+from markbook.report.words import ends_of, interval_text, missing_text
 from markbook.results.evidence import Room
 from markbook.results.kind import Status
 from markbook.results.rows import reasons_of
@@ -15,6 +15,7 @@ from markbook.runs.reviews.pages.agents import graph_sections, time_sections
 from markbook.runs.reviews.pages.reasons import judges_said
 from markbook.runs.reviews.scoring.records import ReviewRow, ReviewSummary, ReviewsView, Tier
 from markbook.text import Table, cut
+from markbook.text.numbers import NOTHING, format_interval, format_number, format_percent
 from markbook.types import Summary
 
 PAPERS_SHOWN = 200
@@ -73,7 +74,7 @@ def _warnings(summary: ReviewSummary) -> list[str]:
         if read["in_part"]:
             found.append(
                 f"{system}: {read['in_part']} of {read['n']} reviews were judged on a part of their paper only; the least "
-                f"share read is {read['least_share']:.0%}."
+                f"share read is {format_percent(read['least_share'], 0)}."
             )
         if record["papers_without_review"]:
             found.append(f"{system}: {record['papers_without_review']} papers have no review.")
@@ -85,7 +86,12 @@ def _sections(summary: ReviewSummary, systems: Sequence[str]) -> list[Section]:
     found.append(_labels(summary, systems))
     if summary["judge_agreement"]:
         rows = tuple(
-            (name, number(one["value"]), span_text(ends and (ends["low"], ends["high"])), str(one["n"]))
+            (
+                name,
+                format_number(one["value"]),
+                NOTHING if ends is None else format_interval(ends["low"], ends["high"]),
+                str(one["n"]),
+            )
             for name, one in sorted(summary["judge_agreement"].items())
             for ends in [one["interval"]]
         )
@@ -108,8 +114,8 @@ def _tier(summary: ReviewSummary, systems: Sequence[str], tier: Tier) -> Section
         for system in systems:
             one = Summary.from_record(summary["systems"][system]["metrics"][name])
             rows.append(
-                (short, system, number(one.value), interval_text(one.interval), f"{one.n} of {one.n_items}",
-                 missing_text(one.n_missing), span_text(one.bounds))
+                (short, system, format_number(one.value), interval_text(one.interval), f"{one.n} of {one.n_items}",
+                 missing_text(one.n_missing), NOTHING if one.bounds is None else format_interval(*one.bounds))
             )  # fmt: skip
             if one.value is not None:
                 cells.append({"group": short, "series": system, "value": round(one.value, 4), **ends_of(one)})
@@ -142,7 +148,7 @@ def _labels(summary: ReviewSummary, systems: Sequence[str]) -> Section:
     note = (
         ""
         if stable is None
-        else f"With weights drawn around the stated ones, {100 * stable:.1f} % of the labels change."
+        else f"With weights drawn around the stated ones, {format_percent(stable)} of the labels change."
     )
     table = Table("Recommendations", ("System", *labels), rows, frozenset(range(1, len(labels) + 1)), note)
     picture = charts.stacked(cells, list(systems), labels, "Reviews")
@@ -175,7 +181,7 @@ def _paper(paper: str, rows: Sequence[ReviewRow], systems: Sequence[str], total:
         score = row["composite"].get("composite_score")
         label = row["composite"].get("recommendation")
         status: Status = "scored" if score is not None else "partial"
-        detail = f"{number(score)} {label}" if score is not None else "composite missing"
+        detail = f"{format_number(score)} {label}" if score is not None else "composite missing"
         worst[row["system"]] = (row["system"], status, detail)
         name = f"{row['system']}, review {row['index'] + 1}" if row.get("index") else str(row["system"])
         reasons = "; ".join(f"{field}: {reason.kind}" for field, reason in reasons_of(row).items())
@@ -203,7 +209,7 @@ def _paper(paper: str, rows: Sequence[ReviewRow], systems: Sequence[str], total:
 def _numbers(row: ReviewRow) -> str:
     parts = []
     for tier in ("tier1", "tier2", "tier3"):
-        known = [f"{name} {value:.3f}" for name, value in row[tier].items() if isinstance(value, float)]
+        known = [f"{name} {format_number(value)}" for name, value in row[tier].items() if isinstance(value, float)]
         if known:
             parts.append(f"{tier}: " + ", ".join(known))
     return "; ".join(parts)

@@ -8,8 +8,7 @@ from dataclasses import replace
 from markbook.evidence import Evidence
 from markbook.report import charts
 from markbook.report.page import Chart, Page, Problem, Section, ShownAnswer
-from markbook.report.words import ends_of, interval_text, missing_text, number, span_text
-from markbook.results.comparison_tables import p_value
+from markbook.report.words import ends_of, interval_text, missing_text
 from markbook.results.evidence import Room, evidence_of
 from markbook.results.kind import Status
 from markbook.results.rows import reasons_of, reasons_text
@@ -19,6 +18,7 @@ from markbook.runs.tasks.cost import cost_sections
 from markbook.runs.tasks.pages.tables import panel_rows
 from markbook.runs.tasks.published import AnswerRow, GroupRecord, TaskRecord, TasksSummary, TasksView
 from markbook.text import Table, cut
+from markbook.text.numbers import NOTHING, format_interval, format_number, format_p
 from markbook.types import Summary
 from markbook.why import Why, why_of
 
@@ -88,7 +88,7 @@ def _metrics(name: str, title: str, tasks: Mapping[str, TaskRecord] | Mapping[st
             summary = Summary.from_record(one)
             better = "" if summary.direction == "higher" else " (lower is better)"
             rows.append(
-                (task, metric + better, number(summary.value), interval_text(summary.interval),
+                (task, metric + better, format_number(summary.value), interval_text(summary.interval),
                  f"{summary.n} of {summary.n_items}", missing_text(summary.n_missing), summary.note)
             )  # fmt: skip
             if summary.value is not None:
@@ -112,8 +112,8 @@ def _contexts(gaps: Sequence[ContextGap]) -> Section:
         modes, ends = " − ".join(gap.contexts), gap.interval  # noqa: RUF001 - a minus sign
         span = None if ends is None else (ends.low, ends.high)
         rows.append(
-            (gap.metric, modes, gap.first, number(gap.difference), span_text(span), p_value(gap.p),
-             p_value(gap.p_adjusted), str(gap.n), number(gap.minimum_detectable_effect), gap.verdict)
+            (gap.metric, modes, gap.first, format_number(gap.difference), NOTHING if span is None else format_interval(*span), format_p(gap.p),
+             format_p(gap.p_adjusted), str(gap.n), format_number(gap.minimum_detectable_effect), gap.verdict)
         )  # fmt: skip
         if ends is not None and len(cells) < 30:
             name = f"{gap.first[:24]} {gap.metric} {modes}"
@@ -179,7 +179,7 @@ def _problem(task: str, sample: str, rows: Sequence[AnswerRow], room: Room) -> P
     outcomes: dict[str, tuple[str, Status, str]] = {}
     for row, answer in zip(rows, answers, strict=True):
         first = next(((name, value) for name, value in row["metrics"].items() if value is not None), None)
-        detail = f"{first[0]} {first[1]:.3f}" if first else "no value"
+        detail = f"{first[0]} {format_number(first[1])}" if first else "no value"
         outcomes.setdefault(answer.model, (answer.model, answer.status, detail if answer.status == "scored" else ""))
     return Problem(
         id=sample, topic=task, complexity="", kind="", prompt=cut(prompt, _TEXT_CAP), checks=(), answers=answers,
@@ -223,7 +223,7 @@ def _answer(row: AnswerRow, *, several: bool) -> ShownAnswer:
     parts = [str(row["pipeline"])] if row.get("pipeline") else []
     label = f"{model}, {' '.join([*parts, str(row['index'] + 1)])}" if several else model
     words = f"{tests['error']} {tests['detail']}".strip() if tests and not tests["passed"] else ""
-    values = ", ".join(f"{name} {number(value)}" for name, value in row["metrics"].items())
+    values = ", ".join(f"{name} {format_number(value)}" for name, value in row["metrics"].items())
     return ShownAnswer(
         model=model,
         label=label,

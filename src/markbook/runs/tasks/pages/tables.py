@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from markbook.results.stopping import words_of
 from markbook.results.summary import warnings_of
 from markbook.runs.tasks.contexts import ContextGap
-from markbook.text.table import NOTHING, Table
+from markbook.text.numbers import NOTHING, format_interval, format_number, format_p
+from markbook.text.table import Table
 from markbook.types import Interval, Summary
 
 if TYPE_CHECKING:
@@ -36,11 +37,9 @@ def panel_rows(tasks: Mapping[str, TaskRecord]) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for task, record in tasks.items():
         for metric, one in (record.get("panels") or {}).items():
-            between = (
-                NOTHING if one["interval"] is None else f"{one['interval']['low']:.3f} to {one['interval']['high']:.3f}"
-            )
-            alpha = NOTHING if one["value"] is None else f"{one['value']:.3f}"
-            rows.append((task, metric, alpha, between, str(one["n"]), ", ".join(one["judges"])))
+            ends = one["interval"]
+            between = NOTHING if ends is None else format_interval(ends["low"], ends["high"])
+            rows.append((task, metric, format_number(one["value"]), between, str(one["n"]), ", ".join(one["judges"])))
     return rows
 
 
@@ -48,11 +47,6 @@ def summary_text(summary: TasksSummary) -> str:
     """Return `summary.md`."""
     stopped = "".join(f"{line}\n\n" for line in words_of(summary["stopped"])) if "stopped" in summary else ""
     return f"# Tasks\n\n{stopped}" + "\n".join(table.markdown() for table in tables(summary))
-
-
-def number(value: float | None) -> str:
-    """Return a value with four decimals, or the sign for nothing."""
-    return NOTHING if value is None else f"{value:.4f}"
 
 
 def _task(name: str, record: TaskRecord) -> Table:
@@ -79,19 +73,19 @@ def _metric(key: str, found: Summary, rows: int, *, is_whole: bool) -> tuple[str
     interval, bounds = found.interval, found.bounds
     cells = (
         key if found.direction == "higher" else f"{key} (lower is better)",
-        number(found.value),
-        NOTHING if interval is None else f"{interval.low:.3f} to {interval.high:.3f}",
+        format_number(found.value),
+        NOTHING if interval is None else format_interval(interval.low, interval.high),
         NOTHING if interval is None else interval.method,
         f"{found.n} of {rows}",
     )
     if is_whole:
         return cells
     missing = ", ".join(f"{count} {kind}" for kind, count in found.n_missing.items())
-    return (*cells, missing or NOTHING, f"{bounds[0]:.3f} to {bounds[1]:.3f}" if missing and bounds else NOTHING)
+    return (*cells, missing or NOTHING, format_interval(*bounds) if missing and bounds else NOTHING)
 
 
 def _interval(interval: Interval | None) -> str:
-    return NOTHING if interval is None else f"{interval.low:.3f} to {interval.high:.3f} ({interval.method})"
+    return NOTHING if interval is None else f"{format_interval(interval.low, interval.high)} ({interval.method})"
 
 
 def _group(name: str, record: GroupRecord) -> list[tuple[str, ...]]:
@@ -99,7 +93,9 @@ def _group(name: str, record: GroupRecord) -> list[tuple[str, ...]]:
     for key, metric in record["metrics"].items():
         found = Summary.from_record(metric)
         over = f"{len(metric['tasks'])} of {len(record['tasks'])} tasks"
-        rows.append((record["alias"] or name, key, number(found.value), _interval(found.interval), str(found.n), over))
+        rows.append(
+            (record["alias"] or name, key, format_number(found.value), _interval(found.interval), str(found.n), over)
+        )
     return rows
 
 
@@ -108,9 +104,9 @@ def _comparisons(gaps: Sequence[ContextGap]) -> Table:
         (
             f"{gap.first} - {gap.second}",
             gap.metric,
-            NOTHING if gap.difference is None else f"{gap.difference:+.4f}",
-            NOTHING if gap.interval is None else f"{gap.interval.low:+.4f} to {gap.interval.high:+.4f}",
-            NOTHING if gap.p_adjusted is None else f"{gap.p_adjusted:.3g}",
+            format_number(gap.difference, signed=True),
+            NOTHING if gap.interval is None else format_interval(gap.interval.low, gap.interval.high, signed=True),
+            format_p(gap.p_adjusted),
             str(gap.n),
             gap.verdict,
         )
