@@ -278,6 +278,39 @@ def test_an_exam_without_anything_to_mark_says_what_is_missing(tmp_path):
     assert "Missing option '--solutions'" in markbook("exam", "--benchmark", tmp_path)[2]
 
 
+def test_verbose_names_the_files_and_every_attempt_with_the_tests_that_it_passed(tmp_path):
+    raises = "def f(x):\n    raise KeyError(x)\n"
+    benchmark = write_rows(tmp_path / "b.jsonl", [problem(f"p{n}") for n in range(3)])
+    solutions = write_rows(tmp_path / "s.jsonl", [answer("p0", GOOD), answer("p1", BAD), answer("p2", raises)])
+
+    args = (
+        "exam",
+        "--benchmark",
+        benchmark,
+        "--solutions",
+        solutions,
+        "--output",
+        tmp_path / "out",
+        "--isolation",
+        "weak",
+    )
+    told = {
+        words: subprocess.run([sys.executable, "-m", "markbook", *map(str, args), *words], capture_output=True, text=True, check=True).stderr
+        for words in ((), ("--verbose",))
+    }  # fmt: skip
+
+    assert "p1" not in told[()]
+    lines = told["--verbose",].splitlines()
+    assert f"read {benchmark}" in lines
+    assert f"read {solutions}" in lines
+    (good,) = [line for line in lines if " p0 [0]: " in line]
+    (bad,) = [line for line in lines if " p1 [0]: " in line]
+    (raised,) = [line for line in lines if " p2 [0]: " in line]
+    assert good.endswith("1 of 1 passed")
+    assert bad.endswith("0 of 1 passed")
+    assert "0 of 1 passed; KeyError" in raised
+
+
 def test_an_interrupt_ends_with_the_line_that_goes_on(tmp_path):
     loop = "def f(x):\n    while True:\n        pass\n"
     problems = [problem(f"p{n}") for n in range(3)]
@@ -294,7 +327,7 @@ def test_an_interrupt_ends_with_the_line_that_goes_on(tmp_path):
         text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - a build server may have it ignored; no threads here
     ) as started:
-        first = started.stderr.readline()
+        first = next(line for line in started.stderr if not line.startswith("read "))
         started.send_signal(signal.SIGINT)
         _, told = started.communicate(timeout=PATIENCE)
 

@@ -60,6 +60,8 @@ class Step:
     is_good: bool = True
     trouble: str = ""
     """What went wrong; also beside a good one, if anything did."""
+    detail: str = ""
+    """What it came to, for callers who want to be told of everything."""
 
 
 class Watcher:

@@ -87,6 +87,9 @@ class ExamTerminal(Watcher):
         check_gates(self._gates, [exam_mark(model) for model in plan.models])
         if self._baseline is not None:
             self._baseline.check(plan.models, signatures=exam_signatures(plan.manifest.config))
+        sources = plan.manifest.extra["sources"] if self._verbose else {}
+        for file in (*sources.get("benchmark_files", ()), *sources.get("solutions", ())):
+            self._say(f"read {terminal(str(file))}")
         self._skipped("benchmark rows", len(benchmark.rejections), benchmark.rejections)
         for name, log in (
             ("invalid answers", answers.invalid),
@@ -128,8 +131,9 @@ class ExamTerminal(Watcher):
         self._fresh += 1
         self._passed += step.is_good
         now = time.monotonic()
-        if self._verbose and step.trouble:
-            self._say(f"{step.name}: {terminal(step.trouble, limit=160)}")
+        if self._verbose:
+            words = "; ".join(part for part in (step.detail, terminal(step.trouble, limit=160)) if part)
+            self._say(f"{terminal(step.name)}: {words}")
         if self._live is not None:
             if now - self._last >= 0.1 or self._done == self._total:
                 self._last = now

@@ -143,7 +143,8 @@ def _hold(
             tried[attempt.sample_id] += 1
             solved[attempt.sample_id] += result.all_passed
             trouble = f"{outcome.error_type}: {outcome.error_message}" if outcome.error else ""
-            watch.did(Step(f"{attempt.model} {attempt.sample_id} [{attempt.index}]", result.all_passed, trouble))
+            name = f"{attempt.model} {attempt.sample_id} [{attempt.index}]"
+            watch.did(Step(name, result.all_passed, trouble, f"{result.passed} of {result.total} passed"))
             key = (attempt.model, attempt.sample_id, attempt.index)
             writer.add(OUTCOME, key, attempt_record(attempt, outcome), remember=False)
             if marking is not None:
