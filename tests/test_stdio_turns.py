@@ -288,6 +288,23 @@ def test_a_program_holds_no_pipe_of_its_interactor_but_its_own_two(tmp_path):
     assert marked(tmp_path, problem, [("looks", looks, {})]) == {"looks": ["AC"]}
 
 
+@pytest.mark.parametrize("seconds", [0.0001, pytest.param(0.01, marks=pytest.mark.slow)])
+def test_a_flood_at_a_slow_interactor_is_the_floods_fault(tmp_path, seconds):
+    source = (
+        f"import sys, time\nprint('go', flush=True)\nfor line in sys.stdin:\n    time.sleep({seconds})\nsys.exit(43)\n"
+    )
+    checker = {"language": "python", "source": source, "convention": "icpc", "interactive": True}
+    problem = {"task_id": "slow", "time_limit": 1, "tests": [{"stdin": "", "stdout": ""}], "checker": checker}
+    flood = "import sys\nwhile True:\n    sys.stdout.write('1\\n' * 1000)\n    sys.stdout.flush()"
+
+    run = hold(tmp_path, [problem], [answer("slow", flood, "gpt")])
+
+    (row,) = rows(run, "gpt")
+    assert results(row)[0] in ("TLE", "OLE")
+    assert row["test_details"][0]["verdict"] == "separated"
+    assert "lost" not in json.dumps(row)
+
+
 def test_a_flood_is_explained_by_the_same_bytes_in_every_run(tmp_path):
     problem = {"task_id": "sum", "tests": [{"stdin": "1 2", "stdout": "3\n"}]}
     flood = [answer("sum", 'import sys\nwhile True:\n    sys.stdout.write("1\\n" * 5000)', "gpt")]

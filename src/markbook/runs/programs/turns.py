@@ -173,7 +173,9 @@ class AttemptInTurns:
         state = Checked("AC") if ran.limit == "stopped" else self._state(ran)
         said = said_by(judge, heard, left)
         first = heard.ended < ran.ended
-        checked = checkers.interactive(said, state.result, validator_first=first, validator_hung=bool(heard.limit))
+        # who used up its own time or room had not waited, however long the other took for what it was sent
+        hung = bool(heard.limit) and ran.limit not in ("cpu", "output", "memory")
+        checked = checkers.interactive(said, state.result, validator_first=first, validator_hung=hung)
         if checked.result == state.result and state.result != "AC":
             checked = state
         limit = ran.limit if checked is state else ""
