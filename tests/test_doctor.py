@@ -39,3 +39,15 @@ def test_every_extra_that_a_user_may_install_is_known():
 
     project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())["project"]
     assert set(_EXTRAS) == set(project["optional-dependencies"]) - {"dev", "docs", "fuzz", "interop"}
+
+
+def test_a_working_directory_that_is_gone_is_one_that_cannot_be_written(tmp_path, monkeypatch):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+
+    found = examine()
+
+    assert found.writable == {"working directory": False, "temporary files": True}
+    assert not found.is_fit

@@ -108,6 +108,16 @@ MISTAKES = [
     ("run task.yaml --model opnai:gpt-4o", 2, "opnai", "did you mean 'openai'"),
     ("run task.yaml --model openai:m --base-url 127.0.0.1:8000", 2, "no address of a server", "http://"),
     ("run task.yaml --model openai:m --base-url http://127.0.0.1:9/v1", 2, "127.0.0.1:9"),
+    *(
+        (f"{command} --base-url {address}", 2, f"'{address}' is no address of a server")
+        for command in (
+            "run task.yaml --model openai:m",
+            "run task.yaml --model mistral:m",
+            "score judge pairs.jsonl --rubric helpfulness --judge openai:m",
+            "review --papers papers --reviews {reviews} --judge openai:m",
+        )
+        for address in ("http://[::1/v1", "http://.local/v1", "http://localhost:99999/v1", "http://localhost:x/v1")
+    ),
     ("run python_code_repare --predictions said.jsonl", 2, "did you mean 'python_code_repair'"),
     ("run task.yaml --predictions said.jsonl --fail-under exact_mach=1", 2, "did you mean 'exact_match'"),
     ("run --resume done", 2, "made by `markbook exam`", "markbook exam --resume"),
@@ -164,3 +174,51 @@ def test_a_mistake_is_answered_with_what_where_and_what_to_do(place, monkeypatch
         assert word in err, err
     assert len(err.splitlines()) <= 6, err
     assert sorted(Path().rglob("*")) == before, "nothing is left behind"
+
+
+LONG = "a" * 300
+"""No file system of ours takes a name of so many bytes."""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "init exam {0}",
+        "report {0}",
+        "compare {0}",
+        "noise {0}",
+        "show {0} x",
+        "view {0}",
+        "label {0} --rater ann",
+        "import {0} -o out",
+        "site {0} -o out",
+        "site done -o {0}",
+        "run task.yaml --predictions {0}",
+        "run task.yaml --predictions said.jsonl --output {0}",
+        "run --resume {0}",
+        "run task.yaml --predictions said.jsonl --fail-if-worse {0}",
+        "run {0}/task.yaml --predictions said.jsonl",
+        "exam --benchmark {0} --solutions answers.jsonl",
+        "exam --benchmark bench.jsonl --solutions {0}",
+        "review --papers {0} --reviews reviews.jsonl",
+        "review --papers papers --reviews {0}",
+        "review --rescore {0}",
+        "score exact_match {0}",
+        "judge correct --judged {0} --labels pairs.jsonl",
+        "judge check --judge openai:m --rows {0} --rubric helpfulness --base-url http://127.0.0.1:9/v1",
+        "trace {0}",
+        "trace rows.jsonl --html {0}",
+        "get humaneval -o {0}",
+        "serve --token-file {0}",
+    ],
+)
+def test_a_path_that_no_file_can_have_is_a_sentence(place, monkeypatch, line):
+    monkeypatch.chdir(place)
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+
+    code, out, err = markbook(*shlex.split(line.format(LONG)))
+
+    assert code in (2, 73), err
+    assert "Traceback" not in out + err
+    assert "aaaaaaaa" in err or "rows.jsonl" in err, err
+    assert len(err.splitlines()) <= 6, err

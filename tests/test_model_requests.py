@@ -379,3 +379,39 @@ def test_a_providers_own_address_is_told_from_others(provider, address, expected
     from markbook.model.connect import is_foreign
 
     assert is_foreign(provider, address) is expected
+
+
+@pytest.mark.parametrize("year", ["99999999999999999999", "0"])
+def test_a_pause_until_no_date_is_no_pause(tmp_path, year):
+    slow = Reply(b"{}", 429, headers={"Retry-After": f"Mon, 01 Jan {year} 00:00:00 GMT"})
+    with FakeOpenAI(lambda request, n: slow if n == 0 else text("x")) as server:
+        code, record, _, err = tasks(tmp_path, server, "--retries", 1, count=1)
+
+    assert (code, record["status"], server.calls) == (0, "done", 2), err
+
+
+@pytest.mark.parametrize("count", [10**400, 10**13, -5, True, 1.5, "7"])
+def test_a_count_of_tokens_that_cannot_be_costs_nothing_and_breaks_nothing(tmp_path, count):
+    body = {"choices": [{"message": {"content": "x"}, "finish_reason": "stop"}]}
+    body["usage"] = {"prompt_tokens": count, "completion_tokens": 2}
+    with FakeOpenAI([Reply(json.dumps(body).encode())]) as server:
+        code, record, _, err = tasks(tmp_path, server, "--price", "1/1", count=1)
+
+    assert code == 0, err
+    assert (record["usage"]["input_tokens"], record["usage"]["output_tokens"]) == (0, 2)
+    assert record["usage"]["cost"] == pytest.approx(2e-6)
+
+
+def test_an_address_of_numbers_is_kept_so_that_a_run_can_be_gone_on_with():
+    from markbook.cli.options.resume import sent_a_key
+    from markbook.model.connect import without_secrets
+
+    kept = without_secrets("http://ann:pass@[::1]:8000/v1?key=s")
+
+    assert (kept, sent_a_key(kept)) == ("http://[::1]:8000/v1", "")
+
+
+def test_a_host_beyond_ascii_is_asked_by_its_name_on_the_wire():
+    from markbook.model.http import Address
+
+    assert Address.parse("http://b\u00fccher.example:81/v1").origin == "http://xn--bcher-kva.example:81"

@@ -278,3 +278,30 @@ def test_a_run_from_before_digests_of_prompts_goes_on_and_one_with_another_is_re
     assert command.server.calls == before + (before // 2 if digest == "absent" else 0)
     assert ("kept no prompts_and_targets" in caplog.text) is (digest == "absent")
     assert ("config.prompts_and_targets" in err) is (digest == "another")
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "value"),
+    [
+        *(("config", "stop", value) for value in (5, {}, [1], "x")),
+        *(("config", name, float("inf")) for name in ("limit", "seed", "samples")),
+        ("config", "timeout", 10**400),
+        ("asking", "max_cost", 10**400),
+    ],
+)
+def test_a_record_that_no_command_line_could_have_made_is_damaged(tmp_path, part, name, value):
+    write_rows(tmp_path / "rows.jsonl", [{"q": "a"}])
+    write_rows(tmp_path / "said.jsonl", [{"doc_id": 0, "prediction": "a"}])
+    (tmp_path / "t.yaml").write_text(
+        "name: t\ndata: {path: rows.jsonl}\nprompt: '{{ q }}'\nreference: '{{ q }}'\nmetrics: [exact_match]\n"
+    )
+    assert markbook("run", tmp_path / "t.yaml", "--predictions", tmp_path / "said.jsonl", "--output", tmp_path)[0] == 0
+    run = only_run(tmp_path)
+    edited(run, **{part: {name: value}})
+
+    code, _, err = markbook("run", "--resume", run)
+
+    assert (code, err.splitlines()) == (
+        2,
+        [f"markbook: {run / 'run.json'}: run.json is damaged: '{part}.{name}' is not what stands there"],
+    )

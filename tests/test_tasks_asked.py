@@ -1,6 +1,7 @@
 """Tasks asked of a server as lm-evaluation-harness asks them: turns, texts to continue, texts to weigh, and overrides."""
 
 import json
+import math
 import re
 
 import pytest
@@ -116,6 +117,48 @@ def test_a_server_that_does_not_say_is_named_and_no_number_is_made_up(folder, wi
     assert (done.status, row["metrics"]) == ("incomplete", {"acc": None, "acc_norm": None})
     assert words in row["missing"]["acc"]["detail"]
     assert len(received) == (1 if "token_logprobs" in without else 2)
+
+
+HUGE = 10**400
+
+
+def weigh_by(request, number=None, tops=None):
+    """Weigh a prompt as above, but with this number for each token or these alternatives."""
+    reply = json.loads(weigh(request).body)
+    found = reply["choices"][0]["logprobs"]
+    if number is not None:
+        found["token_logprobs"] = [None, *(number for _ in found["token_logprobs"][1:])]
+    if tops is not None:
+        found["top_logprobs"] = tops(found["top_logprobs"])
+    return Reply(json.dumps(reply).encode())
+
+
+@pytest.mark.parametrize("number", [-math.inf, math.inf, math.nan, HUGE, -HUGE, True, 5.0, "-1", [-1]])
+def test_what_cannot_be_the_logarithm_of_a_probability_is_no_number(folder, number):
+    done, _ = asked(folder, CHOICE, lambda r, n: weigh_by(r, number), rows=[{"q": "?", "a": 0}], retries=0)
+
+    row = rows_of(done)[0]
+    assert (done.status, row["metrics"]) == ("incomplete", {"acc": None, "acc_norm": None})
+    assert row["missing"]["acc"]["detail"] == "a token of the continuation has no log-probability"
+
+
+@pytest.mark.parametrize(
+    "tops",
+    [
+        lambda listed: 5,
+        lambda listed: "abc",
+        lambda listed: {"a": 1},
+        lambda listed: [None, *({"a": None} for _ in listed[1:])],
+        lambda listed: [None, *({"a": "x"} for _ in listed[1:])],
+        lambda listed: [None, *({"a": HUGE} for _ in listed[1:])],
+        lambda listed: [None, *({"a": math.nan} for _ in listed[1:])],
+    ],
+)
+def test_alternatives_that_are_none_leave_the_numbers_and_say_nothing_of_the_likeliest(folder, tops):
+    done, _ = asked(folder, CHOICE, lambda r, n: weigh_by(r, tops=tops), rows=[{"q": "is it", "a": 0}], retries=0)
+
+    assert rows_of(done)[0]["likelihoods"] == [[-0.75, False], [-2.0, False]]
+    assert metrics(done) == {"acc": 1.0, "acc_norm": 0.0}
 
 
 def test_texts_behind_nothing_are_refused_before_anything_is_asked(folder):

@@ -203,3 +203,10 @@ def test_what_is_kept_does_not_grow_with_the_runs(tmp_path, monkeypatch):
         total.add(one, trace_metrics(one))
 
     assert (total.count, len(total.runs)) == (20, 5)
+
+
+def test_an_address_to_label_at_that_is_none_makes_a_page_without_links(log, tmp_path):
+    result = run(log, "--html", tmp_path / "t.html", "--label-at", "http://[::1")
+
+    assert result.exit_code == 0
+    assert "/find" not in (tmp_path / "t.html").read_text()

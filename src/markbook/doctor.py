@@ -8,7 +8,6 @@ import platform
 import sys
 import tempfile
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 
 from markbook.errors import EnvironmentUnfitError
 from markbook.languages import versions
@@ -82,8 +81,8 @@ def examine() -> Finding:
         layers=layers,
         extras={name: all(map(_is_there, packages)) for name, packages in _EXTRAS.items()},
         writable={
-            "working directory": _can_write(Path.cwd()),
-            "temporary files": _can_write(Path(tempfile.gettempdir())),
+            "working directory": _can_write("."),
+            "temporary files": _can_write(None),
         },
         problem=problem,
         languages=versions(),
@@ -97,7 +96,8 @@ def _is_there(package: str) -> bool:
         return False
 
 
-def _can_write(folder: Path) -> bool:
+def _can_write(folder: str | None) -> bool:
+    """Whether a file can be made in a folder, or in the one for temporary files; neither need be there at all."""
     try:
         with tempfile.TemporaryFile(dir=folder):
             return True

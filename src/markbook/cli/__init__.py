@@ -6,6 +6,7 @@ A command parses, calls one function, prints and exits. Data goes to stdout, pro
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
 import importlib
 import logging
@@ -46,6 +47,8 @@ _COMMANDS = {
 _MODULES = {"import": "import_"}
 """Where a command's name is a word of Python."""
 INTERRUPTED = 130
+_NOT_OURS = frozenset({errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP})
+"""What the system says of a path that somebody named; any other of its errors that comes this far is a fault of ours."""
 
 
 class _LazyGroup(click.Group):
@@ -126,6 +129,14 @@ def main(args: list[str] | None = None) -> None:
 
         click.echo(f"markbook: {terminal(str(error))}", err=True)
         sys.exit(error.exit_code)
+    except OSError as error:
+        if error.errno not in _NOT_OURS or error.filename is None:
+            raise
+        from markbook.text import terminal
+
+        named = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else str(error.filename)
+        click.echo(f"markbook: {terminal(named, limit=300)}: {error.strerror}", err=True)
+        sys.exit(MarkbookError.exit_code)
     except (click.exceptions.Abort, KeyboardInterrupt):
         click.echo("markbook: interrupted", err=True)
         is_interrupted = True

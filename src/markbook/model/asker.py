@@ -13,7 +13,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from markbook.model.budget import Account, Budget, Weight
+from markbook.model.budget import Account, Budget, Weight, count_tokens
 from markbook.model.faults import RequestFault, fault_of
 from markbook.model.pace import LONGEST_PAUSE, Breaker, Pace, backoff
 from markbook.model.wire import TRIP, Trip
@@ -189,14 +189,14 @@ class Asker:
 
     def _read_bill(self, response: Any, ended: QuestionEnd[T]) -> float | None:
         """Count a response's tokens and return what they cost; None if tokens or price are unknown."""
-        read, written = response.usage.input_tokens or 0, response.usage.output_tokens or 0
+        read, written = count_tokens(response.usage.input_tokens), count_tokens(response.usage.output_tokens)
         ended.input_tokens += read
         ended.output_tokens += written
         self.account.input_tokens += read
         self.account.output_tokens += written
         if self.budget.price is None or not (read or written):
             return None
-        return self.budget.price.of(read, written, getattr(response.usage, "cache_read_tokens", 0) or 0)
+        return self.budget.price.of(read, written, count_tokens(getattr(response.usage, "cache_read_tokens", 0)))
 
     async def _again(self, fault: RequestFault, counted: int) -> bool:
         """Wait before asking again; return False if it cannot help."""

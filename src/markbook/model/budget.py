@@ -16,6 +16,15 @@ _OUTPUT_TOKENS = 4096
 """What a reply without a limit is taken to hold at most."""
 
 
+_MOST_TOKENS = 10**12
+"""No reply holds so many: a larger count is a fault of the server's, and a sum of money could not hold it."""
+
+
+def count_tokens(stated: object) -> int:
+    """Return how many tokens a server says that it read or wrote; what it does not say, or cannot be, counts as nothing."""
+    return stated if type(stated) is int and 0 < stated <= _MOST_TOKENS else 0
+
+
 class AccountRecord(TypedDict):
     """An account as run.json holds it."""
 

@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from markbook.model.budget import Weight
+from markbook.model.budget import Weight, count_tokens
 from markbook.model.faults import BadStatus, Garbled, RequestFault
 from markbook.model.records import PromptRequest
 from markbook.text.thoughts import without_thoughts
@@ -187,7 +187,9 @@ def tokens_of(reply: Mapping[str, object]) -> ReplyTokens:
         return ReplyTokens()
     details = usage.get("prompt_tokens_details")
     cached = details.get("cached_tokens") if isinstance(details, dict) else 0
-    return ReplyTokens(_count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens")), _count(cached))
+    return ReplyTokens(
+        count_tokens(usage.get("prompt_tokens")), count_tokens(usage.get("completion_tokens")), count_tokens(cached)
+    )
 
 
 def finish_of(choice: Mapping[str, object]) -> str:
@@ -211,7 +213,3 @@ def _said(choice: Mapping[str, object]) -> ChatAnswer:
     if content is not None and not isinstance(content, str):
         raise Garbled("the reply's message holds no text")
     return ChatAnswer(whole_text(without_thoughts(content or "")), finish_of(choice))
-
-
-def _count(value: object) -> int:
-    return value if isinstance(value, int) and value > 0 else 0

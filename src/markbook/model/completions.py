@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from markbook.model.budget import Weight
 from markbook.model.chat import (
@@ -25,6 +25,10 @@ from markbook.model.chat import (
     whole_text,
 )
 from markbook.model.faults import Garbled, RequestFault
+
+_HUGE = 1e300
+_CERTAIN = 0.01
+"""Logarithms of probabilities end at 0; rounding may lift one a little above it, and anything more is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +105,7 @@ def likelihood_of(choice: Mapping[str, object], context: str, continuation: str)
     if not context and places and numbers[places[0]] is None:
         places = places[1:]  # nothing stands before a text's first token that it could follow from
     values = [numbers[place] for place in places]
-    if not all(isinstance(value, int | float) and not math.isnan(value) for value in values):
+    if not all(map(_is_logarithm, values)):
         raise Garbled("a token of the continuation has no log-probability")
     return math.fsum(values), all(_is_likeliest(numbers[place], tops, place) for place in places)
 
@@ -117,9 +121,14 @@ def _starts(found: Mapping[str, object], count: int) -> Sequence[int]:
     return list(itertools.accumulate((len(each) for each in tokens[:-1]), initial=0))
 
 
-def _is_likeliest(value: float, tops: Sequence[Any], place: int) -> bool:
+def _is_logarithm(stated: object) -> TypeGuard[float]:
+    """Whether this can be a probability's logarithm: finite, and above 0 by rounding only."""
+    return isinstance(stated, int | float) and not isinstance(stated, bool) and -_HUGE < stated < _CERTAIN
+
+
+def _is_likeliest(value: float, tops: object, place: int) -> bool:
     """Whether no other token was likelier; where the server does not say, it is not known and counts as no."""
-    top = tops[place] if place < len(tops) else None
-    if not isinstance(top, dict) or not top:
+    top = tops[place] if isinstance(tops, list) and place < len(tops) else None
+    if not isinstance(top, dict) or not top or not all(map(_is_logarithm, top.values())):
         return False
-    return value >= max(float(each) for each in top.values())
+    return value >= max(top.values())

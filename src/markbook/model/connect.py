@@ -9,7 +9,8 @@ from contextlib import asynccontextmanager
 from typing import Any, get_args
 from urllib.parse import urlsplit
 
-from markbook.errors import UsageError
+from markbook.errors import MarkbookError, UsageError
+from markbook.model.http import Address
 from markbook.model.prices import Price, listed_price, parse_price
 from markbook.model.wire import http_client
 from markbook.plugins import need, suggest
@@ -45,13 +46,28 @@ def split_name(model: str) -> tuple[str, str]:
     return provider, name
 
 
+def parse_address(url: str) -> Address:
+    """Return the parts of a server's address.
+
+    Raises:
+        UsageError: it is no address.
+    """
+    try:
+        return Address.parse(url)
+    except ValueError as error:
+        raise UsageError(f"{url!r} is no address of a server", hint="http://127.0.0.1:8000/v1") from error
+
+
 def is_foreign(provider: str, base_url: str) -> bool:
     """Return whether the address, an option's or the environment's, is not the provider's own."""
     family = _SAME.get(provider, provider.partition("-")[0])
     stated = base_url or os.environ.get(_ELSEWHERE.get(family, f"{family.upper()}_BASE_URL"), "")
     if not stated:
         return False
-    home, host = _HOMES.get(family, ""), urlsplit(stated).hostname or ""
+    try:
+        home, host = _HOMES.get(family, ""), urlsplit(stated).hostname or ""
+    except ValueError:  # nobody's: that it is no address is said where it is used
+        return True
     return not home or not (host == home or (home.startswith(".") and host.endswith(home)))
 
 
@@ -91,15 +107,15 @@ async def connected(model: str, base_url: str, seconds: float) -> AsyncIterator[
 
 def _make(model: str, base_url: str, http: Any) -> Any:
     provider, name = split_name(model)
-    if base_url and not base_url.startswith(("http://", "https://")):
-        raise UsageError(f"{base_url!r} is no address of a server", hint="http://127.0.0.1:8000/v1")
+    if stated := base_url or (os.environ.get("OPENAI_BASE_URL", "") if provider in ("openai", "openai-chat") else ""):
+        parse_address(stated)
     need("pydantic_ai", extra="judge")
-    if provider in ("openai", "openai-chat"):
-        return _openai(name, base_url, http)
     models = need("pydantic_ai.models", extra="judge")
     try:
+        if provider in ("openai", "openai-chat"):
+            return _openai(name, base_url, http)
         return models.infer_model(model, lambda kind: _provider(kind, name, base_url, http))
-    except UsageError:
+    except MarkbookError:
         raise
     except Exception as error:  # the plugin border: a provider's own set-up fails in its own ways
         raise UsageError(f"the model {model!r} cannot be set up: {redact(str(error))}") from error
@@ -165,9 +181,6 @@ def without_secrets(url: str) -> str:
     """
     if not url:
         return ""
-    try:
-        parts = urlsplit(url)
-        port = f":{parts.port}" if parts.port else ""
-    except ValueError as error:
-        raise UsageError(f"{url!r} is no address of a server", hint="http://127.0.0.1:8000/v1") from error
-    return f"{parts.scheme}://{parts.hostname or ''}{port}{parts.path}"
+    parse_address(url)
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2].lower()}{parts.path}"

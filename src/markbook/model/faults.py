@@ -169,7 +169,7 @@ def parse_retry_after(stated: object, now: datetime) -> float | None:
         return seconds if 0 <= seconds < float("inf") else None
     try:
         moment = parsedate_to_datetime(stated)
-    except ValueError:
+    except (ValueError, OverflowError):  # a year of twenty digits
         return None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return max(0.0, (moment - now).total_seconds())

@@ -13,7 +13,7 @@ from typing import Any, TypedDict
 from markbook.errors import UsageError
 from markbook.model import connect
 from markbook.model.asker import Asker, Patience, Question, QuestionEnd
-from markbook.model.budget import Budget, Weight
+from markbook.model.budget import Budget, Weight, count_tokens
 from markbook.model.chat import ChatAnswer, ChatReply, ReplyTokens, Talk, stated, whole_text
 from markbook.model.completions import Continue
 from markbook.model.faults import RequestFault
@@ -173,7 +173,7 @@ class _Asked:
         finish, usage = str(response.finish_reason or ""), response.usage
         if finish == "error":
             raise RequestFault("the server reports an error in its reply")
-        tokens = ReplyTokens(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens)
+        tokens = ReplyTokens(*map(count_tokens, (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens)))
         return ChatReply((ChatAnswer(whole_text(text), finish),), tokens)
 
     def adapt(self, _fault: RequestFault, /) -> bool:

@@ -56,8 +56,11 @@ class Address:
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"{url!r} is no address of a server")
         port = parts.port or (443 if parts.scheme == "https" else 80)
+        host = parts.hostname.encode(
+            "idna"
+        ).decode()  # a UnicodeError, of a part that no name can have, is a ValueError
         path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._")
-        return cls(parts.scheme, parts.hostname, port, path + (f"?{parts.query}" if parts.query else ""))
+        return cls(parts.scheme, host, port, path + (f"?{parts.query}" if parts.query else ""))
 
     @property
     def origin(self) -> str:

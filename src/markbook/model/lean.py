@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from markbook.errors import UsageError
 from markbook.installed import version
 from markbook.model.chat import decoded, encoded
-from markbook.model.connect import is_foreign, split_name
+from markbook.model.connect import is_foreign, parse_address, split_name
 from markbook.model.http import Address, HttpClient
 
 COMPLETIONS = "completions"
@@ -56,10 +56,7 @@ def lean_address(model: str, base_url: str) -> Address | None:
         stated = stated or _HOME
     elif provider not in _CHAT or not is_foreign("openai", base_url):
         return None
-    try:
-        address, parts = Address.parse(stated), urlsplit(stated)
-    except ValueError as error:
-        raise UsageError(f"{stated!r} is no address of a server", hint="http://127.0.0.1:8000/v1") from error
+    address, parts = parse_address(stated), urlsplit(stated)
     if not (parts.username or parts.query or _has_proxy(address)):
         return address
     if provider == COMPLETIONS:

@@ -61,10 +61,10 @@ def fill_from_run(options: dict[str, object], command: str, kept: Sequence[KeptO
         if value is None or is_given(each.name):
             continue
         parameter = parameters[each.name]
-        said = each.turned(value)
         try:
+            said = each.turned(value)
             checked = parameter.process_value(context, said)
-        except (TypeError, ValueError, AttributeError) as error:  # of a kind that no command line gives
+        except (TypeError, ValueError, AttributeError, LookupError, OverflowError) as error:  # no command line gives it
             at = str(Path(str(run)) / "run.json")
             raise DataError(f"run.json is damaged: {each.place!r} is not what stands there", at=at) from error
         value = said if said == checked else checked  # 7 stays 7: as 7.0 it would be another run's

@@ -59,7 +59,10 @@ def write_page(total: TraceSum, path: Path, label_at: str = "") -> None:
 
 def find_link(address: str, name: str) -> str:
     """Return the address where a trace is labelled; empty without a server on this machine."""
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return ""
     if parts.scheme != "http" or parts.hostname not in ("127.0.0.1", "localhost"):
         return ""
     return urlunsplit(("http", parts.netloc, "/find", urlencode([*parse_qsl(parts.query), ("id", name)]), ""))
