@@ -8,6 +8,7 @@ from hypothesis import given, strategies as st
 
 from markbook.errors import ConfigError
 from markbook.runs.reviews.scoring.composite import (
+    DOCUMENTED_SCALE,
     LABEL_WEIGHTS,
     METRICS,
     THRESHOLDS,
@@ -177,3 +178,23 @@ def test_stability_is_certain_where_weights_cannot_matter_and_not_at_an_edge():
     # 3 of 6 metrics at 1.188 average to .594, just below the threshold of .6: both labels must come out.
     assert set(open_) >= {"weak_reject", "weak_accept"}
     assert math.fsum(open_.values()) == pytest.approx(1)
+
+
+def test_stability_goes_by_the_thresholds_of_the_run():
+    scale = LabelScale(
+        {"accept": 0.95, "weak_accept": 0.7, "weak_reject": 0.1, "reject": 0.0}, DOCUMENTED_SCALE.weights
+    )
+
+    (shares,) = label_stability([dict.fromkeys(METRICS, 0.9)], equal_weights(), draws=500, scale=scale)
+
+    assert (compose(dict.fromkeys(METRICS, 0.9), equal_weights(), scale=scale).label, shares) == (
+        "weak_accept",
+        {"weak_accept": 1.0},
+    )
+
+
+@pytest.mark.parametrize("score", [0.8, 0.6, 0.4])
+def test_six_equal_scores_on_a_threshold_keep_their_label_whatever_the_weights(score):
+    (shares,) = label_stability([dict.fromkeys(METRICS, score)], equal_weights())
+
+    assert shares == {compose(dict.fromkeys(METRICS, score), equal_weights()).label: 1.0}

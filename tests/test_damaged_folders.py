@@ -11,6 +11,7 @@ from review_kit import papers, reviews
 
 from markbook.cli import cli
 from markbook.errors import MarkbookError
+from markbook.store.journal import from_line, to_line
 
 COMMANDS = {
     "compare": ("compare", "RUN"), "report": ("report", "RUN", "--output", "OUT"),
@@ -119,7 +120,7 @@ def places(record):
             yield from ((name, inner) for inner in value)
 
 
-@pytest.mark.parametrize("kind", ["import", "run", "exam"])
+@pytest.mark.parametrize("kind", ["import", "run", "exam", "review"])
 def test_each_value_of_run_json_of_another_type(runs, tmp_path, kind):
     original = json.loads((runs[kind] / "run.json").read_text())
     run = tmp_path / "copy"
@@ -168,8 +169,6 @@ def test_each_value_of_a_published_file_of_another_type(runs, tmp_path, kind, na
     first, _, rest = original.partition("\n") if name == "results.jsonl" else (original, "", "")
     record = json.loads(first)
     for number, place in enumerate(part.of(list(places(record)), 3)):
-        if kind == "review" and name == "results.jsonl" and len(place) > 1:
-            continue  # the numbers of a tier have no types of their own
         damaged = json.loads(first)
         inner = damaged
         for key in place[:-1]:
@@ -179,6 +178,87 @@ def test_each_value_of_a_published_file_of_another_type(runs, tmp_path, kind, na
         (run / name).write_text(json.dumps(damaged) + "\n" + rest)
 
         assert read_by_all(run, tmp_path / "out") == [], (place, WRONG[number % len(WRONG)])
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        *((("tier1", "cosine_score"), value) for value in ("abc", [1], {"a": 1}, True, 10**400, float("nan"))),
+        (("tier1", "execution_time"), "soon"),
+        (("tier2", "details"), 5),
+        (("tier2", "details"), {"helpfulness": {"marks": 5}}),
+        (("tier3", "missing"), {"overall_score": {"kind": "zz", "detail": ""}}),
+        (("composite", "composite_score"), "abc"),
+        (("composite", "metric_scores"), {"time_taken": "fast"}),
+        (("own_recommendation", "difference"), "far"),
+    ],
+)
+def test_a_number_of_a_tier_that_is_none_is_said_with_its_place(runs, tmp_path, place, value):
+    run = unsealed(runs["review"], tmp_path / "copy")
+    first, _, rest = (run / "results.jsonl").read_text().partition("\n")
+    row = json.loads(first)
+    row[place[0]][place[1]] = value
+    (run / "results.jsonl").write_text(json.dumps(row) + "\n" + rest)
+
+    for args in (("report", run, "--output", tmp_path / "out"), ("compare", run, run), ("show", run, row["paper_id"])):
+        result = invoke(*args)
+
+        assert isinstance(result.exception, MarkbookError), (args, result.output, result.exception)
+        assert f"'{'.'.join(place)}" in str(result.exception), args
+        assert "is not what stands there" in str(result.exception), args
+
+
+def test_a_similarity_beyond_its_range_is_not_compared(runs, tmp_path):
+    run = unsealed(runs["review"], tmp_path / "copy")
+    first, _, rest = (run / "results.jsonl").read_text().partition("\n")
+    row = json.loads(first)
+    row["tier1"]["cosine_score"] = 5.0
+    (run / "results.jsonl").write_text(json.dumps(row) + "\n" + rest)
+
+    result = invoke("compare", run, run, "--metric", "tier1.cosine_score")
+
+    assert "a value is 5.0, outside 0..1" in str(result.exception)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("references", [{"cosine": "abc"}], "references[0].cosine"),
+        ("references", 5, "references"),
+        ("seconds", "soon", "seconds"),
+        ("reason", {"kind": "zz", "detail": ""}, "reason.kind"),
+        ("human_recommendations", ["four"], "human_recommendations[0]"),
+        ("scale", 5, "scale"),
+    ],
+)
+def test_a_whole_row_of_a_journal_that_is_none_of_a_review_is_said(runs, tmp_path, name, value, said):
+    run = unsealed(runs["review"], tmp_path / "copy")
+    record = json.loads((run / "run.json").read_text())
+    record.pop("journal")
+    (run / "run.json").write_text(json.dumps(record))
+    path = next((run / "journal").iterdir())
+    rows = [from_line(line) for line in path.read_bytes().splitlines(keepends=True)]
+    tier1 = next(row for row in rows if row.kind == "tier1")
+    tier1.data[name] = value
+    path.write_bytes(b"".join(to_line(row.kind, row.key, row.data) for row in rows))
+
+    result = invoke("review", "--rescore", run, "--output", tmp_path / "out")
+
+    assert isinstance(result.exception, MarkbookError), (result.output, result.exception)
+    assert f"the journal is damaged: '{said}' in the tier1 of " in str(result.exception)
+
+
+@pytest.mark.parametrize("name", ["judge_models", "papers_read"])
+@pytest.mark.parametrize("value", [5, "x", [5], [[]]])
+def test_a_record_by_which_nothing_can_be_scored_again_is_said_to_be_damaged(runs, tmp_path, name, value):
+    run = tmp_path / "copy"
+    shutil.copytree(runs["review"], run)
+    record = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps({**record, name: value}))
+
+    result = invoke("review", "--rescore", run, "--output", tmp_path / "out")
+
+    assert f"run.json is damaged: '{name}' is not what stands there" in str(result.exception)
 
 
 @pytest.mark.parametrize("kind", ["exam", "review"])

@@ -384,7 +384,7 @@ def test_a_providers_own_address_is_told_from_others(provider, address, expected
 @pytest.mark.parametrize("year", ["99999999999999999999", "0"])
 def test_a_pause_until_no_date_is_no_pause(tmp_path, year):
     slow = Reply(b"{}", 429, headers={"Retry-After": f"Mon, 01 Jan {year} 00:00:00 GMT"})
-    with FakeOpenAI(lambda request, n: slow if n == 0 else text("x")) as server:
+    with FakeOpenAI(lambda _, n: slow if n == 0 else text("x")) as server:
         code, record, _, err = tasks(tmp_path, server, "--retries", 1, count=1)
 
     assert (code, record["status"], server.calls) == (0, "done", 2), err

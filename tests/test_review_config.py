@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from review_kit import markbook, only_run, papers, reviews, rows_of
 
 from markbook.errors import ConfigError
 from markbook.runs.reviews.config import default_config, read_config
@@ -125,3 +126,23 @@ def test_a_manifest_holds_the_config_without_what_changes_no_number(tmp_path):
     json.dumps(record, allow_nan=False)
     assert "judge_seconds" not in record
     assert record["weights"] == {"planning_rationality": 1.0}
+
+
+def test_how_often_a_label_changes_goes_by_the_thresholds_of_the_configuration(tmp_path):
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps({
+        "metrics_and_weights": {"time_taken": 1},
+        "composite_scoring": {"recommendation_thresholds": {"accept": 0.9, "weak_accept": 0.7, "weak_reject": 0.3}},
+    }))  # fmt: skip
+    rows = [{"paper_id": "one", "system": "mas", "review": "Fine.", "execution_time": 5}]
+
+    code, _, err = markbook("review", "--papers", papers(tmp_path), "--reviews", reviews(tmp_path, rows), "--config", config,
+                            "--similarity", "cosine,jaccard", "--output", tmp_path / "out")  # fmt: skip
+
+    assert code == 0, err
+    run = only_run(tmp_path / "out")
+    (row,) = rows_of(run).values()
+    # 1 / (1 + ln 5) = .383; with a single weight there is none to draw, so the label never changes.
+    assert row["composite"]["recommendation"] == "weak_reject"
+    assert row["composite"]["label_stability"] == {"weak_reject": 1.0}
+    assert json.loads((run / "summary.json").read_text())["weight_sensitivity"]["label_changes"] == 0.0

@@ -2,9 +2,11 @@
 
 import gzip
 import json
+import os
+from pathlib import Path
 
 import pytest
-from review_kit import GENERATED, markbook, only_run, papers, reviews, rows_of
+from review_kit import GENERATED, markbook, only_run, papers, reviews, rows_of, traces
 from test_traces_exports import TEMPO, without_decoders, zstd_log
 from test_traces_formats import LOGS, session_log
 
@@ -79,3 +81,13 @@ def test_an_inspect_log_packed_with_zstandard_says_in_a_review_what_to_install(t
     assert code == 3, err
     assert gap["kind"] == "unavailable"
     assert "markbook[inspect]" in gap["detail"]
+
+
+def test_a_traces_name_that_is_not_text_is_one_like_any_other(tmp_path):
+    folder = traces(tmp_path)
+    (Path(os.fsdecode(os.fsencode(folder) + b"/\xff.json"))).write_text("{}")
+
+    code, _, err = markbook("review", "--papers", papers(tmp_path), "--reviews", reviews(tmp_path),
+                                       "--traces", folder, "--similarity", "cosine,jaccard", "--output", tmp_path / "out")  # fmt: skip
+
+    assert code == 0, err

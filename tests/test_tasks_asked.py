@@ -135,7 +135,7 @@ def weigh_by(request, number=None, tops=None):
 
 @pytest.mark.parametrize("number", [-math.inf, math.inf, math.nan, HUGE, -HUGE, True, 5.0, "-1", [-1]])
 def test_what_cannot_be_the_logarithm_of_a_probability_is_no_number(folder, number):
-    done, _ = asked(folder, CHOICE, lambda r, n: weigh_by(r, number), rows=[{"q": "?", "a": 0}], retries=0)
+    done, _ = asked(folder, CHOICE, lambda r, _: weigh_by(r, number), rows=[{"q": "?", "a": 0}], retries=0)
 
     row = rows_of(done)[0]
     assert (done.status, row["metrics"]) == ("incomplete", {"acc": None, "acc_norm": None})
@@ -145,9 +145,9 @@ def test_what_cannot_be_the_logarithm_of_a_probability_is_no_number(folder, numb
 @pytest.mark.parametrize(
     "tops",
     [
-        lambda listed: 5,
-        lambda listed: "abc",
-        lambda listed: {"a": 1},
+        lambda _listed: 5,
+        lambda _listed: "abc",
+        lambda _listed: {"a": 1},
         lambda listed: [None, *({"a": None} for _ in listed[1:])],
         lambda listed: [None, *({"a": "x"} for _ in listed[1:])],
         lambda listed: [None, *({"a": HUGE} for _ in listed[1:])],
@@ -155,7 +155,7 @@ def test_what_cannot_be_the_logarithm_of_a_probability_is_no_number(folder, numb
     ],
 )
 def test_alternatives_that_are_none_leave_the_numbers_and_say_nothing_of_the_likeliest(folder, tops):
-    done, _ = asked(folder, CHOICE, lambda r, n: weigh_by(r, tops=tops), rows=[{"q": "is it", "a": 0}], retries=0)
+    done, _ = asked(folder, CHOICE, lambda r, _: weigh_by(r, tops=tops), rows=[{"q": "is it", "a": 0}], retries=0)
 
     assert rows_of(done)[0]["likelihoods"] == [[-0.75, False], [-2.0, False]]
     assert metrics(done) == {"acc": 1.0, "acc_norm": 0.0}

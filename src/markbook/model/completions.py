@@ -131,4 +131,4 @@ def _is_likeliest(value: float, tops: object, place: int) -> bool:
     top = tops[place] if isinstance(tops, list) and place < len(tops) else None
     if not isinstance(top, dict) or not top or not all(map(_is_logarithm, top.values())):
         return False
-    return value >= max(top.values())
+    return bool(value >= max(top.values()))

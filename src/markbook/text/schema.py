@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-import math
+import sys
 import types
 from collections.abc import Callable, Mapping
 from enum import Enum
@@ -30,7 +30,8 @@ def schema_of(title: str, *records: type, closed: bool = False) -> Schema:
 
     Args:
         title: what it is called.
-        records: TypedDicts; a text in a field's `Annotated` is its description, a pair goes into its schema as it is.
+        records: TypedDicts; a text in a field's `Annotated` is its description, a pair goes into its schema as it is, and
+            a TypedDict stands for what the code takes for a plain mapping.
         closed: whether a key that is not declared is refused.
     """
     found = [_record(record, closed=closed) for record in records]
@@ -58,8 +59,8 @@ def _is_required(hint: Any, in_class: bool) -> bool:  # noqa: FBT001 - what the 
 def _kind(hint: Any, *, closed: bool) -> Schema:
     origin, args = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        schema = _kind(args[0], closed=closed)
-        for note in args[1:]:
+        schema = _kind(_declared(args), closed=closed)
+        for note in (note for note in args[1:] if not is_typeddict(note)):
             schema |= {"description": note} if isinstance(note, str) else dict([note])
         return schema
     if origin in (Required, NotRequired):
@@ -82,6 +83,11 @@ def _kind(hint: Any, *, closed: bool) -> Schema:
     return {"type": _PLAIN[hint]} if hint in _PLAIN else {}
 
 
+def _declared(args: tuple[Any, ...]) -> Any:
+    """Return what a field is held against: the record that its annotation names, where the code takes it for a plain mapping."""
+    return next((note for note in args[1:] if is_typeddict(note)), args[0])
+
+
 Check = Callable[[object], str | None]
 
 
@@ -90,7 +96,7 @@ def check_of(hint: Any) -> Check:
     """Return what says where a value read from JSON is not of a type (`.metrics.score`; empty: itself), None where it is."""
     origin, args = get_origin(hint), get_args(hint)
     if origin in (Annotated, Required, NotRequired):
-        return check_of(args[0])
+        return check_of(_declared(args))
     if origin is Literal:
         return _leaf(lambda value: value in args)
     if origin in (Union, types.UnionType):
@@ -108,11 +114,15 @@ def check_of(hint: Any) -> Check:
     return _leaf(_SCALARS.get(hint, lambda _value: True))
 
 
+_LARGEST = sys.float_info.max
+"""JSON has whole numbers of any length; what is larger is no number to reckon with."""
 _SCALARS: dict[Any, Callable[[object], bool]] = {
     str: lambda value: isinstance(value, str),
     bool: lambda value: isinstance(value, bool),
     int: lambda value: type(value) is int,
-    float: lambda value: type(value) is int or (type(value) is float and math.isfinite(value)),
+    float: lambda value: (
+        isinstance(value, int | float) and not isinstance(value, bool) and -_LARGEST <= value <= _LARGEST
+    ),
     type(None): lambda value: value is None,
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -131,7 +132,7 @@ def _digest_folder(folder: Path) -> str:
     digest = hashlib.sha256()
     for file in sorted(folder.rglob("*")) if folder.is_dir() else []:
         if file.is_file():
-            digest.update(file.relative_to(folder).as_posix().encode() + b"\0")
+            digest.update(os.fsencode(file.relative_to(folder).as_posix()) + b"\0")
             with file.open("rb") as stream:
                 digest.update(hashlib.file_digest(stream, "sha256").digest())
     return digest.hexdigest()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from markbook.errors import UsageError
+from markbook.results.files_view import read_part
 from markbook.runs.conductor import conduct
 from markbook.runs.kind import Ended, Kind, Planned, Watcher
 from markbook.runs.machines import Machines
@@ -64,8 +65,8 @@ class _Rescore(Kind[_Request, _Plan]):
                 journal.add(kind, row.key, row.data, remember=False)
         kept, human = read_journal(journal.rows)
         old = plan.run.manifest
-        models = old.get("judge_models", [])
-        papers = old.get("papers_read", [])
+        models = read_part(plan.run, "judge_models", list[str], [])
+        papers = read_part(plan.run, "papers_read", list[str], [])
         rows, summary = score(kept, human, plan.config, papers, judge_asked=bool(models), models=models)
         same = {name: old[name] for name in ("incomplete", "papers_read", "judge_models", "similarity") if name in old}
         files = reports(rows, summary)

@@ -41,9 +41,10 @@ def review_sheet(view: ReviewsView, metric: str | None) -> Sheet:
                 f"results.jsonl is damaged: the summary has no system {row['system']!r:.60}", at=str(view.run.folder)
             )
         values[row["system"]].setdefault(str(row["paper_id"]), []).append(value_of(part, field, part))
-    # The document's formulas leave 0..1, so there the range is what was seen.
     seen = [one for papers in values.values() for rows in papers.values() for one in rows if isinstance(one, float)]
-    limits = (min([0.0, *seen]), max([1.0, *seen]))
+    # The document's formulas leave 0..1, so there the range is what was seen; elsewhere only a damaged file leaves it.
+    is_documented = view.summary["profile"] == "documented"
+    limits = (min([0.0, *seen]), max([1.0, *seen])) if is_documented else (0.0, 1.0)
     absent = Cell(None, Missing(MissingKind.ABSENT, "nobody reviewed the paper"))
     every = list(
         dict.fromkeys([*view.summary.get("paper_ids", ()), *(one for papers in values.values() for one in papers)])

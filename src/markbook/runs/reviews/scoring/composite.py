@@ -36,6 +36,7 @@ THRESHOLDS: Mapping[str, float] = {"accept": 0.8, "weak_accept": 0.6, "weak_reje
 LABEL_WEIGHTS: Mapping[str, float] = {"accept": 1.0, "weak_accept": 0.7, "weak_reject": -0.7, "reject": -1.0}
 LABELS = tuple(THRESHOLDS)
 
+_DIGITS = 12
 NEAR = 50.0
 """Concentration of the Dirichlet around the stated weights: about a fifth of a weight up or down."""
 
@@ -168,7 +169,12 @@ def _over(names: Iterable[str], shares: Mapping[str, float]) -> dict[str, float]
 
 
 def label_stability(
-    scores: Sequence[Mapping[str, float]], weights: Mapping[str, float], *, draws: int = 2000, seed: int = 0
+    scores: Sequence[Mapping[str, float]],
+    weights: Mapping[str, float],
+    *,
+    draws: int = 2000,
+    seed: int = 0,
+    scale: LabelScale = DOCUMENTED_SCALE,
 ) -> list[dict[str, float]]:
     """Return, for each review, how often each label comes out when the weights are uncertain.
 
@@ -180,6 +186,7 @@ def label_stability(
         weights: the stated weights; those of 0 stay 0.
         draws: how many weight vectors.
         seed: of the draws.
+        scale: from scores to labels.
     """
     import numpy as np
 
@@ -189,8 +196,9 @@ def label_stability(
     stated = np.array([weights[name] for name in names])
     drawn = np.random.default_rng(seed).dirichlet(NEAR * stated / stated.sum(), draws)
     table = np.array([[row[name] for name in names] for row in scores], dtype=np.float64)
-    edges = [THRESHOLDS[name] for name in reversed(LABELS[:-1])]
-    bands = np.digitize(table @ drawn.T, edges)
+    edges = [scale.thresholds[name] for name in reversed(LABELS[:-1])]
+    # Weights that add up to 1 but for rounding must not carry six equal scores below the threshold that they reach.
+    bands = np.digitize(np.round(table @ drawn.T, _DIGITS), edges)
     order = tuple(reversed(LABELS))
     shares = [np.bincount(row, minlength=len(order)) / draws for row in bands]
     return [{name: float(share) for name, share in zip(order, row, strict=True) if share} for row in shares]

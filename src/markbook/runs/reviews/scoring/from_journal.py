@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from markbook.errors import DataError
+from markbook.measurements import MissingRecord
 from markbook.runs.reviews.config import ReviewConfig
 from markbook.runs.reviews.scoring.records import ReviewRow, ReviewSummary
 from markbook.runs.reviews.scoring.rows import JournaledReview, row_of
@@ -14,6 +15,8 @@ from markbook.runs.reviews.scoring.summary import add_label_stability, summarise
 from markbook.runs.reviews.scoring.yardstick import Yardstick, measure_yardstick, percentile
 from markbook.runs.reviews.tiers import from_json
 from markbook.store import Run
+from markbook.text import cut
+from markbook.text.schema import check_of
 from markbook.types import Missing
 
 Key = tuple[str | int, ...]
@@ -24,13 +27,78 @@ class HumanRecord(TypedDict):
     """What a journal keeps of a paper's human reviews."""
 
     reviews: int
-    pairs: list[dict[str, float | dict[str, str]]]
+    pairs: list[dict[str, float | MissingRecord]]
     """For each pair of two reviews its similarities, or the reasons for having none."""
 
 
-def read_journal(rows: Rows) -> tuple[list[JournaledReview], dict[str, HumanRecord]]:
-    """Return what a journal keeps of each review, in order of paper, system and index, and of human pairs."""
+class Tier1Measured(TypedDict, total=False):
+    """What a journal keeps of a review's text and time."""
+
+    references: list[dict[str, float | MissingRecord]]
+    reason: MissingRecord
+    seconds: float | None
+    recommendation: Any
+    recommendation_scale: list[float] | None
+    human_recommendations: list[float]
+    scale: list[float] | None
+    accepted: bool | None
+
+
+class Tier3Measured(TypedDict, total=False):
+    """What a journal keeps of a trace, beside what is told of it."""
+
+    metrics: dict[str, float | MissingRecord]
+    reason: MissingRecord
+    seconds: float | None
+
+
+class Judgement(TypedDict):
+    """What a journal keeps of a judge's answer, beside the answer itself (`judge.client.from_record`)."""
+
+    rubric: str
+    model: str
+    sample: int
+    part: int
+    chars: int
+    coverage: float
+    weighted: NotRequired[dict[str, list[float]] | None]
+    quotes: NotRequired[int]
+    quotes_found: NotRequired[int]
+    cost: NotRequired[float | None]
+
+
+_HELD: Mapping[str, Any] = {
+    "tier1": Tier1Measured,
+    "tier3": Tier3Measured,
+    "tier3_gap": Tier3Measured,
+    "unanswerable": dict[str, MissingRecord],
+    "judgement": Judgement,
+    "judgement_gap": Judgement,
+    "human": HumanRecord,
+}
+"""What a row of each kind is held against: a journal may come from anybody, and a checksum only says that it is whole."""
+
+
+def read_journal(journaled: Rows) -> tuple[list[JournaledReview], dict[str, HumanRecord]]:
+    """Return what a journal keeps of each review, in order of paper, system and index, and of human pairs.
+
+    Raises:
+        DataError: a row of it is not one of a review.
+    """
     kept: dict[Key, JournaledReview] = {}
+
+    def rows(kind: str) -> Iterator[Any]:
+        check = check_of(_HELD[kind])
+        size = 1 if kind == "human" else 3
+        for row in journaled(kind):
+            if len(row.key) < size or (size == 3 and type(row.key[2]) is not int):
+                raise DataError(f"the journal is damaged: {cut(str(row.key), 80)} is not the key of a {kind}")
+            if (place := check(row.data)) is not None:
+                where = f"{kind} of {cut(', '.join(map(str, row.key)), 80)}"
+                raise DataError(
+                    f"the journal is damaged: {cut(place.removeprefix('.'), 80)!r} in the {where} is not what stands there"
+                )
+            yield row
 
     def at(key: Key) -> JournaledReview:
         paper, system, index = str(key[0]), str(key[1]), int(key[2])

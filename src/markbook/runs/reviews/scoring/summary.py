@@ -76,7 +76,9 @@ def add_label_stability(rows: Sequence[ReviewRow], config: ReviewConfig) -> None
     """Set in every complete composite how often each label comes out when the weights are uncertain."""
     complete = [row for row in rows if row["composite"]["evaluation_complete"]]
     scores = [row["composite"]["metric_scores"] for row in complete]
-    for row, shares in zip(complete, label_stability(scores, config.weights, seed=config.seed), strict=True):
+    for row, shares in zip(
+        complete, label_stability(scores, config.weights, seed=config.seed, scale=config.scale), strict=True
+    ):
         row["composite"]["label_stability"] = shares
 
 
