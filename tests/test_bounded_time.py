@@ -24,6 +24,7 @@ from markbook.load.extraction import extract_code
 from markbook.load.filters import code, find_code, format_span, multi_choice_regex, regex
 from markbook.load.replies import answer_of
 from markbook.report.highlight import highlight
+from markbook.report.renew import rendered
 from markbook.results.kind import results_of
 from markbook.store import open_run
 from markbook.text import csv_cell, markdown, markdown_block, markdown_code, redact, script_json, terminal, visible, xml
@@ -43,7 +44,7 @@ HEADS = {":": "//", "a": "```"}
 """What a text begins with, where the unit does harm only behind it."""
 METRICS = (
     "bleu", "chrf", "rouge1", "rougeLsum", "meteor", "tfidf_cosine", "exact_match", "numeric", "json_schema", "contains",
-    "jaccard", "security_compliance", "performance_awareness", "context_adherence",
+    "jaccard", "ter", "edit_distance", "security_compliance", "performance_awareness", "context_adherence",
 )  # fmt: skip
 SIZE = 20_000
 
@@ -59,6 +60,19 @@ def as_file(read, name):
 
 def marked(metric):
     return lambda text, _folder: measure(metric, [text], ["the right answer is 5"])
+
+
+def shown_by(form):
+    """Return what lays out a run of one answer in a form of report."""
+
+    def run(text, folder):
+        path = folder / "t.json"
+        path.write_text(json.dumps([{"item": text, "model": text[:50], "score": 1, "output": text, "input": text}]))
+        for content in rendered(form, results_of(open_run(path))).values():
+            for _ in [content] if isinstance(content, str | bytes) else content:
+                pass
+
+    return run
 
 
 ENTRIES = {
@@ -81,6 +95,7 @@ ENTRIES = {
     "csv": as_file(read_table, "t.csv"),
     "jsonl": as_file(read_table, "t.jsonl"),
     **{f"metric {name}": marked(name) for name in METRICS},
+    **{f"report {form}": shown_by(form) for form in ("md", "html", "latex", "csv", "json", "junit", "every-eval-ever")},
 }  # fmt: skip
 
 

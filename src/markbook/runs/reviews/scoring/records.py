@@ -107,7 +107,7 @@ class CompositeRecord(TypedDict, total=False):
 class OwnRecord(TypedDict, total=False):
     """The review's own recommendation beside the human reviewers'."""
 
-    missing: Required[dict[str, MissingRecord]]
+    missing: dict[str, MissingRecord]
     own: float | None
     human: float | None
     difference: float | None
