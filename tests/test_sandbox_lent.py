@@ -102,6 +102,127 @@ def test_a_wrong_answer_that_asks_for_more_stays_wrong(thing):
     assert [test.passed for test in outcome.tests] == [False]
 
 
+GLOBALS = "'{0.__init__.__globals__[check].__code__.co_consts}'"
+PIECES = "['{0._', '_init_', '_._', '_globals_', '_[check]._', '_code_', '_.co_consts}']"
+OWN = f"""
+class Text(str): pass
+class Items(list): pass
+class Words(dict): pass
+class Pair(tuple): pass
+class Octets(bytearray): pass
+class Error(Exception): pass
+class Reader:
+    def read(self): return {GLOBALS}
+class Asking:
+    def __hash__(self):
+        try:
+            return len(str(ask()))
+        except Exception:
+            return 1
+def throw(error): raise error
+text, items, words, pair = Text({GLOBALS}), Items([{GLOBALS}]), Words({{{GLOBALS}: 1}}), Pair((1, [{GLOBALS}]))
+octets, error = Octets({GLOBALS}.encode()), Error({GLOBALS})
+import array, collections
+"""
+# what brings a text past the rule: what a test lends, and what a solution tries, in turn, with what `OWN` has
+SMUGGLED = {
+    "a text that crossed before": ("lambda t, p: t.format(p)", ["thing(text, person)"] * 2),
+    "a list that crossed before": ("lambda t, p: t[0].format(p)", ["thing(items, person)"] * 2),
+    "a key that crossed before": ("lambda t, p: list(t)[0].format(p)", ["thing(words, person)"] * 2),
+    "a part that crossed before": ("lambda t, p: t[1][0].format(p)", ["thing(pair, person)"] * 2),
+    "bytes that crossed before": ("lambda t, p: bytes(t).decode().format(p)", ["thing(octets, person)"] * 2),
+    "an error that crossed before": ("lambda e, p: e.args[0].format(p)", ["thing(error, person)"] * 2),
+    "an answer": ("lambda get, p: get().format(p)", [f"thing(lambda: {GLOBALS}, person)"]),
+    "an answer of an object": ("lambda stream, p: stream.read().format(p)", ["thing(Reader(), person)"]),
+    "what is iterated": ("lambda texts, p: next(texts).format(p)", [f"thing(iter([{GLOBALS}]), person)"]),
+    "what is raised": ("attempt", [f"thing(lambda: throw(ValueError({GLOBALS})), person)"]),
+    "what is raised again": ("attempt", ["thing(lambda: throw(error), person)"] * 2),
+    "what a callback prints": ("hear", [f"thing(lambda: print({GLOBALS}), person)"]),
+    "what a callback fills": ("fill", [f"thing(lambda texts: texts.append({GLOBALS}), person)"]),
+    "bytes": ("lambda t, p: t.decode().format(p)", [f"thing({GLOBALS}.encode(), person)"]),
+    "wide bytes": ("lambda t, p: t.decode('utf-16').format(p)", [f"thing({GLOBALS}.encode('utf-16'), person)"]),
+    "a view of bytes": ("lambda t, p: bytes(t).decode().format(p)", [f"thing(memoryview({GLOBALS}.encode()), person)"]),
+    "an array": ("lambda t, p: bytes(t).decode().format(p)", [f"thing(array.array('B', {GLOBALS}.encode()), person)"]),
+    "pieces": ("lambda t, p: ''.join(t).format(p)", [f"thing({PIECES}, person)"]),
+    "pieces of a name": (
+        "lambda a, b, p: getattr(p, a + a + b + a + a).__globals__['check'].__code__.co_consts",
+        ["thing('_', 'init', person)"],
+    ),
+    "pieces in a stream": (
+        "(out, lambda p: out.getvalue().format(p))",
+        [f"[thing[0].write(piece) for piece in {PIECES}]", "thing[1](person)"],
+    ),
+    "what a request forgets": ("lambda f, **k: f()", ["thing(people[1], k={Asking()})"]),
+    "a generator is sent": ("answers(people[0])", ["next(thing)", f"thing.send({GLOBALS})"]),
+    "a generator is sent what crossed": ("answers(people[0])", ["next(thing)"] + ["thing.send(text)"] * 2),
+    "a class from pieces": ("trace", ["CHAIN"]),
+    "a class of a metaclass": ("Kinds", ["thing('X', (), [['_', '_eq_', '_']], bool)()"]),
+    "a method that is a function of Python's": ("Got()", ["thing(people[1])"]),
+}  # fmt: skip
+HELPERS = """
+out = io.StringIO()
+def attempt(get, p):
+    try:
+        get()
+    except Exception as error:
+        return str(error.args[0]).format(p)
+def hear(get, p):
+    heard = io.StringIO()
+    with contextlib.redirect_stdout(heard):
+        get()
+    return heard.getvalue().format(p)
+def fill(get, p):
+    texts = []
+    get(texts)
+    return texts[0].format(p)
+def answers(p):
+    text = yield
+    while True:
+        text = yield text.format(p)
+def trace(function):
+    def inner(*arguments):
+        return function(*arguments)
+    return inner
+class Kinds(type):
+    def __new__(kind, name, bases, names, value):
+        return type.__new__(kind, name, bases, {''.join(name): value for name in names})
+    def __init__(cls, *arguments): pass
+class Got:
+    __call__ = operator.methodcaller('__call__')
+"""
+CHAIN = """
+def chain(thing):
+    names = thing(map)(str.join, ["_", "_"], [["", "", "eq", "", ""], ["", "", "module", "", ""]])
+    bodies = thing(map)(dict, [thing(zip)(names, [bool, "solution"])])
+    return next(thing(map)(type, ["X"], [()], bodies))()
+"""
+"""Makes a class in the examiner, by functions that are called by a test's own, whose objects are equal to everything."""
+
+
+def smuggler(tries):
+    lines = "".join(f"    attempt(lambda: {line.replace('CHAIN', 'chain(thing)')})\n" for line in tries)
+    ends = f"        if '{SECRET}' in str(result):\n            return {SECRET}\n    return tried[-1]\n"
+    body = "    ask = lambda: person.age\n" + lines + "    for result in tried:\n" + ends
+    head = THIEF.partition("    {attempt}")[0].replace(
+        "def f(thing, people):\n", "def f(thing, people):\n    global ask\n"
+    )
+    return OWN + CHAIN + head + body
+
+
+@pytest.mark.parametrize("canonical", ["", RIGHT], ids=["alone", "known"])
+@pytest.mark.parametrize("name", list(SMUGGLED))
+def test_nothing_gets_past_the_rule_in_another_form(name, canonical):
+    thing, tries = SMUGGLED[name]
+    reveal = "functools.partial(operator.attrgetter('__code__.co_consts'), check)"
+    imports = "import contextlib, functools, io, operator\n"
+    body = f"def check(f):\n    people = [Person(3), {reveal}]\n    assert f({thing}, people) == {SECRET}\ncheck(f)\n"
+
+    outcome = run_tests(smuggler(tries), imports + PERSON + HELPERS + body, entry_point="f", canonical=canonical)
+
+    (test,) = outcome.tests
+    assert not (test.passed and test.verdict.value == "separated"), test
+
+
 HONEST = {
     "a callback": (
         "assert f([3, 1], lambda n: -n) == [3, 1]",
@@ -140,6 +261,21 @@ HONEST = {
             "head = f(Node(1, Node(2)))\nassert (head.value, head.next.value) == (2, 1)"
         ),
         "def f(head):\n    last = None\n    while head:\n        head.next, last, head = last, head, head.next\n    return last",
+    ),
+    "a function of Python's for a callback": (
+        "def each(function, items): return [function(item) for item in items]\nassert f(each) == [3, 4]",
+        "def f(each):\n    return each(len, ['abc', 'abcd'])",
+    ),
+    "an object of its own with special methods": (
+        "def total(items): return sum(items) + len(items)\nassert f(total) == 5",
+        (
+            "class Pair:\n    def __len__(self): return 2\n    def __iter__(self): return iter([1, 2])\n"
+            "def f(total):\n    return total(Pair())"
+        ),
+    ),
+    "an answer with special methods": (
+        "def total(get): return len(get())\nassert f(total) == 2",
+        "class Pair:\n    def __len__(self): return 2\ndef f(total):\n    return total(Pair)",
     ),
     "seeded draws": (
         "import random\nassert f(random.Random(1)) in (1, 2, 3)",

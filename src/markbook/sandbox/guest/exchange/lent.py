@@ -9,9 +9,11 @@ the examiner, beside the expected values, so it is answered only if it is known 
 * or the test program itself defines what would run: a function of its own, a method or an attribute of a class of its
   own, a constructor of its own. What that returns is lent in turn, and asked under the same rule.
 
-Arguments are part of the rule. An object of the test's that could not be called by the solution may not be handed to a
-function of the test's that would call it, and a text that spells a special attribute (`__globals__`, `gi_frame`) does not
-come in at all: a harmless function of the test's may be one that formats.
+Arguments are part of the rule, and so is what the solution's own functions and objects answer while such a request runs. A
+function or a class may not be handed to a function of the test's, which would call it, unless the solution could call it
+too or it stands in `_ONLY_TAKES_VALUES`: with `map`, `zip` and `type` one builds classes here. A text that spells a special
+attribute (`__globals__`, `gi_frame`) does not come in at all, be it as bytes, in a container or as an object that crossed
+before: a harmless function of the test's may be one that formats.
 
 Everything else needs the right answer's own run as a witness (`Policy.check_use`), or the test is decided beside.
 """
@@ -31,6 +33,7 @@ import random
 import re
 import types
 
+from . import names
 from .attributes import OPERATORS
 
 TYPE_CHECKING = False
@@ -411,11 +414,27 @@ _CONSTRUCTED = frozenset(
     )
 )
 """Classes whose own constructors only take values; a text's is not among them, since a text may be a template."""
+_ONLY_TAKES_VALUES = frozenset(
+    [
+        "int", "float", "complex", "bool", "str", "bytes", "bytearray", "list", "tuple", "dict", "set",
+        "frozenset", "range", "object", "NoneType", "len", "abs", "sum", "max", "min", "any", "all", "round",
+        "ord", "chr", "sorted", "hash", "callable", "divmod", "pow", "str.lower", "str.upper", "str.title",
+        "str.strip", "str.casefold", "str.capitalize", "str.swapcase", "str.split", "str.isdigit",
+        "str.isalpha", "collections:deque", "collections:Counter", "collections:OrderedDict",
+        "collections:defaultdict", "decimal:Decimal", "fractions:Fraction", "datetime:date",
+        "datetime:datetime", "datetime:time", "datetime:timedelta", "operator:lt", "operator:le",
+        "operator:gt", "operator:ge", "operator:eq", "operator:ne", "operator:sub", "operator:truediv",
+        "operator:floordiv", "operator:neg",
+    ]
+)  # fmt: skip
+"""What a solution may hand over by its name to what calls it: none of these calls by text, builds a class or a function, puts
+texts together, or calls later what it was given."""
 _METACLASSES = frozenset((type, type(collections.abc.Hashable), enum.EnumType))
 _DECORATED = contextlib.contextmanager(lambda: iter(())).__code__
 """The code of every function that `contextlib.contextmanager` returns."""
 _LONG = 400
 """Characters of an entry; of a longer one its digest is kept."""
+_BY_NAME = (type, types.BuiltinFunctionType, types.MethodDescriptorType)
 _STEPPED = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
 _MRO: Any = type.__dict__["__mro__"]
 _DICT: Any = type.__dict__["__dict__"]
@@ -445,6 +464,8 @@ def is_free_to_call(target: Any, arguments: Any = ()) -> bool:
     kind = type(target)
     if kind is types.FunctionType:
         return is_tests_function(target)
+    if kind in _BY_NAME and _only_takes_values(target):
+        return True
     if kind is types.MethodType:
         return is_free_to_call(target.__func__) or _is_reviewed_method(target)
     if kind in (types.BuiltinFunctionType, types.MethodWrapperType):
@@ -457,6 +478,13 @@ def is_free_to_call(target: Any, arguments: Any = ()) -> bool:
     if isinstance(target, type):
         return _may_construct(target, arguments)
     return _may(target, "__call__")
+
+
+def _only_takes_values(target: Any) -> bool:
+    name = names.name_for(target)
+    return name is not None and (
+        name in _ONLY_TAKES_VALUES or (isinstance(target, type) and issubclass(target, BaseException))
+    )
 
 
 def is_tests_function(function: Any) -> bool:
@@ -497,9 +525,25 @@ def _is_allowed(owner: type, name: str) -> bool:
 def _may(target: Any, name: str, arguments: Any = ()) -> bool:
     """Whether a method that the class of an object has may be asked for."""
     owner = _owner(type(target), name)
-    if owner is not None and name == "__format__" and not is_tests_class(owner):
+    if owner is None:
+        return False
+    if is_tests_class(owner):
+        return _is_defined_there(_DICT.__get__(owner)[name])
+    if name == "__format__":
         return _is_simple(arguments)
-    return owner is not None and _is_allowed(owner, name)
+    return _is_allowed(owner, name)
+
+
+def _is_defined_there(method: Any) -> bool:
+    """Whether what stands in a class of the test's as a method is a function, and not something more powerful by that name."""
+    kind = type(method)
+    if kind in (staticmethod, classmethod):
+        return is_free_to_call(method.__func__)
+    if kind in (types.MethodDescriptorType, types.WrapperDescriptorType):
+        return _is_allowed(method.__objclass__, method.__name__)
+    if kind is types.FunctionType:
+        return True  # of its own, or of what makes methods for it: `dataclass`, `total_ordering`, `Enum`
+    return is_free_to_call(method)
 
 
 def _is_simple(arguments: Any) -> bool:

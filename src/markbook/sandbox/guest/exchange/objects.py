@@ -38,6 +38,48 @@ _POWERS = frozenset(
 )  # fmt: skip
 """Built-in functions through which whoever calls them gets at more than he was given."""
 _SPECIAL = frozenset(SPECIAL)
+_SPELLED = ("__", "gi_", "cr_", "ag_")
+"""What names a special attribute or a frame."""
+_EDGES = ("__", '"_', '_"')
+"""How a message holds such a name, or a part of one that a function of the test's may put together."""
+_OTHER_SPELLINGS = (*_SPELLED[1:], *(f"\\u00{digit}" for digit in range(2, 8)))
+"""What names a frame, and how plain letters are spelled in another way."""
+_BYTES = ('"B"', '"Y"', '"M"', '"A"', '"array"')
+"""The tags of what crosses as bytes."""
+_IN_BYTES = frozenset(
+    ['"5f', '5f"']
+    + [word.encode(code).strip(b"\0").hex() for word in _SPELLED for code in ("utf-8", "utf-16-le", "utf-32-le")]
+)
+
+
+class Arrived:
+    """A message from there, and what came in with it."""
+
+    def __init__(self, text: str = "") -> None:
+        self.text = text
+        self.handed: list[Any] = []
+        """The objects of this side, by number or by name."""
+        self.described: list[str] = []
+        """The names in descriptions of classes, which no test can read."""
+        self.is_spelled = False
+        """Whether there is an object in it that crossed earlier and holds a text which may name a special attribute."""
+
+    def spells(self, *, is_special_method: bool = False) -> bool:
+        """Whether it holds a text that may name a special attribute, or be a part of such a name, but for what it asks for.
+
+        Args:
+            is_special_method: it asks for a special method, whose name stands in it once.
+        """
+        if self.is_spelled or any(spelled in self.text for spelled in _OTHER_SPELLINGS):
+            return True
+        known = [*self.described, *(["__len__"] if is_special_method else ())]
+        for edge in _EDGES:
+            if self.text.count(edge) > sum(f'"{name}"'.count(edge) for name in known):
+                return True
+        if not any(tag in self.text for tag in _BYTES):
+            return False
+        digits = "".join(self.text.lower().split())
+        return any(spelled in digits for spelled in _IN_BYTES)
 
 
 class Objects:
@@ -54,8 +96,10 @@ class Objects:
         self._classes: dict[int, int] = {}
         self._theirs: dict[int, Any] = {}
         self._stubs: dict[int, int] = {}
-        self.handed: list[Any] = []
-        """The objects of this side that came in with the last request."""
+        self.arrived = Arrived()
+        """The last message."""
+        self._spelled: set[int] = set()
+        """What is over there and holds such a text."""
         self._shared: list[tuple[int, Any, list[Any]]] = []
         """Mutable subclasses of plain types that the other side holds a copy of, and what the copy holds."""
 
@@ -96,7 +140,10 @@ class Objects:
             LookupError: nothing that may cross in this way.
         """
         if self.examines and not self.is_opening:
-            return names.received(name)
+            received = names.received(name)
+            if callable(received):
+                self.arrived.handed.append(received)
+            return received
         return names.lent(names.named(name)) if self.examines else names.named(name)
 
     def keep_out(self) -> None:
@@ -207,7 +254,7 @@ class Objects:
         if tag == "b":
             if not 0 <= token < len(self._mine):
                 raise Malformed("no such object")
-            self.handed.append(self._mine[token])
+            self.arrived.handed.append(self._mine[token])
             return self._mine[token]
         if tag != "h":
             raise Malformed("unknown tag")
@@ -219,6 +266,8 @@ class Objects:
                 raise Malformed("an unknown handle")
             self._make(token, form[2], transfer)
             found = self._theirs[token]
+        if token in self._spelled:
+            self.arrived.is_spelled = True
         return found
 
     def _get_error(self, form: list[Any], transfer: Transfer) -> BaseException:
@@ -255,6 +304,7 @@ class Objects:
             if issubclass(cls, BaseException):
                 self.keep_out()  # its cause and its notes stay there
             self._theirs[token] = _instance(cls, token, held)
+            self._note(token, held)
         else:
             raise Malformed("no description")
 
@@ -271,6 +321,7 @@ class Objects:
             isinstance(real, type) and (real in PLAIN_BASES or issubclass(real, BaseException))
         ):
             raise Malformed("no base")
+        self.arrived.described += [*methods, *own, *special]
         kept = [name for name in methods if name.lstrip("!") in _SPECIAL]
         shape = Shape(
             _short(name), tuple(parents), real, kept, own, names.claimed(claim), special, home=home[:MAX_NAME]
@@ -333,7 +384,41 @@ class Objects:
             value = self._theirs.get(change[0])
             if not isinstance(value, MUTABLE_BASES):
                 raise Malformed("no copy of ours")
-            refill(value, transfer.all(change[1]))
+            items = transfer.all(change[1])
+            refill(value, items)
+            self._note(change[0], items)
+
+    def _note(self, token: int, items: list[Any]) -> None:
+        """Remember of an object over there of which this side has a copy whether the copy holds a text of that kind."""
+        parts = [self._theirs[token], *_parts(items)]  # of bytes the items are numbers
+        if self.examines and any(spells(part) or token_of(part) in self._spelled for part in parts):
+            self._spelled.add(token)
+
+
+def spells(value: Any) -> bool:
+    """Whether a text may name a special attribute or a frame, be it as bytes."""
+    kind = type(value)
+    if issubclass(kind, bytes | bytearray):
+        value = b"".join([value]).decode("latin-1").replace("\0", "")
+    elif not issubclass(kind, str):
+        return False
+    text = "".join(str.__iter__(value))
+    return text[:1] == "_" or text[-1:] == "_" or any(special in text for special in _SPELLED)
+
+
+def _parts(items: list[Any]) -> list[Any]:
+    """Return what containers hold at any depth, each container once."""
+    parts, met = list(items), set()
+    for part in parts:  # which grows meanwhile
+        kind = type(part)
+        if id(part) in met or kind is bytearray:
+            continue
+        met.add(id(part))
+        if issubclass(kind, MUTABLE_BASES):
+            parts += contents(part)
+        elif issubclass(kind, tuple | frozenset):
+            parts += _plain(tuple if issubclass(kind, tuple) else frozenset, part)
+    return parts
 
 
 def _plain(base: Any, value: Any) -> list[Any]:

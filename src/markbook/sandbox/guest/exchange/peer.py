@@ -19,7 +19,7 @@ from .aliases import Crossed
 from .attributes import STEPS
 from .containers import ATOMS, SCALARS, is_word
 from .library_values import Malformed, Uncrossable
-from .objects import MAX_NAME, Objects
+from .objects import MAX_NAME, Arrived, Objects
 from .operations import OPERATIONS
 from .policy import Policy
 from .standin import is_verdict, kind_of, token_of
@@ -39,8 +39,6 @@ _NEXT = frozenset(("n", "send", "throw", "close", "step", "step by"))
 _NAN = "NaN"
 """In a message it says that what is equal to nothing but itself has crossed, and is another one now."""
 _SPECIAL_METHOD = '["q","d"'
-_SPELLED = ("__", "gi_", "cr_", "ag_", *(f"\\u00{digit}" for digit in range(2, 8)))
-"""What a message holds that names a special attribute or a frame, or that spells plain letters in another way."""
 _DEEPER = 12
 """Frames of ours that a call which crosses the wall takes on either side, on top of the one it would take without."""
 
@@ -51,8 +49,6 @@ class Peer(Objects):
     def __init__(self, link: wire.Ends, *, examines: bool) -> None:
         super().__init__(examines=examines)
         self.link = link
-        self._text = ""
-        """The last message from there, as it came."""
         self.dead = ""
         """Why nothing more can come of this attempt; it never becomes empty again."""
         self.is_confused = False
@@ -71,6 +67,8 @@ class Peer(Objects):
         """The last error that the other side answered with."""
         self.noted: Callable[[BaseException], None] | None = None
         """Is told of what is answered with an error."""
+        self._serving = 0
+        """How many requests of the solution's are being answered, one within the other."""
         self._turn = _thread.RLock()
         """Whose turn it is: threads of a solution speak one after the other."""
 
@@ -141,6 +139,7 @@ class Peer(Objects):
         text = wire.encode(asked)
         if _NAN in text:
             self.keep_out()
+        outer = self.arrived  # which may be half read
         self.link.send(text.encode("ascii"))
         while True:
             frame = self._checked(self._receive())
@@ -157,6 +156,8 @@ class Peer(Objects):
                 if self.examines and not _asks_for_next(asked) and not self.policy.may_stop():
                     raise RuntimeError(f"the solution raised {type(error).__name__}") from None
                 raise
+            finally:
+                self.arrived = outer
 
     def call(self, token: int, arguments: tuple[Any, ...]) -> Any:
         """Have a function over there called; return or raise what came of it. Most requests are this one.
@@ -234,7 +235,7 @@ class Peer(Objects):
             text = self.link.receive().decode("utf-8")
             if _NAN in text:
                 self.keep_out()
-            self._text = text
+            self.arrived = Arrived(text)
             return wire.decode(text)
         except wire.Gone as error:
             self.dead = self.dead or str(error)
@@ -249,6 +250,8 @@ class Peer(Objects):
 
     def _settle(self, frame: list[Any], transfer: Transfer | None, listen: Listeners) -> Any:
         if len(frame) == 2 and frame[0] == "v" and type(frame[1]) in ATOMS:
+            if self._serving:
+                self._check_answer()
             return frame[1]
         transfer = transfer or Transfer(self)
         how = frame[0].lower()
@@ -266,6 +269,8 @@ class Peer(Objects):
             raise
         except Exception as error:
             self._fail(f"{type(error).__name__}: {error}"[:MAX_NAME], confused=isinstance(error, Uncrossable))
+        if self._serving:
+            self._check_answer()
         if self.examines:
             self.crossed.add(transfer)
         for text, hear in zip(texts, listen or (), strict=False):
@@ -274,6 +279,14 @@ class Peer(Objects):
         if how == "x":
             raise value
         return value
+
+    def _check_answer(self) -> None:
+        """Let nothing come in by an answer, while a request of the solution's runs, that could not come with the request.
+
+        Raises:
+            AttributeError: it would.
+        """
+        self.policy.check_answer(self.arrived.handed, spells=self.arrived.spells())
 
     def _fail(self, reason: str, *, confused: bool = False) -> Any:
         self.is_confused = confused and not self.dead
@@ -290,16 +303,18 @@ class Peer(Objects):
         """
         if len(frame) != 5 or type(frame[1]) is not str or type(frame[3]) is not list:
             self._fail("not a request")
-        text, self.handed = self._text, []
+        arrived = self.arrived
         arguments, options, transfer = self._taken(frame)
         if frame[4]:
             for output in self.outputs:
                 output.kept = []
-        limit = sys.getrecursionlimit()
+        limit, serves = sys.getrecursionlimit(), False
         try:
             sys.setrecursionlimit(limit + _DEEPER)
             if self.examines:
-                self._check(frame[1], arguments, options, text)
+                self._check(frame[1], arguments, options, arrived)
+                self._serving += 1
+                serves = True
             value: Any = self.operations[frame[1]](*arguments, **options)
             kind = type(value)
             if kind in SCALARS or (kind is int and is_word(value)):
@@ -319,6 +334,7 @@ class Peer(Objects):
             transfer = transfer or Transfer(self)
             reply = ["x", self._put_error(error, transfer)]
         finally:
+            self._serving -= serves
             _lower_recursion_limit(limit)
         if not self.examines and self.crossed.changed(transfer):
             reply[0] = reply[0].upper()
@@ -329,13 +345,14 @@ class Peer(Objects):
         with self._turn:
             self.link.send(wire.encode(reply).encode("ascii"))
 
-    def _check(self, operation: str, arguments: list[Any], options: dict[str, object], text: str) -> None:
+    def _check(self, operation: str, arguments: list[Any], options: dict[str, object], arrived: Arrived) -> None:
         target = arguments[0] if arguments else None
         if id(target) not in self._tokens:
             raise AttributeError("no object of the test's")
         if operation in ("step", "cancel") and type(target) is awaiting.Awaited:
             return
-        self.policy.check_use(operation, arguments, options, self.handed, spells=_spells(text))
+        spells = arrived.spells(is_special_method=arrived.text.startswith(_SPECIAL_METHOD))
+        self.policy.check_use(operation, arguments, options, arrived.handed, spells=spells)
 
     def _taken(self, frame: list[Any]) -> tuple[list[Any], dict[str, object], Transfer | None]:
         simple = self._simple_values(frame[2]) if not frame[3] else None
@@ -379,7 +396,7 @@ class Peer(Objects):
                 if not 0 <= form[1] < len(self._mine):
                     return None
                 found.append(self._mine[form[1]])
-                self.handed.append(found[-1])
+                self.arrived.handed.append(found[-1])
             else:
                 return None
         return found
@@ -400,13 +417,6 @@ def _simple_forms(values: tuple[Any, ...]) -> list[Any] | None:
         else:
             return None
     return forms
-
-
-def _spells(text: str) -> bool:
-    """Whether a request holds a text that may name a special attribute, but for the one that it asks for."""
-    if any(spelled in text for spelled in _SPELLED[1:]):
-        return True
-    return text.count("__") > (2 if text.startswith(_SPECIAL_METHOD) else 0)
 
 
 def _asks_for_next(asked: list[Any]) -> bool:

@@ -10,6 +10,8 @@ answered. A request is answered if
 2. the right answer's own run asked the same: the operation, the name, the kind of the object and of each argument, and the
    very texts among them, since a text may be a template or a name.
 
+What the solution's own objects answer while such a request runs is under the same rule as its arguments (`check_answer`).
+
 Never answered, whoever asked for it: attributes that begin with an underscore (special methods but for the listed ones),
 functions of a test's other than by calling them, copies, classes, namespaces, frames, modules. A refusal is an error of
 that one request in the solution, and is noted: a test that fails after one is decided beside the solution (`in_process`).
@@ -173,6 +175,18 @@ class Policy:
         if not self._grants(lent.entry(operation, arguments, options, is_stand_in=_is_stand_in)):
             raise AttributeError("the test's objects are asked only for what a right answer asks of them")
 
+    def check_answer(self, handed: list[Any], *, spells: bool) -> None:
+        """Let what the solution's objects answer, while a request of its own runs here, be only what may come with one.
+
+        Raises:
+            AttributeError: it is a text, a function or a class that a request could not bring.
+        """
+        from . import lent
+
+        if spells or not all(lent.is_free_to_call(value) for value in handed if callable(value)):
+            self.refused = True
+            raise AttributeError("what the test's objects are given by the solution is values")
+
     def _check_write(self, target: Any, name: str) -> None:
         """Let it write to objects of classes that the test made, and not over what such a class can do."""
         is_class = isinstance(target, type)
@@ -215,5 +229,5 @@ def _check_use(operation: str, target: Any, arguments: list[Any]) -> None:
         raise AttributeError("a generator of the test's can only be advanced")
     if operation in ("g", "s", "x") and (type(name) is not str or name.startswith("_")):
         raise AttributeError(f"{name!r} of the test's objects is private")
-    if operation == "d" and name not in _SPECIAL:
+    if operation == "d" and (type(name) is not str or name not in _SPECIAL):
         raise AttributeError(operation)
