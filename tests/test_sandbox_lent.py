@@ -121,6 +121,7 @@ class Asking:
             return 1
 def throw(error): raise error
 text, items, words, pair = Text({GLOBALS}), Items([{GLOBALS}]), Words({{{GLOBALS}: 1}}), Pair((1, [{GLOBALS}]))
+Named = type({GLOBALS}, (Exception,), {{}})
 octets, error = Octets({GLOBALS}.encode()), Error({GLOBALS})
 import array, collections
 """
@@ -144,6 +145,8 @@ SMUGGLED = {
     "a view of bytes": ("lambda t, p: bytes(t).decode().format(p)", [f"thing(memoryview({GLOBALS}.encode()), person)"]),
     "an array": ("lambda t, p: bytes(t).decode().format(p)", [f"thing(array.array('B', {GLOBALS}.encode()), person)"]),
     "pieces": ("lambda t, p: ''.join(t).format(p)", [f"thing({PIECES}, person)"]),
+    "pieces between spaces": ("lambda t, p: t.replace(' ', '').format(p)", [f"thing(' '.join({PIECES}), person)"]),
+    "the name of an error's class": ("name_error", ["thing(lambda: throw(Named(1)), person)"] * 2),
     "pieces of a name": (
         "lambda a, b, p: getattr(p, a + a + b + a + a).__globals__['check'].__code__.co_consts",
         ["thing('_', 'init', person)"],
@@ -166,6 +169,11 @@ def attempt(get, p):
         get()
     except Exception as error:
         return str(error.args[0]).format(p)
+def name_error(get, p):
+    try:
+        get()
+    except Exception as error:
+        return type(error).__name__.format(p)
 def hear(get, p):
     heard = io.StringIO()
     with contextlib.redirect_stdout(heard):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import types
 
@@ -40,8 +41,8 @@ _POWERS = frozenset(
 _SPECIAL = frozenset(SPECIAL)
 _SPELLED = ("__", "gi_", "cr_", "ag_")
 """What names a special attribute or a frame."""
-_EDGES = ("__", '"_', '_"')
-"""How a message holds such a name, or a part of one that a function of the test's may put together."""
+_EDGE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
+"""What such a name has, and a part of one that a function of the test's may put together: an underscore at the end of a word."""
 _OTHER_SPELLINGS = (*_SPELLED[1:], *(f"\\u00{digit}" for digit in range(2, 8)))
 """What names a frame, and how plain letters are spelled in another way."""
 _BYTES = ('"B"', '"Y"', '"M"', '"A"', '"array"')
@@ -73,9 +74,8 @@ class Arrived:
         if self.is_spelled or any(spelled in self.text for spelled in _OTHER_SPELLINGS):
             return True
         known = [*self.described, *(["__len__"] if is_special_method else ())]
-        for edge in _EDGES:
-            if self.text.count(edge) > sum(f'"{name}"'.count(edge) for name in known):
-                return True
+        if "_" in self.text and len(_EDGE.findall(self.text)) > sum(len(_EDGE.findall(f'"{name}"')) for name in known):
+            return True
         if not any(tag in self.text for tag in _BYTES):
             return False
         digits = "".join(self.text.lower().split())
@@ -321,6 +321,9 @@ class Objects:
             isinstance(real, type) and (real in PLAIN_BASES or issubclass(real, BaseException))
         ):
             raise Malformed("no base")
+        if self.examines and (not name.isidentifier() or any(special in name for special in _SPELLED)):
+            self.keep_out()
+            name = "object"  # a test can read it, and its functions may format by it
         self.arrived.described += [*methods, *own, *special]
         kept = [name for name in methods if name.lstrip("!") in _SPECIAL]
         shape = Shape(
@@ -403,7 +406,7 @@ def spells(value: Any) -> bool:
     elif not issubclass(kind, str):
         return False
     text = "".join(str.__iter__(value))
-    return text[:1] == "_" or text[-1:] == "_" or any(special in text for special in _SPELLED)
+    return _EDGE.search(text) is not None or any(special in text for special in _SPELLED)
 
 
 def _parts(items: list[Any]) -> list[Any]:
