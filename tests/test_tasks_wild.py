@@ -100,6 +100,21 @@ def test_four_stop_texts_are_sent_and_the_reply_is_cut_at_all(folder):
     assert rows_of(run)[0]["text"] == "x"
 
 
+def test_a_field_called_context_is_shown_whatever_it_holds(folder):
+    rows = [
+        {"q": f"q{n}", "a": "x", "context": context} for n, context in enumerate(("t", {"text": ["u"]}, ["v"], None))
+    ]
+    task(folder, PLAIN.replace("doc_to_text: q", 'doc_to_text: "{{context}}|{{q}}"'), rows)
+    task(folder, OWN.replace("{{ q }}", "{{ context }}|{{ q }}"), rows, name="own.yaml")
+
+    theirs = markbook.run_task("lm.yaml", predictions=said(folder, ["x"] * 4))
+    ours = markbook.run_task("own.yaml", predictions=said(folder, ["x"] * 4))
+
+    shown = ["t|q0", "{'text': ['u']}|q1", "['v']|q2"]
+    assert [row["prompt"] for row in rows_of(theirs)] == [*shown, "None|q3"]
+    assert [row["prompt"] for row in rows_of(ours)] == [*shown, "|q3"]
+
+
 def test_a_function_lies_beside_the_file_that_names_it(folder):
     task(folder, "include: ../base_yaml\ntask: demo\n", name="sub/lm.yaml")
     (folder / "base_yaml").write_text(PLAIN.replace("q\n", "!function utils.prompt\n", 1))

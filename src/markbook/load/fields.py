@@ -12,18 +12,18 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _DEMAND = re.compile(r"\b(?:must|required)\b", re.IGNORECASE)
 
 
-def shown_context(context: object, mode: ContextMode) -> str:
+def shown_context(context: object, mode: ContextMode) -> object:
     """Return what of a row's context reaches the prompt.
 
     Args:
-        context: the row's; None and other types than text count as none.
-        mode: `full` shows it whole; `minimal` its first sentence with "must" or "required", else its first;
-            `none` nothing.
+        context: the row's; None counts as none.
+        mode: `full` shows it whole, whatever it is; `minimal` of a text its first sentence with "must" or "required",
+            else its first, of anything else nothing; `none` nothing.
     """
+    if mode == "full":
+        return "" if context is None else context
     if not isinstance(context, str) or mode == "none":
         return ""
-    if mode == "full":
-        return context
     sentences = _SENTENCE.split(context.strip())
     return next((each for each in sentences if _DEMAND.search(each)), sentences[0])
 

@@ -304,7 +304,10 @@ class _Builder:
             return str(_called(self.prompt.function, self.asks, row))
         if self.prompt.fields:
             return asked_of(self.prompt, row)
-        shown = {**row, "context": shown_context(row.get("context"), self.mode)}
+        # In the harness `context` is a field like any other, and null a word there.
+        is_plain = self.mode == "full" and self.task.format == "lm-eval" and self.prompt is self.task.prompt
+        context = row.get("context", "")
+        shown = {**row, "context": context if is_plain else shown_context(context, self.mode)}
         return render(self.prompt.template or "", shown, self.prompt.at)
 
     def question(self, row: Row) -> str:
