@@ -60,10 +60,12 @@ def main() -> None:
                 apply_chat_template=turns,
                 fewshot_as_multiturn=turns,
                 verbosity="ERROR",
+                confirm_run_unsafe_code=True,
             )
             found[path.stem] = {"results": done["results"][path.stem]}
         except Exception as error:  # noqa: BLE001 - a task that theirs cannot do is counted
             found[path.stem] = {"error": f"{type(error).__name__}: {error}"[:300]}
+        found[path.stem]["log"] = (folder / "log.jsonl").stat().st_size if (folder / "log.jsonl").exists() else 0
         (folder / "theirs.json").write_text(json.dumps(found, default=str))
 
 

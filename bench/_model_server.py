@@ -1,9 +1,10 @@
 """A model server on the loopback interface that answers at once and always the same; not a real model.
 
-python -m bench._model_server PORT [LOG]
+python -m bench._model_server PORT [LOG [REPLIES]]
 
 It speaks chat completions and completions, the latter with `echo` and log-probabilities, a token a character. With LOG each
-request's body is appended to that file. GET /counts tells how many requests came and how often the most frequent one did.
+request's body is appended to that file. REPLIES is a JSON file with an object from prompts to replies; other prompts get one of
+their own words. GET /counts tells how many requests came and how often the most frequent one did.
 """
 
 from __future__ import annotations
@@ -21,8 +22,14 @@ ENVELOPE = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length
 USAGE = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
 
 
+REPLIES: dict[str, str] = {}
+"""By prompt, where a reply is given."""
+
+
 def answer(prompt: str) -> str:
-    """Return one of the prompt's own words, always the same for a prompt."""
+    """Return the reply that stands for a prompt, else one of the prompt's own words, always the same."""
+    if prompt in REPLIES:
+        return REPLIES[prompt]
     words = re.findall(r"\w+", prompt[-400:]) or ["nothing"]
     return words[zlib.crc32(prompt.encode("utf-8", "replace")) % len(words)]
 
@@ -95,4 +102,6 @@ async def serve(port: int) -> None:
 if __name__ == "__main__":
     if len(sys.argv) > 2:
         Line.log = Path(sys.argv[2]).open("ab")  # noqa: SIM115 - until the process ends
+    if len(sys.argv) > 3:
+        REPLIES.update(json.loads(Path(sys.argv[3]).read_text(encoding="utf-8")))
     asyncio.run(serve(int(sys.argv[1])))

@@ -21,7 +21,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from markbook.results.summary import mean_of
-from markbook.stats import Estimate, bootstrap_mean, mean_interval, pass_at_k, score_interval, t_interval
+from markbook.stats import (
+    Estimate,
+    bootstrap_mean,
+    mean_interval,
+    pass_at_k,
+    pass_at_k_summary,
+    score_interval,
+    t_interval,
+)
 from markbook.stats.intervals import SHORT
 
 if TYPE_CHECKING:
@@ -40,6 +48,9 @@ class Shape:
     draw: Draw
     mean: float
     words: str
+    worth: NDArray[np.float64] | None = None
+    """Of pass@k: what so many right attempts are worth, by their number."""
+    k: int = 1
 
 
 def _with_ends(zeros: float, ones: float, between: Draw) -> Draw:
@@ -52,11 +63,12 @@ def _with_ends(zeros: float, ones: float, between: Draw) -> Draw:
     return draw
 
 
-def _pass_at(attempts: int, k: int) -> tuple[Draw, float]:
-    """Return pass@k of problems whose chances are Beta(4, .4), and its mean."""
+def _pass_at(attempts: int, k: int) -> Shape:
+    """Return pass@k of problems whose chances are Beta(4, .4)."""
     worth = np.array([pass_at_k(attempts, right, k).value for right in range(attempts + 1)])
     all_wrong = math.prod((0.4 + at) / (4.4 + at) for at in range(k))  # E (1 - p)^k of a Beta(4, .4)
-    return lambda rng, n: worth[rng.binomial(attempts, rng.beta(4, 0.4, n))], 1 - all_wrong
+    words = f"pass@{k} of {attempts} attempts, chances Beta(4, .4)"
+    return Shape(lambda rng, n: worth[rng.binomial(attempts, rng.beta(4, 0.4, n))], 1 - all_wrong, words, worth, k)
 
 
 SHAPES: Mapping[str, Shape] = {
@@ -70,8 +82,8 @@ HARD: Mapping[str, Shape] = {
     "solved": Shape(lambda rng, n: rng.beta(0.5, 0.05, n), 0.5 / 0.55, "Beta(.5, .05): nearly all 1, a few near 0"),
     "97 % at 1": Shape(_with_ends(0.0, 0.97, lambda rng, n: rng.random(n)), 0.985, "97 % 1, the rest uniform"),
     "95 % at 0": Shape(_with_ends(0.95, 0.0, lambda rng, n: rng.random(n)), 0.025, "95 % 0, the rest uniform"),
-    "pass@5 of 10": Shape(*_pass_at(10, 5), "pass@5 of 10 attempts, chances Beta(4, .4)"),
-    "pass@10 of 20": Shape(*_pass_at(20, 10), "pass@10 of 20 attempts, chances Beta(4, .4)"),
+    "pass@5 of 10": _pass_at(10, 5),
+    "pass@10 of 20": _pass_at(20, 10),
 }
 """What few values cannot show: most samples hold none of the rare low marks."""
 OPEN: Mapping[str, Shape] = {
@@ -145,7 +157,12 @@ def covered(shape: Shape, n: int, *, trials: int, n_resamples: int, is_open: boo
     limits = (-math.inf, math.inf) if is_open else (0.0, 1.0)
     hits = warned = counted = 0
     for trial in range(trials):
-        found = mean_interval(shape.draw(rng, n).tolist(), limits=limits, seed=trial, n_resamples=n_resamples)
+        values = shape.draw(rng, n)
+        if shape.worth is None:
+            found = mean_interval(values.tolist(), limits=limits, seed=trial, n_resamples=n_resamples)
+        else:  # as a run sums its problems up: pass@k warns earlier than marks do
+            right = np.searchsorted(shape.worth, values).tolist()
+            found = pass_at_k_summary([shape.worth.size - 1] * n, right, shape.k)
         if found.low is None or found.high is None:
             continue
         counted += 1

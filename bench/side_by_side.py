@@ -1,12 +1,15 @@
 """Tasks of lm-evaluation-harness asked by lm_eval and by Markbook of one server: prompts and values held against each other.
 
 python -m bench.side_by_side TASKS_FOLDER --harness-python PYTHON [--tasks 60] [--rows 24] [--turns]
+PYTHON -m bench.side_by_side TASKS_FOLDER --code SEED [--tasks 100] [--rows 12]
 
 TASKS_FOLDER is the harness's `lm_eval/tasks`; PYTHON has lm_eval. Tasks are taken whose texts are templates, at most two a
 family (six with --turns), over rows that are made up to fit their fields (their data sets lie on the hub): for each, a file that includes the
 original and names these rows. What either side sends is logged by the server (`bench._model_server`, no real model);
 prompts are the same where the two logs hold the same texts. With --turns the tasks that are answered by texts are asked as
-chats, with worked examples as turns.
+chats, with worked examples as turns. With --code tasks are drawn by a seed, from all families, that name a `!function`: their own
+code runs on both sides, so both run in one environment, which has lm_eval (`make interop`) and whatever the code imports.
+Rows are made up to fit that code as lm_eval runs it (`bench/_fitted_rows.py`). What fits no rows is counted by its reason.
 """
 
 from __future__ import annotations
@@ -169,23 +172,28 @@ def chosen(tasks: Path, folder: Path, wanted: int, rows: int, *, turns: bool) ->
 class Server:
     """The model server, with a log of what it was sent."""
 
-    def __init__(self, log: Path) -> None:
+    def __init__(self, log: Path, replies: dict[str, str]) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         self.log = log
-        command = [sys.executable, "-m", "bench._model_server", str(self.port), str(log)]
+        known = log.with_name("replies.json")
+        known.write_text(json.dumps(replies), encoding="utf-8")
+        command = [sys.executable, "-m", "bench._model_server", str(self.port), str(log), str(known)]
         self.process = subprocess.Popen(command, cwd=ROOT)
 
-    def taken(self) -> Counter[str]:
-        """Return the prompts that came since the last call, as texts, by how often."""
-        lines = self.log.read_text(encoding="utf-8").splitlines() if self.log.exists() else []
-        self.log.write_text("")
+    def prompts(self, start: int = 0, end: int | None = None) -> set[str]:
+        """Return the prompts, as texts, that came between two sizes of the log."""
+        lines = self.log.read_bytes()[start:end].splitlines() if self.log.exists() else []
         bodies = [json.loads(line) for line in lines]
-        return Counter(
+        return {
             json.dumps(body.get("messages") or body.get("prompt"), ensure_ascii=False, sort_keys=True)
             for body in bodies
-        )
+        }
+
+    def empty(self) -> None:
+        """Begin the log anew."""
+        self.log.write_text("")
 
     def __enter__(self) -> Self:
         while self.process.poll() is None:
@@ -202,7 +210,20 @@ class Server:
         self.process.wait()
 
 
-def ours(name: str, folder: Path, port: int, *, turns: bool) -> dict[str, float | None]:
+def fit_tasks(tasks: Path, folder: Path, args: argparse.Namespace, env: dict[str, str]) -> dict[str, Path]:
+    """Return tasks with code of their own, by their new names."""
+    program = str(ROOT / "bench" / "_fitted_rows.py")
+    numbers = (args.code, str(args.tasks), str(args.rows))
+    subprocess.run([*shlex.split(args.harness_python), program, str(folder), str(tasks), *numbers], check=True, env=env)
+    record = json.loads((folder / "chosen.json").read_text(encoding="utf-8"))
+    for label, why in record["unfit"].items():
+        print(f"- {label}: no rows: {why}")
+    families = {label.partition("/")[0] for label in record["chosen"].values()}
+    print(f"{len(record['chosen'])} tasks of {len(families)} families, {len(record['unfit'])} drawn that no rows fit")
+    return {name: tasks / label for name, label in record["chosen"].items()}
+
+
+def ours(name: str, folder: Path, port: int, *, turns: bool, code: bool) -> dict[str, float | None]:
     """Return the values that Markbook gives."""
     bare = (folder / f"{name}.bare").exists()  # there theirs puts the model's first token before the text
     run = markbook.run_task(
@@ -212,6 +233,8 @@ def ours(name: str, folder: Path, port: int, *, turns: bool) -> dict[str, float 
         output=folder / "out",
         turns=turns,
         system=PREFIX if bare else "",
+        allow_code=code,
+        allow_unsafe_code=code,
     )
     summary = json.loads((run.folder / "summary.json").read_text())["tasks"][name]["metrics"]
     return {key: metric["value"] for key, metric in summary.items()}
@@ -226,6 +249,8 @@ def same(mine: dict[str, float | None], theirs: dict[str, Any]) -> list[str]:
             (v for k, v in theirs.items() if k.partition(",")[0] == name and pipeline in ("", k.partition(",")[2])),
             None,
         )
+        if value is None and other is None:
+            continue
         scale = 100 if name in ("bleu", "chrf", "ter") else 1
         if (
             value is None
@@ -233,6 +258,10 @@ def same(mine: dict[str, float | None], theirs: dict[str, Any]) -> list[str]:
             or not math.isclose(value, other / scale, rel_tol=1e-9, abs_tol=1e-9)
         ):
             found.append(f"{key}: {value} here, {other} there")
+    for key, value in theirs.items():
+        name, comma, pipeline = key.partition(",")
+        if comma and not name.endswith("_stderr") and name not in mine and f"{name},{pipeline}" not in mine:
+            found.append(f"{key}: not here, {value} there")
     return found
 
 
@@ -244,64 +273,86 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, default=60)
     parser.add_argument("--rows", type=int, default=24)
     parser.add_argument("--turns", action="store_true")
+    parser.add_argument("--code", metavar="SEED", default="", help="draw tasks with code of their own, by this seed")
+    parser.add_argument("--keep", type=Path, help="a folder for what is made; drawing goes on where it ended there")
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made)
-        tasks = chosen(args.folder.resolve(), folder, args.tasks, args.rows, turns=args.turns)
-        with Server(folder / "log.jsonl") as server:
-            env = {
-                **os.environ,
-                "HF_HUB_OFFLINE": "1",
-                "HF_DATASETS_OFFLINE": "1",
-                "OPENAI_API_KEY": "none",
-                "HF_HOME": made,
-            }
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = (args.keep or Path(temporary)).resolve()
+        folder.mkdir(exist_ok=True, parents=True)
+        env = {
+            **os.environ,
+            "HF_HUB_OFFLINE": "1",
+            "HF_DATASETS_OFFLINE": "1",
+            "HF_ALLOW_CODE_EVAL": "1",
+            "OPENAI_API_KEY": "none",
+            "HF_HOME": str(folder / "hub"),
+        }
+        os.environ.update(env)  # the code of tasks runs here too
+        source = args.folder.resolve()
+        if args.code:
+            tasks = fit_tasks(source, folder, args, env)
+        else:
+            tasks = chosen(source, folder, args.tasks, args.rows, turns=args.turns)
+        replies = {
+            prompt: reply
+            for path in sorted(folder.glob("side_*.replies"))
+            for prompt, reply in json.loads(path.read_text(encoding="utf-8")).items()
+        }
+        with Server(folder / "log.jsonl", replies) as server:
             command = [
                 *shlex.split(args.harness_python),
                 str(ROOT / "bench" / "_harness_side.py"),
-                made,
+                str(folder),
                 str(server.port),
+                "turns" if args.turns else "text",
             ]
-            subprocess.run(
-                [*command, "turns" if args.turns else "text"], check=True, env=env, stderr=subprocess.DEVNULL
-            )
-            their_prompts = server.taken()
+            subprocess.run(command, check=True, env=env, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
             theirs = json.loads((folder / "theirs.json").read_text())
-            report(tasks, theirs, their_prompts, folder, server, turns=args.turns)
+            size = 0
+            for record in theirs.values():
+                record["prompts"] = server.prompts(size, record["log"])
+                size = record["log"]
+            report({name: str(path.relative_to(source)) for name, path in tasks.items()}, theirs, folder, server, args)
 
 
 def report(
-    tasks: dict[str, Path], theirs: dict[str, Any], prompts: Counter[str], folder: Path, server: Server, *, turns: bool
+    tasks: dict[str, str],
+    theirs: dict[str, Any],
+    folder: Path,
+    server: Server,
+    args: argparse.Namespace,
 ) -> None:
     """Ask each task that the harness could do, and print how it compares."""
-    good = families = 0
-    seen = set()
-    for name, path in tasks.items():
+    good: list[str] = []
+    numbers = 0
+    for name, label in tasks.items():
         if name not in theirs:
             continue
         if "error" in theirs[name]:
-            print(
-                f"- {path.parent.name}/{path.name}: not run by lm_eval: {theirs[name]['error'].splitlines()[0][:120]}"
-            )
+            print(f"- {label}: not run by lm_eval: {theirs[name]['error'].splitlines()[0][:120]}")
             continue
+        server.empty()
         try:
-            values = ours(name, folder, server.port, turns=turns)
+            values = ours(name, folder, server.port, turns=args.turns, code=bool(args.code))
         except MarkbookError as error:
-            print(f"! {path.parent.name}/{path.name}: refused here: {error}")
+            print(f"! {label}: refused here: {error}")
             continue
-        mine = server.taken()
-        strange = [prompt for prompt in mine if prompt not in prompts]
+        mine, there = server.prompts(), theirs[name]["prompts"]
+        strange = sorted(mine - there)
+        lacking = len(there - mine)
         differ = same(values, theirs[name]["results"])
-        if strange or differ or not mine:
+        if strange or lacking or differ or not mine or not values:
             print(
-                f"! {path.parent.name}/{path.name}: {len(strange)} of {len(mine)} prompts unknown there; {'; '.join(differ)}"
+                f"! {label}: {len(strange)} of {len(mine)} prompts unknown there, {lacking} of theirs not asked; {'; '.join(differ)}"
             )
             print(f"    {strange[0][:300]}" if strange else "")
         else:
-            good += 1
-            seen.add(name[9:])
-        families = len(seen)
-    print(f"{good} tasks of {families} families: every prompt byte-equal, every value equal")
+            good.append(name)
+            numbers += len(values)
+    families = {tasks[name].partition("/")[0] for name in good}
+    print(
+        f"{len(good)} tasks of {len(families)} families, {numbers} values: every prompt byte-equal, every value equal"
+    )
 
 
 if __name__ == "__main__":

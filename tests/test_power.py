@@ -158,6 +158,17 @@ def test_few_clusters_of_unequal_size_are_warned_of(sizes, words):
     assert found.note == (f"the interval may be too short: {words}" if words else "")
 
 
+def test_few_clusters_of_sizes_that_differ_are_warned_of():
+    values = [at % 3 / 2 for at in range(62)]
+
+    unlike = summarise_values(values, clusters=["a"] * 20 + ["b"] * 20 + ["c"] * 12 + ["d"] * 10)
+    nearly_alike = summarise_values(values, clusters=["a"] * 17 + ["b"] * 17 + ["c"] * 14 + ["d"] * 14)
+
+    # Kish: 62 squared over 400 + 400 + 144 + 100, and over 289 + 289 + 196 + 196, which is 3.96
+    assert unlike.note == "the interval may be too short: by their sizes the 4 clusters count as 3.7"
+    assert nearly_alike.note == ""
+
+
 def test_what_is_rare_in_few_clusters_is_warned_of():
     clusters = [str(at // 10) for at in range(200)]
 
@@ -170,11 +181,15 @@ def test_marks_without_a_worst_and_best_are_warned_of_where_few_or_skewed():
     endless = (0.0, math.inf)
 
     few = summarise_values([1.0, 2.0, 4.0], range=endless)
+    not_enough = summarise_values([1.0 + at / 10 for at in range(19)], range=endless)
     skewed = summarise_values([1.0 + at / 10 for at in range(20)] + [50.0], range=endless)
+    a_little_skewed = summarise_values([(at / 100) ** 5 for at in range(100)], range=endless)  # skewness 1.67
     even = summarise_values([1.0 + at / 10 for at in range(20)], range=endless)
 
     assert few.note == "the interval may be too short: 3 values are few in a range without ends"
+    assert not_enough.note == "the interval may be too short: 19 values are few in a range without ends"
     assert skewed.note == "the interval may be too short: the 21 values are skewed"
+    assert a_little_skewed.note == "the interval may be too short: the 100 values are skewed"
     assert even.note == ""
 
 

@@ -6,6 +6,9 @@ Not part of `make test`: `make interop` installs the harness from the package in
 
 import json
 import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -257,3 +260,19 @@ def test_prompts_with_worked_examples_are_the_same_in_both(folder, name, limit):
     expected = {sample["doc_id"]: sample["arguments"]["gen_args_0"]["arg_0"] for sample in theirs}
     assert prompts == expected
     assert len(prompts) == (limit or (12 if "test_split: test" in SETTINGS[name] else 5))
+
+
+def test_tasks_with_code_of_their_own_ask_and_mark_the_same_in_both():
+    import lm_eval.tasks
+
+    pytest.importorskip("tenacity", reason="lm-eval[api] is not installed")
+    tasks, root = Path(lm_eval.tasks.__file__).parent, Path(__file__).resolve().parents[2]
+    command = [sys.executable, "-m", "bench.side_by_side", str(tasks), "--code", "4", "--tasks", "5"]
+
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=280, check=True)
+
+    lines = done.stdout.splitlines()
+    assert [line for line in lines if line.startswith("!")] == []
+    assert re.fullmatch(
+        r"[345] tasks of [345] families, \d+ values: every prompt byte-equal, every value equal", lines[-1]
+    )

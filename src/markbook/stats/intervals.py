@@ -42,8 +42,8 @@ _FEWEST_CLUSTERS = 10
 _FEWEST_CLUSTERS_AWAY = 16
 _RARE = 0.85
 """Where more values than this are at one end, what lies away from it is rare: then it matters in how many clusters."""
-_FEWEST_WITHOUT_ENDS = 10
-_SKEWED = 0.03
+_FEWEST_WITHOUT_ENDS = 20
+_SKEWED = 0.02
 """Skewness squared over n; by simulation with gamma and lognormal values."""
 TOO_LARGE = f"values above {VAST:g}: no interval"
 TOO_FEW = "n < 2: no interval"
@@ -230,7 +230,7 @@ def _skewed(array: Floats) -> str:
     scaled = scaled / abs(scaled).max()
     skewness = float((scaled**3).mean()) / float((scaled**2).mean()) ** 1.5
     chance = math.sqrt(6 * n * (n - 1) / ((n - 2) * (n + 1) * (n + 3)))  # its standard error where nothing is skewed
-    if abs(skewness) < 2 * chance or skewness**2 / n < _SKEWED:
+    if abs(skewness) < 1.5 * chance or skewness**2 / n < _SKEWED:
         return ""
     return f"{SHORT}: the {n} values are skewed"
 
@@ -242,7 +242,7 @@ def few_clusters(array: Floats, clusters: Sequence[Hashable], limits: tuple[floa
     numbers: dict[Hashable, int] = {}
     index = [numbers.setdefault(cluster, len(numbers)) for cluster in clusters]
     sizes = np.bincount(index).astype(np.float64)
-    if (counted := _counted(sizes)) < min(_FEWEST_CLUSTERS, 0.9 * sizes.size):
+    if (counted := _counted(sizes)) < min(_FEWEST_CLUSTERS, 0.95 * sizes.size):
         return f"{SHORT}: by their sizes the {sizes.size} clusters count as {counted:.1f}"
     end, away = (0.0, None) if limits is None else _away(array, limits, _RARE)
     if away is None or _counted(np.bincount(index, away).astype(np.float64)) >= _FEWEST_CLUSTERS_AWAY:
