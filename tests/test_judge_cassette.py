@@ -12,7 +12,7 @@ from markbook.model.cassette import Cassette
 def test_a_new_one_is_recorded_and_a_whole_one_is_replayed_only(tmp_path):
     first = Cassette(tmp_path / "c.jsonl")
     first.record("k", {"payload": "{}"})
-    first.close(whole=True)
+    first.close(is_complete=True)
 
     second = Cassette(tmp_path / "c.jsonl")
     second.record("other", {"payload": "{}"})
@@ -66,7 +66,7 @@ def test_a_full_disk_is_said_with_the_path_and_loses_nothing(tmp_path, monkeypat
         broken.setattr("pathlib.Path.open", fail)
         broken.setattr("tempfile.mkstemp", fail)
         with pytest.raises(StorageError, match=r"c\.jsonl: the cassette cannot be written: No space left on device"):
-            tape.record("k2", {"payload": "2"}) if step == "record" else tape.close(whole=True)
+            tape.record("k2", {"payload": "2"}) if step == "record" else tape.close(is_complete=True)
 
     assert Cassette(tmp_path / "c.jsonl").find("k") == {"payload": "1"}
 
@@ -76,7 +76,7 @@ def test_the_order_of_answers_leaves_no_trace_in_a_whole_one(tmp_path):
         tape = Cassette(tmp_path / name)
         for key in keys:
             tape.record(key, {"payload": key})
-        tape.close(whole=True)
+        tape.close(is_complete=True)
 
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
@@ -84,7 +84,7 @@ def test_the_order_of_answers_leaves_no_trace_in_a_whole_one(tmp_path):
 def test_an_incomplete_recording_is_not_marked_whole(tmp_path):
     tape = Cassette(tmp_path / "c.jsonl")
     tape.record("k", {"payload": "1"})
-    tape.close(whole=False)
+    tape.close(is_complete=False)
 
     assert not Cassette(tmp_path / "c.jsonl").is_whole
 

@@ -249,7 +249,7 @@ def test_a_cassette_answers_without_the_server_and_with_the_same_result(tmp_path
     with FakeOpenAI(lambda request, n: FAULTS["refusal"](request, n) if n == 0 else good(request)) as server:
         cassette = Cassette(tape)
         recorded, _ = ask(server, 3, patience=Patience(retries=0, concurrency=1), cassette=cassette)
-        cassette.close(whole=True)
+        cassette.close(is_complete=True)
         calls = server.calls
 
         again, account = ask(server, 3, cassette=Cassette(tape))
@@ -268,7 +268,7 @@ def test_a_call_that_a_whole_cassette_lacks_is_missing_and_never_asked(tmp_path)
     with FakeOpenAI(good) as server:
         cassette = Cassette(tape)
         ask(server, 1, cassette=cassette)
-        cassette.close(whole=True)
+        cassette.close(is_complete=True)
         ended, _ = ask(server, 2, cassette=Cassette(tape))
 
     assert server.calls == 1
@@ -290,7 +290,7 @@ def test_a_reply_edited_into_a_cassette_is_checked_like_any_other(tmp_path):
     with FakeOpenAI(good) as server:
         cassette = Cassette(tape)
         ask(server, 1, cassette=cassette)
-        cassette.close(whole=True)
+        cassette.close(is_complete=True)
         tape.write_text(tape.read_text().replace(": 4", ": 7"))
         (judged,), _ = ask(server, 1, cassette=Cassette(tape))
 

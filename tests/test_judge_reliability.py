@@ -109,7 +109,7 @@ def test_a_cassette_repeats_the_check_without_the_judge(tmp_path):
 
 def test_agreement_by_hand():
     # Exact in 3 of 4. The most frequent human mark, 3, would reach 2 of 4.
-    found = agreement([1, 3, 3, 5], [1, 3, 4, 5], asked=5)
+    found = agreement([1, 3, 3, 5], [1, 3, 4, 5], requested=5)
 
     assert found["exact"]["value"] == 0.75
     assert found["constant_answer"] == {"answer": 3, "exact": found["constant_answer"]["exact"], "weighted_kappa": 0.0}
@@ -119,7 +119,7 @@ def test_agreement_by_hand():
 
 
 def test_agreement_of_nobody_has_no_value():
-    assert agreement([], [], asked=3)["weighted_kappa"]["value"] is None
+    assert agreement([], [], requested=3)["weighted_kappa"]["value"] is None
 
 
 @pytest.mark.parametrize(("value", "scale", "mark"), [(1, (1, 6), 1), (6, (1, 6), 5), (3, (1, 6), 3), (8, (1, 10), 4)])

@@ -97,8 +97,8 @@ def rouge_score(gold_and_result: GoldAndResult) -> dict[str, float]:
     """
     names = ["rouge1", "rouge2", "rougeL"]
     references, predictions = _pairs(gold_and_result)
-    found = measure_rows(make(names, {"stemmer": True}), predictions, references, {})
-    return {name: _mean(found[name]) for name in names}
+    measurements = measure_rows(make(names, {"stemmer": True}), predictions, references, {})
+    return {name: _mean(measurements[name]) for name in names}
 
 
 def meteor_score(gold_and_result: GoldAndResult) -> dict[str, float]:
@@ -142,14 +142,14 @@ def pass_at_k(
     ks: list[int] = [1] if k is None else [k] if isinstance(k, int) else list(k)
     _check_lengths(references, predictions)
     if not references:
-        return {f"pass@{one}": 0.0 for one in ks}
+        return {f"pass@{k_value}": 0.0 for k_value in ks}
     metric = make(["pass_at_k"], {"k": ks, "timeout": timeout, "isolation": isolation})
     measured = measure_rows(metric, predictions, references, {})["pass_at_k"]
-    found: dict[str, float] = {}
-    for one in ks:
-        values = [_passed(row, one, place) for place, row in enumerate(measured)]
-        found[f"pass@{one}"] = math.fsum(values) / len(values)
-    return found
+    means: dict[str, float] = {}
+    for k_value in ks:
+        values = [_passed(row, k_value, problem) for problem, row in enumerate(measured)]
+        means[f"pass@{k_value}"] = math.fsum(values) / len(values)
+    return means
 
 
 def context_adherence_score(gold_and_result: GoldAndResult) -> dict[str, float]:
@@ -174,9 +174,9 @@ def performance_awareness_score(gold_and_result: GoldAndResult) -> dict[str, flo
 
 def _bleu(gold_and_result: GoldAndResult) -> float:
     references, predictions = _pairs(gold_and_result)
-    made = make(["corpus_bleu"], {"convention": "hf"})
-    measured = measure_rows(made, predictions, references, {})["corpus_bleu"]
-    value = made["corpus_bleu"].summarise([one for one in measured if one.missing is None])
+    metrics = make(["corpus_bleu"], {"convention": "hf"})
+    measured = measure_rows(metrics, predictions, references, {})["corpus_bleu"]
+    value = metrics["corpus_bleu"].summarise([measurement for measurement in measured if measurement.missing is None])
     return 0.0 if value is None else value
 
 
@@ -186,26 +186,30 @@ def _measured(name: str, gold_and_result: GoldAndResult) -> list[Measurement]:
 
 
 def _quality(name: str, gold_and_result: GoldAndResult) -> dict[str, float]:
-    _, given = _two(gold_and_result)
+    _, results = _two(gold_and_result)
     # Filters hand the texts on as lists of lists.
-    predictions = [text for one in _listed(given) for text in _listed(one)]
+    predictions = [text for result in _listed(results) for text in _listed(result)]
     measured = measure_rows(make([name], {"profile": "documented"}), predictions, None, {})[name]
-    counted = [one for one in measured if one.missing is None or one.missing.kind is not MissingKind.NO_COMPLETION]
+    counted = [
+        measurement
+        for measurement in measured
+        if measurement.missing is None or measurement.missing.kind is not MissingKind.NO_COMPLETION
+    ]
     return {f"{name}_score": _mean(counted)}
 
 
-def _passed(row: Measurement, k: int, place: int) -> float:
+def _passed(row: Measurement, k: int, problem: int) -> float:
     values = row.stats.get("values", {})
     assert isinstance(values, dict)
     if k in values:
         return float(values[k])
     attempts = row.stats.get("n")
     if isinstance(attempts, int):
-        raise UsageError(f"pass@{k} needs {k} attempts, and problem {place} has {attempts}")
+        raise UsageError(f"pass@{k} needs {k} attempts, and problem {problem} has {attempts}")
     reason = row.missing.detail if row.missing else ""
     if row.missing is not None and row.missing.kind is MissingKind.ABSENT:
         return 0.0  # a problem that nobody attempted is not solved
-    raise IncompleteError(f"problem {place} has no value: {reason}")
+    raise IncompleteError(f"problem {problem} has no value: {reason}")
 
 
 def _pairs(gold_and_result: GoldAndResult) -> tuple[list[Texts], list[Texts]]:
@@ -232,5 +236,5 @@ def _check_lengths(references: Sequence[object], predictions: Sequence[object]) 
 
 def _mean(measured: Sequence[Measurement]) -> float:
     """Return the mean with what has no value counted 0, as the document counts it."""
-    values = [0.0 if one.value is None else one.value for one in measured]
+    values = [0.0 if measurement.value is None else measurement.value for measurement in measured]
     return math.fsum(values) / len(values) if values else 0.0

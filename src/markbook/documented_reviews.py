@@ -176,9 +176,9 @@ def extract_planning_decisions(execution_trace: Mapping[str, object]) -> str:
         for row in rows if isinstance(rows, list) else []:
             if isinstance(row, Mapping):
                 stamp = row.get("timestamp")
-                shown = ", ".join(f"{name}={str(value)[:200]}" for name, value in row.items() if name != "timestamp")
+                values = ", ".join(f"{name}={str(value)[:200]}" for name, value in row.items() if name != "timestamp")
                 moment = float(stamp) if isinstance(stamp, int | float) else 0.0
-                steps.append((moment, f"{kind.removesuffix('s')}: {shown}"))
+                steps.append((moment, f"{kind.removesuffix('s')}: {values}"))
     return "\n".join(line for _, line in sorted(steps, key=lambda step: step[0]))
 
 
@@ -229,13 +229,13 @@ async def _assess(
     from markbook.judge.rubrics import RUBRICS
 
     plan = JudgePlan(JudgeSettings((judge,), profile="documented"), base_url=base_url)
-    asked, missing = questions(Subject(review, [paper], trace), plan.settings)
-    mine = [question for question in asked if question.rubric.name == rubric_name]
+    questions_asked, missing = questions(Subject(review, [paper], trace), plan.settings)
+    mine = [question for question in questions_asked if question.rubric.name == rubric_name]
     if not mine:
         raise IncompleteError(f"{rubric_name} cannot be judged: {missing[rubric_name].detail}")
     async with open_judges(plan) as (judges, _):
         judged = await judges[judge].judge(mine[0].call, mine[0].check)
-    found = settle(RUBRICS[rubric_name], [mine[0].record(judged)], profile="documented")
-    if found.value is None:
-        raise IncompleteError(f"{rubric_name} has no value: {found.missing.detail if found.missing else ''}")
-    return {**found.marks, "overall_score": found.value}
+    assessment = settle(RUBRICS[rubric_name], [mine[0].record(judged)], profile="documented")
+    if assessment.value is None:
+        raise IncompleteError(f"{rubric_name} has no value: {assessment.missing.detail if assessment.missing else ''}")
+    return {**assessment.marks, "overall_score": assessment.value}

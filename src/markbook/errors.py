@@ -38,9 +38,9 @@ class MarkbookError(Exception):
         """What the user can do."""
 
     def __str__(self) -> str:
-        place = f"{self.at}: " if self.at else ""
+        prefix = f"{self.at}: " if self.at else ""
         hint = f" ({self.hint})" if self.hint else ""
-        return f"{place}{self.message}{hint}"
+        return f"{prefix}{self.message}{hint}"
 
 
 class UsageError(MarkbookError):
@@ -113,16 +113,16 @@ def beside(path: str | os.PathLike[str]) -> str:
     """Return what to say of a path at which nothing is: the nearest name in its folder, else what lies there."""
     import difflib
 
-    wanted = Path(path)
-    folder = wanted.parent
+    missing_path = Path(path)
+    folder = missing_path.parent
     if not folder.is_dir():
         return f"there is no folder {str(folder)!r}"
     try:
-        names = sorted(one.name for one in folder.iterdir() if not one.name.startswith("."))
+        names = sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))
     except OSError:
         return ""
-    if near := difflib.get_close_matches(wanted.name, names, n=2, cutoff=0.6):
-        return "did you mean " + " or ".join(repr(str(folder / one)) for one in near) + "?"
-    alike = [repr(one) for one in names if wanted.suffix and one.endswith(wanted.suffix)][:5]
+    if near := difflib.get_close_matches(missing_path.name, names, n=2, cutoff=0.6):
+        return "did you mean " + " or ".join(repr(str(folder / name)) for name in near) + "?"
+    alike = [repr(name) for name in names if missing_path.suffix and name.endswith(missing_path.suffix)][:5]
     where = "here" if folder == Path() else f"in {str(folder)!r}"
     return f"{where} there is {', '.join(alike)}" if alike else ""

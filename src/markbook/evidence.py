@@ -64,18 +64,24 @@ class Evidence:
 
     def to_record(self) -> EvidenceRecord:
         """Return it as JSON, without what is empty."""
-        found = EvidenceRecord(metric=self.metric)
+        record = EvidenceRecord(metric=self.metric)
         if self.lead:
-            found["lead"] = self.lead
+            record["lead"] = self.lead
         if self.findings:
-            found["findings"] = [
-                FindingRecord(name=one.name, verdict=one.verdict, line=one.line, words=one.words, quotes=[*one.quotes])
-                for one in self.findings
+            record["findings"] = [
+                FindingRecord(
+                    name=finding.name,
+                    verdict=finding.verdict,
+                    line=finding.line,
+                    words=finding.words,
+                    quotes=[*finding.quotes],
+                )
+                for finding in self.findings
             ]
         if self.lists:
-            found["lists"] = {name: [*some] for name, some in self.lists}
+            record["lists"] = {name: [*some] for name, some in self.lists}
         if self.edits:
-            found["edits"] = [*self.edits]
+            record["edits"] = [*self.edits]
         if self.note:
-            found["note"] = self.note
-        return found
+            record["note"] = self.note
+        return record

@@ -23,10 +23,10 @@ def entry_points(group: str) -> dict[str, str]:
         from importlib import metadata
 
         return {point.name: point.value for point in metadata.entry_points(group=group)}
-    found: dict[str, str] = {}
+    targets: dict[str, str] = {}
     for text in _declarations():
-        found.update(_section(text, group))
-    return found
+        targets.update(_section(text, group))
+    return targets
 
 
 @functools.cache  # every record of a run is written with it
@@ -43,15 +43,15 @@ def version() -> str:
 @functools.cache
 def _declarations() -> tuple[str, ...]:
     """Return the text of every package's declarations that concern us."""
-    found = []
+    texts = []
     for _, folder in _distributions():
         try:
             text = (folder / "entry_points.txt").read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
             continue
         if "[markbook." in text:
-            found.append(text)
-    return tuple(found)
+            texts.append(text)
+    return tuple(texts)
 
 
 def _section(text: str, group: str) -> Iterator[tuple[str, str]]:
@@ -68,20 +68,20 @@ def _in_folders() -> bool:
     """Whether packages can only lie in folders: no archive is on the path, and nobody else finds packages."""
     others = (finder for finder in sys.meta_path if getattr(finder, "__name__", "") != "PathFinder")
     return not any(hasattr(finder, "find_distributions") for finder in others) and not any(
-        Path(place).is_file() for place in sys.path
+        Path(entry).is_file() for entry in sys.path
     )
 
 
 def _distributions() -> Iterator[tuple[str, Path]]:
     """Yield each installed package's plain name with its folder; of two of one name, the one that is imported."""
-    seen = set()
-    for place in sys.path:
+    names_read = set()
+    for entry in sys.path:
         try:
-            found = sorted(entry.name for entry in os.scandir(place or ".") if entry.name.endswith(_KINDS))
+            folders = sorted(entry.name for entry in os.scandir(entry or ".") if entry.name.endswith(_KINDS))
         except OSError:
             continue
-        for folder in found:
+        for folder in folders:
             name = _SEPARATORS.sub("_", folder.rpartition(".")[0].partition("-")[0]).lower()
-            if name not in seen:
-                seen.add(name)
-                yield name, Path(place, folder)
+            if name not in names_read:
+                names_read.add(name)
+                yield name, Path(entry, folder)

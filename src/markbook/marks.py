@@ -45,7 +45,7 @@ class Row:
     def record(self) -> RowRecord:
         """Return it as a line of results.jsonl holds it."""
         lost = {name: value for name, value in self.metrics.items() if isinstance(value, Missing)}
-        found: RowRecord = {
+        record: RowRecord = {
             "model": self.model,
             "id": self.id,
             "index": self.index,
@@ -55,10 +55,10 @@ class Row:
             "missing": {name: why.to_record() for name, why in lost.items()},
         }
         if self.cluster:
-            found["cluster"] = self.cluster
+            record["cluster"] = self.cluster
         if self.content:
-            found["content"] = self.content
-        return found
+            record["content"] = self.content
+        return record
 
 
 @dataclass(frozen=True, slots=True)

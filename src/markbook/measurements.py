@@ -181,12 +181,12 @@ class Measurement:
 
 def missing_kinds(measurements: Iterable[Measurement]) -> dict[str, int]:
     """Return how many measurements have no value, by the kind of reason."""
-    found: dict[str, int] = {}
-    for one in measurements:
-        if one.missing is not None:
-            kind = one.missing.kind.value
-            found[kind] = found.get(kind, 0) + 1
-    return dict(sorted(found.items()))
+    counts: dict[str, int] = {}
+    for measurement in measurements:
+        if measurement.missing is not None:
+            kind = measurement.missing.kind.value
+            counts[kind] = counts.get(kind, 0) + 1
+    return dict(sorted(counts.items()))
 
 
 @dataclass(frozen=True, slots=True)

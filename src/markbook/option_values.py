@@ -60,7 +60,11 @@ def kinds_of(build: Callable[..., Any]) -> dict[str, tuple[str, ...]]:
         parameters = inspect.signature(build).parameters
     except (TypeError, ValueError):
         return {}  # a callable that does not say what it takes
-    stated = {name: _stated(one.annotation) for name, one in parameters.items() if one.kind is not one.VAR_KEYWORD}
+    stated = {
+        name: _stated(parameter.annotation)
+        for name, parameter in parameters.items()
+        if parameter.kind is not parameter.VAR_KEYWORD
+    }
     return {name: kinds for name, kinds in stated.items() if all(kind in _KINDS for kind in kinds)}
 
 
@@ -79,8 +83,8 @@ def refuse_others(what: str, build: Callable[..., Any], options: Mapping[str, ob
     """
     for name, kinds in kinds_of(build).items():
         if name in options and "str" not in kinds and not _fits(options[name], kinds):
-            wanted = " or ".join(filter(None, (_KINDS[kind][0] for kind in kinds)))
-            raise ConfigError(f"{what}: {name} must be {wanted}, not {options[name]!r:.60}")
+            kinds_wanted = " or ".join(filter(None, (_KINDS[kind][0] for kind in kinds)))
+            raise ConfigError(f"{what}: {name} must be {kinds_wanted}, not {options[name]!r:.60}")
 
 
 def _fits(value: object, kinds: Iterable[str]) -> bool:

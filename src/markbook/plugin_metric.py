@@ -9,23 +9,25 @@ from markbook.errors import ConfigError
 from markbook.types import Item, Measurement, Metric
 
 
-def completed(made: Any) -> Metric:
+def completed(own_metric: Any) -> Metric:
     """Return a metric with every member: itself where it derives from `Metric`.
 
     Raises:
         ConfigError: its range is no pair of numbers.
     """
-    limits = made.range
+    limits = own_metric.range
     if not isinstance(limits, tuple | list) or not _is_range(*limits):
-        raise ConfigError(f"the metric {made.name!r} states no range but {limits!r}", hint="range = (lowest, highest)")
-    if Metric in type(made).__mro__:
-        metric: Metric = made
+        raise ConfigError(
+            f"the metric {own_metric.name!r} states no range but {limits!r}", hint="range = (lowest, highest)"
+        )
+    if Metric in type(own_metric).__mro__:
+        metric: Metric = own_metric
         return metric
-    return PluginMetric(made)
+    return PluginMetric(own_metric)
 
 
 def _is_range(*limits: object) -> bool:
-    return len(limits) == 2 and all(isinstance(one, int | float) for one in limits)
+    return len(limits) == 2 and all(isinstance(limit, int | float) for limit in limits)
 
 
 class PluginMetric(Metric):
@@ -42,30 +44,30 @@ class PluginMetric(Metric):
 
     def measure(self, items: Sequence[Item]) -> list[Measurement]:
         """Return what it measures."""
-        found: list[Measurement] = self.own.measure(items)
-        return found
+        measurements: list[Measurement] = self.own.measure(items)
+        return measurements
 
     def measure_rows(
         self, candidates: Sequence[object], references: Sequence[object] | None
     ) -> list[Measurement] | None:
         """Return what it measures of raw rows, None if it reads items."""
         read = getattr(self.own, "measure_rows", super().measure_rows)
-        found: list[Measurement] | None = read(candidates, references)
-        return found
+        measurements: list[Measurement] | None = read(candidates, references)
+        return measurements
 
     @classmethod
     def together(cls, metrics: Sequence[Self], items: Sequence[Item]) -> list[list[Measurement]]:
         """Return the measurements of several, in one pass those of one class that has such a way."""
-        found: dict[int, list[Measurement]] = {}
+        columns: dict[int, list[Measurement]] = {}
         for kind in dict.fromkeys(type(metric.own) for metric in metrics):
-            places = [place for place, metric in enumerate(metrics) if type(metric.own) is kind]
+            places = [index for index, metric in enumerate(metrics) if type(metric.own) is kind]
             measure = getattr(kind, "together", None)
             if measure is None:
-                rows = [metrics[place].measure(items) for place in places]
+                rows = [metrics[index].measure(items) for index in places]
             else:
-                rows = measure([metrics[place].own for place in places], items)
-            found.update(zip(places, rows, strict=True))
-        return [found[place] for place in range(len(metrics))]
+                rows = measure([metrics[index].own for index in places], items)
+            columns.update(zip(places, rows, strict=True))
+        return [columns[index] for index in range(len(metrics))]
 
     def summarise(self, measurements: Sequence[Measurement]) -> float | None:
         """Return its own number over many measurements."""

@@ -79,25 +79,25 @@ def factory(kind: str, name: str, *, allow_code: bool = False) -> Callable[..., 
     if target is None:
         raise UsageError(f"unknown {kind.removesuffix('s')} {name!r}", hint=suggest(name, names(kind)))
     try:
-        made = _loaded(target)
+        part = _loaded(target)
     except ExtraMissingError:
         raise
     except Exception as error:  # the plugin border: whatever a plugin raises at import is its author's to read
         raise ConfigError(
             f"{kind.removesuffix('s')} {name!r} ({target}) cannot be loaded: {type(error).__name__}: {error}"
         ) from error
-    if not callable(made):
+    if not callable(part):
         raise ConfigError(f"{kind.removesuffix('s')} {name!r} ({target}) is not a factory")
-    return made  # type: ignore[no-any-return]  # a plugin's type is unknown until it is called
+    return part  # type: ignore[no-any-return]  # a plugin's type is unknown until it is called
 
 
 def _loaded(target: str) -> Any:
     """Return what `package.module:name` names."""
     module, _, path = target.partition(":")
-    made: Any = importlib.import_module(module.strip())
+    target_object: Any = importlib.import_module(module.strip())
     for name in path.partition("[")[0].strip().split(".") if path else ():
-        made = getattr(made, name)
-    return made
+        target_object = getattr(target_object, name)
+    return target_object
 
 
 def create(kind: str, name: str, /, **options: object) -> Any:
@@ -124,25 +124,25 @@ def make(kind: str, name: str, options: Mapping[str, object], *, allow_code: boo
 
         refuse_others(what, build, options)
     try:
-        made = build(**options)
+        part = build(**options)
     except MarkbookError:
         raise
     except TypeError as error:
-        given = ", ".join(sorted(options)) or "none"
-        raise ConfigError(f"{what} does not take these options ({given}): {error}") from error
+        option_names = ", ".join(sorted(options)) or "none"
+        raise ConfigError(f"{what} does not take these options ({option_names}): {error}") from error
     except Exception as error:  # the plugin border, as in `factory`
         raise ConfigError(f"{what} cannot be made: {type(error).__name__}: {error}") from error
-    lacking = [member for member in _MEMBERS[kind] if not hasattr(made, member)]
+    lacking = [member for member in _MEMBERS[kind] if not hasattr(part, member)]
     if lacking:
         raise ConfigError(
-            f"{what} makes no {kind.removesuffix('s')} but {type(made).__name__!r}",
+            f"{what} makes no {kind.removesuffix('s')} but {type(part).__name__!r}",
             hint=f"it lacks {', '.join(lacking)}",
         )
     if kind == "metrics":
         from markbook.plugin_metric import completed  # late: listing names needs none of the records
 
-        return completed(made)
-    return made
+        return completed(part)
+    return part
 
 
 class _Sniffs(Protocol):
@@ -151,28 +151,28 @@ class _Sniffs(Protocol):
 
 def sound(kind: str) -> dict[str, Any]:
     """Return every part of a kind that can be made, by name; one that cannot is warned of and left out."""
-    found = {}
+    parts = {}
     for name in names(kind):
         try:
-            found[name] = create(kind, name)
+            parts[name] = create(kind, name)
         except MarkbookError as error:
             _warn("%s", error)
-    return found
+    return parts
 
 
 def sureness(kind: str, name: str, reader: _Sniffs, probe: object) -> int:
     """Return how sure a reader is that something is its own, 0 to 100; one that cannot say is warned of and is not."""
     try:
-        found = reader.sniff(probe)
+        confidence = reader.sniff(probe)
     except Exception as error:  # the plugin border: what a reader does not expect is none of its own
         if isinstance(error, MarkbookError) and is_own(kind, name):
             raise
         _warn("the %s %r cannot say whether this is its own: %s: %s", _word(kind), name, type(error).__name__, error)
         return 0
-    if not isinstance(found, int) or not 0 <= found <= 100:
-        _warn("the %s %r is %r sure of this, which is no number from 0 to 100", _word(kind), name, found)
+    if not isinstance(confidence, int) or not 0 <= confidence <= 100:
+        _warn("the %s %r is %r sure of this, which is no number from 0 to 100", _word(kind), name, confidence)
         return 0
-    return found
+    return confidence
 
 
 @contextlib.contextmanager
@@ -216,10 +216,10 @@ def _word(kind: str) -> str:
     )
 
 
-def _warn(text: str, *told: object) -> None:
+def _warn(text: str, *values: object) -> None:
     import logging  # late: a command that has nothing to warn of needs none of it
 
-    logging.getLogger(__name__).warning(text, *told)
+    logging.getLogger(__name__).warning(text, *values)
 
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -237,8 +237,8 @@ def example(**options: object) -> Callable[[_F], _F]:
 
 def example_of(kind: str, name: str) -> Mapping[str, object]:
     """Return the options with which a part is shown; none for most."""
-    found: Mapping[str, object] = getattr(factory(kind, name), "example", {})
-    return found
+    example: Mapping[str, object] = getattr(factory(kind, name), "example", {})
+    return example
 
 
 def describe(kind: str) -> list[dict[str, str]]:
@@ -253,12 +253,12 @@ def describe(kind: str) -> list[dict[str, str]]:
     ]
 
 
-def suggest(name: str, known: list[str]) -> str:
+def suggest(name: str, known_names: list[str]) -> str:
     """Return a did-you-mean for an unknown name, or the list of what there is."""
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
+    near = difflib.get_close_matches(name, known_names, n=3, cutoff=0.6)
     if near:
         return "did you mean " + " or ".join(repr(match) for match in near) + "?"
-    return "known: " + ", ".join(known) if known else "none is installed"
+    return "known: " + ", ".join(known_names) if known_names else "none is installed"
 
 
 def need(module: str, *, extra: str) -> ModuleType:

@@ -46,16 +46,16 @@ def assert_marks(
     failed: list[str] = []
     if at_least is not None:
         sheet = read_sheets([run], metric=metric)
-        found, limits = {one.model: one for one in standings(sheet)}, sheet.range
-        wanted = dict(at_least) if isinstance(at_least, Mapping) else dict.fromkeys(found, at_least)
+        by_model, limits = {standing.model: standing for standing in standings(sheet)}, sheet.range
+        thresholds = dict(at_least) if isinstance(at_least, Mapping) else dict.fromkeys(by_model, at_least)
         marks = [
-            GateMark(model, (model, one.summary.metric), range=limits, direction=one.summary.direction)
-            for model, one in found.items()
+            GateMark(model, (model, standing.summary.metric), range=limits, direction=standing.summary.direction)
+            for model, standing in by_model.items()
         ]
-        check_gates([Gate(model, threshold) for model, threshold in wanted.items()], marks)
-        for name, threshold in wanted.items():
-            for model in found if name not in found else [name]:
-                failed += _below(found[model], threshold, surely=surely)
+        check_gates([Gate(model, threshold) for model, threshold in thresholds.items()], marks)
+        for name, threshold in thresholds.items():
+            for model in by_model if name not in by_model else [name]:
+                failed += _below(by_model[model], threshold, surely=surely)
     if not_worse_than is not None:
         failed += _worse(run, not_worse_than, metric)
     if failed:
@@ -69,10 +69,10 @@ def _below(standing: Standing, threshold: float, *, surely: bool) -> list[str]:
     summary = standing.summary
     higher = summary.direction == "higher"
     interval = summary.interval
-    held = summary.value
+    bound = summary.value
     if surely:
-        held = None if interval is None else interval.low if higher else interval.high
-    if reaches(held, threshold, summary.direction):
+        bound = None if interval is None else interval.low if higher else interval.high
+    if reaches(bound, threshold, summary.direction):
         return []
     value = "missing" if summary.value is None else format_number(summary.value)
     span = f" {format_interval(interval.low, interval.high)}" if interval else " (no interval)"

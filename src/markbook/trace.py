@@ -162,8 +162,8 @@ def add_known(values: Iterable[int | None]) -> int | None:
     >>> add_known([3, None, 4]), add_known([None])
     (7, None)
     """
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) if numbers else None
 
 
 def join(runs: Iterable[Trace]) -> Trace:
@@ -230,17 +230,17 @@ def planning_summary(trace: Trace, characters: int = 12_000) -> PlanningSummary:
         lines = [(_told(step, details=False), 1) for step in acts]
     if _length(lines) > characters:
         lines = _folded(lines)
-    kept, used = 0, 0
-    while kept < len(lines) and used + len(lines[kept][0]) + _EXTRA <= max(characters, _EXTRA):
-        used += len(lines[kept][0]) + _EXTRA
-        kept += 1
-    told, at = [], 1
-    for line, count in lines[:kept]:
-        told.append(f"{at}. {line}" if count == 1 else f"{at}-{at + count - 1}. {line} ({count} times)")
+    n_lines, used = 0, 0
+    while n_lines < len(lines) and used + len(lines[n_lines][0]) + _EXTRA <= max(characters, _EXTRA):
+        used += len(lines[n_lines][0]) + _EXTRA
+        n_lines += 1
+    summary_lines, at = [], 1
+    for line, count in lines[:n_lines]:
+        summary_lines.append(f"{at}. {line}" if count == 1 else f"{at}-{at + count - 1}. {line} ({count} times)")
         at += count
     if at - 1 < len(acts):
-        told.append(f"[{len(acts) - at + 1} more steps are not shown]")
-    return PlanningSummary("\n".join(told), (at - 1) / len(acts) if acts else 1.0, len(acts))
+        summary_lines.append(f"[{len(acts) - at + 1} more steps are not shown]")
+    return PlanningSummary("\n".join(summary_lines), (at - 1) / len(acts) if acts else 1.0, len(acts))
 
 
 _EXTRA = 24
@@ -270,10 +270,10 @@ def _short(text: str, limit: int) -> str:
 
 
 def _folded(lines: list[tuple[str, int]]) -> list[tuple[str, int]]:
-    made: list[tuple[str, int]] = []
+    folded: list[tuple[str, int]] = []
     for line, count in lines:
-        if made and made[-1][0] == line:
-            made[-1] = (line, made[-1][1] + count)
+        if folded and folded[-1][0] == line:
+            folded[-1] = (line, folded[-1][1] + count)
         else:
-            made.append((line, count))
-    return made
+            folded.append((line, count))
+    return folded

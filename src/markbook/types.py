@@ -325,8 +325,8 @@ class Outcome:
     @property
     def weakest(self) -> Verdict | None:
         """The least trustworthy verdict among the tests; None if there is no test."""
-        found = {result.verdict for result in self.tests}
-        return next((verdict for verdict in reversed(Verdict) if verdict in found), None)
+        verdicts = {result.verdict for result in self.tests}
+        return next((verdict for verdict in reversed(Verdict) if verdict in verdicts), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,7 +387,7 @@ class Metric(Protocol):
 
         The mean of the values there are; corpus BLEU computes its own from the measurements' `stats`.
         """
-        values = [one.value for one in measurements if one.value is not None]
+        values = [measurement.value for measurement in measurements if measurement.value is not None]
         return math.fsum(values) / len(values) if values else None
 
     def resample(self, measurements: Sequence[Measurement], draws: Iterable[Iterable[int]]) -> list[float]:

@@ -77,7 +77,7 @@ class Why:
 
     def of(self, test: int, part: int = -1) -> Failure | None:
         """Return what is known of a test, or of one assertion of it."""
-        return next((one for one in self.failures if (one.test, one.part) == (test, part)), None)
+        return next((failure for failure in self.failures if (failure.test, failure.part) == (test, part)), None)
 
     @property
     def size(self) -> int:
@@ -97,26 +97,26 @@ class Why:
         return _record(self)
 
 
-def _record(one: Why | Failure) -> dict[str, object]:
-    found: dict[str, Any] = {}
-    for field in fields(one):
-        value = getattr(one, field.name)
+def _record(why_record: Why | Failure) -> dict[str, object]:
+    record: dict[str, Any] = {}
+    for field in fields(why_record):
+        value = getattr(why_record, field.name)
         if field.name == "failures":
             value = [_record(failure) for failure in value]
         elif field.name == "lines":
             value = [[line.number, line.function, line.text] for line in value]
         if (value and value != -1) or field.name == "test":
-            found[field.name] = value
-    return found
+            record[field.name] = value
+    return record
 
 
 def why_of(record: Mapping[str, object] | None) -> Why | None:
     """Return the record of its JSON form; nothing in it is larger or of another kind than it may be."""
     if not isinstance(record, Mapping):
         return None
-    failures = [_failure(one) for one in _list(record.get("failures")) if isinstance(one, Mapping)]
+    failures = [_failure(failure) for failure in _list(record.get("failures")) if isinstance(failure, Mapping)]
     return Why(
-        failures=tuple(one for one in failures if one is not None),
+        failures=tuple(failure for failure in failures if failure is not None),
         left_out=_whole(record.get("left_out"), 0),
         stdout=_text(record.get("stdout"), _LONG),
         stderr=_text(record.get("stderr"), _LONG),
@@ -153,7 +153,7 @@ def _text(value: object, most: int) -> str:
 
 def _lines(value: object) -> tuple[TracebackLine, ...]:
     return tuple(
-        TracebackLine(_whole(one[0], 0), _text(one[1], 100), _text(one[2], 200))
-        for one in _list(value)[:10]
-        if isinstance(one, list) and len(one) == 3
+        TracebackLine(_whole(frame[0], 0), _text(frame[1], 100), _text(frame[2], 200))
+        for frame in _list(value)[:10]
+        if isinstance(frame, list) and len(frame) == 3
     )

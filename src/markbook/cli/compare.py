@@ -119,7 +119,7 @@ def _show(comparison: Comparison, format_name: str, *, all_pairs: bool) -> None:
     from markbook.results.headline import headline
     from markbook.text import markdown, terminal
 
-    said = headline(comparison)
+    summary = headline(comparison)
     if format_name == "json":
         click.echo(json.dumps(comparison.to_json(), indent=2, ensure_ascii=False, allow_nan=False))
     elif format_name == "csv":
@@ -132,14 +132,14 @@ def _show(comparison: Comparison, format_name: str, *, all_pairs: bool) -> None:
         writer.writerow(rows[0])
         writer.writerows([csv_cell(value) for value in row.values()] for row in rows)
     elif format_name == "md":
-        click.echo("\n\n".join(filter(None, [f"**{markdown(said.text)}**", markdown(said.step)])) + "\n")
+        click.echo("\n\n".join(filter(None, [f"**{markdown(summary.text)}**", markdown(summary.step)])) + "\n")
         click.echo("\n".join(table.markdown() for table in tables(comparison, all_pairs=all_pairs)), nl=False)
     else:
         from rich.console import Console
 
         # Into a pipe or a file nothing needs to be cut, and a search for words must find them whole.
         console = Console() if sys.stdout.isatty() else Console(width=PIPED)
-        for line in filter(None, (said.text, said.step)):
+        for line in filter(None, (summary.text, summary.step)):
             click.echo(terminal(line))
         click.echo()
         for table in tables(comparison, all_pairs=all_pairs, narrow=console.width < WIDE):

@@ -30,35 +30,35 @@ def command(*, as_json: bool) -> int:
     """
     from markbook.doctor import examine
 
-    found = examine()
+    finding = examine()
     if as_json:
-        click.echo(json.dumps({**found.record(), "fit": found.is_fit}, indent=2, ensure_ascii=False))
+        click.echo(json.dumps({**finding.record(), "fit": finding.is_fit}, indent=2, ensure_ascii=False))
     else:
-        _show(found)
-    return 0 if found.is_fit else 3
+        _show(finding)
+    return 0 if finding.is_fit else 3
 
 
-def _show(found: Finding) -> None:
-    click.echo(f"Python      {found.python}")
-    click.echo(f"System      {found.system}, {found.processors} usable processors")
-    click.echo(f"Isolation   {found.isolation or 'none'}: {_LEVELS[found.isolation]}")
-    for layer in found.layers:
+def _show(finding: Finding) -> None:
+    click.echo(f"Python      {finding.python}")
+    click.echo(f"System      {finding.system}, {finding.processors} usable processors")
+    click.echo(f"Isolation   {finding.isolation or 'none'}: {_LEVELS[finding.isolation]}")
+    for layer in finding.layers:
         click.echo(
             f"  {'ok    ' if layer.ok else 'FAILED'}  {layer.name}{f'  ({layer.detail})' if layer.detail else ''}"
         )
-    if found.problem:
-        click.echo(f"  FAILED  {found.problem}")
+    if finding.problem:
+        click.echo(f"  FAILED  {finding.problem}")
     click.echo("Extras")
-    for name, is_there in found.extras.items():
+    for name, is_there in finding.extras.items():
         click.echo(
             f"  {'ok    ' if is_there else 'absent'}  {name}"
             + ("" if is_there else f"  (pip install 'markbook[{name}]')")
         )
     click.echo("Languages")
-    for name, version in found.languages.items():
+    for name, version in finding.languages.items():
         click.echo(f"  {'ok    ' if version else 'absent'}  {name}  ({version or _install(name)})")
     click.echo("Write access")
-    for name, can in found.writable.items():
+    for name, can in finding.writable.items():
         click.echo(f"  {'ok    ' if can else 'FAILED'}  {name}")
 
 

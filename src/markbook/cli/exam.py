@@ -234,7 +234,7 @@ class _Checked(TypedDict):
 def _check(options: _Checked, show: Callable[[BenchmarkCheck], None]) -> int:
     from markbook.runs.exam.check import check_benchmark
 
-    found = check_benchmark(
+    benchmark_check = check_benchmark(
         Path(options["benchmark"]),
         format_name=options["format"],
         timeout=options["timeout"],
@@ -243,9 +243,9 @@ def _check(options: _Checked, show: Callable[[BenchmarkCheck], None]) -> int:
         python=Path(options["python"]) if options["python"] else None,
     )
     if options["as_json"]:
-        click.echo(json.dumps(found.record(), indent=2, ensure_ascii=False))
+        click.echo(json.dumps(benchmark_check.record(), indent=2, ensure_ascii=False))
     else:
-        show(found)
-    if options["strict"] and found.rejected_rows:
+        show(benchmark_check)
+    if options["strict"] and benchmark_check.rejected_rows:
         return BAD_INPUT
-    return 0 if found.holds else GATE
+    return 0 if benchmark_check.holds else GATE

@@ -48,8 +48,8 @@ def command(name: str | None, output: Path | None, config: str, split: str, *, s
     if name is None:
         _list(as_json=as_json)
         return 0
-    known = KNOWN.get(name)
-    if known is None and "/" not in name:
+    hub_data = KNOWN.get(name)
+    if hub_data is None and "/" not in name:
         from markbook.plugins import suggest
 
         raise UsageError(
@@ -58,8 +58,10 @@ def command(name: str | None, output: Path | None, config: str, split: str, *, s
     target = output or Path(f"{name.replace('/', '_')}.jsonl")
     if not show and target.exists():
         raise UsageError(f"{target} is there already", hint="name another file with --output")
-    repository = known.repository if known else name
-    data = find(repository, config or (known.config if known else ""), split or (known.split if known else "test"))
+    repository = hub_data.repository if hub_data else name
+    data = find(
+        repository, config or (hub_data.config if hub_data else ""), split or (hub_data.split if hub_data else "test")
+    )
     about: dict[str, object] = {"data": data.address, "revision": data.revision, "files": list(data.files)}
     about["licence"] = data.licence or "its card states none"
     if not show:
@@ -71,8 +73,8 @@ def command(name: str | None, output: Path | None, config: str, split: str, *, s
 
     for key, value in about.items():
         click.echo(f"{key:<9} {terminal(', '.join(value) if isinstance(value, list) else str(value))}")
-    if not show and known is not None:
-        click.echo(f"\nUse it:\n  {known.command.format(shlex.quote(str(target)))}")
+    if not show and hub_data is not None:
+        click.echo(f"\nUse it:\n  {hub_data.command.format(shlex.quote(str(target)))}")
     return 0
 
 
@@ -81,11 +83,14 @@ def _list(*, as_json: bool) -> None:
     from markbook.files.hub import KNOWN
 
     if as_json:
-        known = [{"name": name, "data": each.repository, "about": each.about} for name, each in KNOWN.items()]
-        click.echo(json.dumps(known, indent=2))
+        listed = [
+            {"name": name, "data": repository.repository, "about": repository.about}
+            for name, repository in KNOWN.items()
+        ]
+        click.echo(json.dumps(listed, indent=2))
         return
-    for name, each in KNOWN.items():
-        click.echo(f"{name:<16}{each.repository:<34}{each.about}")
+    for name, repository in KNOWN.items():
+        click.echo(f"{name:<16}{repository.repository:<34}{repository.about}")
 
 
 def _saved(data: HubData, target: Path) -> dict[str, object]:

@@ -34,11 +34,11 @@ def command(results: tuple[str, ...], output: str, columns: dict[str, str] | Non
     from markbook.store.foreign import foreign_paths
 
     folders = []
-    for given in results:
-        paths = foreign_paths(given, columns)
+    for result in results:
+        paths = foreign_paths(result, columns)
         if not paths:
             raise DataError(
-                "no reader knows any results here", at=given, hint="see `markbook list foreign`; a table with --map"
+                "no reader knows any results here", at=result, hint="see `markbook list foreign`; a table with --map"
             )
         for path in paths:
             options = ImportOptions(results=path, columns=columns or {}, output=output)

@@ -65,8 +65,8 @@ def command(run: str, raters: tuple[str, ...], port: int, *, open_browser: bool,
     named = options.pop("rubric"), options.pop("scale"), options["pair"]
     words = options.pop("words")
     rubric = _reasons(words, *named) if options["reasons"] or words else _rubric(*named)
-    asked = SittingOptions(run, raters, rubric=rubric, **{**options, "reasons": bool(options["reasons"] or words)})
-    with open_sitting(asked) as (session, notes):
+    options_ = SittingOptions(run, raters, rubric=rubric, **{**options, "reasons": bool(options["reasons"] or words)})
+    with open_sitting(options_) as (session, notes):
         for note in notes:
             say(f"markbook: {note}")
         try:
@@ -121,12 +121,12 @@ def _rubric(named: str | None, scale: tuple[int, int] | None, pair: tuple[str, s
     low, high = scale or (1, 5)
     if not 0 <= low < high:
         raise UsageError(f"a scale must rise from 0 or more, not from {low} to {high}")
-    asked = (Criterion("mark", "How good is this answer?"),)
+    criteria = (Criterion("mark", "How good is this answer?"),)
     if pair is not None:
         return Rubric(
             "preference", "Say which of the two answers is the better one.", (), ("answer",), is_pairwise=True
         )
-    return Rubric("quality", "Mark how good this answer is.", asked, ("answer",), scale=(low, high))
+    return Rubric("quality", "Mark how good this answer is.", criteria, ("answer",), scale=(low, high))
 
 
 def _tell(session: Session) -> None:

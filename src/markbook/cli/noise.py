@@ -34,16 +34,16 @@ def command(runs: tuple[str, ...], **options: Any) -> int:
     from markbook.results.noise import noise, tables
 
     opened = opened_runs(runs, options["columns"])
-    found = noise(opened, metric=options["metric"], seed=options["seed"])
+    noises = noise(opened, metric=options["metric"], seed=options["seed"])
     metric = sheets_of(opened, options["metric"])[0][1].metric
     if options["as_json"]:
         click.echo(
-            json.dumps({"metric": metric, "models": [one.to_record() for one in found]}, indent=2, allow_nan=False)
+            json.dumps({"metric": metric, "models": [model.to_record() for model in noises]}, indent=2, allow_nan=False)
         )
         return 0
     from rich.console import Console
 
     console = Console() if sys.stdout.isatty() else Console(width=200)
-    for table in tables(found, metric):
+    for table in tables(noises, metric):
         console.print(table.rich())
     return 0

@@ -62,18 +62,18 @@ def command(
     from markbook.report.renew import write_report
     from markbook.store import open_run
 
-    found = open_run(run, columns=columns)
-    _say_partial(found)
+    opened = open_run(run, columns=columns)
+    _say_partial(opened)
     if figures is not None:
-        return _figures(found, Path(figures), as_json=as_json)
+        return _figures(opened, Path(figures), as_json=as_json)
     if output == "-":
-        return _print(found, format_name)
-    if output is None and not found.folder.is_dir():
+        return _print(opened, format_name)
+    if output is None and not opened.folder.is_dir():
         raise UsageError(
             "another tool's results are only read, and nothing is written beside them",
             hint="name a folder with --output",
         )
-    paths = write_report(found, format_name, Path(output) if output else found.folder)
+    paths = write_report(opened, format_name, Path(output) if output else opened.folder)
     _say_paths(format_name, paths, as_json=as_json)
     return 0
 

@@ -140,8 +140,12 @@ def command(**options: Any) -> None:
     check_gates(gates, _marks())
     baseline = read_baseline(options, "review")
     with _logging(options["log_file"], verbose=options["verbose"]), ended_by_signal():
-        asked = cast("_Asked", options)
-        run = _review(asked, baseline) if asked["rescored"] is None else _rescore(asked, asked["rescored"], baseline)
+        review_options = cast("_Asked", options)
+        run = (
+            _review(review_options, baseline)
+            if review_options["rescored"] is None
+            else _rescore(review_options, review_options["rescored"], baseline)
+        )
     _show(run, as_json=options["as_json"], verbose=options["verbose"])
     _finish(run, gates)
     hold_against_baseline(run, baseline, options["seed"])
@@ -256,14 +260,14 @@ def _review(options: _Asked, baseline: Baseline | None) -> Run:
         click.echo(
             f"markbook: the config names the judge {config.judge_name!r}; it is asked only with --judge", err=True
         )
-    given = {
+    request_options = {
         **options,
         "config": config,
         "judges": models,
         "judge_options": read_judge_options(options),
         "asked": recorded(options, _KEPT, "asked"),
     }
-    return conduct(Reviews(), options_among(ReviewRequest, given), _Lines(baseline))
+    return conduct(Reviews(), options_among(ReviewRequest, request_options), _Lines(baseline))
 
 
 def _rescore(options: _Asked, folder: Path, baseline: Baseline | None) -> Run:
@@ -336,10 +340,10 @@ def _tables(summary: ReviewSummary) -> None:
 def _times(performance: Mapping[str, TierTime]) -> None:
     """Say what each tier took a review beside its target; a target that was missed is named as such."""
     parts = []
-    for name, found in sorted(performance.items(), key=lambda item: (item[0] == "total", item[0])):
-        if (target := found["target"]) is not None:
-            ended = "" if found["met"] else ", missed"
-            parts.append(f"{name} {found['seconds_per_review']:.3f} s (target {target:g} s{ended})")
+    for name, tier in sorted(performance.items(), key=lambda item: (item[0] == "total", item[0])):
+        if (target := tier["target"]) is not None:
+            ended = "" if tier["met"] else ", missed"
+            parts.append(f"{name} {tier['seconds_per_review']:.3f} s (target {target:g} s{ended})")
     if parts:
         click.echo(f"Time for one review: {', '.join(parts)}")
 
@@ -348,16 +352,16 @@ def _judges(accounts: Mapping[str, AccountRecord]) -> None:
     """Say what each judge cost, apart from what the agents did; what is not known is said to be so."""
     from markbook.text import terminal
 
-    for name, found in accounts.items():
-        cost = cost_text(found)
-        if found["requests"] and found["requests_without_price"] and found["cost"] is not None:
-            cost += f" and {found['requests_without_price']} requests of unknown cost"
-            if found.get("cost_at_most") is not None:
-                cost += f", ${found['cost_at_most']:.4f} at most"
+    for name, account in accounts.items():
+        cost = cost_text(account)
+        if account["requests"] and account["requests_without_price"] and account["cost"] is not None:
+            cost += f" and {account['requests_without_price']} requests of unknown cost"
+            if account.get("cost_at_most") is not None:
+                cost += f", ${account['cost_at_most']:.4f} at most"
         click.echo(
-            f"Judge {terminal(name, limit=60)}: {found['requests']} requests, {found['replayed']} answers from the cassette, "
-            f"{found['input_tokens']} tokens in and {found['output_tokens']} out, {cost}, "
-            f"{found['latency_seconds']:.1f} s of waiting in all"
+            f"Judge {terminal(name, limit=60)}: {account['requests']} requests, {account['replayed']} answers from the cassette, "
+            f"{account['input_tokens']} tokens in and {account['output_tokens']} out, {cost}, "
+            f"{account['latency_seconds']:.1f} s of waiting in all"
         )
 
 
@@ -366,7 +370,11 @@ def _marks(summary: ReviewSummary | None = None) -> list[GateMark]:
     from markbook.results.gates import GateMark
     from markbook.runs.reviews.scoring.summary import FIELDS
 
-    systems = {"": None} if summary is None else {name: one["metrics"] for name, one in summary["systems"].items()}
+    systems = (
+        {"": None}
+        if summary is None
+        else {name: system_summary["metrics"] for name, system_summary in summary["systems"].items()}
+    )
     return [
         GateMark(f"{key} of {system}", (key, name), None if metrics is None else metrics[key]["value"])
         for system, metrics in systems.items()

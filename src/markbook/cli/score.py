@@ -101,37 +101,43 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     names = expand([name.strip() for name in metrics.split(",") if name.strip()])
     if not names:
         raise UsageError("no metric is named", hint="`markbook list metrics` shows them")
-    given = _options(options, names)
+    metric_options = _options(options, names)
     gates = parse_gates(fail_under)
     if "judge" in names:
-        given |= _judging(rubric, judges, judging)
-        if "rubric" not in given:
+        metric_options |= _judging(rubric, judges, judging)
+        if "rubric" not in metric_options:
             raise UsageError(
                 "the metric 'judge' needs a rubric",
                 hint="--rubric NAME|FILE.yaml; ready ones: " + ", ".join(ready_rubrics()),
             )
-    made = _with_criteria(make(names, given))
-    for metric in made.values():
+    metrics_made = _with_criteria(make(names, metric_options))
+    for metric in metrics_made.values():
         getattr(metric, "check", lambda: None)()
-    check_gates(gates, _marks(made))
-    needs_reference = any(metric.needs_reference for metric in made.values())
+    check_gates(gates, _marks(metrics_made))
+    needs_reference = any(metric.needs_reference for metric in metrics_made.values())
     # Some values hang on the whole batch, and `--strict` wants every row read before any is marked.
-    size = sys.maxsize if strict or any(metric.whole_batch for metric in made.values()) else _BATCH * workers
-    tallies = {name: MeasurementTally(metric) for name, metric in made.items()}
+    size = sys.maxsize if strict or any(metric.whole_batch for metric in metrics_made.values()) else _BATCH * workers
+    tallies = {name: MeasurementTally(metric) for name, metric in metrics_made.items()}
     panels: dict[str, PanelAgreement] = {}
     skipped = 0
     with create("engines", "local", workers=workers) if workers > 1 else nullcontext() as executor:
-        keep = any(_reads_row(metric) for metric in made.values())
+        keep = any(_reads_row(metric) for metric in metrics_made.values())
         for read in _read(file, named, size, strict=strict, needs_reference=needs_reference, keep_rows=keep):
-            found = measure_rows(made, read.candidates, read.references, given, executor=executor, **read.beside)
+            measurements = measure_rows(
+                metrics_made, read.candidates, read.references, metric_options, executor=executor, **read.beside
+            )
             for name, tally in tallies.items():
-                tally.add(found[name])
-            panels |= {name: told for name in names if (told := _panel(made[name], found[name])) is not None}
+                tally.add(measurements[name])
+            panels |= {
+                name: agreement
+                for name in names
+                if (agreement := _panel(metrics_made[name], measurements[name])) is not None
+            }
             skipped += len(read.problems)
             for problem in read.problems:
                 say(f"markbook: {problem}")
             if rows:
-                _print_rows(read, found)
+                _print_rows(read, measurements)
     summaries = {name: tally.summary(seed=seed) for name, tally in tallies.items()}
     count = next(iter(tallies.values())).count
     if as_json and not rows:
@@ -143,7 +149,7 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
         _say_failed({name: tallies[name] for name in names})
     code = _exit_code(tallies.values())
     if not code:
-        hold_gates(gates, _marks(made, summaries))
+        hold_gates(gates, _marks(metrics_made, summaries))
     return code
 
 
@@ -185,15 +191,15 @@ def _columns(text: str) -> dict[str, str]:
     from markbook.errors import UsageError
     from markbook.plugins import suggest
 
-    found: dict[str, str] = {}
+    columns: dict[str, str] = {}
     for part in text.split(",") if text else ():
-        key, sign, column = (one.strip() for one in part.partition("="))
+        key, sign, column = (side.strip() for side in part.partition("="))
         if not (key and sign and column):
             raise UsageError(f"--map: {part!r} says of no column what it is", hint="candidate=COLUMN,reference=COLUMN")
         if key not in _KEYS:
             raise UsageError(f"--map: a column cannot be {key!r}", hint=suggest(key, list(_KEYS)))
-        found[key] = column
-    return found
+        columns[key] = column
+    return columns
 
 
 def _lines(file: Path) -> Iterator[Line | Rejection]:
@@ -204,11 +210,11 @@ def _lines(file: Path) -> Iterator[Line | Rejection]:
     if str(file) != "-":
         yield from read_table(file) if suffix(file) else read_jsonl(file)
         return
-    with tempfile.NamedTemporaryFile(suffix=".jsonl") as kept:
-        shutil.copyfileobj(sys.stdin.buffer, kept)
-        kept.flush()
-        for found in read_jsonl(Path(kept.name)):
-            yield replace(found, at=found.at.replace(kept.name, "<stdin>", 1))
+    with tempfile.NamedTemporaryFile(suffix=".jsonl") as copy:
+        shutil.copyfileobj(sys.stdin.buffer, copy)
+        copy.flush()
+        for row in read_jsonl(Path(copy.name)):
+            yield replace(row, at=row.at.replace(copy.name, "<stdin>", 1))
 
 
 def _read(
@@ -270,47 +276,47 @@ def _options(pairs: Sequence[str], names: Sequence[str]) -> dict[str, object]:
     for metric in names if pairs else ():
         for name, some in kinds_of(factory("metrics", metric, allow_code=True)).items():
             kinds[name] = kinds.get(name, ()) + some
-    found: dict[str, object] = {}
+    values: dict[str, object] = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
         if not equals:
             raise UsageError(f"--option {pair!r} is not NAME=VALUE")
-        found[name] = from_text(text, kinds.get(name, ()))
-    return found
+        values[name] = from_text(text, kinds.get(name, ()))
+    return values
 
 
-def _judging(rubric: str | None, judges: Sequence[str], said: Mapping[str, object]) -> dict[str, object]:
+def _judging(rubric: str | None, judges: Sequence[str], stated_options: Mapping[str, object]) -> dict[str, object]:
     """Return the options of the metric `judge` that the command line states in words of its own."""
     names = {"judge_mode": "mode", "max_retries": "retries", "judge_timeout": "seconds", "judge_workers": "workers"}
     names |= {"requests_per_minute": "per_minute", "judge_price": "price"}
-    stated = {names.get(name, name): value for name, value in said.items() if value is not None}
-    found: dict[str, object] = {**stated, **({"models": list(judges)} if judges else {})}
-    return found if rubric is None else found | {"rubric": rubric}
+    stated = {names.get(name, name): value for name, value in stated_options.items() if value is not None}
+    judge_options: dict[str, object] = {**stated, **({"models": list(judges)} if judges else {})}
+    return judge_options if rubric is None else judge_options | {"rubric": rubric}
 
 
-def _marks(made: Mapping[str, Metric], summaries: Mapping[str, Summary] | None = None) -> list[GateMark]:
+def _marks(metrics: Mapping[str, Metric], summaries: Mapping[str, Summary] | None = None) -> list[GateMark]:
     """Return what gates may be about; before the work, without values."""
     from markbook.metrics.measure import ALIASES
     from markbook.results.gates import GateMark
 
-    spelled = {name: [alias for alias, several in ALIASES.items() if name in several] for name in made}
+    spelled = {name: [alias for alias, several in ALIASES.items() if name in several] for name in metrics}
     return [
         GateMark(
             name, (name, *spelled[name]), summaries[name].value if summaries else None, metric.range, metric.direction
         )
-        for name, metric in made.items()
+        for name, metric in metrics.items()
     ]
 
 
-def _with_criteria(made: Mapping[str, Metric]) -> dict[str, Metric]:
+def _with_criteria(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
     """Return the metrics, behind a judge's those of its criteria."""
     from markbook.judge.metric import JudgeMetric
 
     every: dict[str, Metric] = {}
-    for name, metric in made.items():
+    for name, metric in metrics.items():
         every[name] = metric
         if isinstance(metric, JudgeMetric):
-            every |= {one.name: one for one in metric.by_criterion().values()}
+            every |= {criterion_metric.name: criterion_metric for criterion_metric in metric.by_criterion().values()}
     return every
 
 
@@ -340,18 +346,20 @@ def _report(
     }
 
 
-def _print_rows(read: _Read, found: dict[str, list[Measurement]]) -> None:
-    for i, place in enumerate(read.places):
-        row: dict[str, object] = {"at": place}
+def _print_rows(read: _Read, measurements: dict[str, list[Measurement]]) -> None:
+    for i, position in enumerate(read.places):
+        row: dict[str, object] = {"at": position}
         missing = {}
         stats = {}
-        for name, measured in found.items():
-            one = measured[i]
-            if name.startswith("judge") and one.stats:
-                stats[name] = dict(one.stats)  # the marks by criterion, and what each judge gives as its reasons
-            row[name] = one.value
-            if one.missing is not None:
-                missing[name] = one.missing.to_record()
+        for name, measured in measurements.items():
+            measurement = measured[i]
+            if name.startswith("judge") and measurement.stats:
+                stats[name] = dict(
+                    measurement.stats
+                )  # the marks by criterion, and what each judge gives as its reasons
+            row[name] = measurement.value
+            if measurement.missing is not None:
+                missing[name] = measurement.missing.to_record()
         row["missing"] = missing
         if stats:
             row["stats"] = stats

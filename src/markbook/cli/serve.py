@@ -104,8 +104,8 @@ def command(**options: Unpack[_Asked]) -> int:
     host, port = sock.getsockname()[:2]
 
     def ready(_server: object) -> None:
-        shown = f"[{host}]" if ":" in host else host
-        click.echo(f"http://{shown}:{port}")
+        address = f"[{host}]" if ":" in host else host
+        click.echo(f"http://{address}:{port}")
         click.echo("Press Ctrl-C to stop.", err=True)
 
     asyncio.run(serve(_settings(options, token), sock, grace=options["grace"], ready=ready))

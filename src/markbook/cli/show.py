@@ -40,14 +40,14 @@ def command(run: str, item: str, model: str, *, as_json: bool) -> int:
     from markbook.results.kind import results_of
     from markbook.store import open_run
 
-    found = _attempts(results_of(open_run(run), partial=True), item, model)
+    attempts = _attempts(results_of(open_run(run), partial=True), item, model)
     if as_json:
-        click.echo(json.dumps([as_record(one) for one in found], indent=2, ensure_ascii=False))
+        click.echo(json.dumps([as_record(attempt) for attempt in attempts], indent=2, ensure_ascii=False))
         return 0
-    for place, one in enumerate(found):
-        if place:
+    for position, attempt in enumerate(attempts):
+        if position:
             click.echo()
-        for line in lines_of(one, prompt=place == 0):
+        for line in lines_of(attempt, prompt=position == 0):
             click.echo(line)
     return 0
 
@@ -62,12 +62,12 @@ def _attempts(results: Results, item: str, model: str) -> Sequence[Shown]:
     from markbook.plugins import suggest
 
     entries = list(results.entries())
-    at_it = [one for one in entries if one.sample == item]
+    at_it = [entry for entry in entries if entry.sample == item]
     if not at_it:
-        names = list(dict.fromkeys(one.sample for one in entries))
+        names = list(dict.fromkeys(entry.sample for entry in entries))
         raise UsageError(f"the run has no attempt at {item!r}", hint=suggest(item, names) if names else "it is empty")
-    chosen = [one for one in at_it if not model or one.model == model]
+    chosen = [entry for entry in at_it if not model or entry.model == model]
     if not chosen:
-        names = list(dict.fromkeys(one.model for one in at_it))
+        names = list(dict.fromkeys(entry.model for entry in at_it))
         raise UsageError(f"{model!r} made no attempt at {item!r}", hint=suggest(model, names))
-    return [results.shown(one.location) for one in chosen[:_MOST]]
+    return [results.shown(entry.location) for entry in chosen[:_MOST]]

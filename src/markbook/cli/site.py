@@ -45,9 +45,9 @@ def command(runs: tuple[str, ...], output: str, **options: Any) -> int:
     opened = opened_runs(runs, options["columns"])
     sheet = read_sheets(opened, metric=options["metric"], allow_different_measures=options["allow_different_measures"])
     board = leaderboard(sheet, alpha=options["alpha"], seed=options["seed"])
-    made = pages(sheet, board, title=options["title"], alpha=options["alpha"])
-    count = new_site(Path(output), made)
+    files = pages(sheet, board, title=options["title"], alpha=options["alpha"])
+    count = new_site(Path(output), files)
     index = str(Path(output) / "index.html")
-    found = {"index": index, "pages": count, "models": len(sheet.models), "items": len(sheet.samples)}
-    click.echo(json.dumps(found, indent=2) if options["as_json"] else index)
+    report = {"index": index, "pages": count, "models": len(sheet.models), "items": len(sheet.samples)}
+    click.echo(json.dumps(report, indent=2) if options["as_json"] else index)
     return 0

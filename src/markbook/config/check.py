@@ -28,16 +28,18 @@ def check(model: type[ModelT], node: Node) -> ModelT:
     try:
         return model.model_validate(plain(node))
     except ValidationError as error:
-        found = error.errors(include_url=False, include_context=False)
-        paths = [_steps(node, each["loc"], each["type"]) for each in found]
+        problems = error.errors(include_url=False, include_context=False)
+        paths = [_steps(node, problem["loc"], problem["type"]) for problem in problems]
         # Where a value may be of two kinds, every kind complains; the complaint that goes deepest is meant.
-        kept = [
-            (path, each)
-            for path, each in zip(paths, found, strict=True)
+        problems_kept = [
+            (path, problem)
+            for path, problem in zip(paths, problems, strict=True)
             if not any(len(other) > len(path) and other[: len(path)] == path for other in paths)
         ]
-        kept.sort(key=lambda pair: pair[1]["type"] != "extra_forbidden")  # a misspelt key explains a missing one
-        complaints = list(dict.fromkeys(_complaint(model, node, path, each) for path, each in kept))
+        problems_kept.sort(
+            key=lambda pair: pair[1]["type"] != "extra_forbidden"
+        )  # a misspelt key explains a missing one
+        complaints = list(dict.fromkeys(_complaint(model, node, path, problem) for path, problem in problems_kept))
         first, rest = complaints[0], complaints[1:_MOST]
         raise ConfigError("; ".join([first[1], *(f"{at}: {text}" for at, text in rest)]), at=first[0]) from None
 
@@ -48,33 +50,33 @@ _PLAIN = frozenset({"string_type", "int_type", "float_type", "bool_type"})
 
 def _complaint(model: type[BaseModel], node: Node, steps: Sequence[int | str], error: Any) -> tuple[str, str]:
     """Return where and what."""
-    shown = ".".join(str(part) for part in steps)
+    key_path = ".".join(str(part) for part in steps)
     if error["type"] == "extra_forbidden":
         parent = find(node, steps[:-1])
         key = str(steps[-1])
-        known = _fields_at(model, error["loc"][:-1])
-        near = difflib.get_close_matches(key, known, n=2, cutoff=0.6)
-        hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"known: {', '.join(known)}"
-        return parent.key_at(key), f"unknown key {shown!r} ({hint})"
-    place = find(node, steps)
+        fields = _fields_at(model, error["loc"][:-1])
+        near = difflib.get_close_matches(key, fields, n=2, cutoff=0.6)
+        hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"known: {', '.join(fields)}"
+        return parent.key_at(key), f"unknown key {key_path!r} ({hint})"
+    target = find(node, steps)
     if error["type"] == "missing":
-        return place.at, f"{shown!r} is missing"
+        return target.at, f"{key_path!r} is missing"
     if error["type"] == "list_type":
-        return place.at, f"{shown!r} must be a list, not {_kind(place)}"
-    if error["type"] in _PLAIN and isinstance(place.value, list | dict):
-        return place.at, f"{shown!r} must be a single value, not {_kind(place)}"
-    return place.at, f"{shown}: {error['msg'].removeprefix('Value error, ')}".removeprefix(": ")
+        return target.at, f"{key_path!r} must be a list, not {_kind(target)}"
+    if error["type"] in _PLAIN and isinstance(target.value, list | dict):
+        return target.at, f"{key_path!r} must be a single value, not {_kind(target)}"
+    return target.at, f"{key_path}: {error['msg'].removeprefix('Value error, ')}".removeprefix(": ")
 
 
 def _steps(node: Node, loc: Sequence[int | str], kind: str) -> tuple[int | str, ...]:
     """Return an error's path in the file: without pydantic's names for the branches of a union."""
     steps: list[int | str] = []
-    for place, step in enumerate(loc):
+    for position, step in enumerate(loc):
         inner = find(node, (step,))
         if inner is not node:
             node = inner
             steps.append(step)
-        elif kind == "missing" and place == len(loc) - 1:
+        elif kind == "missing" and position == len(loc) - 1:
             steps.append(step)
     return tuple(steps)
 
@@ -85,16 +87,16 @@ def _fields_at(model: type[BaseModel], loc: Sequence[int | str]) -> list[str]:
     for step in loc:
         if isinstance(step, int):
             continue
-        by_class = [each for each in current if each.__name__ == step]
+        by_class = [cls for cls in current if cls.__name__ == step]
         nested = [
             inner
-            for each in current
-            for name, info in each.model_fields.items()
+            for cls in current
+            for name, info in cls.model_fields.items()
             if step in (name, info.alias)
             for inner in _models_in(info.annotation)
         ]
         current = by_class or nested or current
-    names = {info.alias or name for each in current for name, info in each.model_fields.items()}
+    names = {info.alias or name for cls in current for name, info in cls.model_fields.items()}
     return sorted(names)
 
 

@@ -31,10 +31,10 @@ def _folders_of_others() -> dict[str, Path]:
 
 def ready_tasks() -> dict[str, Path]:
     """Return the ready tasks and groups by name, sorted; of two equal names ours counts, then that of the first package."""
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for folder in reversed(_folders_of_others().values()):
-        found |= index_of(folder).names
-    return dict(sorted((found | dict(named_in(ready_folder()))).items()))
+        paths |= index_of(folder).names
+    return dict(sorted((paths | dict(named_in(ready_folder()))).items()))
 
 
 def load(target: str | Path) -> spec.Task | spec.TaskGroup:
@@ -94,18 +94,18 @@ class _Gathering:
     def add(self, found: spec.Task | spec.TaskGroup, alias: str, above: tuple[str, ...]) -> list[str]:
         """Add what was found, and return the names of its tasks."""
         if isinstance(found, spec.Task):
-            known = self.tasks.setdefault(found.name, Loaded(found, alias or found.alias))
-            if known.task.file.resolve() != found.file.resolve() or known.task.resolved != found.resolved:
-                raise ConfigError(f"two tasks are named {found.name!r}", at=str(found.file), hint=str(known.task.file))
+            loaded = self.tasks.setdefault(found.name, Loaded(found, alias or found.alias))
+            if loaded.task.file.resolve() != found.file.resolve() or loaded.task.resolved != found.resolved:
+                raise ConfigError(f"two tasks are named {found.name!r}", at=str(found.file), hint=str(loaded.task.file))
             return [found.name]
         if found.name in above:
             raise ConfigError(f"group {found.name!r} holds itself", at=str(found.file))
-        held: list[str] = []
-        self.groups.append((found, held))
+        members: list[str] = []
+        self.groups.append((found, members))
         for member in found.members:
-            held += self._member(found, member, (*above, found.name))
-        held[:] = list(dict.fromkeys(held))
-        return held
+            members += self._member(found, member, (*above, found.name))
+        members[:] = list(dict.fromkeys(members))
+        return members
 
     def _member(self, group: spec.TaskGroup, member: spec.Member, above: tuple[str, ...]) -> list[str]:
         """Add what a group names: a group in place, a file beside it, a task, a group or a tag by its name."""
@@ -134,15 +134,17 @@ def _paths_of(group: spec.TaskGroup, member: spec.Member) -> list[Path]:
     if path is not None:
         return [path]
     if group.format == "lm-eval":
-        for place in (folder, folder.resolve().parent):
-            found = index_of(place)
-            if member.name in found.names:
-                return [found.names[member.name]]
-            if member.name in found.tags:
-                return found.tags[member.name]
-    known = sorted({*beside, *ready} - {group.name})
+        for directory in (folder, folder.resolve().parent):
+            folder_index = index_of(directory)
+            if member.name in folder_index.names:
+                return [folder_index.names[member.name]]
+            if member.name in folder_index.tags:
+                return folder_index.tags[member.name]
+    candidates = sorted({*beside, *ready} - {group.name})
     raise ConfigError(
-        f"group {group.name!r} names an unknown task {member.name!r}", at=member.at, hint=_nearest(member.name, known)
+        f"group {group.name!r} names an unknown task {member.name!r}",
+        at=member.at,
+        hint=_nearest(member.name, candidates),
     )
 
 
@@ -151,9 +153,9 @@ def _read(path: Path, over: Node | None = None) -> spec.Task | spec.TaskGroup:
     node = _merged(path, (), twice)
     node = node if over is None else _over(node, over, deep=False)
     if lmeval.is_lm_eval(node):
-        found = lmeval.read_lm_eval(node, path)
-        notes = tuple(each.note for each in twice)
-        return replace(found, notes=(*found.notes, *notes)) if isinstance(found, spec.Task) else found
+        imported = lmeval.read_lm_eval(node, path)
+        notes = tuple(duplicate.note for duplicate in twice)
+        return replace(imported, notes=(*imported.notes, *notes)) if isinstance(imported, spec.Task) else imported
     if twice:
         raise twice[0].error
     return native.read_native(node, path)
@@ -164,7 +166,7 @@ def _merged(path: Path, above: tuple[Path, ...], twice: list[Twice]) -> Node:
     real = path.resolve()
     if real in above:
         raise ConfigError(
-            "it extends itself, by way of " + " -> ".join(each.name for each in (*above, real)), at=str(path)
+            "it extends itself, by way of " + " -> ".join(ancestor.name for ancestor in (*above, real)), at=str(path)
         )
     if len(above) >= _MAX_CHAIN:
         raise ConfigError(f"more than {_MAX_CHAIN} files extend one another", at=str(path))
@@ -210,8 +212,8 @@ def _over(base: Node, child: Node, *, deep: bool) -> Node:
     return Node(merged, child.file, child.line, child.column, child.size, base.keys | child.keys)
 
 
-def _nearest(name: str, known: list[str]) -> str:
+def _nearest(name: str, candidates: list[str]) -> str:
     import difflib
 
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
-    return "did you mean " + " or ".join(map(repr, near)) + "?" if near else "known: " + ", ".join(known)
+    near = difflib.get_close_matches(name, candidates, n=3, cutoff=0.6)
+    return "did you mean " + " or ".join(map(repr, near)) + "?" if near else "known: " + ", ".join(candidates)

@@ -49,16 +49,16 @@ def named_in(folder: Path) -> Iterator[tuple[str, Path]]:
 @functools.lru_cache(maxsize=8)
 def index_of(folder: Path) -> FolderIndex:
     """Return the names and tags of all files in a folder and its own folders; of two equal names the first counts."""
-    found = FolderIndex()
+    folder_index = FolderIndex()
     for path in _files(folder):
         text = _text(path)
         name = _name(text)
         if name:
-            found.names.setdefault(name, path)
+            folder_index.names.setdefault(name, path)
             for tag in _tags(path, text):
                 if tag != name:
-                    found.tags[tag].append(path)
-    return found
+                    folder_index.tags[tag].append(path)
+    return folder_index
 
 
 def _name(text: str) -> str:
@@ -75,11 +75,11 @@ def _is_task(text: str) -> bool:
 
 def _files(folder: Path) -> Iterator[Path]:
     files = entries = 0
-    for place, inner, names in os.walk(folder):
+    for directory, inner, names in os.walk(folder):
         inner[:] = sorted(name for name in inner if not name.startswith("."))
         for name in sorted(names):
             entries += 1
-            path = Path(place, name)
+            path = Path(directory, name)
             if path.suffix in SUFFIXES and path.is_file():
                 files += 1
                 yield path
@@ -90,9 +90,9 @@ def _files(folder: Path) -> Iterator[Path]:
 def _tags(path: Path, text: str) -> list[str]:
     """Return a task's tags: its own, else those of what it includes; none of a file that is a group itself."""
     for _ in range(_MOST_INCLUDES):
-        found = [match for match in _TAGS.finditer(text) if match[1] == "tag" or _is_task(text)]
-        if found:
-            parts = [part for match in found for part in re.split(r"[,\n]", match[2] or match[3] or match[4])]
+        matches = [match for match in _TAGS.finditer(text) if match[1] == "tag" or _is_task(text)]
+        if matches:
+            parts = [part for match in matches for part in re.split(r"[,\n]", match[2] or match[3] or match[4])]
             tags = (part.partition("#")[0].strip().removeprefix("-").strip(" \t\"'") for part in parts)
             return list(dict.fromkeys(tag for tag in tags if tag))
         included = _INCLUDED.search(text)

@@ -65,12 +65,12 @@ def read_lm_eval(node: Node, file: Path) -> spec.Task | spec.TaskGroup:
             raise ConfigError(f"{key!r} cannot be honoured: {reason}", at=node.key_at(key))
     if "group" in node.value and not TASK_KEYS & set(node.value):
         return _group(check(GroupFile, node), node, file)
-    known = {
+    entries = {
         key: with_words(value) if key == "metric_list" else value  # the harness reads YAML 1.1; a choice may be "no"
         for key, value in node.value.items()
         if key not in _UNSUPPORTED
     }
-    node = Node(known, node.file, node.line, node.column, node.size, node.keys)
+    node = Node(entries, node.file, node.line, node.column, node.size, node.keys)
     return _task(check(TaskFile, node), node, file)
 
 
@@ -93,7 +93,9 @@ def _task(model: TaskFile, node: Node, file: Path) -> spec.Task:
         data=_data(model, node, split),
         prompt=_text(model.doc_to_text, node, "doc_to_text"),
         references=None if model.doc_to_target is None else _text(model.doc_to_target, node, "doc_to_target"),
-        metrics=tuple(_use(each, node, place, model.output_type) for place, each in enumerate(metrics)),
+        metrics=tuple(
+            _use(metric_entry, node, position, model.output_type) for position, metric_entry in enumerate(metrics)
+        ),
         format="lm-eval",
         context=_context(model, node),
         description=model.description,
@@ -116,11 +118,13 @@ def _task(model: TaskFile, node: Node, file: Path) -> spec.Task:
 
 def _notes(model: TaskFile) -> tuple[str, ...]:
     """Return what the user should know of keys that change nothing here."""
-    found = [_NO_DECONTAMINATION] if model.should_decontaminate else []
-    given = model.generation_kwargs
-    if given is not None and given.do_sample is False and given.temperature:
-        found.append(f"do_sample: false changes nothing: a server is asked at the temperature {given.temperature:g}")
-    return tuple(found)
+    notes = [_NO_DECONTAMINATION] if model.should_decontaminate else []
+    generation = model.generation_kwargs
+    if generation is not None and generation.do_sample is False and generation.temperature:
+        notes.append(
+            f"do_sample: false changes nothing: a server is asked at the temperature {generation.temperature:g}"
+        )
+    return tuple(notes)
 
 
 def _member(node: Node, file: Path) -> spec.Member:
@@ -140,17 +144,17 @@ def _member(node: Node, file: Path) -> spec.Member:
 def _group(model: GroupFile, node: Node, file: Path) -> spec.TaskGroup:
     aggregates = tuple(
         spec.GroupMetric(
-            each.metric if isinstance(each.metric, str) else each.metric.name,
-            each.weight_by_size,
-            tuple(each.filter_list),
-            find(node, ("aggregate_metric_list", place, "metric")).at,
+            aggregate.metric if isinstance(aggregate.metric, str) else aggregate.metric.name,
+            aggregate.weight_by_size,
+            tuple(aggregate.filter_list),
+            find(node, ("aggregate_metric_list", position, "metric")).at,
         )
-        for place, each in enumerate(model.aggregate_metric_list)
+        for position, aggregate in enumerate(model.aggregate_metric_list)
     )
     return spec.TaskGroup(
         name=model.group,
         file=file,
-        members=tuple(_member(find(node, ("task", place)), file) for place in range(len(model.task))),
+        members=tuple(_member(find(node, ("task", position)), file) for position in range(len(model.task))),
         aggregates=aggregates,
         format="lm-eval",
         alias=model.group_alias,
@@ -176,25 +180,25 @@ def _data(model: TaskFile, node: Node, split: str | None) -> spec.Data:
     if split is None:
         raise ConfigError("one of test_split, validation_split and training_split is needed", at=node.at)
     files = _files(model, node, split)
-    place = find(node, ("dataset_kwargs", "data_files"))
-    return spec.Data(tuple(files), Path(place.file).parent, at=place.at)
+    files_node = find(node, ("dataset_kwargs", "data_files"))
+    return spec.Data(tuple(files), Path(files_node.file).parent, at=files_node.at)
 
 
 def _files(model: TaskFile, node: Node, split: str) -> list[str]:
     """Return the files of a split; files without split names are all `train`, as the datasets library has it."""
-    place = find(node, ("dataset_kwargs", "data_files"))
+    files_node = find(node, ("dataset_kwargs", "data_files"))
     files = model.dataset_kwargs.data_files if model.dataset_kwargs else None
     if files is None:
-        raise ConfigError("dataset_kwargs.data_files is missing: which file holds the rows?", at=place.at)
+        raise ConfigError("dataset_kwargs.data_files is missing: which file holds the rows?", at=files_node.at)
     named = files if isinstance(files, dict) else {"train": files}
     if split not in named:
         raise ConfigError(
             f"data_files has no split {split!r}",
-            at=place.at,
+            at=files_node.at,
             hint=f"there is {', '.join(named)}; data_files without names is `train`",
         )
-    found = named[split]
-    return [found] if isinstance(found, str) else found
+    entry = named[split]
+    return [entry] if isinstance(entry, str) else entry
 
 
 def _has_split(model: TaskFile, split: str | None) -> bool:
@@ -212,15 +216,15 @@ def _few_shot(model: TaskFile, node: Node, split: str | None) -> spec.FewShot:
     config = model.fewshot_config or FewshotConfig()
     named = config.split or model.fewshot_split
     chosen = named or model.training_split or model.validation_split or model.test_split
-    given = config.samples if named is None else None
-    rows = () if given is None or isinstance(given, Function) else tuple(given)
-    own = chosen == split or given is not None
+    samples = config.samples if named is None else None
+    rows = () if samples is None or isinstance(samples, Function) else tuple(samples)
+    own = chosen == split or samples is not None
     is_here = model.dataset_path in _LOCAL and (bool(model.num_fewshot) or _has_split(model, chosen))
     return spec.FewShot(
         count=model.num_fewshot or 0,
         paths=tuple(_files(model, node, chosen)) if is_here and not own and chosen else (),
         rows=rows,
-        rows_by=given if isinstance(given, Function) else None,
+        rows_by=samples if isinstance(samples, Function) else None,
         sampler=config.sampler,
         excludes_self=named == model.test_split,
         split="" if is_here or own else chosen or "",
@@ -247,8 +251,8 @@ def _text(value: str | Function | object, node: Node, key: str) -> spec.Text:
     return spec.Text(template=value, at=at)
 
 
-def _use(model: MetricEntry, node: Node, place: int, output: spec.Output) -> spec.Use:
-    entry = find(node, ("metric_list", place))
+def _use(model: MetricEntry, node: Node, position: int, output: spec.Output) -> spec.Use:
+    entry = find(node, ("metric_list", position))
     if model.hf_evaluate and output == "generate_until":
         raise ConfigError(
             f"metric {model.metric!r} would be fetched from the hub, which is never done unasked",
@@ -278,10 +282,10 @@ def _pipelines(model: TaskFile, node: Node) -> tuple[spec.Pipeline, ...]:
     if not model.filter_list:
         return (spec.Pipeline("none", (spec.Filter("take_first"),)),)
     pipelines = []
-    for place, entry in enumerate(model.filter_list):
+    for position, entry in enumerate(model.filter_list):
         steps = []
         for number, step in enumerate(entry.filter):
-            at = find(node, ("filter_list", place, "filter", number)).at
+            at = find(node, ("filter_list", position, "filter", number)).at
             if (step.function == "custom") != (step.filter_fn is not None):
                 raise ConfigError("`function: custom` and `filter_fn` go together", at=at)
             steps.append(spec.Filter(step.filter_fn or step.function, dict(step.model_extra or {}), at))
@@ -290,18 +294,22 @@ def _pipelines(model: TaskFile, node: Node) -> tuple[spec.Pipeline, ...]:
 
 
 def _sampling(model: TaskFile, node: Node) -> spec.Sampling:
-    given = model.generation_kwargs or GenerationKwargs(temperature=0)
-    limits = [each for each in (given.max_gen_toks, given.max_tokens, given.max_new_tokens) if each is not None]
+    generation = model.generation_kwargs or GenerationKwargs(temperature=0)
+    limits = [
+        limit
+        for limit in (generation.max_gen_toks, generation.max_tokens, generation.max_new_tokens)
+        if limit is not None
+    ]
     if len(limits) > 1:
         raise ConfigError("one limit on tokens is enough", at=find(node, ("generation_kwargs",)).at)
     return spec.Sampling(
-        temperature=given.temperature or 0.0,  # what the harness asks a server with where a task states none
-        top_p=given.top_p,
+        temperature=generation.temperature or 0.0,  # what the harness asks a server with where a task states none
+        top_p=generation.top_p,
         max_tokens=limits[0] if limits else _DEFAULT_MAX_TOKENS,
-        stop=(model.fewshot_delimiter,) if given.until is None else tuple(given.until),
-        seed=given.seed,
+        stop=(model.fewshot_delimiter,) if generation.until is None else tuple(generation.until),
+        seed=generation.seed,
         samples=model.repeats,
-        beams=given.num_beams,
+        beams=generation.num_beams,
     )
 
 
@@ -320,12 +328,12 @@ def _context(model: TaskFile, node: Node) -> spec.ContextMode:
 def _recorded(node: Node) -> dict[str, object]:
     """Return the file as JSON can hold it."""
 
-    def shown(value: Any) -> Any:
+    def to_json_value(value: Any) -> Any:
         if isinstance(value, Function):
             return f"!function {value.name}"
         if isinstance(value, dict):
-            return {key: shown(each) for key, each in value.items()}
-        return [shown(each) for each in value] if isinstance(value, list) else value
+            return {key: to_json_value(item) for key, item in value.items()}
+        return [to_json_value(item) for item in value] if isinstance(value, list) else value
 
-    recorded: dict[str, Any] = shown(plain(node))
+    recorded: dict[str, Any] = to_json_value(plain(node))
     return recorded

@@ -81,7 +81,7 @@ class TaskModel(_Strict):
 
     @model_validator(mode="after")
     def _tests_for_pass_at_k(self) -> TaskModel:
-        named = [each if isinstance(each, str) else each.name for each in self.metrics]
+        named = [metric if isinstance(metric, str) else metric.name for metric in self.metrics]
         if "pass_at_k" in named and not self.tests:
             raise ValueError("pass_at_k needs `tests`, the field that holds the test statements")
         return self
@@ -137,7 +137,7 @@ def read_native(node: Node, file: Path) -> spec.Task | spec.TaskGroup:
         ),
         prompt=spec.Text(template=model.prompt, at=node.value["prompt"].at),
         references=spec.Text(template=model.reference, at=node.value["reference"].at) if model.reference else None,
-        metrics=tuple(_use(each, node.value["metrics"], place) for place, each in enumerate(model.metrics)),
+        metrics=tuple(_use(metric, node.value["metrics"], position) for position, metric in enumerate(model.metrics)),
         tests=model.tests,
         entry_point=model.entry_point,
         context=model.context,
@@ -158,7 +158,9 @@ def _version(node: Node, version: str | float) -> str:
 
 def _code(model: TaskModel) -> spec.Pipeline:
     """Return what finds the code in a reply: in the language that its tests are in."""
-    used = (each.options for each in model.metrics if isinstance(each, MetricModel) and each.name == "pass_at_k")
+    used = (
+        metric.options for metric in model.metrics if isinstance(metric, MetricModel) and metric.name == "pass_at_k"
+    )
     language = next((options["language"] for options in used if "language" in options), None)
     return spec.Pipeline("extract_code", (spec.Filter("code", {} if language is None else {"language": language}),))
 
@@ -187,9 +189,9 @@ def _few_shot(model: TaskModel, node: Node) -> spec.FewShot:
     )
 
 
-def _use(model: str | MetricModel, metrics: Node, place: int) -> spec.Use:
+def _use(model: str | MetricModel, metrics: Node, position: int) -> spec.Use:
     assert isinstance(metrics.value, list)
-    entry = metrics.value[place]
+    entry = metrics.value[position]
     if isinstance(model, str):
         return spec.Use(model, at=entry.at)
     assert isinstance(entry.value, dict)
@@ -206,10 +208,14 @@ def _group(node: Node, file: Path) -> spec.TaskGroup:
     return spec.TaskGroup(
         name=model.group,
         file=file,
-        members=tuple(spec.Member(name, at=place.at) for name, place in zip(model.tasks, names.value, strict=True)),
+        members=tuple(
+            spec.Member(name, at=name_node.at) for name, name_node in zip(model.tasks, names.value, strict=True)
+        ),
         aggregates=tuple(
-            spec.GroupMetric(each.metric, each.weight_by_size, at=find(node, ("summarise", place, "metric")).at)
-            for place, each in enumerate(model.summarise)
+            spec.GroupMetric(
+                summary.metric, summary.weight_by_size, at=find(node, ("summarise", position, "metric")).at
+            )
+            for position, summary in enumerate(model.summarise)
         ),
         version=_version(node, model.version),
         resolved=plain(node),

@@ -312,10 +312,10 @@ class _Builder:
                 continue
             if name in own:
                 line, column = keys[name]
-                found = Twice(name, key.at, f"{line}:{column}")
+                duplicate = Twice(name, key.at, f"{line}:{column}")
                 if self.twice is None:
-                    raise found.error
-                self.twice.append(found)
+                    raise duplicate.error
+                self.twice.append(duplicate)
             own[name] = value
             keys[name] = (key.line, key.column)
         size = 1 + sum(1 + value.size for value in own.values()) + sum(1 + value.size for value in merged.values())
@@ -328,8 +328,10 @@ class _Builder:
         return ConfigError(message, at=self.at(event))
 
     def refuse_tag(self, tag: object, event: Event) -> ConfigError:
-        shown = str(tag).replace(_CORE, "!!")
-        return ConfigError(f"tag {shown} is not allowed", at=self.at(event), hint="nothing in a file is ever executed")
+        tag_name = str(tag).replace(_CORE, "!!")
+        return ConfigError(
+            f"tag {tag_name} is not allowed", at=self.at(event), hint="nothing in a file is ever executed"
+        )
 
 
 def _events(text: str) -> Iterator[Event]:

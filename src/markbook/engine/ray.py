@@ -51,13 +51,13 @@ def ray(workers: int | None = None) -> Executor:
 
 def _set_environment() -> None:
     """Say what Ray reads from the environment when it is imported; what the user has set stands."""
-    wanted = {"RAY_USAGE_STATS_ENABLED": "0"}
+    variables = {"RAY_USAGE_STATS_ENABLED": "0"}
     # Ray warns otherwise that a later version will leave the accelerators of a task without any alone.
-    wanted["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"
+    variables["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"
     if not os.environ.get("RAY_ADDRESS") and "ray" not in sys.modules and "RAY_AUTH_MODE" not in os.environ:
         # A cluster's ports are open to the network, and a task is any code.
-        wanted |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
-    for name, value in wanted.items():
+        variables |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    for name, value in variables.items():
         os.environ.setdefault(name, value)
 
 

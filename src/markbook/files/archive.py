@@ -12,7 +12,7 @@ from markbook.files import zstd
 from markbook.files.limits import FREE_BYTES, MAX_DOCUMENT, MAX_MEMBERS, MAX_RATIO, MAX_UNPACKED
 
 
-def members(path: Path, wanted: Callable[[str], bool]) -> Iterator[bytes]:
+def members(path: Path, is_wanted: Callable[[str], bool]) -> Iterator[bytes]:
     """Yield the content of each member of a zip whose name is wanted, in the zip's order; of one name the last counts.
 
     All of them together may unfold to no more than any compressed file of that size may.
@@ -23,16 +23,16 @@ def members(path: Path, wanted: Callable[[str], bool]) -> Iterator[bytes]:
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            found = archive.infolist()
-            if len(found) > MAX_MEMBERS:
-                raise DataError(f"{len(found)} files in the zip are too many", at=str(path))
-            limit = left = min(MAX_UNPACKED, FREE_BYTES + MAX_RATIO * path.stat().st_size)
-            last = {member.filename: member for member in found}  # a zip is rewritten by adding to its end
-            for member in found:
-                if wanted(member.filename) and last[member.filename] is member:
+            entries = archive.infolist()
+            if len(entries) > MAX_MEMBERS:
+                raise DataError(f"{len(entries)} files in the zip are too many", at=str(path))
+            limit = remaining = min(MAX_UNPACKED, FREE_BYTES + MAX_RATIO * path.stat().st_size)
+            last = {member.filename: member for member in entries}  # a zip is rewritten by adding to its end
+            for member in entries:
+                if is_wanted(member.filename) and last[member.filename] is member:
                     content = _unpacked(archive, member, path)
-                    left -= len(content)
-                    if left < 0:
+                    remaining -= len(content)
+                    if remaining < 0:
                         raise DataError(f"the zip unfolds to more than {limit} bytes: refused", at=str(path))
                     yield content
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError) as error:

@@ -104,17 +104,17 @@ def _files(folder: Path) -> list[Path]:
         )
     listed = about.get("_data_files")
     listed = listed if isinstance(listed, list) else []
-    names = [each.get("filename") if isinstance(each, dict) else None for each in listed]
+    names = [entry.get("filename") if isinstance(entry, dict) else None for entry in listed]
     if not names or len(names) > _MOST_FILES or not all(isinstance(name, str) and _is_plain(name) for name in names):
         raise DataError("the list of its files is damaged", at=str(folder / _STATE))
     return [folder / str(name) for name in names]
 
 
 def _read(path: Path) -> Mapping[str, object]:
-    found = parse_object(whole(path, limit=_MOST_STATE).strip(SPACE), str(path))
-    if isinstance(found, Rejection):
-        raise DataError(found.reason, at=str(path))
-    return found.record
+    parsed = parse_object(whole(path, limit=_MOST_STATE).strip(SPACE), str(path))
+    if isinstance(parsed, Rejection):
+        raise DataError(parsed.reason, at=str(path))
+    return parsed.record
 
 
 def _is_plain(name: str) -> bool:
@@ -142,8 +142,8 @@ def _repeated(about: Any) -> tuple[list[str], int]:
     """
     short, largest = set(), 0
     for group in range(about.num_row_groups):
-        for place in range(about.num_columns):
-            column = about.row_group(group).column(place)
+        for index in range(about.num_columns):
+            column = about.row_group(group).column(index)
             if column.physical_type == "BYTE_ARRAY" and column.has_dictionary_page:
                 if "." not in column.path_in_schema:
                     short.add(column.path_in_schema)
@@ -159,10 +159,10 @@ def _small(batches: Iterator[Any]) -> Iterator[Any]:
 
 def _bounded(records: Iterator[Record], path: Path) -> Iterator[Record]:
     """Yield rows until their texts come to more than any compressed file may unfold to."""
-    limit = left = min(MAX_UNPACKED, FREE_BYTES + MAX_RATIO * path.stat().st_size)
+    limit = remaining = min(MAX_UNPACKED, FREE_BYTES + MAX_RATIO * path.stat().st_size)
     for record, at in records:
-        left -= _length(record)
-        if left < 0:
+        remaining -= _length(record)
+        if remaining < 0:
             raise DataError(f"the file unfolds to more than {limit} bytes: refused", at=at)
         yield record, at
 

@@ -26,9 +26,9 @@ MAX_DEPTH = 32
 class Bundle:
     """The files of a folder or a zip, by name."""
 
-    def __init__(self, path: Path, found: dict[str, Path | bytes]) -> None:
+    def __init__(self, path: Path, content: dict[str, Path | bytes]) -> None:
         self.path = path
-        self._found = found
+        self._found = content
 
     @property
     def names(self) -> list[str]:
@@ -53,13 +53,13 @@ class Bundle:
         Raises:
             DataError: it is too large or cannot be read.
         """
-        found = self._found[name]
-        if isinstance(found, bytes):
-            return found
-        with open_input(found) as file:
+        stored = self._found[name]
+        if isinstance(stored, bytes):
+            return stored
+        with open_input(stored) as file:
             content = file.read(MAX_FILE + 1)
         if len(content) > MAX_FILE:
-            raise DataError(f"the file is larger than {MAX_FILE >> 20} MiB", at=str(found))
+            raise DataError(f"the file is larger than {MAX_FILE >> 20} MiB", at=str(stored))
         return content
 
     def digest(self, into: hashlib._Hash) -> None:
@@ -79,11 +79,11 @@ def open_bundle(path: Path) -> Bundle:
         return Bundle(path, dict(_of_folder(path)))
     if not is_zip(path):
         raise DataError("this is neither a folder nor a zip", at=str(path))
-    found = _of_zip(path)
-    tops = {name.partition("/")[0] for name in found}
-    if len(tops) == 1 and all("/" in name for name in found):
-        found = {name.partition("/")[2]: content for name, content in found.items()}
-    return Bundle(path, dict(found))
+    files = _of_zip(path)
+    tops = {name.partition("/")[0] for name in files}
+    if len(tops) == 1 and all("/" in name for name in files):
+        files = {name.partition("/")[2]: content for name, content in files.items()}
+    return Bundle(path, dict(files))
 
 
 def _of_folder(root: Path) -> Iterator[tuple[str, Path]]:
@@ -96,17 +96,17 @@ def _of_folder(root: Path) -> Iterator[tuple[str, Path]]:
         if len(here.relative_to(root).parts) > MAX_DEPTH:
             raise DataError(f"more than {MAX_DEPTH} folders within one another", at=folder)
         for name in [*folders, *files]:
-            place = here / name
-            if place.is_symlink() and not place.resolve().is_relative_to(inside):
-                raise DataError("a link that leads out of its folder: refused", at=str(place))
+            target = here / name
+            if target.is_symlink() and not target.resolve().is_relative_to(inside):
+                raise DataError("a link that leads out of its folder: refused", at=str(target))
         for name in files:
-            place = here / name
-            if not place.is_file():
-                raise DataError("neither a file nor a folder: refused", at=str(place))
+            target = here / name
+            if not target.is_file():
+                raise DataError("neither a file nor a folder: refused", at=str(target))
             count += 1
             if count > MAX_FILES:
                 raise DataError(f"more than {MAX_FILES} files", at=str(root))
-            yield place.relative_to(root).as_posix(), place
+            yield target.relative_to(root).as_posix(), target
 
 
 def _of_zip(path: Path) -> dict[str, bytes]:
@@ -116,20 +116,20 @@ def _of_zip(path: Path) -> dict[str, bytes]:
             if len(members) > MAX_FILES:
                 raise DataError(f"more than {MAX_FILES} files", at=str(path))
             limit = min(MAX_TOTAL, FREE_BYTES + MAX_RATIO * path.stat().st_size)
-            found: dict[str, bytes] = {}
-            left = limit
+            files: dict[str, bytes] = {}
+            remaining = limit
             for member in members:
                 name = _safe(member, path)
-                if name in found:
+                if name in files:
                     raise DataError(f"{name!r} is twice in the zip: refused", at=str(path))
                 with archive.open(member) as stream:  # what it says of its size may be a lie
-                    found[name] = stream.read(min(MAX_FILE, left) + 1)
-                if len(found[name]) > MAX_FILE:
+                    files[name] = stream.read(min(MAX_FILE, remaining) + 1)
+                if len(files[name]) > MAX_FILE:
                     raise DataError(f"{name!r} is larger than {MAX_FILE >> 20} MiB", at=str(path))
-                left -= len(found[name])
-                if left < 0:
+                remaining -= len(files[name])
+                if remaining < 0:
                     raise DataError(f"the zip unpacks to more than {limit >> 20} MiB: refused as a bomb", at=str(path))
-            return found
+            return files
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
         raise DataError(f"the zip cannot be read: {error}", at=str(path)) from error
 

@@ -104,27 +104,27 @@ def first_byte(path: Path) -> bytes:
 def _unpacked(raw: IO[bytes], path: Path, size: int, damage: Damage | None) -> Iterator[bytes]:
     """Undo gzip piece by piece, so that what lies before a damaged place comes through."""
     limit = min(MAX_UNPACKED, FREE_BYTES + MAX_RATIO * path.stat().st_size)
-    total, held = 0, b""
+    total, pending = 0, b""
     unpacker = zlib.decompressobj(_GZIP_WINDOW)
     while True:
         if unpacker.eof:
             # gzip files may be joined, and padded with zeros: the next member begins behind them.
-            held = (unpacker.unused_data or raw.read(size)).lstrip(b"\0")
-            while not held and (more := raw.read(size)):
-                held = more.lstrip(b"\0")
-            if not held:
+            pending = (unpacker.unused_data or raw.read(size)).lstrip(b"\0")
+            while not pending and (more := raw.read(size)):
+                pending = more.lstrip(b"\0")
+            if not pending:
                 return
             unpacker = zlib.decompressobj(_GZIP_WINDOW)
-        held = held or raw.read(size)
-        if not held:
+        pending = pending or raw.read(size)
+        if not pending:
             _damaged("compressed data that is cut off", path, damage)
             return
         try:
-            piece = unpacker.decompress(held, size)
+            piece = unpacker.decompress(pending, size)
         except zlib.error:
             _damaged("damaged compressed data: the rest was not read", path, damage)
             return
-        held = unpacker.unconsumed_tail
+        pending = unpacker.unconsumed_tail
         total += len(piece)
         if total > limit:
             raise DataError(

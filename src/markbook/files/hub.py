@@ -72,8 +72,8 @@ class HubData:
             ExtraMissingError: Parquet without the extra `hub`.
         """
         for name, path in zip(self.files, self.fetch(), strict=True):
-            for found in read_table(path):
-                yield replace(found, at=found.at.replace(str(path), f"{self.repository}/{name}", 1))
+            for row in read_table(path):
+                yield replace(row, at=row.at.replace(str(path), f"{self.repository}/{name}", 1))
 
 
 def endpoint() -> str:
@@ -118,11 +118,11 @@ def _files_of(names: Sequence[str], config: str, split: str) -> list[str]:
     folders = [config] if config else ["", "data", "default", "main", "plain_text"]
     for folder in folders:
         inside = [name for name in names if name.rpartition("/")[0] == folder]
-        found = sorted(name for name in inside if begins.fullmatch(name.rpartition("/")[2]) and suffix(Path(name)))
-        kinds = {suffix(Path(name)) for name in found}
-        if found:
+        matching = sorted(name for name in inside if begins.fullmatch(name.rpartition("/")[2]) and suffix(Path(name)))
+        kinds = {suffix(Path(name)) for name in matching}
+        if matching:
             kind = ".parquet" if ".parquet" in kinds else min(kinds)
-            return [name for name in found if suffix(Path(name)) == kind]
+            return [name for name in matching if suffix(Path(name)) == kind]
     parts = {name.partition("/")[0] for name in names if name.endswith(".parquet") and "/" in name}
     return _files_of(names, next(iter(parts)), split) if not config and len(parts) == 1 and parts - {*folders} else []
 
@@ -151,8 +151,10 @@ def _asked(repository: str, ask: Callable[[], _T]) -> _T:
         hint = f"accept them at {where}/datasets/{repository}, and log in with `hf auth login`"
         raise IncompleteError(f"the data set {repository!r} has terms to accept", hint=hint) from error
     except errors.RepositoryNotFoundError as error:
-        known = [each.repository for each in KNOWN.values()]
-        raise UsageError(f"there is no data set {repository!r} at {where}", hint=suggest(repository, known)) from error
+        repositories = [data.repository for data in KNOWN.values()]
+        raise UsageError(
+            f"there is no data set {repository!r} at {where}", hint=suggest(repository, repositories)
+        ) from error
     except Exception as error:  # the plugin border: a client of somebody else's fails in its own ways
         why = terminal(str(error).partition("\n")[0] or type(error).__name__, limit=200)
         raise IncompleteError(

@@ -178,8 +178,8 @@ def _check_whole(record: object) -> None:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, object]:
     record = dict(pairs)
     if len(record) < len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]  # add returns None on purpose
+        keys: set[str] = set()
+        twice = next(key for key, _ in pairs if key in keys or keys.add(key))  # type: ignore[func-returns-value]  # add returns None on purpose
         raise ValueError(f"the key {twice!r} stands twice in one object")
     return record
 

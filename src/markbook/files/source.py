@@ -88,22 +88,22 @@ class Source:
                 yield number, value
 
     def _raw_lines(self, limit: int) -> Iterator[str]:
-        kept: list[str] = []
+        pieces: list[str] = []
         length = 0
         for chunk in self.chunks(limit=limit):
             *ended, tail = chunk.split("\n")
             for piece in ended:
                 if length <= MAX_VALUE:
-                    yield "".join([*kept, piece])
-                kept, length = [], 0
+                    yield "".join([*pieces, piece])
+                pieces, length = [], 0
             length += len(tail)
-            if length > MAX_VALUE and kept:
+            if length > MAX_VALUE and pieces:
                 self.problems["longer than the limit (line)"] += 1
-                kept = []
+                pieces = []
             if length <= MAX_VALUE:
-                kept.append(tail)
-        if kept:
-            yield "".join(kept)
+                pieces.append(tail)
+        if pieces:
+            yield "".join(pieces)
 
     def document(self) -> Any:
         """Return the whole file as one JSON value, or as the list of its lines.
@@ -149,9 +149,9 @@ class Source:
             return value
         if text.lstrip()[:1] == "[":
             # Half a file is still half the evidence: keep the elements that are complete.
-            found = list(elements(iter([text]), self.problems))
-            if found:
-                return found
+            values = list(elements(iter([text]), self.problems))
+            if values:
+                return values
         try:
             json.loads(text)
         except RecursionError:

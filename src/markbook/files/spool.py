@@ -54,8 +54,8 @@ class Spool(Sequence[T], Generic[T]):
         os.unlink(name)  # noqa: PTH108 - a name: nobody else can open it from now on
         self._file = handle
         weakref.finalize(self, os.close, handle)
-        held, self._held = self._held, []
-        for record in held:
+        records, self._held = self._held, []
+        for record in records:
             self._put(record)
 
     def _put(self, record: T) -> None:
@@ -108,16 +108,16 @@ class Spool(Sequence[T], Generic[T]):
         """Yield the first records, read many at a time."""
         if self._waiting:
             self._flush()
-        place = start = 0
-        while place < count:
-            last = min(count, max(place + 1, bisect.bisect_right(self._ends, start + _BUFFER, place, count)))
+        index = start = 0
+        while index < count:
+            last = min(count, max(index + 1, bisect.bisect_right(self._ends, start + _BUFFER, index, count)))
             data = memoryview(os.pread(self._file, self._ends[last - 1] - start, start))
             begin = 0
-            for each in range(place, last):
-                end = self._ends[each] - start
+            for position in range(index, last):
+                end = self._ends[position] - start
                 yield pickle.loads(data[begin:end])  # noqa: S301 - as above
                 begin = end
-            place, start = last, self._ends[last - 1]
+            index, start = last, self._ends[last - 1]
 
 
 def _full(error: OSError) -> StorageError:

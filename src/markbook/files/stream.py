@@ -43,15 +43,15 @@ class JsonReader:
         if self._ended:
             return False
         pieces = [self._text[self._at :]]
-        wanted = max(1, len(pieces[0]))
+        missing = max(1, len(pieces[0]))
         self._at = 0
-        while wanted > 0:
+        while missing > 0:
             piece = next(self._chunks, None)
             if piece is None:
                 self._ended = True
                 break
             pieces.append(piece)
-            wanted -= len(piece)
+            missing -= len(piece)
         self._text = "".join(pieces)
         return len(pieces) > 1
 
@@ -73,10 +73,10 @@ class JsonReader:
             EndOfInput: there is nothing more.
             Damaged: something else stands there.
         """
-        found = self.peek()
-        if not found:
+        character = self.peek()
+        if not character:
             raise EndOfInput
-        if found not in expected:
+        if character not in expected:
             raise Damaged
         self._at += 1
 
@@ -90,7 +90,7 @@ class JsonReader:
         self.peek()
         while True:
             try:
-                made, end = DECODER.raw_decode(self._text, self._at)
+                value, end = DECODER.raw_decode(self._text, self._at)
             except RecursionError:
                 raise Damaged from None
             except ValueError:
@@ -98,18 +98,18 @@ class JsonReader:
                     raise Damaged from None
             else:
                 # A number at the very end of the window may go on in the next chunk.
-                if end < len(self._text) or self._ended or isinstance(made, dict | list | str):
+                if end < len(self._text) or self._ended or isinstance(value, dict | list | str):
                     self._at = end
-                    return made
+                    return value
             if not self._grow():
                 raise EndOfInput
 
     def skip_to(self, pattern: re.Pattern[str]) -> bool:
         """Go to the end of the next match of a short pattern; False if there is none."""
         while True:
-            found = pattern.search(self._text, self._at)
-            if found:
-                self._at = found.end()
+            match = pattern.search(self._text, self._at)
+            if match:
+                self._at = match.end()
                 return True
             self._at = max(self._at, len(self._text) - _OVERLAP)
             if not self._grow():

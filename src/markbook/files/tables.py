@@ -22,8 +22,8 @@ _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
 def suffix(path: Path) -> str:
     """Return what kind of file a name promises, such as `.jsonl`; empty if it is none that is read."""
-    found = Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
-    return found.lower() if found.lower() in SUFFIXES else ""
+    ending = Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
+    return ending.lower() if ending.lower() in SUFFIXES else ""
 
 
 def read_table(
@@ -61,12 +61,12 @@ def _columns(path: Path, digest: hashlib._Hash | None, numbers: Numbers) -> list
     """Return the rows of a file with one object of columns, as metric libraries write; None if it is an array."""
     if first_byte(path) != b"{":
         return None
-    found = parse_object(whole(path, digest).strip(SPACE), str(path), numbers=numbers)
-    if isinstance(found, Rejection):
-        raise DataError(found.reason, at=str(path), hint="a .json file holds an array of objects, or one of columns")
-    columns = {name: values for name, values in found.record.items() if isinstance(values, list)}
+    parsed = parse_object(whole(path, digest).strip(SPACE), str(path), numbers=numbers)
+    if isinstance(parsed, Rejection):
+        raise DataError(parsed.reason, at=str(path), hint="a .json file holds an array of objects, or one of columns")
+    columns = {name: values for name, values in parsed.record.items() if isinstance(values, list)}
     lengths = {len(values) for values in columns.values()}
-    if len(lengths) != 1 or len(columns) != len(found.record):
+    if len(lengths) != 1 or len(columns) != len(parsed.record):
         raise DataError("an object whose values are not lists of one length", at=str(path), hint="use JSON Lines")
     rows = range(lengths.pop())
     return [Line({name: values[row] for name, values in columns.items()}, f"{path}[{row + 1}]") for row in rows]
@@ -101,8 +101,8 @@ def _text_lines(path: Path, digest: hashlib._Hash | None) -> Iterator[str]:
     rest = ""
     try:
         for piece in pieces(path, digest):
-            *whole, rest = (rest + decoder.decode(piece)).split("\n")
-            yield from (line + "\n" for line in whole)
+            *complete, rest = (rest + decoder.decode(piece)).split("\n")
+            yield from (line + "\n" for line in complete)
             if len(rest) > MAX_VALUE:
                 raise DataError(f"a line longer than {MAX_VALUE >> 20} MiB", at=str(path))
         rest += decoder.decode(b"", final=True)

@@ -70,11 +70,11 @@ def _found(name: str) -> Any:
 def _by_standard(decoder: Any, packed: IO[bytes], size: int, limit: int) -> bytes:
     pieces, total = [], 0
     while size > 0 and total <= limit and not decoder.eof:
-        held = packed.read(min(_CHUNK, size))
-        if not held:
+        packed_bytes = packed.read(min(_CHUNK, size))
+        if not packed_bytes:
             break
-        size -= len(held)
-        piece = decoder.decompress(held, limit + 1 - total)
+        size -= len(packed_bytes)
+        piece = decoder.decompress(packed_bytes, limit + 1 - total)
         while piece:
             pieces.append(piece)
             total += len(piece)
@@ -99,7 +99,7 @@ class _Bounded:
         self._left = size
 
     def read(self, size: int = -1) -> bytes:
-        wanted = self._left if size < 0 else min(size, self._left)
-        found = self._file.read(wanted)
-        self._left -= len(found)
-        return found
+        size_wanted = self._left if size < 0 else min(size, self._left)
+        data = self._file.read(size_wanted)
+        self._left -= len(data)
+        return data

@@ -27,9 +27,9 @@ class EvalPlusResults:
         model = stem_of(probe.path, "_eval_results.json", ".eval_results.json", "-eval_results.json")
         if model == "eval_results":  # the results of a folder of samples
             model = probe.path.parent.name or model
-        found = mapping(mapping(probe.document).get("eval"))
-        is_old = any(isinstance(one, dict) for one in found.values())
-        rows = [row for task, tried in found.items() for row in _solutions(model, task, tried)]
+        tasks = mapping(mapping(probe.document).get("eval"))
+        is_old = any(isinstance(tries, dict) for tries in tasks.values())
+        rows = [row for task, tried in tasks.items() for row in _solutions(model, task, tried)]
         version = "lists (0.1)" if is_old else "records"
         return Marked(rows, columns_of(rows, first=("plus", "base"), are_verdicts=True), version)
 
@@ -37,27 +37,27 @@ class EvalPlusResults:
 def _solutions(model: str, task: str, tried: object) -> Iterator[Row]:
     if isinstance(tried, dict):
         base, plus = tried.get("base") or [], tried.get("plus") or []
-        for index, one in enumerate(base):
+        for index, statuses in enumerate(base):
             extra = plus[index][0] if index < len(plus) else None
-            yield Row(model, task, _statuses(one[0], extra), index)
+            yield Row(model, task, _statuses(statuses[0], extra), index)
         return
-    for index, one in enumerate(tried if isinstance(tried, list) else []):
+    for index, attempt in enumerate(tried if isinstance(tried, list) else []):
         yield Row(
             model,
             task,
-            _statuses(one.get("base_status"), one.get("plus_status")),
+            _statuses(attempt.get("base_status"), attempt.get("plus_status")),
             index,
-            text=shown(one.get("solution")),
+            text=shown(attempt.get("solution")),
         )
 
 
 def _statuses(base: object, plus: object) -> dict[str, float | Missing]:
-    found: dict[str, float | Missing] = {"base": _passed(base)}
+    scores: dict[str, float | Missing] = {"base": _passed(base)}
     if plus is not None:
         both = [_passed(base), _passed(plus)]
-        lost = next((one for one in both if isinstance(one, Missing)), None)
-        found["plus"] = lost if lost is not None and 0.0 not in both else float(all(both))
-    return found
+        lost = next((score for score in both if isinstance(score, Missing)), None)
+        scores["plus"] = lost if lost is not None and 0.0 not in both else float(all(both))
+    return scores
 
 
 def _passed(status: object) -> float | Missing:

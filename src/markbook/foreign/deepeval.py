@@ -45,44 +45,45 @@ class DeepEval:
         parameters = mapping(run.get("hyperparameters"))
         model = str(parameters.get("model") or run.get("identifier") or stem_of(probe.path))
         cases = objects(run.get("testCases")) + objects(run.get("conversationalTestCases"))
-        is_old = any("metricsMetadata" in one for one in cases)
-        rows = _named(numbered(_case(one, model) for one in cases))
+        is_old = any("metricsMetadata" in case for case in cases)
+        rows = _named(numbered(_case(case, model) for case in cases))
         return Marked(rows, columns_of(rows), "metricsMetadata (before 1.5)" if is_old else "metricsData")
 
 
-def _case(one: Mapping[str, object], model: str) -> Row:
+def _case(metric_data: Mapping[str, object], model: str) -> Row:
     metrics: dict[str, float | Missing] = {}
     count: Counter[str] = Counter()
-    for metric in objects(one.get("metricsData")) or objects(one.get("metricsMetadata")):
+    for metric in objects(metric_data.get("metricsData")) or objects(metric_data.get("metricsMetadata")):
         name = str(metric.get("name") or metric.get("metric") or "metric")
         count[name] += 1
         name = f"{name} ({count[name]})" if count[name] > 1 else name
         error = metric.get("error")
         metrics[name] = failed(error) if error else value_of(metric.get("score"))
-    if "success" in one:
+    if "success" in metric_data:
         broken = next((value for value in metrics.values() if isinstance(value, Missing)), None)
-        metrics["success"] = broken if broken is not None else value_of(one["success"])
-    asked = one.get("input") or [
-        turn.get("input") or turn.get("content") for turn in objects(one.get("turns") or one.get("messages"))
+        metrics["success"] = broken if broken is not None else value_of(metric_data["success"])
+    question = metric_data.get("input") or [
+        turn.get("input") or turn.get("content")
+        for turn in objects(metric_data.get("turns") or metric_data.get("messages"))
     ]
-    known = content_of("deepeval", asked)
+    content = content_of("deepeval", question)
     # A case is called test_case_<place> unless somebody named it: what was asked is what it is.
-    name = str(one.get("name") or "")
+    name = str(metric_data.get("name") or "")
     called = (
         name
         if name and not name.startswith(("test_case_", "conversational_test_case_"))
-        else known.partition(":")[2][:12]
+        else content.partition(":")[2][:12]
     )
-    return Row(model, called or name, metrics, 0, shown(asked), shown(one.get("actualOutput")), known)
+    return Row(model, called or name, metrics, 0, shown(question), shown(metric_data.get("actualOutput")), content)
 
 
 def _named(rows: MarkedRows) -> MarkedRows:
     """Return the rows, cases that all have the name of their pytest function by what was asked instead."""
     several = {row.id for row in rows if row.index}
-    asked = {name: len({row.content for row in rows if row.id == name}) for name in several}
+    contents = {name: len({row.content for row in rows if row.id == name}) for name in several}
     mended = [
         replace(row, id=row.content.partition(":")[2][:12], index=0)
-        if asked.get(row.id, 0) > 1 and row.content
+        if contents.get(row.id, 0) > 1 and row.content
         else row
         for row in rows
     ]

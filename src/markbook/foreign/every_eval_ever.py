@@ -69,23 +69,23 @@ class EveryEvalEver:
 
 
 def _row(record: Mapping[str, object], lower: frozenset[str]) -> Row:
-    asked = mapping(record.get("input"))
+    question = mapping(record.get("input"))
     name, sample = str(record.get("evaluation_name") or ""), words(record.get("sample_id"))
     value = failed(record["error"]) if record.get("error") else value_of(mapping(record.get("evaluation")).get("score"))
-    said = mapping(record.get("output")).get("raw")
-    known = record.get("sample_hash")
+    reply = mapping(record.get("output")).get("raw")
+    digest = record.get("sample_hash")
     content = (
-        f"every-eval-ever:{known}"
-        if isinstance(known, str) and known
-        else content_of("every-eval-ever", asked.get("raw"))
+        f"every-eval-ever:{digest}"
+        if isinstance(digest, str) and digest
+        else content_of("every-eval-ever", question.get("raw"))
     )
     return Row(
         str(record.get("model_id")),
         f"{name}/{sample}" if name and sample.strip() else sample,
         {lower_name("score") if name in lower else "score": value},
         0,
-        shown(asked.get("raw")),
-        shown(said[0] if isinstance(said, list) and said else said),
+        shown(question.get("raw")),
+        shown(reply[0] if isinstance(reply, list) and reply else reply),
         content,
     )
 

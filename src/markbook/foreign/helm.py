@@ -52,24 +52,26 @@ class Helm:
         model = str(about.get("model") or about.get("model_deployment") or folder.name)
         stats = objects(probe.document)
         called = _perturbations(stats)
-        asked = {_instance(one, called): mapping(one.get("input")).get("text") for one in _instances(folder)}
-        found: dict[tuple[_Instance, int], dict[str, float | Missing]] = {}
-        for one in stats:
-            if not isinstance(one.get("instance_id"), str):
+        questions = {
+            _instance(instance, called): mapping(instance.get("input")).get("text") for instance in _instances(folder)
+        }
+        metrics: dict[tuple[_Instance, int], dict[str, float | Missing]] = {}
+        for stat in stats:
+            if not isinstance(stat.get("instance_id"), str):
                 raise DataError("an instance without an id", at=str(probe.path))
-            trial = one.get("train_trial_index")
-            at = _instance(one, called), trial if isinstance(trial, int) and trial > 0 else 0
-            found.setdefault(at, {}).update(_stats(objects(one.get("stats"))))
-        names = list(dict.fromkeys(name for metrics in found.values() for name in metrics))
+            trial = stat.get("train_trial_index")
+            at = _instance(stat, called), trial if isinstance(trial, int) and trial > 0 else 0
+            metrics.setdefault(at, {}).update(_stats(objects(stat.get("stats"))))
+        names = list(dict.fromkeys(name for metrics in metrics.values() for name in metrics))
         lacking = Missing(MissingKind.UNDEFINED, "HELM notes no value of this instance, as it does of what is NaN")
         rows = [
-            _row(model, at, {name: metrics.get(name, lacking) for name in names}, asked.get(at[0]))
-            for at, metrics in found.items()
+            _row(model, at, {name: metrics.get(name, lacking) for name in names}, questions.get(at[0]))
+            for at, metrics in metrics.items()
             if metrics
         ]
-        have = {at for (at, _), metrics in found.items() if metrics}
+        have = {at for (at, _), metrics in metrics.items() if metrics}
         rows += [
-            _row(model, (at, 0), dict.fromkeys(names, ABSENT), text) for at, text in asked.items() if at not in have
+            _row(model, (at, 0), dict.fromkeys(names, ABSENT), text) for at, text in questions.items() if at not in have
         ]
         lower = {name for name in names if name.startswith(_LOWER)}
         return Marked(rows, columns_of(rows, first=_FIRST, lower=lower), str(spec.get("name") or ""))
@@ -79,33 +81,33 @@ _Instance = tuple[str, str]
 """An instance's id, and what it was perturbed by."""
 
 
-def _instance(one: Mapping[str, object], called: Mapping[str, Mapping[str, str]]) -> _Instance:
-    name = str(one.get("instance_id", one.get("id")))
-    perturbed = str(mapping(one.get("perturbation")).get("name") or "")
-    return name, called.get(name, {}).get(_perturbation(one), perturbed)
+def _instance(record: Mapping[str, object], called: Mapping[str, Mapping[str, str]]) -> _Instance:
+    name = str(record.get("instance_id", record.get("id")))
+    perturbed = str(mapping(record.get("perturbation")).get("name") or "")
+    return name, called.get(name, {}).get(_perturbation(record), perturbed)
 
 
-def _perturbation(one: Mapping[str, object]) -> str:
+def _perturbation(record: Mapping[str, object]) -> str:
     """Return all that is said of what perturbed an instance, as text; not on which of the texts a stat was computed."""
-    return words({key: value for key, value in mapping(one.get("perturbation")).items() if key != "computed_on"})
+    return words({key: value for key, value in mapping(record.get("perturbation")).items() if key != "computed_on"})
 
 
 def _perturbations(stats: list[Mapping[str, object]]) -> dict[str, dict[str, str]]:
     """Return what the perturbations of each instance are called: one method may be there with several settings."""
-    found: dict[str, dict[str, str]] = {}
-    for one in stats:
-        if perturbed := mapping(one.get("perturbation")).get("name"):
-            found.setdefault(str(one.get("instance_id")), {})[_perturbation(one)] = str(perturbed)
-    return {name: names_apart(perturbations) for name, perturbations in found.items()}
+    by_instance: dict[str, dict[str, str]] = {}
+    for stat in stats:
+        if perturbed := mapping(stat.get("perturbation")).get("name"):
+            by_instance.setdefault(str(stat.get("instance_id")), {})[_perturbation(stat)] = str(perturbed)
+    return {name: names_apart(perturbations) for name, perturbations in by_instance.items()}
 
 
 def _instances(folder: Path) -> list[Mapping[str, object]]:
     """Return what was asked: as `helm-summarize` writes it, else out of the state of the scenario."""
-    found = objects(_beside(folder / "instances.json"))
-    if found:
-        return found
+    instances = objects(_beside(folder / "instances.json"))
+    if instances:
+        return instances
     states = objects(mapping(_beside(folder / "scenario_state.json")).get("request_states"))
-    return [mapping(one.get("instance")) for one in states if isinstance(one.get("instance"), dict)]
+    return [mapping(state.get("instance")) for state in states if isinstance(state.get("instance"), dict)]
 
 
 def _beside(path: Path) -> Any:
@@ -113,10 +115,10 @@ def _beside(path: Path) -> Any:
     return Probe(path).document if path.is_file() and not path.is_symlink() else None
 
 
-def _row(model: str, at: tuple[_Instance, int], metrics: Mapping[str, float | Missing], asked: Any) -> Row:
+def _row(model: str, at: tuple[_Instance, int], metrics: Mapping[str, float | Missing], question: Any) -> Row:
     (name, perturbed), trial = at
     called = f"{name} ({perturbed})" if perturbed else name
-    return Row(model, called, metrics, trial, shown(asked), "", "" if perturbed else content_of("helm", asked))
+    return Row(model, called, metrics, trial, shown(question), "", "" if perturbed else content_of("helm", question))
 
 
 def _stats(stats: list[Mapping[str, object]]) -> Iterator[tuple[str, float | Missing]]:

@@ -67,27 +67,27 @@ class InspectResults:
             samples = iter(objects(header.get("samples")))
         about = mapping(header.get("eval"))
         model = str(about.get("model") or "model")
-        lone = [str(one.get("name")) for one in objects(mapping(header.get("results")).get("scores"))]
-        rows = _whole(MarkedRows(_row(one, model, lone) for one in samples), about, probe.path)
+        lone = [str(score.get("name")) for score in objects(mapping(header.get("results")).get("scores"))]
+        rows = _whole(MarkedRows(_row(sample, model, lone) for sample in samples), about, probe.path)
         return Marked(rows, columns_of(rows), f"log {header.get('version', 1)}", dict(lost), _status(header))
 
 
 def _header(probe: Probe) -> Mapping[str, object]:
     lost: Counter[str] = Counter()
     for name in ("header.json", "_journal/start.json"):
-        found = next(_objects(probe, name, lost), None)
-        if found is not None:
-            return found
+        header = next(_objects(probe, name, lost), None)
+        if header is not None:
+            return header
     raise DataError("this zip is no Inspect log: it has no header", at=str(probe.path))
 
 
 def _objects(probe: Probe, start: str, lost: Counter[str]) -> Iterator[Mapping[str, object]]:
     for content in members(probe.path, lambda name: name.startswith(start) and name.endswith(".json")):
-        found = parse_object(content, str(probe.path), numbers="open")
-        if isinstance(found, Rejection):
-            lost[found.reason] += 1
+        parsed = parse_object(content, str(probe.path), numbers="open")
+        if isinstance(parsed, Rejection):
+            lost[parsed.reason] += 1
         else:
-            yield found.record
+            yield parsed.record
 
 
 def _row(sample: Mapping[str, object], model: str, lone: list[str]) -> Row:
@@ -101,8 +101,8 @@ def _row(sample: Mapping[str, object], model: str, lone: list[str]) -> Row:
     if sample.get("error"):
         metrics = {_EVERY: failed(mapping(sample["error"]).get("message") or sample["error"])}
     output = mapping(sample.get("output"))
-    said = output.get("completion") or next(
-        (mapping(one.get("message")).get("content") for one in objects(output.get("choices"))), ""
+    reply = output.get("completion") or next(
+        (mapping(choice.get("message")).get("content") for choice in objects(output.get("choices"))), ""
     )
     return Row(
         model,
@@ -110,14 +110,14 @@ def _row(sample: Mapping[str, object], model: str, lone: list[str]) -> Row:
         metrics,
         epoch - 1 if isinstance(epoch, int) and epoch > 0 else 0,
         shown(sample.get("input")),
-        shown(said),
+        shown(reply),
         content_of("inspect", sample.get("input")),
     )
 
 
 def _values(name: str, value: object) -> dict[str, float | Missing]:
     if isinstance(value, dict):
-        return {f"{name}/{key}": _number(one) for key, one in value.items() if not isinstance(one, dict | list)}
+        return {f"{name}/{key}": _number(part) for key, part in value.items() if not isinstance(part, dict | list)}
     if isinstance(value, list):
         return {}  # what a list of values is reduced to is its metric's affair
     return {name: _number(value)}
@@ -126,17 +126,17 @@ def _values(name: str, value: object) -> dict[str, float | Missing]:
 def _number(value: object) -> float | Missing:
     if isinstance(value, str):
         try:
-            found: object = _LETTERS[value] if value in _LETTERS else float(value)
+            number: object = _LETTERS[value] if value in _LETTERS else float(value)
         except ValueError:
-            found = _LETTERS.get(value.lower(), value)
-        return value_of(found)
+            number = _LETTERS.get(value.lower(), value)
+        return value_of(number)
     return value_of(value)
 
 
 def _whole(rows: MarkedRows, about: Mapping[str, object], path: Path) -> MarkedRows:
     """Return the rows with every scorer's metric in each, and those of the data set that the log lacks."""
     names = list(dict.fromkeys(name for row in rows for name in row.metrics if name != _EVERY)) or [
-        str(one.get("name")) for one in objects(about.get("scorers"))
+        str(scorer.get("name")) for scorer in objects(about.get("scorers"))
     ]
     unscored = failed("the sample was not scored")
     filled = MarkedRows(

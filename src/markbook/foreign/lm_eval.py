@@ -52,10 +52,10 @@ class LmEval:
             and ("config" in probe.head or "versions" in probe.head)
         ):
             return 90
-        found = _SAMPLES.fullmatch(probe.path.name)
-        if found and {"doc_id", "filtered_resps"} <= probe.first.keys():
+        match = _SAMPLES.fullmatch(probe.path.name)
+        if match and {"doc_id", "filtered_resps"} <= probe.first.keys():
             # With its results beside it it is a part of them: known only to be refused in words where it is named alone.
-            return 1 if _results_beside(probe.path, found.group(2)) else 90
+            return 1 if _results_beside(probe.path, match.group(2)) else 90
         return 40 if {"doc_id", "resps", "filtered_resps"} <= probe.first.keys() else 0
 
     def read(self, probe: Probe) -> Marked:
@@ -66,13 +66,13 @@ class LmEval:
         """
         stamp = _RESULTS.fullmatch(probe.path.name)
         if stamp is None:
-            found = _SAMPLES.fullmatch(probe.path.name)
-            if found and _results_beside(probe.path, found.group(2)):
-                results = f"results_{found.group(2)}.json" if found.group(2) else "results.json"
+            match = _SAMPLES.fullmatch(probe.path.name)
+            if match and _results_beside(probe.path, match.group(2)):
+                results = f"results_{match.group(2)}.json" if match.group(2) else "results.json"
                 raise DataError(
                     "these samples belong to the results beside them", at=str(probe.path), hint=f"name {results}"
                 )
-            task = found.group(1) if found else stem_of(probe.path)
+            task = match.group(1) if match else stem_of(probe.path)
             return _marked({task: probe.path}, {}, probe.path.parent.name or "model", "samples alone")
         about = mapping(probe.document)
         files = _samples_beside(probe.path, stamp.group(1))
@@ -93,12 +93,12 @@ def _results_beside(path: Path, stamp: str | None) -> bool:
 
 def _samples_beside(path: Path, stamp: str | None) -> dict[str, Path]:
     """Return the files of samples of the same moment, by task."""
-    found = {}
+    files = {}
     for other in sorted(path.parent.iterdir()):
         match = _SAMPLES.fullmatch(other.name)
         if match and match.group(2) == stamp and not other.is_symlink():
-            found[match.group(1)] = other
-    return found
+            files[match.group(1)] = other
+    return files
 
 
 def _marked(files: Mapping[str, Path], about: Mapping[str, object], model: str, version: str) -> Marked:
@@ -155,19 +155,19 @@ def _task(task: str, path: Path, model: str, effective: int, problems: tuple[Cou
     """Yield a task's rows: the filters of one document together, and an absent one for each that was planned."""
     lost, notes = problems
     docs: dict[str, list[int]] = defaultdict(list)
-    kept: Spool[_Sample] = Spool()
+    samples: Spool[_Sample] = Spool()
     filters: dict[str, dict[str, None]] = defaultdict(dict)
     for line in read_jsonl(path, numbers="open"):
         if isinstance(line, Rejection):
             lost[line.reason] += 1
         elif isinstance(line, Line):
-            one = _sample(line.record)
-            docs[words(line.record.get("doc_id"))].append(len(kept))
-            kept.append(one)
-            filters[one.filter].update(dict.fromkeys(one.values))
+            sample = _sample(line.record)
+            docs[words(line.record.get("doc_id"))].append(len(samples))
+            samples.append(sample)
+            filters[sample.filter].update(dict.fromkeys(sample.values))
     names = [_named(name, of, filters) for of, values in filters.items() for name in values]
     for doc, places in docs.items():
-        yield from _rows(task, doc, [kept[place] for place in places], model, filters)
+        yield from _rows(task, doc, [samples[index] for index in places], model, filters)
     absent = effective - len(docs)
     check_plan(absent, path)
     if absent > 0 and not _counts_from_0(docs, effective):
@@ -205,18 +205,18 @@ class _Sample:
 
 def _sample(record: Mapping[str, object]) -> _Sample:
     arguments = record.get("arguments")
-    asked = arguments
+    question = arguments
     if isinstance(arguments, dict):  # since 0.4.4: {"gen_args_0": {"arg_0": ...}}
-        asked = mapping(next(iter(arguments.values()), {})).get("arg_0")
+        question = mapping(next(iter(arguments.values()), {})).get("arg_0")
     elif isinstance(arguments, list) and arguments and isinstance(arguments[0], list):
-        asked = arguments[0][0] if arguments[0] else ""
-    said = record.get("filtered_resps")
-    known = record.get("doc_hash")
+        question = arguments[0][0] if arguments[0] else ""
+    reply = record.get("filtered_resps")
+    digest = record.get("doc_hash")
     return _Sample(
         str(record.get("filter", "none")),
-        shown(asked),
-        shown(said[0] if isinstance(said, list) and len(said) == 1 else said),
-        f"lm-eval:{known}" if isinstance(known, str) else content_of("lm-eval", record.get("doc")),
+        shown(question),
+        shown(reply[0] if isinstance(reply, list) and len(reply) == 1 else reply),
+        f"lm-eval:{digest}" if isinstance(digest, str) else content_of("lm-eval", record.get("doc")),
         {name: value for name, value in record.items() if name not in _OWN and _is_score(value)},
     )
 
@@ -231,17 +231,17 @@ def _named(name: str, of: str, filters: Collection[str]) -> str:
     return f"{name},{of}" if len(filters) > 1 else name
 
 
-def _metrics(one: _Sample, filters: Collection[str]) -> dict[str, float | Missing]:
-    return {_named(name, one.filter, filters): value_of(value) for name, value in one.values.items()}
+def _metrics(sample: _Sample, filters: Collection[str]) -> dict[str, float | Missing]:
+    return {_named(name, sample.filter, filters): value_of(value) for name, value in sample.values.items()}
 
 
 def _rows(task: str, doc: str, several: Sequence[_Sample], model: str, filters: Collection[str]) -> Iterator[Row]:
     """Yield a document's rows: one, with the metrics of every filter; more where a filter answered it twice."""
     count: Counter[str] = Counter()
     together: dict[int, list[_Sample]] = defaultdict(list)
-    for one in several:
-        together[count[one.filter]].append(one)
-        count[one.filter] += 1
+    for sample in several:
+        together[count[sample.filter]].append(sample)
+        count[sample.filter] += 1
     for index, parts in together.items():
         metrics: dict[str, float | Missing] = {}
         for part in parts:

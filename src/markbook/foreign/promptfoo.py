@@ -43,15 +43,15 @@ class Promptfoo:
         """Return the rows of version 2 and 3 of the format."""
         document = mapping(probe.document)
         results = mapping(document.get("results"))
-        found = objects(results.get("results"))
-        names, prompts = _names(found), _prompt_names({_prompt(one) for one in found})
-        rows = [_row(one, names[at], prompts) for at, one in enumerate(found)]
+        results_found = objects(results.get("results"))
+        names, prompts = _names(results_found), _prompt_names({_prompt(result) for result in results_found})
+        rows = [_row(result, names[at], prompts) for at, result in enumerate(results_found)]
         columns = columns_of(rows, first=("score", "pass"))
         return Marked(numbered(rows), columns, f"version {results.get('version', 1)}")
 
 
-def _prompt(one: Mapping[str, object]) -> str:
-    prompt = mapping(one.get("prompt"))
+def _prompt(result: Mapping[str, object]) -> str:
+    prompt = mapping(result.get("prompt"))
     return str(prompt.get("label") or prompt.get("raw") or "")
 
 
@@ -60,61 +60,61 @@ def _prompt_names(prompts: Collection[str]) -> dict[str, str]:
     return names_apart({prompt: prompt[:_SHOWN] for prompt in prompts})
 
 
-def _given(one: Mapping[str, object]) -> Any:
-    return one.get("vars") or mapping(one.get("testCase")).get("vars")
+def _given(result: Mapping[str, object]) -> Any:
+    return result.get("vars") or mapping(result.get("testCase")).get("vars")
 
 
-def _names(found: list[Mapping[str, object]]) -> list[str]:
+def _names(results: list[Mapping[str, object]]) -> list[str]:
     """Return what test each row is of: the first number that a test of these variables and assertions had.
 
     `--repeat` gives every repeat of a test a number of its own. Before version 3 there is none.
     """
     first: dict[str, str] = {}
-    for at, one in enumerate(found):
-        known = _test(one)
-        if known not in first:
-            unnumbered = content_of("promptfoo", _given(one)).partition(":")[2][:12] or str(at)
-            first[known] = str(one["testIdx"]) if "testIdx" in one else unnumbered
-    return [first[_test(one)] for one in found]
+    for at, result in enumerate(results):
+        test = _test(result)
+        if test not in first:
+            unnumbered = content_of("promptfoo", _given(result)).partition(":")[2][:12] or str(at)
+            first[test] = str(result["testIdx"]) if "testIdx" in result else unnumbered
+    return [first[_test(result)] for result in results]
 
 
-def _test(one: Mapping[str, object]) -> str:
-    if not _given(one):
-        return str(one.get("testIdx"))
-    return content_of("promptfoo", [_given(one), mapping(one.get("testCase")).get("assert")])
+def _test(result: Mapping[str, object]) -> str:
+    if not _given(result):
+        return str(result.get("testIdx"))
+    return content_of("promptfoo", [_given(result), mapping(result.get("testCase")).get("assert")])
 
 
-def _row(one: Mapping[str, object], name: str, prompts: Mapping[str, str]) -> Row:
-    provider = one.get("provider")
+def _row(result: Mapping[str, object], name: str, prompts: Mapping[str, str]) -> Row:
+    provider = result.get("provider")
     about = mapping(provider)
     model = str(about.get("label") or about.get("id") or (provider if isinstance(provider, str) else "") or "model")
     if len(prompts) > 1:
-        model = f"{model} / {prompts[_prompt(one)]}"
-    given = _given(one)
-    named = {str(key): value_of(value) for key, value in mapping(one.get("namedScores")).items()}
+        model = f"{model} / {prompts[_prompt(result)]}"
+    variables = _given(result)
+    named = {str(key): value_of(value) for key, value in mapping(result.get("namedScores")).items()}
     metrics: dict[str, float | Missing] = {
-        "score": value_of(one.get("score")),
-        "pass": value_of(one.get("success")),
+        "score": value_of(result.get("score")),
+        "pass": value_of(result.get("success")),
         **named,
     }
-    if _broke_off(one):
+    if _broke_off(result):
         # A test that broke off has no named scores: its assertions say which they would be.
-        would = [one.get("metric") for one in objects(mapping(one.get("testCase")).get("assert"))]
-        why = failed(one.get("error") or "promptfoo counts it as an error")
+        would = [assertion.get("metric") for assertion in objects(mapping(result.get("testCase")).get("assert"))]
+        why = failed(result.get("error") or "promptfoo counts it as an error")
         metrics = dict.fromkeys([*metrics, *(name for name in would if isinstance(name, str))], why)
-    said = mapping(one.get("response")).get("output")
+    reply = mapping(result.get("response")).get("output")
     return Row(
         model,
         name,
         metrics,
         0,
-        shown(mapping(one.get("prompt")).get("raw") or given),
-        shown(said),
-        content_of("promptfoo", given),
+        shown(mapping(result.get("prompt")).get("raw") or variables),
+        shown(reply),
+        content_of("promptfoo", variables),
     )
 
 
-def _broke_off(one: Mapping[str, object]) -> bool:
-    if "failureReason" in one:
-        return bool(one["failureReason"] == _ERROR)
-    return bool(one.get("error")) and not isinstance(one.get("gradingResult"), dict)
+def _broke_off(result: Mapping[str, object]) -> bool:
+    if "failureReason" in result:
+        return bool(result["failureReason"] == _ERROR)
+    return bool(result.get("error")) and not isinstance(result.get("gradingResult"), dict)

@@ -44,7 +44,7 @@ def _reader(probe: Probe, least: int) -> Reader | None:
         sure = [(plugins.sureness("foreign", name, reader, probe), reader) for name, reader in _readers().items()]
     except MarkbookError:
         return None
-    best = max(sure, key=lambda one: one[0], default=None)
+    best = max(sure, key=lambda pair: pair[0], default=None)
     return best[1] if best is not None and best[0] >= least else None
 
 
@@ -57,8 +57,8 @@ def read(path: Path, columns: Mapping[str, str] | None = None) -> tuple[str, Mar
     probe = _probe(path, columns)
     reader = _reader(probe, least=1)
     if reader is None:
-        known = ", ".join(plugins.names("foreign"))
-        raise DataError("no reader knows these results", at=str(path), hint=f"known: {known}; a table with --map")
+        formats = ", ".join(plugins.names("foreign"))
+        raise DataError("no reader knows these results", at=str(path), hint=f"known: {formats}; a table with --map")
     try:
         marked = reader.read(probe)
     except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
@@ -66,8 +66,8 @@ def read(path: Path, columns: Mapping[str, str] | None = None) -> tuple[str, Mar
             f"this is no {reader.name} file of a known version: {type(error).__name__}: {error}", at=str(path)
         ) from error
     if isinstance(marked.rows, MarkedRows):
-        left = {"no item": marked.rows.nameless, "a second row of one attempt": marked.rows.repeated}
-        marked = replace(marked, lost={**marked.lost, **{reason: count for reason, count in left.items() if count}})
+        dropped = {"no item": marked.rows.nameless, "a second row of one attempt": marked.rows.repeated}
+        marked = replace(marked, lost={**marked.lost, **{reason: count for reason, count in dropped.items() if count}})
     if not marked.rows:
         why = "; ".join(f"{count} x {reason}" for reason, count in marked.lost.items())
         raise DataError(f"no result of a sample in this {reader.name} file{': ' + why if why else ''}", at=str(path))
@@ -84,7 +84,7 @@ def results_in(folder: Path, columns: Mapping[str, str] | None = None) -> list[P
     Raises:
         DataError: there is too much in it to look at all of it.
     """
-    found: list[Path] = []
+    paths: list[Path] = []
     waiting, looked = [(folder, 0)], 0
     while waiting:
         here, depth = waiting.pop()
@@ -99,5 +99,5 @@ def results_in(folder: Path, columns: Mapping[str, str] | None = None) -> list[P
                 if not (path / "run.json").is_file():
                     waiting.append((path, depth + 1))
             elif path.suffix in SUFFIXES and _reader(_probe(path, columns), SURE) is not None:
-                found.append(path)
-    return sorted(found)
+                paths.append(path)
+    return sorted(paths)

@@ -52,13 +52,13 @@ class Probe:
         """Return the first characters: so many bytes of them, or up to an end that comes earlier."""
         if self.is_zip:
             return ""
-        found: list[bytes] = []
+        read_pieces: list[bytes] = []
         for piece in pieces(self.path, size=min(size, HEAD), damage=lambda _: None):
-            found.append(piece)
+            read_pieces.append(piece)
             size -= len(piece)
             if size <= 0 or (end is not None and end in piece):
                 break
-        return b"".join(found).decode("utf-8-sig", errors="replace")
+        return b"".join(read_pieces).decode("utf-8-sig", errors="replace")
 
     @cached_property
     def is_zip(self) -> bool:
@@ -71,8 +71,8 @@ class Probe:
         head = self.head
         if "\n" not in head and self.path.name.removesuffix(".gz").endswith(".jsonl"):
             head = self._start(MAX_VALUE, b"\n")
-        found = parse_object(head.partition("\n")[0].strip().encode(), "", numbers="open")
-        return found.record if isinstance(found, Line) else {}
+        parsed = parse_object(head.partition("\n")[0].strip().encode(), "", numbers="open")
+        return parsed.record if isinstance(parsed, Line) else {}
 
     def has(self, *keys: str) -> bool:
         """Whether all these keys stand in the first characters; some of them may stand behind a long value."""
@@ -90,10 +90,10 @@ class Probe:
         """
         content = whole(self.path, limit=MAX_DOCUMENT).strip(SPACE)
         is_object = content.startswith(b"{")
-        found = parse_object(content if is_object else b'{"":' + content + b"}", str(self.path), numbers="open")
-        if isinstance(found, Rejection):
-            raise DataError(found.reason, at=str(self.path), hint="is the file complete?")
-        return found.record if is_object else found.record[""]
+        parsed = parse_object(content if is_object else b'{"":' + content + b"}", str(self.path), numbers="open")
+        if isinstance(parsed, Rejection):
+            raise DataError(parsed.reason, at=str(self.path), hint="is the file complete?")
+        return parsed.record if is_object else parsed.record[""]
 
 
 class MarkedRows(Spool[Row]):
@@ -177,20 +177,20 @@ class Reader(Protocol):
 _HUGE = 1e300
 
 
-def value_of(found: object) -> float | Missing:
+def value_of(value: object) -> float | Missing:
     """Return a number, 1 or 0 for true or false; a reason for whatever else stands there."""
-    if isinstance(found, bool):
-        return float(found)
-    if isinstance(found, int | float):
-        known = found if abs(found) < _HUGE else math.inf  # an absurd integer would overflow as a float
+    if isinstance(value, bool):
+        return float(value)
+    if isinstance(value, int | float):
+        number = value if abs(value) < _HUGE else math.inf  # an absurd integer would overflow as a float
         return (
-            float(found)
-            if math.isfinite(known)
-            else Missing(MissingKind.UNDEFINED, f"the score is {cut(str(found), 60)}")
+            float(value)
+            if math.isfinite(number)
+            else Missing(MissingKind.UNDEFINED, f"the score is {cut(str(value), 60)}")
         )
-    if found is None:
+    if value is None:
         return Missing(MissingKind.UNDEFINED, "the file gives no number")
-    return Missing(MissingKind.UNDEFINED, f"the score is no number but {cut(str(found), 60)!r}")
+    return Missing(MissingKind.UNDEFINED, f"the score is no number but {cut(str(value), 60)!r}")
 
 
 def failed(why: object) -> Missing:
@@ -215,19 +215,19 @@ def words(found: object) -> str:
     """Return what was asked or said as text: messages by their content."""
     if isinstance(found, str):
         return found
-    if isinstance(found, list) and all(isinstance(one, dict) and "content" in one for one in found):
-        return "\n".join(words(one["content"]) for one in found)
+    if isinstance(found, list) and all(isinstance(message, dict) and "content" in message for message in found):
+        return "\n".join(words(message["content"]) for message in found)
     return "" if found is None else json.dumps(found, ensure_ascii=False, sort_keys=True)
 
 
-def shown(found: object) -> str:
+def shown(value: object) -> str:
     """Return the part of a text that is kept."""
-    return cut(words(found), SHOWN)
+    return cut(words(value), SHOWN)
 
 
-def content_of(by: str, found: object) -> str:
+def content_of(by: str, value: object) -> str:
     """Return what an input is known by; empty where there is none."""
-    text = words(found)
+    text = words(value)
     return f"{by}:{hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()}" if text else ""
 
 
@@ -236,9 +236,9 @@ def mapping(found: object) -> Mapping[str, object]:
     return found if isinstance(found, dict) else {}
 
 
-def objects(found: object) -> list[Mapping[str, object]]:
+def objects(value: object) -> list[Mapping[str, object]]:
     """Return the objects in an array."""
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def columns_of(
@@ -260,25 +260,25 @@ def columns_of(
             _widen(ranges, row)
     names = sorted(ranges, key=lambda name: first.index(name) if name in first else len(first))
     less = set(lower)
-    found = {}
+    columns = {}
     for name in names:
         direction: Direction = "lower" if name in less else "higher"
-        found[name] = Column((0.0, 1.0) if ranges[name] else UNBOUNDED, direction, are_verdicts)
-    return found
+        columns[name] = Column((0.0, 1.0) if ranges[name] else UNBOUNDED, direction, are_verdicts)
+    return columns
 
 
-def names_apart(found: Mapping[str, str]) -> dict[str, str]:
+def names_apart(texts: Mapping[str, str]) -> dict[str, str]:
     """Return what each of several things is called: its name, and a digest of it behind a name that several have.
 
     Args:
-        found: of each thing, told apart by its whole text, the name.
+        texts: of each thing, told apart by its whole text, the name.
     """
-    several = Counter(found.values())
+    several = Counter(texts.values())
     return {
         text: name
         if several[name] == 1
         else f"{name} {hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()[:8]}"
-        for text, name in found.items()
+        for text, name in texts.items()
     }
 
 

@@ -39,23 +39,23 @@ def parse_columns(text: str) -> dict[str, str]:
     Raises:
         UsageError: it has another form, or names a role that there is none of.
     """
-    found: dict[str, str] = {}
+    columns: dict[str, str] = {}
     for part in text.split(","):
-        role, sign, column = (one.strip() for one in part.partition("="))
+        role, sign, column = (side.strip() for side in part.partition("="))
         if not (role and sign and column):
             raise UsageError(
                 f"{part!r} says of no column what it is", hint="write item=COLUMN,model=COLUMN,score=COLUMN"
             )
         if role not in ROLES:
             raise UsageError(f"a column cannot be {role!r}", hint=suggest(role, list(ROLES)))
-        if role in found:
+        if role in columns:
             raise UsageError(
                 f"{role!r} is named twice", hint="several scores are several readings, each with its --map"
             )
-        found[role] = column
-    if "score" not in found:
+        columns[role] = column
+    if "score" not in columns:
         raise UsageError("no column is the score", hint="add score=COLUMN")
-    return found
+    return columns
 
 
 class Plain:
@@ -74,7 +74,11 @@ class Plain:
         if probe.head.lstrip()[:1] == "[":
             return 30 if probe.has("item", "score") else 0
         line = probe.head.partition("\n")[0]
-        names = probe.first.keys() if probe.first else [one.strip(' "\r') for one in line.replace("\t", ",").split(",")]
+        names = (
+            probe.first.keys()
+            if probe.first
+            else [cell_text.strip(' "\r') for cell_text in line.replace("\t", ",").split(",")]
+        )
         return 30 if {"item", "score"} <= set(names) else 0
 
     def read(self, probe: Probe) -> Marked:
@@ -113,18 +117,18 @@ def _row(record: Mapping[str, object], columns: Mapping[str, str], model: str, r
         return record.get(columns[role]) if role in columns else None
 
     error = cell("error")
-    asked = cell("input")
-    known = content_of("table", asked)
-    item = words(cell("item")) if "item" in columns else known.partition(":")[2][:12]
+    question = cell("input")
+    content = content_of("table", question)
+    item = words(cell("item")) if "item" in columns else content.partition(":")[2][:12]
     value = failed(error) if error not in (None, "", False) else _number(cell("score"))
     return Row(
         words(cell("model")) or model,
         item,
         {columns["score"]: value},
         _attempt(words(cell("repeat")).strip(), repeats),
-        shown(asked),
+        shown(question),
         shown(cell("output")),
-        known,
+        content,
         words(cell("cluster")),
     )
 
@@ -137,11 +141,11 @@ def _attempt(repeat: str, names: dict[str, int]) -> int:
     return names.setdefault(repeat, len(names)) if repeat else 0
 
 
-def _number(found: object) -> float | Missing:
+def _number(value: object) -> float | Missing:
     """Return the number of a cell; text of a CSV file is read, an empty cell is missing."""
-    if not isinstance(found, str):
-        return value_of(found)
-    text = found.strip().lower()
+    if not isinstance(value, str):
+        return value_of(value)
+    text = value.strip().lower()
     if text in _EMPTY:
         return Missing(MissingKind.UNDEFINED if text == "nan" else MissingKind.ABSENT, f"the cell holds {text!r}")
     if text in ("true", "false"):
@@ -149,7 +153,7 @@ def _number(found: object) -> float | Missing:
     try:
         return value_of(read_number(text))
     except ValueError:
-        return value_of(found)
+        return value_of(value)
 
 
 class TauBenchResults:
@@ -173,16 +177,16 @@ class TauBenchResults:
 
         lost: Counter[str] = Counter()
         rows = MarkedRows()
-        for one in elements(Source(probe.path).chunks(), lost):
-            if not isinstance(one, dict) or "task_id" not in one:
+        for element in elements(Source(probe.path).chunks(), lost):
+            if not isinstance(element, dict) or "task_id" not in element:
                 lost["no task"] += 1
                 continue
-            trial, error = one.get("trial"), mapping(one.get("info")).get("error")
+            trial, error = element.get("trial"), mapping(element.get("info")).get("error")
             rows.append(
                 Row(
                     stem_of(probe.path),
-                    words(one["task_id"]),
-                    {"reward": failed(error) if error else value_of(one.get("reward"))},  # a crash is noted as 0.0
+                    words(element["task_id"]),
+                    {"reward": failed(error) if error else value_of(element.get("reward"))},  # a crash is noted as 0.0
                     trial if isinstance(trial, int) and trial > 0 else 0,
                 )
             )

@@ -167,7 +167,7 @@ class Asking:
         async with open_judges(self._plan, self._spent, self._cassette) as (judges, cassette):
             self.is_complete = await self._ask(judges)
             if cassette is not None and self._cassette is None:
-                cassette.close(whole=self.is_complete)
+                cassette.close(is_complete=self.is_complete)
         return {name: judge.account.as_record() for name, judge in judges.items()}
 
     async def _ask(self, judges: Mapping[str, JudgeClient]) -> bool:

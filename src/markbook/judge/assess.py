@@ -101,18 +101,18 @@ class JudgeQuestion:
         quotes = [quote for mark in marks.values() for quote in mark.quotes]
         weighted = {}
         if judged.answer and judged.answer.logprobs:
-            found = {
+            parts = {
                 criterion.name: weigh(
                     judged.answer.payload, judged.answer.logprobs, criterion.name, self.rubric.scale_for(criterion)
                 )
                 for criterion in self.rubric.criteria
                 if not criterion.grades
             }
-            weighted = {name: list(pair) for name, pair in found.items() if pair is not None}
-        kept = to_record(judged)
-        kept.pop("logprobs", None)
+            weighted = {name: list(pair) for name, pair in parts.items() if pair is not None}
+        record = to_record(judged)
+        record.pop("logprobs", None)
         return MarksRecord(
-            **kept,
+            **record,
             weighted=weighted,
             rubric=self.rubric.name,
             model=self.model,
@@ -128,19 +128,19 @@ class JudgeQuestion:
 def questions(subject: Subject, settings: JudgeSettings) -> tuple[list[JudgeQuestion], dict[str, Missing]]:
     """Return every call that assesses a review, and for each rubric that cannot be asked the reason."""
     missing = unreadable(subject)
-    asked = [
+    calls = [
         question
         for rubric in RUBRICS.values()
         if rubric.name not in missing
         for question in _rubric_questions(rubric, subject, settings)
     ]
-    return asked, missing
+    return calls, missing
 
 
 def unreadable(subject: Subject) -> dict[str, Missing]:
     """Return, for each rubric that cannot be asked, the reason."""
-    found = {rubric.name: _unreadable(rubric, subject) for rubric in RUBRICS.values()}
-    return {name: reason for name, reason in found.items() if reason is not None}
+    reasons = {rubric.name: _unreadable(rubric, subject) for rubric in RUBRICS.values()}
+    return {name: reason for name, reason in reasons.items() if reason is not None}
 
 
 def _unreadable(rubric: Rubric, subject: Subject) -> Missing | None:
@@ -184,9 +184,9 @@ def questions_of(
         wire |= {"openai_logprobs": True, "openai_top_logprobs": 10}
     system, schema = system_text(rubric), rubric.schema
     for part in pieces.parts:
-        shown = {**texts, rubric.long: part.text}
-        prompt = question(rubric, shown, part=part, excerpt_note=note)
-        read = tuple(shown[name] for name in rubric.reads)
+        cut_texts = {**texts, rubric.long: part.text}
+        prompt = question(rubric, cut_texts, part=part, excerpt_note=note)
+        read = tuple(cut_texts[name] for name in rubric.reads)
         for model in settings.models:
             for sample in range(settings.samples):
                 call = Call(
@@ -215,9 +215,9 @@ def _told(rubric: Rubric, settings: JudgeSettings, part: Part) -> str:
 def _pieces(subject: Subject, settings: JudgeSettings) -> Cut:
     if settings.profile != "documented":
         return cut(subject.paper, size=settings.part_chars)
-    whole = "\n\n".join(subject.paper)
-    start = whole[:DOCUMENTED_EXCERPT]
-    return Cut((Part(start + "...", 1, 1),), len(start) / max(1, len(whole)))
+    paper = "\n\n".join(subject.paper)
+    start = paper[:DOCUMENTED_EXCERPT]
+    return Cut((Part(start + "...", 1, 1),), len(start) / max(1, len(paper)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,22 +255,25 @@ class PartRecord(TypedDict):
     quotes_found: NotRequired[int]
 
 
-def settle(rubric: Rubric, kept: Sequence[Mapping[str, object]], *, profile: str = "corrected") -> Assessment:
+def settle(rubric: Rubric, answers: Sequence[Mapping[str, object]], *, profile: str = "corrected") -> Assessment:
     """Return the assessment that kept answers amount to; all rows are of one review and rubric.
 
     A sample counts if all its parts were answered; parts weigh by their length. With several judges the median a
     criterion is taken over those that answered.
     """
-    rows = cast("Sequence[PartRecord]", kept)
-    whole, gaps = _whole_samples(rubric, rows)
+    rows = cast("Sequence[PartRecord]", answers)
+    complete, gaps = _whole_samples(rubric, rows)
     by_judge = {
         model: {c.name: statistics.fmean(marks[c.name] for marks in many) for c in rubric.criteria}
-        for model, many in whole.items()
+        for model, many in complete.items()
     }
     marks = {
         c.name: statistics.median(judge[c.name] for judge in by_judge.values()) for c in rubric.criteria if by_judge
     }
-    values = {model: [rubric.overall(one, profile=profile) for one in many] for model, many in whole.items()}
+    values = {
+        model: [rubric.overall(sample_marks, profile=profile) for sample_marks in many]
+        for model, many in complete.items()
+    }
     missing = None if by_judge else (gaps[0] if gaps else Missing(MissingKind.ABSENT, "the judge was not asked"))
     return Assessment(
         value=rubric.overall(marks, profile=profile) if by_judge else None,
@@ -303,7 +306,7 @@ def _whole_samples(
     samples: dict[tuple[str, int], list[_Marked | Missing]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: (str(row["model"]), int(row["sample"]), int(row["part"]))):
         samples[str(row["model"]), int(row["sample"])].append(_marks(rubric, row))
-    whole: dict[str, list[dict[str, float]]] = defaultdict(list)
+    complete: dict[str, list[dict[str, float]]] = defaultdict(list)
     gaps: list[Missing] = []
     for (model, _), parts in samples.items():
         gap = next((part for part in parts if isinstance(part, Missing)), None)
@@ -312,10 +315,10 @@ def _whole_samples(
             continue
         read = [part for part in parts if not isinstance(part, Missing)]
         total = sum(part.chars for part in read)
-        whole[model].append(
+        complete[model].append(
             {c.name: math.fsum(part.chars * part.score(c.name) for part in read) / total for c in rubric.criteria}
         )
-    return whole, gaps
+    return complete, gaps
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,8 +47,8 @@ class JudgedCase:
 
     def text(self, name: str) -> str:
         """Return what a rubric means by a name."""
-        found: str = getattr(self, _ALIASES.get(name, name))
-        return found
+        text: str = getattr(self, _ALIASES.get(name, name))
+        return text
 
 
 def role(name: str) -> str:
@@ -68,16 +68,16 @@ def lacking(rubric: Rubric, case: JudgedCase) -> Missing | None:
 
 def case_questions(rubric: Rubric, case: JudgedCase, settings: JudgeSettings) -> list[JudgeQuestion | Duel]:
     """Return every call that judges an answer."""
-    shown = {name: case.text(name)[:REVIEW_CHARS] for name in rubric.reads if name != rubric.long}
+    texts = {name: case.text(name)[:REVIEW_CHARS] for name in rubric.reads if name != rubric.long}
     share, notes = 1.0, []
-    for name, text in shown.items():
-        if len(whole := case.text(name)) > len(text):
-            share *= len(text) / len(whole)
-            notes.append(f"The {name} is cut: you see its first {len(text) / len(whole):.0%}.")
+    for name, text in texts.items():
+        if len(full := case.text(name)) > len(text):
+            share *= len(text) / len(full)
+            notes.append(f"The {name} is cut: you see its first {len(text) / len(full):.0%}.")
     if rubric.is_pairwise:
         return list(_duels(rubric, case, settings))
     pieces = cut([case.text(rubric.long)], size=settings.part_chars) if rubric.long in rubric.reads else WHOLE
-    return list(questions_of(rubric, shown, pieces, settings, share=share, note=" ".join(notes)))
+    return list(questions_of(rubric, texts, pieces, settings, share=share, note=" ".join(notes)))
 
 
 class DuelRecord(EndRecord, total=False):
@@ -128,23 +128,23 @@ def _duels(rubric: Rubric, case: JudgedCase, settings: JudgeSettings) -> Iterato
     texts = case.text(rubric.judged)[:most], case.reference[:most]
     others = [name for name in rubric.reads if role(name) not in ("answer", "reference")]
     lines = asked(rubric)
-    whole = 0
+    total = 0
     for name in others:
         text = case.text(name)
-        whole += len(text)
+        total += len(text)
         if len(text) > REVIEW_CHARS:
             lines.append(f"The {name} is cut: you see its first {REVIEW_CHARS / len(text):.0%}.")
         lines.append(block(name, text[:REVIEW_CHARS]))
     read = sum(map(len, texts)) + sum(min(REVIEW_CHARS, len(case.text(name))) for name in others)
-    whole += len(case.text(rubric.judged)) + len(case.reference)
+    total += len(case.text(rubric.judged)) + len(case.reference)
     orders = (("forward", texts), ("backward", texts[::-1]))
-    prompts = {order: compare_prompt(*both, asked=lines, name=rubric.judged) for order, both in orders}
+    prompts = {order: compare_prompt(*both, questions=lines, name=rubric.judged) for order, both in orders}
     system = system_text(rubric)
     for model in settings.models:
         for sample in range(settings.samples):
             for order, prompt in prompts.items():
                 call = compare_call(prompt, model, settings, sample=sample, rubric=rubric.name, system=system)
-                yield Duel(rubric, model, order, sample, read / whole, call)
+                yield Duel(rubric, model, order, sample, read / total, call)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,21 +160,21 @@ def settle_case(rubric: Rubric, rows: Sequence[Mapping[str, object]]) -> Settled
     """Return what kept answers amount to; all rows are of one case and rubric."""
     if rubric.is_pairwise:
         return _settle_duels(rows)
-    found = settle(rubric, rows)
-    return Settled(found.value, found.missing, _stats(found))
+    assessment = settle(rubric, rows)
+    return Settled(assessment.value, assessment.missing, _stats(assessment))
 
 
-def _stats(found: Assessment) -> dict[str, object]:
-    stats: dict[str, object] = {"n": found.n, "n_missing": found.n_missing}
-    if found.value is None:
+def _stats(assessment: Assessment) -> dict[str, object]:
+    stats: dict[str, object] = {"n": assessment.n, "n_missing": assessment.n_missing}
+    if assessment.value is None:
         return stats
-    stats |= {"marks": dict(found.marks), "coverage": found.coverage, "evidence": dict(found.evidence)}
-    if found.by_judge:
-        stats["by_judge"] = {judge: dict(marks) for judge, marks in found.by_judge.items()}
-    if found.deviation is not None:
-        stats["deviation"] = found.deviation
-    if found.quotes:
-        stats |= {"quotes": found.quotes, "quotes_found": found.quotes_found}
+    stats |= {"marks": dict(assessment.marks), "coverage": assessment.coverage, "evidence": dict(assessment.evidence)}
+    if assessment.by_judge:
+        stats["by_judge"] = {judge: dict(marks) for judge, marks in assessment.by_judge.items()}
+    if assessment.deviation is not None:
+        stats["deviation"] = assessment.deviation
+    if assessment.quotes:
+        stats |= {"quotes": assessment.quotes, "quotes_found": assessment.quotes_found}
     return stats
 
 
@@ -190,18 +190,18 @@ class _DuelRecord(TypedDict):
     coverage: float
 
 
-def _settle_duels(kept: Sequence[Mapping[str, object]]) -> Settled:
+def _settle_duels(answers: Sequence[Mapping[str, object]]) -> Settled:
     """Return 1 for a win, .5 for a tie, 0 for a loss: the mean over samples, the median over judges."""
-    rows = cast("Sequence[_DuelRecord]", kept)
+    rows = cast("Sequence[_DuelRecord]", answers)
     ends: dict[tuple[str, int], dict[str, str | Missing]] = defaultdict(dict)
     for row in sorted(rows, key=lambda row: (row["model"], row["sample"], row["order"])):
         ends[row["model"], row["sample"]][row["order"]] = _winner(row)
     values: dict[str, list[float]] = defaultdict(list)
     gaps: list[Missing] = []
     flips = 0
-    for (model, _), said in ends.items():
-        forward, backward = said.get("forward"), said.get("backward")
-        gap = next((one for one in (forward, backward) if isinstance(one, Missing)), None)
+    for (model, _), verdicts in ends.items():
+        forward, backward = verdicts.get("forward"), verdicts.get("backward")
+        gap = next((side_verdict for side_verdict in (forward, backward) if isinstance(side_verdict, Missing)), None)
         if gap is not None or forward is None or backward is None:
             gaps.append(gap or Missing(MissingKind.ABSENT, "the judge was not asked in both orders"))
             continue
@@ -260,6 +260,6 @@ def panel_agreement(
         return None
     ratings = [[panel.get(judge, {}).get(name) for panel in by_judges for name in names] for judge in judges]
     texts = [number for number in range(len(by_judges)) for _ in names]
-    found = krippendorff_alpha(ratings, "ordinal", clusters=texts)
-    interval = None if found.interval is None else found.interval.to_record()
-    return PanelAgreement(value=found.value, n=found.n, interval=interval, note=found.note, judges=judges)
+    estimate = krippendorff_alpha(ratings, "ordinal", clusters=texts)
+    interval = None if estimate.interval is None else estimate.interval.to_record()
+    return PanelAgreement(value=estimate.value, n=estimate.n, interval=interval, note=estimate.note, judges=judges)

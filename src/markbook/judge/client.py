@@ -83,8 +83,8 @@ class JudgeClient:
     async def judge(self, call: Call, check: Check) -> Judged:
         """Return the judge's answer to a call, from the cassette if it is there."""
         if self._cassette is not None:
-            if (kept := self._cassette.find(call.key)) is not None:
-                return self._replay(kept, check)
+            if (recorded := self._cassette.find(call.key)) is not None:
+                return self._replay(recorded, check)
             if self._cassette.is_whole:
                 detail = f"the cassette {self._cassette.path.name} lacks this call: {call.told}"
                 return Judged(None, Missing(MissingKind.UNAVAILABLE, detail), is_lasting=False)
@@ -93,8 +93,8 @@ class JudgeClient:
             self._cassette.record(call.key, to_record(judged))
         return judged
 
-    def _replay(self, kept: Mapping[str, object], check: Check) -> Judged:
-        judged = from_record(kept)
+    def _replay(self, recorded: Mapping[str, object], check: Check) -> Judged:
+        judged = from_record(recorded)
         self.account.replayed += 1
         self.account.saved += judged.cost or 0.0
         if judged.answer is not None:

@@ -130,7 +130,7 @@ def correct(asked: CorrectionRequest) -> Corrected:
     table = _table(read, asked)
     if settled := sum(table.settled):
         read.problems.append(f"{settled} items have no answer to label: their scores stand as they are")
-    found = corrected_mean(
+    estimate = corrected_mean(
         table.scores,
         table.labels,
         probabilities=_probabilities(table),
@@ -141,23 +141,23 @@ def correct(asked: CorrectionRequest) -> Corrected:
     )
     return Corrected(
         what=table.what,
-        corrected=found.to_record(),
-        stats=dict(found.stats),
+        corrected=estimate.to_record(),
+        stats=dict(estimate.stats),
         items=len(table.scores),
-        labels=found.n,
+        labels=estimate.n,
         without_score=read.without_score,
         cannot_say=read.without_answer,
         problems=read.problems,
         errors_by_group=_errors(read, asked) if asked.by else [],
-        plan=_plan(found, table, asked),
+        plan=_plan(estimate, table, asked),
     )
 
 
-def _plan(found: Estimate, table: _Table, asked: CorrectionRequest) -> LabelPlan:
-    half = found.stats.get("half_width", 0.0) / 2 if asked.target is None else asked.target
-    needed = labels_needed(found, half) if half > 0 else Estimate(None, note=found.note)
+def _plan(estimate: Estimate, table: _Table, request: CorrectionRequest) -> LabelPlan:
+    half = estimate.stats.get("half_width", 0.0) / 2 if request.target is None else request.target
+    needed = labels_needed(estimate, half) if half > 0 else Estimate(None, note=estimate.note)
     total = None if needed.value is None else int(needed.value)
-    more = None if total is None else max(0, total - found.n)
+    more = None if total is None else max(0, total - estimate.n)
     return LabelPlan(half_width=half or None, labels=total, more=more, next=_next(table, more or 0), note=needed.note)
 
 
@@ -165,33 +165,33 @@ def _next(table: _Table, more: int) -> list[NextLabel]:
     """Return the items that the next draw adds to those with a label."""
     factor, summand = table.unit
     rows = zip(table.keys, table.scores, table.labels, table.settled, strict=True)
-    left = [
+    unlabelled = [
         LabelItem(name, system, table.against, factor * score + summand)
         for (name, system), score, label, is_settled in rows
         if label is None and not is_settled
     ]
-    chosen = (one.item for one in draw(left, min(more, _MOST_NAMED)))
+    chosen = (unlabelled_item.item for unlabelled_item in draw(unlabelled, min(more, _MOST_NAMED)))
     return [NextLabel(id=item.id, system=item.system, against=item.against) for item in chosen]
 
 
-def _read(asked: CorrectionRequest) -> _Read:
+def _read(request: CorrectionRequest) -> _Read:
     read = _Read()
-    lines = _lines(asked.judged, read.problems) if isinstance(asked.judged, Path) else asked.judged
+    lines = _lines(request.judged, read.problems) if isinstance(request.judged, Path) else request.judged
     for line in lines:
         key = item_of(line.record)
         if key in read.rows:
             hint = "one row an item and system: name two systems' rows by `system`; of a run with several tasks name the folder"
             raise DataError(f"the item {key[0]!r:.60} stands twice", at=line.at, hint=hint)
         read.rows[key] = line.record
-        value = _score(line.record, asked.score)
+        value = _score(line.record, request.score)
         if value is None:
             read.without_score += 1
         else:
             read.scores[key] = value
     if not read.scores:
-        at = str(asked.judged) if isinstance(asked.judged, Path) else ""
-        raise DataError(f"no row has a number {asked.score!r}", at=at, hint="--score names the key")
-    _join(read, asked)
+        at = str(request.judged) if isinstance(request.judged, Path) else ""
+        raise DataError(f"no row has a number {request.score!r}", at=at, hint="--score names the key")
+    _join(read, request)
     return read
 
 
@@ -207,21 +207,21 @@ def _lines(path: Path, problems: list[str]) -> Iterable[Line]:
             problems.append(f"{line.at}: no key 'id': row skipped")
 
 
-def _join(read: _Read, asked: CorrectionRequest) -> None:
+def _join(read: _Read, request: CorrectionRequest) -> None:
     """Put every label beside the row that it is about."""
-    found = read_labels(asked.labels)
-    read.problems += found.problems
+    labels = read_labels(request.labels)
+    read.problems += labels.problems
     strangers = compared = 0
     systems = {system for _, system in read.rows}
     only = next(iter(systems)) if len(systems) == 1 else ""
-    for label in found.labels:
+    for label in labels.labels:
         key = (label.id, label.system)
         if key not in read.rows:
             key = (label.id, "" if label.system else only)  # one side names the only system, the other none
         if label.against:
-            if {label.system, label.against} != set(asked.systems):
+            if {label.system, label.against} != set(request.systems):
                 compared += 1
-            elif not all((label.id, system) in read.scores for system in asked.systems):
+            elif not all((label.id, system) in read.scores for system in request.systems):
                 strangers += 1
             elif label.label is None:
                 read.without_answer += 1
@@ -238,13 +238,13 @@ def _join(read: _Read, asked: CorrectionRequest) -> None:
     if compared:
         read.problems.append(f"{compared} labels compare systems: --systems A B names which two")
     if not read.labels and not read.duels:
-        at = ", ".join(map(str, asked.labels))
+        at = ", ".join(map(str, request.labels))
         if read.without_answer:
             raise DataError(f"no label says anything: {read.without_answer} say that nobody can say (null)", at=at)
         hint = '{"id": .., "label": ..} a line' + (
             ', with "system" where there are several' if len(systems) > 1 else ""
         )
-        hint = "; ".join([hint, *found.problems[:1]])
+        hint = "; ".join([hint, *labels.problems[:1]])
         raise DataError("no label belongs to a judged row", at=at, hint=hint)
 
 
@@ -255,33 +255,33 @@ def _score(record: Mapping[str, object], name: str) -> float | None:
     return number(value)
 
 
-def _mean(said: Sequence[Label]) -> float | None:
+def _mean(labels: Sequence[Label]) -> float | None:
     """Return the mean of what the raters say, None where nobody said anything."""
-    known = [one.label for one in said if one.label is not None]
-    return math.fsum(known) / len(known) if known else None
+    values = [label.label for label in labels if label.label is not None]
+    return math.fsum(values) / len(values) if values else None
 
 
-def _table(read: _Read, asked: CorrectionRequest) -> _Table:
-    if not asked.systems:
+def _table(read: _Read, request: CorrectionRequest) -> _Table:
+    if not request.systems:
         keys = list(read.scores)
-        said = [read.labels.get(key, []) for key in keys]
-        silent = _unanswered(read, asked)
+        labels = [read.labels.get(key, []) for key in keys]
+        silent = _unanswered(read, request)
         return _Table(
             "mean",
             keys,
             [read.scores[key] for key in keys],
-            said,
-            [_mean(one) for one in said],
+            labels,
+            [_mean(group) for group in labels],
             settled=[key in silent for key in keys],
         )
-    one, other = asked.systems
-    held = {system for _, system in read.scores}
-    for system in asked.systems:
-        if system not in held:
-            raise UsageError(f"no judged row is of the system {system!r:.60}", hint=", ".join(sorted(held)[:10]))
-    items = [item for item, system in read.scores if system == one and (item, other) in read.scores]
-    pairs = [(read.scores[item, one], read.scores[item, other]) for item in items]
-    differences, duels = _differences(read, asked, items, pairs), _duels(read, asked, items, pairs)
+    first_system, other = request.systems
+    systems = {system for _, system in read.scores}
+    for system in request.systems:
+        if system not in systems:
+            raise UsageError(f"no judged row is of the system {system!r:.60}", hint=", ".join(sorted(systems)[:10]))
+    items = [item for item, system in read.scores if system == first_system and (item, other) in read.scores]
+    pairs = [(read.scores[item, first_system], read.scores[item, other]) for item in items]
+    differences, duels = _differences(read, request, items, pairs), _duels(read, request, items, pairs)
     one_by_one, side_by_side = (sum(label is not None for label in table.labels) for table in (differences, duels))
     if one_by_one and side_by_side:
         used = "by comparing" if side_by_side >= one_by_one else "by marking each"
@@ -293,45 +293,45 @@ def _table(read: _Read, asked: CorrectionRequest) -> _Table:
 
 
 def _differences(
-    read: _Read, asked: CorrectionRequest, items: list[str], pairs: Sequence[tuple[float, float]]
+    read: _Read, request: CorrectionRequest, items: list[str], pairs: Sequence[tuple[float, float]]
 ) -> _Table:
     """Return the paired differences, of items that people have labelled for both systems."""
-    one, other = asked.systems
-    silent = _unanswered(read, asked)
-    said: list[list[Label]] = []
+    system, other = request.systems
+    silent = _unanswered(read, request)
+    labels: list[list[Label]] = []
     gaps: list[float | None] = []
     settled: list[bool] = []
     for item in items:
-        sides = [(item, one), (item, other)]
+        sides = [(item, system), (item, other)]
         first, second = (read.scores[key] if key in silent else _mean(read.labels.get(key, [])) for key in sides)
         settled.append(all(key in silent for key in sides))
         gaps.append(None if first is None or second is None or settled[-1] else first - second)
-        said.append([label for key in sides for label in read.labels.get(key, [])])
-    keys = [(item, one) for item in items]
-    return _Table(f"{one} - {other}", keys, [a - b for a, b in pairs], said, gaps, other, settled, (0.5, 0.5))
+        labels.append([label for key in sides for label in read.labels.get(key, [])])
+    keys = [(item, system) for item in items]
+    return _Table(f"{system} - {other}", keys, [a - b for a, b in pairs], labels, gaps, other, settled, (0.5, 0.5))
 
 
-def _duels(read: _Read, asked: CorrectionRequest, items: list[str], pairs: Sequence[tuple[float, float]]) -> _Table:
+def _duels(read: _Read, request: CorrectionRequest, items: list[str], pairs: Sequence[tuple[float, float]]) -> _Table:
     """Return how often the first is preferred: by the judge's two scores, and by people who saw both side by side."""
-    one, other = asked.systems
-    said = [read.duels.get(item, []) for item in items]
+    system, other = request.systems
+    item_labels = [read.duels.get(item, []) for item in items]
     turned = [
-        [label.label if label.system == one else 1 - label.label for label in some if label.label is not None]
-        for some in said
+        [label.label if label.system == system else 1 - label.label for label in some if label.label is not None]
+        for some in item_labels
     ]
     labels = [math.fsum(some) / len(some) if some else None for some in turned]
     scores = [1.0 if a > b else 0.5 if a == b else 0.0 for a, b in pairs]
-    silent = {item for item, system in asked.unanswered if system in asked.systems}
+    silent = {item for item, system in request.unanswered if system in request.systems}
     settled = [item in silent for item in items]
     if any(label is not None for label, is_settled in zip(labels, settled, strict=True) if is_settled):
         settled = [False] * len(items)  # whoever labelled them drew among all
-    keys = [(item, one) for item in items]
-    return _Table(f"{one} preferred to {other}", keys, scores, said, labels, other, settled)
+    keys = [(item, system) for item in items]
+    return _Table(f"{system} preferred to {other}", keys, scores, item_labels, labels, other, settled)
 
 
-def _unanswered(read: _Read, asked: CorrectionRequest) -> Collection[_Key]:
+def _unanswered(read: _Read, request: CorrectionRequest) -> Collection[_Key]:
     """Return the items whose score stands because there was nothing to label; none where somebody labelled such a one."""
-    return () if any(key in read.labels for key in asked.unanswered) else asked.unanswered
+    return () if any(key in read.labels for key in request.unanswered) else request.unanswered
 
 
 def _probabilities(table: _Table) -> list[float] | None:
@@ -343,22 +343,22 @@ def _probabilities(table: _Table) -> list[float] | None:
     used = [
         (key, some) for key, some, label in zip(table.keys, table.said, table.labels, strict=True) if label is not None
     ]
-    known = {key: p for key, some in used if (p := _probability(some))}
-    if not known:
+    probabilities = {key: p for key, some in used if (p := _probability(some))}
+    if not probabilities:
         return None
-    if lacking := [key for key, _ in used if key not in known]:
+    if lacking := [key for key, _ in used if key not in probabilities]:
         raise DataError(
             f"{len(lacking)} labels state no probability and others do; the first is of {lacking[0][0]!r:.60}"
         )
-    if len(draws := {one.draw for _, some in used for one in some}) > 1:
+    if len(draws := {draw_record.draw for _, some in used for draw_record in some}) > 1:
         hint = (
             "open each rater's labels once more with `markbook label` and one --count: what is labelled already stays"
         )
         raise DataError(f"the labels are of {len(draws)} draws, whose probabilities do not go together", hint=hint)
-    if len(set(known.values())) == 1:
+    if len(set(probabilities.values())) == 1:
         return None
     # Of items without a label it is not used: those stand for themselves by the judge's score.
-    return [known.get(key, 1.0) for key in table.keys]
+    return [probabilities.get(key, 1.0) for key in table.keys]
 
 
 def _probability(labels: Sequence[Label]) -> float | None:
@@ -405,10 +405,10 @@ def _strata(read: _Read, keys: Sequence[_Key], name: str) -> list[str] | None:
     return [f"without {name}" if value is None else value for value in values]
 
 
-def _errors(read: _Read, asked: CorrectionRequest) -> list[GroupError]:
+def _errors(read: _Read, request: CorrectionRequest) -> list[GroupError]:
     """Return for each group how far the judge's scores are from the labels: mean, interval, Holm's p."""
     groups: dict[str, list[float]] = defaultdict(list)
-    names = dict(zip(read.scores, _column(read, list(read.scores), asked.by), strict=True))
+    names = dict(zip(read.scores, _column(read, list(read.scores), request.by), strict=True))
     lacking = 0
     for key, name in names.items():
         if (label := _mean(read.labels.get(key, []))) is None:
@@ -418,18 +418,18 @@ def _errors(read: _Read, asked: CorrectionRequest) -> list[GroupError]:
         else:
             groups[name].append(read.scores[key] - label)
     if lacking:
-        read.problems.append(f"{lacking} labelled items say nothing under {asked.by!r:.60}: they are in no group")
-    found = {name: t_interval(gaps, confidence=asked.confidence) for name, gaps in sorted(groups.items())}
-    adjusted = holm([_p(estimate) for estimate in found.values()])
+        read.problems.append(f"{lacking} labelled items say nothing under {request.by!r:.60}: they are in no group")
+    estimates = {name: t_interval(gaps, confidence=request.confidence) for name, gaps in sorted(groups.items())}
+    adjusted = holm([_p(estimate) for estimate in estimates.values()])
     return [
         GroupError(group=name, judge_minus_label=estimate.to_record(), p_adjusted=p)
-        for (name, estimate), p in zip(found.items(), adjusted, strict=True)
+        for (name, estimate), p in zip(estimates.items(), adjusted, strict=True)
     ]
 
 
-def _p(found: Estimate) -> float | None:
+def _p(estimate: Estimate) -> float | None:
     from markbook.stats import student
 
-    if found.value is None or not found.se or found.n < 2:
+    if estimate.value is None or not estimate.se or estimate.n < 2:
         return None
-    return student.two_sided(found.value / found.se, found.n - 1)
+    return student.two_sided(estimate.value / estimate.se, estimate.n - 1)

@@ -65,7 +65,7 @@ def _weights(items: Sequence[LabelItem], share: float) -> list[float]:
     mean = math.fsum(useful) / len(useful) if useful else 0.0
     if mean == 0.0:
         return [1.0] * len(items)
-    return [1.0 - share + share * one / mean for one in useful]
+    return [1.0 - share + share * use / mean for use in useful]
 
 
 def _doubt(score: float) -> float:
@@ -82,5 +82,5 @@ def chance(seed: int, *names: str) -> float:
 
 def draw_name(drawn: Sequence[Drawn]) -> str:
     """Return what tells this draw from others: whom it holds, and with what probabilities."""
-    parts = sorted(f"{one.item.key}{one.probability:.9g}" for one in drawn)
+    parts = sorted(f"{drawn_item.item.key}{drawn_item.probability:.9g}" for drawn_item in drawn)
     return hashlib.blake2b("\n".join(parts).encode("utf-8", "replace"), digest_size=6).hexdigest()

@@ -68,24 +68,24 @@ class Label:
 
     def record(self) -> LabelRecord:
         """Return it as a line of a file holds it."""
-        found = LabelRecord(id=self.id, label=self.label)
+        record = LabelRecord(id=self.id, label=self.label)
         if self.system:
-            found["system"] = self.system
+            record["system"] = self.system
         if self.against:
-            found["against"] = self.against
+            record["against"] = self.against
         if self.rater:
-            found["rater"] = self.rater
+            record["rater"] = self.rater
         if self.marks:
-            found["marks"] = dict(self.marks)
+            record["marks"] = dict(self.marks)
         if self.reason:
-            found["reason"] = self.reason
+            record["reason"] = self.reason
         if self.probability is not None:
-            found["probability"] = self.probability
+            record["probability"] = self.probability
         if self.draw:
-            found["draw"] = self.draw
+            record["draw"] = self.draw
         if self.rubric:
-            found["rubric"] = self.rubric
-        return found
+            record["rubric"] = self.rubric
+        return record
 
 
 @dataclass(slots=True)
@@ -103,19 +103,19 @@ def read_labels(paths: Sequence[Path]) -> Labels:
     Raises:
         DataError: a file cannot be read, a folder holds none, or a label or probability is none.
     """
-    found = Labels()
+    labels = Labels()
     named: dict[tuple[Key, str], int] = {}
-    for line in _lines(paths, found.problems):
+    for line in _lines(paths, labels.problems):
         label = label_of(line)
         key = label.aligned().key
-        place = named.get((key, label.rater)) if label.rater else None
-        if place is not None:
-            found.labels[place] = label
+        earlier = named.get((key, label.rater)) if label.rater else None
+        if earlier is not None:
+            labels.labels[earlier] = label
             continue
         if label.rater:
-            named[key, label.rater] = len(found.labels)
-        found.labels.append(label)
-    return found
+            named[key, label.rater] = len(labels.labels)
+        labels.labels.append(label)
+    return labels
 
 
 def _lines(paths: Sequence[Path], problems: list[str]) -> Iterator[Line]:
@@ -149,21 +149,21 @@ def label_of(line: Line) -> Label:
     """
     record = line.record
     name, system = item_of(record)
-    if isinstance(said := label_value(record), str):
-        raise DataError(said, at=line.at)
+    if isinstance(value := label_value(record), str):
+        raise DataError(value, at=line.at)
     probability = number(stated := record.get("probability"))
     if stated is not None and not 0 < (probability or 0.0) <= 1:
         raise DataError(f"a probability is {stated!r:.40}: it must lie above 0 and be at most 1", at=line.at)
     marks = record.get("marks")
-    held = marks if isinstance(marks, Mapping) else {}
+    marks_by_name = marks if isinstance(marks, Mapping) else {}
     return Label(
         id=name,
-        label=said,
+        label=value,
         system=system,
         against=str(record.get("against") or ""),
         rater=str(record.get("rater") or ""),
         probability=probability,
-        marks={str(key): value for key, value in held.items() if isinstance(value, int)},
+        marks={str(key): value for key, value in marks_by_name.items() if isinstance(value, int)},
         draw=str(record.get("draw") or ""),
         reason=str(record.get("reason") or ""),
         rubric=str(record.get("rubric") or ""),
@@ -215,20 +215,20 @@ class Agreement:
 
 def agreement(labels: Iterable[Label]) -> Agreement:
     """Return how far raters agree; an item that somebody cannot say anything about counts for the others."""
-    known = [one.aligned() for one in labels if one.label is not None]
-    has_reasons = any(one.reason for one in known)
+    aligned = [label.aligned() for label in labels if label.label is not None]
+    has_reasons = any(label.reason for label in aligned)
     # Beside reasons a label without one is an answer of its own: what did not fail is no reason, nor is .2 the same as .9.
-    answers = sorted({_answer(one) for one in known})
+    answers = sorted({_answer(label) for label in aligned})
     by_item: dict[Key, dict[str, float]] = {}
-    for one in known:
-        value = float(answers.index(_answer(one))) if has_reasons else float(one.label or 0.0)
-        by_item.setdefault(one.key, {})[one.rater] = value
-    shared = [said for said in by_item.values() if len(said) > 1]
-    raters = sorted({rater for said in shared for rater in said})
+    for label in aligned:
+        value = float(answers.index(_answer(label))) if has_reasons else float(label.label or 0.0)
+        by_item.setdefault(label.key, {})[label.rater] = value
+    shared = [by_rater for by_rater in by_item.values() if len(by_rater) > 1]
+    raters = sorted({rater for by_rater in shared for rater in by_rater})
     alpha = krippendorff_alpha(
-        [[said.get(rater) for said in shared] for rater in raters], "nominal" if has_reasons else "interval"
+        [[by_rater.get(rater) for by_rater in shared] for rater in raters], "nominal" if has_reasons else "interval"
     )
-    return Agreement(alpha, sum(len(set(said.values())) == 1 for said in shared), len(shared))
+    return Agreement(alpha, sum(len(set(by_rater.values())) == 1 for by_rater in shared), len(shared))
 
 
 def _answer(label: Label) -> tuple[str, float]:

@@ -34,18 +34,18 @@ def read_known(path: Path, rubric: Rubric, *, most: int) -> tuple[list[KnownText
     if rubric.is_pairwise:
         raise UsageError(f"the rubric {rubric.name} compares answers: name one that marks them")
     problems: list[str] = []
-    found: list[KnownText] = []
+    texts: list[KnownText] = []
     for line in read_jsonl(path):
-        told = _known(line, rubric)
-        if isinstance(told, str):
-            problems.append(f"{line.at}: {told}: row skipped")
+        text = _known(line, rubric)
+        if isinstance(text, str):
+            problems.append(f"{line.at}: {text}: row skipped")
         else:
-            found.append(told)
-    if not found:
+            texts.append(text)
+    if not texts:
         hint = '{"question": .., "candidate": .., "label": 0 to 1} a line'
         raise DataError("no row that a judge can be examined on", at=str(path), hint=hint)
-    step = max(1.0, len(found) / most)
-    return [found[int(place * step)] for place in range(min(most, len(found)))], problems
+    step = max(1.0, len(texts) / most)
+    return [texts[int(index * step)] for index in range(min(most, len(texts)))], problems
 
 
 def _known(line: Line | Rejection, rubric: Rubric) -> KnownText | str:
@@ -86,6 +86,6 @@ def read_earlier(path: Path) -> Earlier:
     marks = record.get("marks")
     if not isinstance(marks, Mapping) or not isinstance(record.get("judge"), str):
         raise DataError("this is no report of `markbook judge check --output`", at=str(path))
-    known = {str(name): mark for name, value in marks.items() if (mark := number(value)) is not None}
+    marks_by_name = {str(name): mark for name, value in marks.items() if (mark := number(value)) is not None}
     rubric = record.get("rubric")
-    return Earlier(str(record["judge"]), known, rubric if isinstance(rubric, str) else "")
+    return Earlier(str(record["judge"]), marks_by_name, rubric if isinstance(rubric, str) else "")

@@ -99,13 +99,13 @@ class JudgeMetric(Metric):
         """
         several = () if self.rubric.is_pairwise else self.rubric.criteria
         parts = {
-            each.name: replace(
+            criterion.name: replace(
                 self,
-                name=f"{self.name}.{each.name}",
-                criterion=each,
-                signature=f"{self.signature}|criterion:{each.name}",
+                name=f"{self.name}.{criterion.name}",
+                criterion=criterion,
+                signature=f"{self.signature}|criterion:{criterion.name}",
             )
-            for each in several
+            for criterion in several
         }
         if self.rubric.has_verdict:
             name, signature = f"{self.name}.{PASSED}", f"{self.signature}|{PASSED}"
@@ -118,7 +118,7 @@ class JudgeMetric(Metric):
         wholes: dict[str, list[Measurement]] = {}
         columns = []
         for metric in metrics:
-            whole = (
+            rubric_metric = (
                 metric
                 if not metric.is_part
                 else replace(
@@ -129,10 +129,10 @@ class JudgeMetric(Metric):
                     signature=_signature(metric.rubric, metric.plan),
                 )
             )
-            if whole.signature not in wholes:
-                wholes[whole.signature] = whole.measure(items)
-            column = wholes[whole.signature]
-            columns.append([metric.share(one) for one in column] if metric.is_part else column)
+            if rubric_metric.signature not in wholes:
+                wholes[rubric_metric.signature] = rubric_metric.measure(items)
+            column = wholes[rubric_metric.signature]
+            columns.append([metric.share(measurement) for measurement in column] if metric.is_part else column)
         return columns
 
     def share(self, whole: Measurement) -> Measurement:
@@ -169,14 +169,14 @@ class JudgeMetric(Metric):
         if self.is_part:
             return self.together([self], items)[0]
         # Of each row the keys of its calls are kept and not the calls: a long text is not held in many prompts at once.
-        asked = [self._keys(item) for item in items]
+        keys_by_item = [self._keys(item) for item in items]
         places: dict[str, int] = {}
-        for place, keys in enumerate(asked):
+        for index, keys in enumerate(keys_by_item):
             if not isinstance(keys, Missing):
                 for key in keys:
-                    places.setdefault(key, place)
+                    places.setdefault(key, index)
         answers = self._answers(items, places)
-        return [self._settle(item, keys, answers) for item, keys in zip(items, asked, strict=True)]
+        return [self._settle(item, keys, answers) for item, keys in zip(items, keys_by_item, strict=True)]
 
     def _keys(self, item: Item) -> list[str] | Missing:
         """Return what names the calls about a row, in order, or why there are none."""
@@ -188,8 +188,12 @@ class JudgeMetric(Metric):
         missing = problem(text, references, needs_reference=self.needs_reference)
         if missing is not None:
             return missing
-        known = given(references)
-        reference = known[0] if self.rubric.is_pairwise and known else BETWEEN.join(known)
+        references_present = given(references)
+        reference = (
+            references_present[0]
+            if self.rubric.is_pairwise and references_present
+            else BETWEEN.join(references_present)
+        )
         case = JudgedCase(text, item.sample.input, reference, item.sample.context or "")
         rubric = self.rubric_for(item)
         if isinstance(rubric, Missing):
@@ -220,32 +224,32 @@ class JudgeMetric(Metric):
             places: at which row each call is asked.
         """
         memory = self.memory
-        found = {key: from_record(kept) for key in places if (kept := memory.find(key)) is not None}
+        answers = {key: from_record(recorded) for key in places if (recorded := memory.find(key)) is not None}
         waiting: dict[int, set[str]] = {}
-        for key, place in places.items():
-            if key not in found:
-                waiting.setdefault(place, set()).add(key)
+        for key, position in places.items():
+            if key not in answers:
+                waiting.setdefault(position, set()).add(key)
         if not waiting:
-            return found
+            return answers
 
         def keep(question: JudgeCall, judged: Judged, _key: object) -> None:
             key = question.call.key
             memory.keep(key, question.model, judged)
-            found[key] = judged
+            answers[key] = judged
 
-        def still_waiting(place: int) -> list[JudgeCall]:
-            questions = self._questions(items[place])
+        def still_waiting(position: int) -> list[JudgeCall]:
+            questions = self._questions(items[position])
             assert not isinstance(questions, Missing)  # its keys are known, so it has calls
             by_key = {question.call.key: question for question in questions}  # equal calls of one row are asked once
-            return [question for key, question in by_key.items() if key in waiting[place]]
+            return [question for key, question in by_key.items() if key in waiting[position]]
 
         asking = Asking(self.plan, keep, tick=memory.tick, spent=memory.spent(), cassette=memory.cassette)
         with asking:
-            for place in waiting:
-                asking.give(JudgeWork((place,), partial(still_waiting, place)))
+            for position in waiting:
+                asking.give(JudgeWork((position,), partial(still_waiting, position)))
             memory.took(asking.finish())
         memory.is_complete &= asking.is_complete
-        return found
+        return answers
 
     def _settle(self, item: Item, keys: list[str] | Missing, answers: Mapping[str, Judged]) -> Measurement:
         if isinstance(keys, Missing):
@@ -255,10 +259,10 @@ class JudgeMetric(Metric):
         rows = [question.record(answers[key]) for key, question in zip(keys, questions, strict=True)]
         rubric = self.rubric_for(item)
         assert not isinstance(rubric, Missing)  # it has been asked by
-        found = settle_case(rubric, rows)
-        result = found.missing if found.value is None else found.value
+        settled = settle_case(rubric, rows)
+        result = settled.missing if settled.value is None else settled.value
         assert result is not None
-        return measurement(self.name, self.signature, item, result, {**found.stats, **self._verdict(rubric, found)})
+        return measurement(self.name, self.signature, item, result, {**settled.stats, **self._verdict(rubric, settled)})
 
     @staticmethod
     def _verdict(rubric: Rubric, found: Settled) -> dict[str, object]:
@@ -280,11 +284,19 @@ class JudgeMetric(Metric):
     def agreement(self, measurements: Sequence[Measurement]) -> PanelAgreement | None:
         """Return Krippendorff's alpha over a panel's marks; None for a single judge."""
         if self.rubric.row:  # each row has criteria of its own: what they come to is what the judges share
-            wholes = [own for one in measurements if isinstance(own := one.stats.get("overall_by_judge"), Mapping)]
+            wholes = [
+                own
+                for measurement in measurements
+                if isinstance(own := measurement.stats.get("overall_by_judge"), Mapping)
+            ]
             return panel_agreement(
                 [{judge: {"overall": value} for judge, value in own.items()} for own in wholes], ["overall"]
             )
-        panels = [by_judge for one in measurements if isinstance(by_judge := one.stats.get("by_judge"), Mapping)]
+        panels = [
+            by_judge
+            for measurement in measurements
+            if isinstance(by_judge := measurement.stats.get("by_judge"), Mapping)
+        ]
         if self.rubric.is_pairwise:
             return panel_agreement(panels, ["preferred"])
         criteria = {criterion.name: criterion for criterion in self.rubric.criteria}
@@ -298,35 +310,35 @@ class JudgeMetric(Metric):
         return panel_agreement(common, list(criteria))
 
 
-def _sum(one: AccountRecord, other: AccountRecord) -> AccountRecord:
+def _sum(first: AccountRecord, other: AccountRecord) -> AccountRecord:
     """Return two accounts as one; a cost that is unknown of one part is unknown of both."""
-    faults = dict(one["faults"])
+    faults = dict(first["faults"])
     for name, count in other["faults"].items():
         faults[name] = faults.get(name, 0) + count
     return AccountRecord(
-        requests=one["requests"] + other["requests"],
-        replayed=one["replayed"] + other["replayed"],
-        input_tokens=one["input_tokens"] + other["input_tokens"],
-        output_tokens=one["output_tokens"] + other["output_tokens"],
-        cost=_both(one["cost"], other["cost"]),
-        cost_at_most=_both(one["cost_at_most"], other["cost_at_most"]),
-        requests_without_price=one["requests_without_price"] + other["requests_without_price"],
-        saved_by_cassette=one["saved_by_cassette"] + other["saved_by_cassette"],
-        latency_seconds=one["latency_seconds"] + other["latency_seconds"],
+        requests=first["requests"] + other["requests"],
+        replayed=first["replayed"] + other["replayed"],
+        input_tokens=first["input_tokens"] + other["input_tokens"],
+        output_tokens=first["output_tokens"] + other["output_tokens"],
+        cost=_both(first["cost"], other["cost"]),
+        cost_at_most=_both(first["cost_at_most"], other["cost_at_most"]),
+        requests_without_price=first["requests_without_price"] + other["requests_without_price"],
+        saved_by_cassette=first["saved_by_cassette"] + other["saved_by_cassette"],
+        latency_seconds=first["latency_seconds"] + other["latency_seconds"],
         faults=faults,
     )
 
 
-def _both(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else one + other
+def _both(first: float | None, other: float | None) -> float | None:
+    return None if first is None or other is None else first + other
 
 
 def _signature(rubric: Rubric, plan: JudgePlan) -> str:
     """Return everything that can change a value."""
-    asked = plan.settings
-    parts = [f"rubric:{rubric.name}-{rubric.digest}", f"judges:{','.join(asked.models)}"]
-    parts += [f"samples:{asked.samples}", f"temperature:{asked.temperature:g}", f"seed:{asked.seed}"]
-    parts += [f"mode:{asked.mode}", *(["weights:tokens"] if asked.token_weights else [])]
+    settings = plan.settings
+    parts = [f"rubric:{rubric.name}-{rubric.digest}", f"judges:{','.join(settings.models)}"]
+    parts += [f"samples:{settings.samples}", f"temperature:{settings.temperature:g}", f"seed:{settings.seed}"]
+    parts += [f"mode:{settings.mode}", *(["weights:tokens"] if settings.token_weights else [])]
     return "|".join(("judge", *parts, f"prompt:{PROMPT_VERSION}", "v1"))
 
 
@@ -403,7 +415,7 @@ def _metric(read: Rubric, plan: JudgePlan) -> JudgeMetric:
 
 def _named(models: str | Sequence[str]) -> list[str]:
     named = [models] if isinstance(models, str) else list(models)
-    if not all(isinstance(one, str) for one in named):
+    if not all(isinstance(model, str) for model in named):
         raise ConfigError(f"judge: models must be a text or a list of texts, not {models!r:.60}")
     return named
 

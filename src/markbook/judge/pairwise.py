@@ -37,16 +37,16 @@ class PairVerdict:
     """The position that won both times, if it flipped."""
 
 
-def compare_prompt(first: str, second: str, *, asked: Sequence[str] = (QUESTION,), name: str = "review") -> str:
+def compare_prompt(first: str, second: str, *, questions: Sequence[str] = (QUESTION,), name: str = "review") -> str:
     """Return the prompt that puts `first` in place A and `second` in place B; all judges and samples share it.
 
     Args:
         first: one text.
         second: the other.
-        asked: what is asked, a paragraph each, with whatever both are judged by.
+        questions: what is asked, a paragraph each, with whatever both are judged by.
         name: of the two texts.
     """
-    return "\n\n".join((*asked, block(f"{name}-A", first), block(f"{name}-B", second)))
+    return "\n\n".join((*questions, block(f"{name}-A", first), block(f"{name}-B", second)))
 
 
 def compare_call(
@@ -78,9 +78,9 @@ def parse_winner(payload: str) -> Winner:
     Raises:
         Violation: it is no object, or names no place.
     """
-    found = parse_object(payload).get("winner")
+    winner_name = parse_object(payload).get("winner")
     for winner in WINNERS:
-        if found == winner:
+        if winner_name == winner:
             return winner
     raise Violation("the reply names no winner")
 

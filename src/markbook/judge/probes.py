@@ -151,18 +151,18 @@ class Drift(TypedDict):
     note: str
 
 
-def agreement(human: Sequence[int], judge: Sequence[int], *, asked: int) -> People:
+def agreement(human: Sequence[int], judge: Sequence[int], *, requested: int) -> People:
     """Return how well a judge's marks agree with people's: weighted kappa, alpha, and what a constant answer reaches.
 
     The constant answer is the most frequent human mark: a judge that does not beat its exact agreement has told nothing.
     """
     kappa = cohen_kappa(human, judge, "quadratic") if human else Estimate(None, note="no pair")
     alpha = krippendorff_alpha([human, judge], "ordinal") if human else Estimate(None, note="no pair")
-    exact = sum(one == other for one, other in zip(human, judge, strict=True))
+    exact = sum(mark == other for mark, other in zip(human, judge, strict=True))
     common, times = Counter(human).most_common(1)[0] if human else (None, 0)
     return People(
         n=len(human),
-        n_missing=asked - len(human),
+        n_missing=requested - len(human),
         weighted_kappa=told(kappa),
         krippendorff_alpha=told(alpha),
         exact=share(exact, len(human)),
@@ -176,12 +176,12 @@ def agreement(human: Sequence[int], judge: Sequence[int], *, asked: int) -> Peop
 def calibration(human: Sequence[int], judge: Sequence[int]) -> Calibration:
     """Return how far the judge's marks lie from people's, in all and where the judge gives each of its marks."""
     by_mark: dict[int, list[float]] = {}
-    for said, given in zip(human, judge, strict=True):
-        by_mark.setdefault(given, []).append(said)
+    for judged_mark, people_mark in zip(human, judge, strict=True):
+        by_mark.setdefault(people_mark, []).append(judged_mark)
     return Calibration(
-        bias=_mean([given - said for said, given in zip(human, judge, strict=True)]),
+        bias=_mean([people_mark - judged_mark for judged_mark, people_mark in zip(human, judge, strict=True)]),
         slope=told(slope(judge, human)),
-        by_mark=[Level(mark=mark, people=_mean(said)) for mark, said in sorted(by_mark.items())],
+        by_mark=[Level(mark=mark, people=_mean(judged_marks)) for mark, judged_marks in sorted(by_mark.items())],
     )
 
 
@@ -195,7 +195,7 @@ def slope(x: Sequence[float], y: Sequence[float], *, confidence: float = 0.95) -
     if n < 3 or len(set(x)) < 2:
         return Estimate(None, n=n, note="three pairs and two different marks are the least")
     mean_x, mean_y = statistics.fmean(x), statistics.fmean(y)
-    spread = math.fsum((one - mean_x) ** 2 for one in x)
+    spread = math.fsum((x_value - mean_x) ** 2 for x_value in x)
     value = math.fsum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True)) / spread
     rest = math.fsum((b - mean_y - value * (a - mean_x)) ** 2 for a, b in zip(x, y, strict=True))
     if rest <= 1e-24 * math.fsum((b - mean_y) ** 2 for b in y):
@@ -207,14 +207,14 @@ def slope(x: Sequence[float], y: Sequence[float], *, confidence: float = 0.95) -
 
 def shifts(before: Sequence[float | None], after: Sequence[float | None]) -> Shift:
     """Return what becomes of marks when the texts are changed in something that is no substance."""
-    known = [b - a for a, b in zip(before, after, strict=True) if a is not None and b is not None]
+    changes = [b - a for a, b in zip(before, after, strict=True) if a is not None and b is not None]
     return Shift(
-        n=len(known),
-        n_missing=len(before) - len(known),
-        raised=share(sum(one > 0 for one in known), len(known)),
-        lowered=share(sum(one < 0 for one in known), len(known)),
-        shift=_mean(known),
-        mean_shift=statistics.fmean(known) if known else None,
+        n=len(changes),
+        n_missing=len(before) - len(changes),
+        raised=share(sum(change > 0 for change in changes), len(changes)),
+        lowered=share(sum(change < 0 for change in changes), len(changes)),
+        shift=_mean(changes),
+        mean_shift=statistics.fmean(changes) if changes else None,
     )
 
 
@@ -251,8 +251,8 @@ def family(name: str) -> str:
     >>> family("openai:gpt-4o-mini"), family("claude-3-opus"), family("Llama3-70b")
     ('gpt', 'claude', 'llama')
     """
-    found = re.search(r"[a-z]+", name.rpartition(":")[2].lower())
-    return found.group() if found else ""
+    match = re.search(r"[a-z]+", name.rpartition(":")[2].lower())
+    return match.group() if match else ""
 
 
 def order(verdicts: Sequence[PairVerdict]) -> OrderProbe:
@@ -312,13 +312,13 @@ def share(count: int, n: int) -> Told:
     """Return a share with Wilson's interval."""
     if n == 0:
         return Told(value=None, low=None, high=None, n=0)
-    found = wilson_interval(count, n)
-    return Told(value=found.value, low=found.low, high=found.high, n=n)
+    estimate = wilson_interval(count, n)
+    return Told(value=estimate.value, low=estimate.low, high=estimate.high, n=n)
 
 
-def told(found: Estimate) -> Told:
+def told(estimate: Estimate) -> Told:
     """Return an estimate as a report tells it."""
-    return Told(value=found.value, low=found.low, high=found.high, n=found.n, note=found.note)
+    return Told(value=estimate.value, low=estimate.low, high=estimate.high, n=estimate.n, note=estimate.note)
 
 
 def _mean(values: Sequence[float]) -> Told:

@@ -95,11 +95,11 @@ def cut(sections: Sequence[str], *, size: int = PART_CHARS, most: int = MOST_PAR
             texts[-1] += "\n\n" + piece
         else:
             texts.append(piece)
-    kept = texts[:most]
-    parts = tuple(Part(text, number, len(texts)) for number, text in enumerate(kept, start=1))
-    if len(kept) == len(texts):
+    cut_texts = texts[:most]
+    parts = tuple(Part(text, number, len(texts)) for number, text in enumerate(cut_texts, start=1))
+    if len(cut_texts) == len(texts):
         return Cut(parts, 1.0)
-    return Cut(parts, min(1.0, sum(map(len, kept)) / sum(map(len, texts))))
+    return Cut(parts, min(1.0, sum(map(len, cut_texts)) / sum(map(len, texts))))
 
 
 def block(name: str, text: str) -> str:
@@ -163,7 +163,7 @@ def asked(rubric: Rubric, *, part: Part | None = None, excerpt_note: str = "") -
 
 
 def _criterion(rubric: Rubric, criterion: Criterion) -> str:
-    is_alike = len({(rubric.scale_for(each), bool(each.grades)) for each in rubric.criteria}) == 1
+    is_alike = len({(rubric.scale_for(criterion_), bool(criterion_.grades)) for criterion_ in rubric.criteria}) == 1
     scale = "" if is_alike and not criterion.grades else _scale(rubric, criterion)
     lines = [f"- {criterion.name}: {criterion.question}{scale}"]
     lines.extend(f"  {mark} = {meaning}" for mark, meaning in criterion.anchors)
@@ -180,7 +180,7 @@ def _scale(rubric: Rubric, criterion: Criterion) -> str:
 
 
 def _verdict(example: Example) -> str:
-    said = (
+    marks = (
         f"better: {example.winner}" if example.winner else ", ".join(f"{name}: {mark}" for name, mark in example.marks)
     )
-    return f"Marks of this example: {said}." + (f" {example.why}" if example.why else "")
+    return f"Marks of this example: {marks}." + (f" {example.why}" if example.why else "")

@@ -71,8 +71,8 @@ def dressed(text: str, name: str = "review") -> str:
     >>> dressed("It is good. It is short.")
     '# Review\n\n## Assessment\n\n- **It** is good.\n- **It** is short.'
     """
-    sentences = [one.strip() for one in re.split(r"(?<=[.!?])\s+|\n+", text) if one.strip()]
-    bullets = ("- **{}**{}{}".format(*one.partition(" ")) for one in sentences)
+    sentences = [sentence.strip() for sentence in re.split(r"(?<=[.!?])\s+|\n+", text) if sentence.strip()]
+    bullets = ("- **{}**{}{}".format(*sentence.partition(" ")) for sentence in sentences)
     return f"# {name.title()}\n\n## Assessment\n\n" + "\n".join(bullets)
 
 
@@ -147,10 +147,10 @@ REVIEWS = Form(CONSTRUCTIVENESS, RECOMMENDATION, SYSTEM)
 
 def form_of(rubric: Rubric) -> Form:
     """Return what is asked of answers by a rubric."""
-    asked = [f"- {criterion.name}: {criterion.question}" for criterion in rubric.criteria]
+    questions = [f"- {criterion.name}: {criterion.question}" for criterion in rubric.criteria]
     which = f"Which of the two texts, {rubric.judged}-A or {rubric.judged}-B, is the better one by these criteria?"
     compares = system_text(replace(rubric, is_pairwise=True))
-    return Form(rubric, rubric, system_text(rubric), (rubric.task, *asked, which), compares)
+    return Form(rubric, rubric, system_text(rubric), (rubric.task, *questions, which), compares)
 
 
 async def examine(
@@ -169,7 +169,7 @@ async def examine(
     async with open_judges(plan) as (judges, cassette):
         report = await Examination(judges[name], plan.settings, texts, form).run(pairs=pairs, before=before)
         if cassette is not None:
-            cassette.close(whole=not report["unanswered"])
+            cassette.close(is_complete=not report["unanswered"])
     return report
 
 
@@ -182,7 +182,7 @@ class Examination:
         """Take those with a text only, each cut at what one call reads."""
         self._judge = judge
         self._settings = settings
-        self._texts = [one for one in texts if one.text.strip()]
+        self._texts = [text for text in texts if text.text.strip()]
         self._form = form
         self.unanswered: Counter[str] = Counter()
 
@@ -198,7 +198,7 @@ class Examination:
         changed = {name: await self._changed(change, plain) for name, change in CHANGES.items()}
         verdicts = await self._verdicts(self._couples(pairs))
         family_verdicts = await self._verdicts(self._family_couples(pairs))
-        marks = {one.digest: mark for one, mark in zip(self._texts, plain, strict=True) if mark is not None}
+        marks = {text.digest: mark for text, mark in zip(self._texts, plain, strict=True) if mark is not None}
         return Examined(
             judge=self._judge.model,
             rubric=self._form.marks.digest,
@@ -220,17 +220,20 @@ class Examination:
             account=self._judge.account.as_record(),
         )
 
-    def _call(self, rubric: Rubric, one: KnownText, sample: int) -> Call:
+    def _call(self, rubric: Rubric, known_text: KnownText, sample: int) -> Call:
         settings = self._settings
         wire = {"temperature": settings.temperature, "max_tokens": settings.max_tokens, "seed": settings.seed + sample}
-        whole = {name: one.text if name == rubric.judged else one.beside.get(role(name), "") for name in rubric.reads}
-        shown = {name: text[:REVIEW_CHARS] for name, text in whole.items()}
+        full_texts = {
+            name: known_text.text if name == rubric.judged else known_text.beside.get(role(name), "")
+            for name in rubric.reads
+        }
+        cut_texts = {name: text[:REVIEW_CHARS] for name, text in full_texts.items()}
         notes = [
             f"The {name} is cut: you see its first {REVIEW_CHARS / len(text):.0%}."
-            for name, text in whole.items()
+            for name, text in full_texts.items()
             if len(text) > REVIEW_CHARS
         ]
-        prompt = question(rubric, shown, excerpt_note=" ".join(notes))
+        prompt = question(rubric, cut_texts, excerpt_note=" ".join(notes))
         system = self._form.system
         return Call(self._judge.model, rubric.name, system, prompt, rubric.schema, wire, sample, settings.mode)
 
@@ -238,9 +241,11 @@ class Examination:
         if judged.missing is not None:
             self.unanswered[f"{judged.missing.kind.value}: {judged.missing.detail[:120]}"] += 1
 
-    async def _score(self, rubric: Rubric, one: KnownText, sample: int = 0) -> float | None:
+    async def _score(self, rubric: Rubric, known_text: KnownText, sample: int = 0) -> float | None:
         """Return a text's mark on 0..1, None where there is no answer."""
-        judged = await self._judge.judge(self._call(rubric, one, sample), lambda payload: parse_marks(payload, rubric))
+        judged = await self._judge.judge(
+            self._call(rubric, known_text, sample), lambda payload: parse_marks(payload, rubric)
+        )
         self._note(judged)
         if judged.answer is None:
             return None
@@ -249,27 +254,27 @@ class Examination:
     async def _agreement(self) -> tuple[probes.People, probes.Calibration]:
         rubric = self._form.people
         low, high = rubric.scale
-        known = [one for one in self._texts if one.mark is not None]
-        found = await asyncio.gather(*(self._score(rubric, one) for one in known))
+        marked = [text for text in self._texts if text.mark is not None]
+        scores = await asyncio.gather(*(self._score(rubric, text) for text in marked))
         pairs = [
-            (one.mark, math.floor(low + score * (high - low) + 0.5))
-            for one, score in zip(known, found, strict=True)
-            if score is not None and one.mark is not None
+            (text.mark, math.floor(low + score * (high - low) + 0.5))
+            for text, score in zip(marked, scores, strict=True)
+            if score is not None and text.mark is not None
         ]
-        human, judge = [one for one, _ in pairs], [other for _, other in pairs]
-        return probes.agreement(human, judge, asked=len(known)), probes.calibration(human, judge)
+        human, judge = [human_mark for human_mark, _ in pairs], [other for _, other in pairs]
+        return probes.agreement(human, judge, requested=len(marked)), probes.calibration(human, judge)
 
     async def _consistency(self) -> tuple[probes.Consistency, list[float | None]]:
         samples = max(2, self._settings.samples)
-        asked = [(one, sample) for one in self._texts for sample in range(samples)]
-        scores = await asyncio.gather(*(self._score(self._form.marks, one, sample) for one, sample in asked))
+        repeats = [(text, sample) for text in self._texts for sample in range(samples)]
+        scores = await asyncio.gather(*(self._score(self._form.marks, text, sample) for text, sample in repeats))
         rows = [scores[start : start + samples] for start in range(0, len(scores), samples)]
-        whole = [[score for score in row if score is not None] for row in rows]
-        several = [row for row in whole if len(row) > 1]
+        answered = [[score for score in row if score is not None] for row in rows]
+        several = [row for row in answered if len(row) > 1]
         reliable = (
             icc([list(column) for column in zip(*rows, strict=True)], "ICC1") if len(rows) > 1 else Estimate(None)
         )
-        found = probes.Consistency(
+        consistency = probes.Consistency(
             samples=samples,
             n=len(several),
             n_missing=len(rows) - len(several),
@@ -277,13 +282,13 @@ class Examination:
             mean_deviation=statistics.fmean(map(statistics.stdev, several)) if several else None,
             icc=probes.told(reliable),
         )
-        return found, [row[0] for row in rows]
+        return consistency, [row[0] for row in rows]
 
     async def _changed(self, change: Callable[[str, str], str], plain: Sequence[float | None]) -> probes.Shift:
         """Return what a change of every text does to its mark."""
-        changed = [replace(one, text=change(one.text, self._form.marks.judged)) for one in self._texts]
-        found = await asyncio.gather(*(self._score(self._form.marks, one) for one in changed))
-        return probes.shifts(plain, found)
+        changed = [replace(text, text=change(text.text, self._form.marks.judged)) for text in self._texts]
+        scores = await asyncio.gather(*(self._score(self._form.marks, text) for text in changed))
+        return probes.shifts(plain, scores)
 
     def _couples(self, most: int) -> list[Couple]:
         """Return pairs of texts of one item, evenly over the items; those of `_family_couples` aside."""
@@ -297,32 +302,32 @@ class Examination:
 
     def _all_couples(self) -> list[Couple]:
         by_item: dict[str, list[KnownText]] = {}
-        for one in self._texts:
-            by_item.setdefault(one.item, []).append(one)
+        for text in self._texts:
+            by_item.setdefault(text.item, []).append(text)
         return [couple for item in sorted(by_item) for couple in itertools.combinations(by_item[item], 2)]
 
     async def _verdicts(self, couples: Sequence[Couple]) -> list[Decided]:
-        found = await asyncio.gather(*(self._verdict(first, second) for first, second in couples))
-        return [(couple, verdict) for couple, verdict in zip(couples, found, strict=True) if verdict is not None]
+        verdicts = await asyncio.gather(*(self._verdict(first, second) for first, second in couples))
+        return [(couple, verdict) for couple, verdict in zip(couples, verdicts, strict=True) if verdict is not None]
 
     async def _verdict(self, first: KnownText, second: KnownText) -> PairVerdict | None:
         texts = first.text[: REVIEW_CHARS // 2], second.text[: REVIEW_CHARS // 2]
-        form, said = self._form, []
+        form, winners = self._form, []
         read = [name for name in form.marks.reads if name != form.marks.judged]
-        asked = [*form.compared, *(block(name, first.beside.get(role(name), "")[:REVIEW_CHARS]) for name in read)]
-        for one, other in (texts, texts[::-1]):
-            prompt = compare_prompt(one, other, asked=asked, name=form.marks.judged)
+        questions = [*form.compared, *(block(name, first.beside.get(role(name), "")[:REVIEW_CHARS]) for name in read)]
+        for first_text, other in (texts, texts[::-1]):
+            prompt = compare_prompt(first_text, other, questions=questions, name=form.marks.judged)
             call = compare_call(prompt, self._judge.model, self._settings, system=form.compared_system)
             judged = await self._judge.judge(call, parse_winner)
             self._note(judged)
             if judged.answer is None:
                 return None
-            said.append(parse_winner(judged.answer.payload))
-        return both_orders(said[0], said[1])
+            winners.append(parse_winner(judged.answer.payload))
+        return both_orders(winners[0], winners[1])
 
 
 def _evenly(couples: Sequence[Couple], most: int) -> list[Couple]:
     """Return at most so many, spread over the papers and not the first ones only."""
     if len(couples) <= most:
         return list(couples)
-    return [couples[place * len(couples) // most] for place in range(most)]
+    return [couples[index * len(couples) // most] for index in range(most)]

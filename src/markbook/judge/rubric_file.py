@@ -294,10 +294,10 @@ def _mark(key: object) -> object:
 
 
 def _example(model: ExampleModel, *, is_pairwise: bool) -> Example:
-    shown = {"question": model.question, "context": model.context}
+    given_texts = {"question": model.question, "context": model.context}
     pair = {"answer-A": model.answer, "answer-B": model.reference}
     single = {"reference": model.reference, "answer": model.answer}
-    texts = shown | (pair if is_pairwise else single)
+    texts = given_texts | (pair if is_pairwise else single)
     return Example(
         tuple((name, text) for name, text in texts.items() if text),
         tuple(sorted(model.marks.items())),
@@ -327,17 +327,17 @@ def read_rubric(source: object, folder: Path | None = None) -> Rubric:
         raise ConfigError(f"a rubric is a name, a file or a mapping, not {source!r:.60}")
     if isinstance(source, Path) or source.endswith(_SUFFIXES):
         return check(RubricModel, read_tree((folder or Path()) / source)).rubric()
-    known = ready_rubrics()
-    if source not in known:
-        near = difflib.get_close_matches(source, known, n=3)
-        told = "did you mean " + " or ".join(map(repr, near)) + "?" if near else "known: " + ", ".join(known)
-        raise ConfigError(f"unknown rubric {source!r:.60}", hint=f"{told}; or a .yaml file")
-    return known[source]
+    rubrics = ready_rubrics()
+    if source not in rubrics:
+        near = difflib.get_close_matches(source, rubrics, n=3)
+        suggestion = "did you mean " + " or ".join(map(repr, near)) + "?" if near else "known: " + ", ".join(rubrics)
+        raise ConfigError(f"unknown rubric {source!r:.60}", hint=f"{suggestion}; or a .yaml file")
+    return rubrics[source]
 
 
 def _complaints(error: ValidationError) -> list[str]:
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    lines = [f"rubric: {'.'.join(map(str, each['loc'])) or 'as a whole'}: {each['msg']}" for each in found]
+    errors = error.errors(include_url=False, include_context=False, include_input=False)
+    lines = [f"rubric: {'.'.join(map(str, problem['loc'])) or 'as a whole'}: {problem['msg']}" for problem in errors]
     return lines[:_MOST_SHOWN] + ([f"and {len(lines) - _MOST_SHOWN} more"] if len(lines) > _MOST_SHOWN else [])
 
 
@@ -345,5 +345,5 @@ def _complaints(error: ValidationError) -> list[str]:
 def ready_rubrics() -> Mapping[str, Rubric]:
     """Return the ready rubrics by name: those that lie in this package, and the three of the documents."""
     files = sorted(Path(__file__).with_name("ready").glob("*.yaml"))
-    found = [check(RubricModel, read_tree(file)).rubric() for file in files]
-    return {rubric.name: rubric for rubric in sorted((*found, *RUBRICS.values()), key=lambda rubric: rubric.name)}
+    rubrics = [check(RubricModel, read_tree(file)).rubric() for file in files]
+    return {rubric.name: rubric for rubric in sorted((*rubrics, *RUBRICS.values()), key=lambda rubric: rubric.name)}

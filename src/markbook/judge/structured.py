@@ -50,10 +50,10 @@ def _parameters(call: Call, mode: str) -> Any:
     if mode == "tool":
         tool = ToolDefinition(name=TOOL, description="Give your marks.", parameters_json_schema=schema, kind="output")
         return ModelRequestParameters(output_mode="tool", output_tools=[tool], allow_text_output=False)
-    wanted = OutputObjectDefinition(json_schema=schema, name="marks")
+    definition = OutputObjectDefinition(json_schema=schema, name="marks")
     if mode == "native":
-        return ModelRequestParameters(output_mode="native", output_object=wanted)
-    return ModelRequestParameters(output_mode="prompted", output_object=wanted)
+        return ModelRequestParameters(output_mode="native", output_object=definition)
+    return ModelRequestParameters(output_mode="prompted", output_object=definition)
 
 
 def read(response: Any, mode: str) -> RawAnswer:
@@ -80,9 +80,9 @@ def read(response: Any, mode: str) -> RawAnswer:
     )
 
 
-def _result(given: list[Any]) -> str:
+def _result(results: list[Any]) -> str:
     """Return the one result that a reply gives, however often it gives it."""
-    payloads = [one if isinstance(one, str) else json.dumps(one or {}) for one in given]
+    payloads = [result if isinstance(result, str) else json.dumps(result or {}) for result in results]
     if len({_value(payload) for payload in payloads}) > 1:
         raise Violation(f"the reply gives {len(payloads)} results and not all alike: two results are none")
     return payloads[0]

@@ -25,15 +25,15 @@ class TokenRecord(TypedDict):
     digits: dict[str, float]
 
 
-def token_of(kept: object) -> TokenRecord:
+def token_of(record: object) -> TokenRecord:
     """Return a token as it was kept; what is not well formed is a token that spells nothing."""
-    token = kept if isinstance(kept, Mapping) else {}
+    token = record if isinstance(record, Mapping) else {}
     digits = token.get("digits")
-    known = digits.items() if isinstance(digits, Mapping) else ()
+    entries = digits.items() if isinstance(digits, Mapping) else ()
     return TokenRecord(
         token=str(token.get("token", "")),
         digits={
-            str(name): float(value) for name, value in known if isinstance(value, int | float) and abs(value) < 1e300
+            str(name): float(value) for name, value in entries if isinstance(value, int | float) and abs(value) < 1e300
         },
     )
 
@@ -55,10 +55,10 @@ def reduce_logprobs(tokens: Iterable[Mapping[str, object]]) -> tuple[TokenRecord
     return tuple(reduced)
 
 
-def _log_sum(one: float, other: float) -> float:
+def _log_sum(first: float, other: float) -> float:
     """Return the logarithm of the sum of two probabilities given by theirs, however small they are."""
-    high = max(one, other)
-    return high + math.log(math.exp(one - high) + math.exp(other - high))
+    high = max(first, other)
+    return high + math.log(math.exp(first - high) + math.exp(other - high))
 
 
 def weigh(
@@ -86,13 +86,13 @@ def weigh(
     # Another object in the reply may hold the key too: then nothing says which digit is the mark.
     if len(places) != 1 or parse_object(payload).get(name) != int(places[0].group(1)):
         return None
-    (found,) = places
-    place = 0
+    (match,) = places
+    position = 0
     for token in tokens:
         spelled = token["token"]
-        if place <= found.start(1) < place + len(spelled):
+        if position <= match.start(1) < position + len(spelled):
             digits = token["digits"]
-            if spelled.strip() != found.group(1) or found.group(1) not in digits or found.group(1) not in allowed:
+            if spelled.strip() != match.group(1) or match.group(1) not in digits or match.group(1) not in allowed:
                 return None
             weights = {digit: math.exp(min(0.0, digits[digit])) for digit in digits if digit in allowed}
             mass = math.fsum(weights.values())
@@ -102,5 +102,5 @@ def weigh(
             marks = [int(digit) for digit in weights]
             # Rounding may carry the mean beyond the highest mark by its last digit.
             return min(float(max(marks)), max(float(min(marks)), mean)), min(1.0, mass)
-        place += len(spelled)
+        position += len(spelled)
     return None

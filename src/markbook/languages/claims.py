@@ -38,20 +38,20 @@ class Comparison:
     """Whether the pattern itself lets nothing by but a call of constants."""
 
 
-def contradiction(tests: str, one: Comparison) -> str | None:
+def contradiction(tests: str, comparison: Comparison) -> str | None:
     """Return the last comparison of the tests with another expectation; None if that is not sure to be wrong."""
-    last = next(iter(reversed(list(re.finditer(one.statement, tests, re.MULTILINE)))), None)
-    if last is None or not re.fullmatch(one.end, tests[last.end() :]):
+    last = next(iter(reversed(list(re.finditer(comparison.statement, tests, re.MULTILINE)))), None)
+    if last is None or not re.fullmatch(comparison.end, tests[last.end() :]):
         return None
     inner = last["inner"]
-    sides = _split(inner, one.separator)
-    if len(sides) != 2 or (not one.is_constant and any(_names(side) for side in sides)):
+    sides = _split(inner, comparison.separator)
+    if len(sides) != 2 or (not comparison.is_constant and any(_names(side) for side in sides)):
         return None
     other = _other(sides[1])
     if other is None:
         return None
-    start, end = (place - last.start() for place in last.span("inner"))
-    return f"{last[0][:start]}{sides[0]}{one.separator}{other}{last[0][end:]}".strip()
+    start, end = (position - last.start() for position in last.span("inner"))
+    return f"{last[0][:start]}{sides[0]}{comparison.separator}{other}{last[0][end:]}".strip()
 
 
 def _split(text: str, separator: str) -> list[str]:
@@ -68,22 +68,22 @@ def _split(text: str, separator: str) -> list[str]:
 
 def _bare(text: str) -> str:
     """Return a text with nothing in its strings, each sign where it was."""
-    return _TEXT.sub(lambda found: '"' + "_" * (len(found[0]) - 2) + '"', text)
+    return _TEXT.sub(lambda match: '"' + "_" * (len(match[0]) - 2) + '"', text)
 
 
 def _names(text: str) -> set[str]:
     """Return the variables of an expression, and every sign by which it is more than calls and constants."""
     bare = _TEXT.sub('""', text)
-    found = {name for name in _NAME.findall(bare) if not _TYPE.fullmatch(name)}
-    return found | set(re.findall(r"&&|\|\||[?;=]|'", bare))
+    variables = {name for name in _NAME.findall(bare) if not _TYPE.fullmatch(name)}
+    return variables | set(re.findall(r"&&|\|\||[?;=]|'", bare))
 
 
 def _other(expected: str) -> str | None:
     """Return another constant of the same type."""
-    shown = expected
-    while (masked := re.sub(r"<[^<>]*>", lambda found: "_" * len(found[0]), shown)) != shown:
-        shown = masked  # a number among the arguments of a type is no value
-    bare = _bare(shown)
+    masked_text = expected
+    while (masked := re.sub(r"<[^<>]*>", lambda match: "_" * len(match[0]), masked_text)) != masked_text:
+        masked_text = masked  # a number among the arguments of a type is no value
+    bare = _bare(masked_text)
     number = _NUMBER.search(bare)
     truth = _TRUTH.search(bare)
     text = _PLAIN.search(expected)

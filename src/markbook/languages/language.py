@@ -62,8 +62,12 @@ class Ending:
     def claim_for(self, tests: str) -> str:
         """Return the claim in the manner of these tests."""
         claim = next((claim for word, claim in self.claims if word in tests), self.claim)
-        found = ((one.claim, contradiction(tests, one)) for one in self.comparisons if one.claim in claim)
-        return next((claim.replace(old, new) for old, new in found if new is not None), claim)
+        contradictions = (
+            (comparison.claim, contradiction(tests, comparison))
+            for comparison in self.comparisons
+            if comparison.claim in claim
+        )
+        return next((claim.replace(old, new) for old, new in contradictions if new is not None), claim)
 
     def put(self, tests: str, words: Mapping[str, str], where: Where | None = None) -> str:
         """Return the tests with these statements at their end.
@@ -80,13 +84,13 @@ class Ending:
         guards = filled("".join(text for word, text in self.guards if word in tests), words)
         closed = re.match(self.closes, tests)  # it ends the answer, whose part the guards are not to be
         tests = f"{closed[0]}\n{guards}{tests[closed.end() :]}" if closed and closed[0] and guards else guards + tests
-        place = where or self.where
-        if place == "end":
+        position = where or self.where
+        if position == "end":
             return f"{tests.rstrip()}\n{added}\n"
         outer = _LAST.search(tests)
         if outer is None:
             raise ValueError("the tests do not end in the closing brace of what runs them, such as `main`")
-        if place == "body":
+        if position == "body":
             return f"{tests[: outer.start()]}\n{added}\n{outer[0]}"
         inner = _LAST.search(tests[: outer.start()])
         if inner is None:
@@ -98,10 +102,10 @@ class Ending:
     def _going_on(self, tests: str) -> str:
         """Return the tests with a last statement that gives their status ending the program only if that is no success."""
         pattern, instead = self.status
-        found = re.search(pattern, tests) if pattern else None
-        if found is None:
+        match = re.search(pattern, tests) if pattern else None
+        if match is None:
             return tests
-        return tests[: found.start()] + filled(instead, {"value": found["value"]}) + tests[found.end() :]
+        return tests[: match.start()] + filled(instead, {"value": match["value"]}) + tests[match.end() :]
 
 
 def filled(text: str, words: Mapping[str, str]) -> str:
@@ -131,10 +135,10 @@ class Failures:
 def as_text(record: DataclassInstance) -> str:
     """Return a record as a text that is the same in every process: of what is no plain data, such as a function, the type."""
 
-    def told(value: object) -> object:
+    def to_plain(value: object) -> object:
         return sorted(value) if isinstance(value, set | frozenset) else type(value).__name__
 
-    return json.dumps(asdict(record), sort_keys=True, default=told)
+    return json.dumps(asdict(record), sort_keys=True, default=to_plain)
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +291,7 @@ class Language:
 
     def lacks(self, text: str) -> Library | None:
         """Return the first library that a problem's text wants and that is not here."""
-        return next((one for one in self.libraries if one.word in text and not one.places), None)
+        return next((library for library in self.libraries if library.word in text and not library.places), None)
 
     def fault_of(self, tests: str) -> str:
         """Return why nothing can be marked by these tests, empty if something can."""
@@ -313,13 +317,13 @@ class Language:
             tests = self.completed(tests)
         own = dict(self.words(f"{before}\n{answer}\n{tests}")) if self.words else {}
         own |= self.own(tests) if self.own else {}
-        known, entry = self.ending.entry
+        marker, entry = self.ending.entry
         words = {**words, **own, "claim": self.ending.claim_for(tests)}
-        words["entry"] = "" if known in tests else filled(entry, words)
-        place = self.where(tests) if self.where else None
-        parts = [self.prelude, before, answer, self.ending.put(tests, words, place)]
+        words["entry"] = "" if marker in tests else filled(entry, words)
+        where_ = self.where(tests) if self.where else None
+        parts = [self.prelude, before, answer, self.ending.put(tests, words, where_)]
         text = "".join(part if not part or part.endswith("\n") else f"{part}\n" for part in parts)
-        start = found.end() if (found := _FIRST.match(text)) else 0
+        start = match.end() if (match := _FIRST.match(text)) else 0
         text = text[:start] + filled(self.ending.before, words) + text[start:]
         more = {name: filled(content, words) for name, content in self.ending.files.items()}
         return Made({self.source: text, **more}, own)

@@ -64,25 +64,30 @@ class Prebuilt:
 
     def prepared(self, tool: Toolchain, text: str) -> Toolchain:
         """Return a toolchain that knows the folder in which what a program's text wants lies ready, made now or earlier."""
-        wanted = tool.language.prepared
-        if wanted is None or "kept" in tool.places.commands or not any(word in text for word in wanted.wanted):
+        preparation = tool.language.prepared
+        if (
+            preparation is None
+            or "kept" in tool.places.commands
+            or not any(word in text for word in preparation.wanted)
+        ):
             return tool
-        made = self.folder / tool.language.name
-        if not made.exists():
-            self._prepare(tool, wanted, made)
+        folder = self.folder / tool.language.name
+        if not folder.exists():
+            self._prepare(tool, preparation, folder)
         return replace(
-            tool, places=replace(tool.places, commands={**tool.places.commands, "kept": str(self._seen_at / made.name)})
+            tool,
+            places=replace(tool.places, commands={**tool.places.commands, "kept": str(self._seen_at / folder.name)}),
         )
 
-    def _prepare(self, tool: Toolchain, wanted: Prepared, made: Path) -> None:
-        kept = self._cache and self._cache / f"{tool.language.name}-{_digest(tool.state, as_text(wanted))}"
-        if kept is not None and kept.is_dir():
-            shutil.copytree(kept, made)
+    def _prepare(self, tool: Toolchain, preparation: Prepared, folder: Path) -> None:
+        cached = self._cache and self._cache / f"{tool.language.name}-{_digest(tool.state, as_text(preparation))}"
+        if cached is not None and cached.is_dir():
+            shutil.copytree(cached, folder)
         else:
-            _make(tool, wanted, made)
-            if kept is not None:
-                _keep(made, kept)
-        for path in (made, *made.rglob("*")):
+            _make(tool, preparation, folder)
+            if cached is not None:
+                _keep(folder, cached)
+        for path in (folder, *folder.rglob("*")):
             path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
 
     def with_headers(self, tool: Toolchain, text: str) -> tuple[str, str]:
@@ -98,12 +103,12 @@ class Prebuilt:
             return text, ""
         head = "".join(f"#include <{name}>\n" for name in sorted(names))
         self._seen[head] += 1
-        made = self._compiled(tool, headers, head)
-        if made is None:
+        header = self._compiled(tool, headers, head)
+        if header is None:
             return text, ""
         for start, end in reversed(places):
             text = text[:start] + text[end:]
-        return text, filled(headers.option, {"header": str(self._seen_at / made.name)})
+        return text, filled(headers.option, {"header": str(self._seen_at / header.name)})
 
     def _compiled(self, tool: Toolchain, headers: Headers, head: str) -> Path | None:
         """Return the header that lies compiled, of this run or an earlier one; None as long as there is none."""
@@ -111,15 +116,15 @@ class Prebuilt:
             return self._ready[head]
         path = self.folder / f"{_digest(tool.language.name, head)}.h"
         if head not in self._made:
-            kept = self._cache and self._cache / "headers" / _digest(tool.state, as_text(headers), head)
-            self._made[head] = Path(f"{path}.new"), kept
-        fresh, kept = self._made[head]
+            cached = self._cache and self._cache / "headers" / _digest(tool.state, as_text(headers), head)
+            self._made[head] = Path(f"{path}.new"), cached
+        fresh, cached = self._made[head]
         process = self._under.get(head)
         if process is None:
             if len(self._under.keys() | self._ready.keys()) >= _MOST or self._size() >= _MOST_BYTES:
                 return None
             path.write_text(head)
-            if self._seen[head] > 1 or not _taken(kept, fresh):
+            if self._seen[head] > 1 or not _taken(cached, fresh):
                 if self._seen[head] >= _SEEN:
                     command = tool.command(headers.command, {"header": str(path), "made": str(fresh)})
                     self._under[head] = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -127,11 +132,11 @@ class Prebuilt:
         elif process.poll() != 0:
             return None
         else:
-            _put(fresh, kept)
-        made = Path(f"{path}{headers.suffix}")
-        fresh.replace(made)
+            _put(fresh, cached)
+        header = Path(f"{path}{headers.suffix}")
+        fresh.replace(header)
         path.chmod(0o644)
-        made.chmod(0o644)
+        header.chmod(0o644)
         self._ready[head] = path
         return path
 
@@ -139,18 +144,18 @@ class Prebuilt:
         return sum(path.stat().st_size for path in self.folder.glob("*.h*"))
 
 
-def begins_with(text: str, known: frozenset[str]) -> tuple[set[str], list[tuple[int, int]]]:
+def begins_with(text: str, allowed: frozenset[str]) -> tuple[set[str], list[tuple[int, int]]]:
     """Return the headers that a program includes before anything else, and where it says so."""
     names: set[str] = set()
     places: list[tuple[int, int]] = []
     at = 0
-    while found := _HEAD.match(text, at):
-        if found[1] is not None:
-            if found[1] not in known:
+    while match := _HEAD.match(text, at):
+        if match[1] is not None:
+            if match[1] not in allowed:
                 break
-            names.add(found[1])
-            places.append(found.span())
-        at = found.end()
+            names.add(match[1])
+            places.append(match.span())
+        at = match.end()
     return names, places
 
 
@@ -158,51 +163,51 @@ def _digest(*parts: str) -> str:
     return hashlib.blake2b(repr(parts).encode(), digest_size=10).hexdigest()
 
 
-def _taken(kept: Path | None, made: Path) -> bool:
+def _taken(cached: Path | None, target: Path) -> bool:
     """Whether there was a kept file, which is copied then."""
-    if kept is None:
+    if cached is None:
         return False
     try:
-        shutil.copyfile(kept, made)
-        os.utime(kept)
+        shutil.copyfile(cached, target)
+        os.utime(cached)
     except OSError:
-        made.unlink(missing_ok=True)
+        target.unlink(missing_ok=True)
         return False
     return True
 
 
-def _put(made: Path, kept: Path | None) -> None:
+def _put(source: Path, cached: Path | None) -> None:
     """Keep a copy of a file for the next run, and remove the oldest where there are too many; nothing depends on it."""
-    if kept is None:
+    if cached is None:
         return
     with contextlib.suppress(OSError):
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
-            shutil.copyfile(made, Path(folder, "made"))
-            Path(folder, "made").replace(kept)
-        found = [(path.stat().st_mtime_ns, path) for path in kept.parent.iterdir() if path.is_file()]
-        left = sum(path.stat().st_size for _, path in found)
-        for _, path in sorted(found):
-            if left <= _KEPT_BYTES:
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cached.parent) as folder:
+            shutil.copyfile(source, Path(folder, "made"))
+            Path(folder, "made").replace(cached)
+        entries = [(path.stat().st_mtime_ns, path) for path in cached.parent.iterdir() if path.is_file()]
+        total = sum(path.stat().st_size for _, path in entries)
+        for _, path in sorted(entries):
+            if total <= _KEPT_BYTES:
                 return
-            left -= path.stat().st_size
+            total -= path.stat().st_size
             path.unlink()
 
 
-def _make(tool: Toolchain, wanted: Prepared, made: Path) -> None:
+def _make(tool: Toolchain, preparation: Prepared, target: Path) -> None:
     """Run the command; where it fails what there is has to do, and the self-test says what does not work."""
-    made.mkdir()
+    target.mkdir()
     with tempfile.TemporaryDirectory() as folder:
-        for name, text in wanted.files.items():
+        for name, text in preparation.files.items():
             path = Path(folder, name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        words = {"kept": str(made)}
-        around = {**tool.places.environment, **wanted.environment}
+        words = {"kept": str(target)}
+        around = {**tool.places.environment, **preparation.environment}
         environment = {**os.environ, **{name: filled(value, words) for name, value in around.items()}}
         with contextlib.suppress(OSError, subprocess.SubprocessError):
             subprocess.run(
-                tool.command(wanted.command, words),
+                tool.command(preparation.command, words),
                 cwd=folder,
                 env=environment,
                 capture_output=True,
@@ -211,12 +216,12 @@ def _make(tool: Toolchain, wanted: Prepared, made: Path) -> None:
             )
 
 
-def _keep(made: Path, kept: Path) -> None:
+def _keep(source: Path, cached: Path) -> None:
     """Keep a copy for the next run, if there is anything; nothing depends on it."""
-    if not any(made.iterdir()):
+    if not any(source.iterdir()):
         return
     with contextlib.suppress(OSError, shutil.Error):
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
-            shutil.copytree(made, Path(folder, "made"))
-            Path(folder, "made").replace(kept)
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cached.parent) as folder:
+            shutil.copytree(source, Path(folder, "made"))
+            Path(folder, "made").replace(cached)

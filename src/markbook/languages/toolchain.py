@@ -34,8 +34,8 @@ class Toolchain:
 
     def command(self, argv: tuple[str, ...], words: Mapping[str, str]) -> tuple[str, ...]:
         """Return a command with the paths of this machine and a program's words in it; empty words fall away."""
-        found = [self.filled(word, words) for word in argv]
-        return tuple(word for word, given in zip(found, argv, strict=True) if word or not given)
+        filled_words = [self.filled(word, words) for word in argv]
+        return tuple(word for word, word_given in zip(filled_words, argv, strict=True) if word or not word_given)
 
     def filled(self, text: str, words: Mapping[str, str]) -> str:
         """Return a text with the paths of this machine and a program's words in it."""
@@ -45,9 +45,9 @@ class Toolchain:
     def state(self) -> str:
         """Say everything about what is installed that what it makes depends on, as far as versions and times show it."""
         libraries = [path for library in self.language.libraries for path in library.places]
-        wanted = sorted({*self.places.commands.values(), *self.folders, *libraries})
+        files = sorted({*self.places.commands.values(), *self.folders, *libraries})
         # a package that is installed or removed changes the time of its folder
-        times = [(path, os.stat(path).st_mtime_ns) for path in wanted if os.path.exists(path)]
+        times = [(path, os.stat(path).st_mtime_ns) for path in files if os.path.exists(path)]
         return json.dumps([self.version, times, dict(self.places.environment)])
 
     @property
@@ -63,15 +63,15 @@ def names() -> list[str]:
 
 @functools.cache
 def _aliases() -> dict[str, str]:
-    found: dict[str, str] = {}
+    aliases: dict[str, str] = {}
     for name in names():
         try:
-            one = plugins.create("languages", name)
+            definition = plugins.create("languages", name)
         except MarkbookError:
             continue  # it says what is wrong with it to whoever asks for it
-        for alias in one.aliases:
-            found.setdefault(alias, name)
-    return found
+        for alias in definition.aliases:
+            aliases.setdefault(alias, name)
+    return aliases
 
 
 @functools.cache
@@ -81,12 +81,12 @@ def language(name: str) -> Language:
     Raises:
         UsageError: there is none.
     """
-    known = names()
-    wanted = name if name in known else _aliases().get(name.lower(), name.lower())
-    if wanted not in known:
-        raise UsageError(f"there is no language {name!r}", hint=plugins.suggest(name, known))
-    made: Language = plugins.create("languages", wanted)
-    return made
+    known_names = names()
+    canonical = name if name in known_names else _aliases().get(name.lower(), name.lower())
+    if canonical not in known_names:
+        raise UsageError(f"there is no language {name!r}", hint=plugins.suggest(name, known_names))
+    definition: Language = plugins.create("languages", canonical)
+    return definition
 
 
 @functools.cache
@@ -97,32 +97,34 @@ def find(name: str) -> Toolchain:
         UsageError: there is no such language.
         EnvironmentUnfitError: its toolchain is not here; the hint has the package's name.
     """
-    one = language(name)
-    places = one.locate() if one.locate is not None else _usual(one)
-    said = _version(one, places) if places is not None else ""
-    if places is None or not said:
-        absent = next((command for command in one.commands if shutil.which(command) is None), one.commands[0])
-        raise EnvironmentUnfitError(
-            f"{one.title} programs cannot be run here: there is no {absent}",
-            hint=f"apt install {one.package}; --skip-unavailable leaves their problems out, as missing",
+    definition = language(name)
+    places = definition.locate() if definition.locate is not None else _usual(definition)
+    version_text = _version(definition, places) if places is not None else ""
+    if places is None or not version_text:
+        absent = next(
+            (command for command in definition.commands if shutil.which(command) is None), definition.commands[0]
         )
-    return Toolchain(one, places, said)
+        raise EnvironmentUnfitError(
+            f"{definition.title} programs cannot be run here: there is no {absent}",
+            hint=f"apt install {definition.package}; --skip-unavailable leaves their problems out, as missing",
+        )
+    return Toolchain(definition, places, version_text)
 
 
 def versions() -> dict[str, str | None]:
     """Return every language's version here, None where its toolchain is not."""
-    found: dict[str, str | None] = {}
+    found_versions: dict[str, str | None] = {}
     for name in names():
         try:
-            found[name] = find(name).version
+            found_versions[name] = find(name).version
         except MarkbookError:
-            found[name] = None
-    return found
+            found_versions[name] = None
+    return found_versions
 
 
-def _usual(one: Language) -> Places | None:
+def _usual(definition: Language) -> Places | None:
     commands, folders = {}, []
-    for name in one.commands:
+    for name in definition.commands:
         path = shutil.which(name, path="/usr/local/bin:/usr/bin:/bin:" + os.environ.get("PATH", ""))
         if path is None:
             return None
@@ -139,13 +141,15 @@ def prefix_of(command: str) -> str:
     return os.path.dirname(folder) if os.path.basename(folder) in ("bin", "sbin") else folder
 
 
-def _version(one: Language, places: Places) -> str:
-    command = places.commands[one.commands[0]]
+def _version(definition: Language, places: Places) -> str:
+    command = places.commands[definition.commands[0]]
     try:
-        said = subprocess.run([command, *one.version], capture_output=True, text=True, timeout=30, check=False)
+        completed = subprocess.run(
+            [command, *definition.version], capture_output=True, text=True, timeout=30, check=False
+        )
     except (OSError, subprocess.SubprocessError):
         return ""
-    lines = [line.strip() for line in (said.stdout + said.stderr).splitlines() if line.strip()]
+    lines = [line.strip() for line in (completed.stdout + completed.stderr).splitlines() if line.strip()]
     line = next((line for line in lines if _NUMBER.search(line)), "")
-    found = _NUMBER.search(line)
-    return found[0] if found else ""
+    match = _NUMBER.search(line)
+    return match[0] if match else ""

@@ -71,19 +71,19 @@ def _by_suffix() -> dict[str, Language]:
     return known
 
 
-def _named(language: Language, given: str | Mapping[str, bytes]) -> dict[str, bytes]:
+def _named(language: Language, content: str | Mapping[str, bytes]) -> dict[str, bytes]:
     """Return the files of a program, the one that is started first; a single one has the name that its language wants."""
-    if isinstance(given, str):
-        given = {"": (language.prelude + given).encode("utf-8", "surrogatepass")}
+    if isinstance(content, str):
+        content = {"": (language.prelude + content).encode("utf-8", "surrogatepass")}
     endings = _endings(language)
-    sources = [name for name in given if not name or name.rpartition(".")[2].lower() in endings]
+    sources = [name for name in content if not name or name.rpartition(".")[2].lower() in endings]
     if not sources:
         raise ValueError(f"none of its files is {language.title}")
     first = min(sources, key=lambda name: (PurePosixPath(name).stem not in ("__main__", "main", "Main"), name))
-    others = {name: text for name, text in given.items() if name != first}
+    others = {name: text for name, text in content.items() if name != first}
     alone = language.alone
-    name = alone.name(given[first].decode("utf-8", "replace")) if alone.name else alone.source or language.source
-    return {name: given[first], **others}
+    name = alone.name(content[first].decode("utf-8", "replace")) if alone.name else alone.source or language.source
+    return {name: content[first], **others}
 
 
 def _endings(language: Language) -> tuple[str, ...]:

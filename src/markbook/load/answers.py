@@ -93,8 +93,8 @@ class _Input:
         Without a number a null beside an answer is a sample of its own only where answers are samples.
         """
         nulls = self.nulls.get(model, [])
-        numbered = {one for one in nulls if one[1] is not None}
-        loose = [one for one in nulls if one[1] is None and self.are_samples]
+        numbered = {null for null in nulls if null[1] is not None}
+        loose = [null for null in nulls if null[1] is None and self.are_samples]
         return Counter(problem for problem, _ in [*numbered, *loose])
 
 
@@ -126,7 +126,7 @@ class Answers:
         """SHA-256 of each input's content, by the path as given."""
         self._benchmark = benchmark
         self._samples = benchmark.samples
-        self._places = {sample.id: place for place, sample in enumerate(benchmark.samples)}
+        self._places = {sample.id: index for index, sample in enumerate(benchmark.samples)}
         self._is_mbpp = any(sample.id.startswith("Mbpp/") for sample in benchmark.samples[:1])
         self._indexes: dict[str, _Index] = {}
         self._lacking: dict[str, Counter[int]] = {}
@@ -161,7 +161,7 @@ class Answers:
     def planned(self, model: str) -> list[int]:
         """Return how many answers a model gave to each problem, in benchmark order."""
         counts = Counter(self._indexes[model].problem)
-        return [counts[place] for place in range(len(self._samples))]
+        return [counts[index] for index in range(len(self._samples))]
 
     def lacking(self, model: str) -> list[int]:
         """Return how many of a model's several samples of each problem are null, in benchmark order.
@@ -170,7 +170,7 @@ class Answers:
         """
         answered = set(self._indexes[model].problem)
         counts = self._lacking[model]
-        return [counts[place] if place in answered else 0 for place in range(len(self._samples))]
+        return [counts[index] if index in answered else 0 for index in range(len(self._samples))]
 
     def attempts(self, model: str) -> Iterator[Attempt]:
         """Yield a model's answers in benchmark order, numbered from 0 within each problem."""
@@ -190,7 +190,7 @@ class Answers:
         Raises:
             DataError: it does not exist or cannot be read, or two rows of a model contradict one another.
         """
-        given = _Input(path, self._benchmark.repeats_are_samples)
+        source_input = _Input(path, self._benchmark.repeats_are_samples)
         digest = hashlib.sha256()
         for file in _files(path):
             for row in read_jsonl(file, digest=digest):
@@ -198,13 +198,13 @@ class Answers:
                     self.invalid.add(row)
                     continue
                 try:
-                    self._take(given, row, extract)
+                    self._take(source_input, row, extract)
                 except RowError as error:
                     self.invalid.add(Rejection(row.at, str(error)))
         self.inputs[str(path)] = digest.hexdigest()
-        self._name_models(given)
+        self._name_models(source_input)
 
-    def _take(self, given: _Input, line: Line, extract: Extract) -> None:
+    def _take(self, source_input: _Input, line: Line, extract: Extract) -> None:
         record, at = line.record, line.at
         model = record.get("model") or ""
         if not isinstance(model, str):
@@ -213,37 +213,37 @@ class Answers:
         task_id = record.get("task_id")
         if task_id is None and isinstance(record.get("sample_id"), str):
             task_id = record["sample_id"]  # a text names the problem there, as in `markbook run`
-        place = self._place(task_id, model or given.name)
-        if place is None and str(task_id) in self._benchmark.left_out:
+        position = self._place(task_id, model or source_input.name)
+        if position is None and str(task_id) in self._benchmark.left_out:
             self.left_out += 1
             return
-        if place is None:
+        if position is None:
             self.unknown.add(Rejection(at, f"the benchmark has no task {str(task_id)[:80]!r}"))
             return
         number = _sample_number(record)
-        given.are_samples = given.are_samples or row.key == "completion"
-        index = given.found.setdefault(model, _Index())
+        source_input.are_samples = source_input.are_samples or row.key == "completion"
+        index = source_input.found.setdefault(model, _Index())
         if row.text is None:
-            given.nulls.setdefault(model, []).append((place, number))
+            source_input.nulls.setdefault(model, []).append((position, number))
             self.null.add(Rejection(at, f"{row.key!r} is null: nobody answered"))
             return
-        sample, language = self._samples[place], self._language_of(record, self._samples[place])
+        sample, language = self._samples[position], self._language_of(record, self._samples[position])
         code = assemble(row, replace(sample, language=language) if language else sample, extract)
         digest = hashlib.blake2b(code.text.encode(errors="surrogatepass"), digest_size=8).digest()
-        index.problem.append(place)
+        index.problem.append(position)
         index.number.append(len(index) if number is None else number)
         index.digest.append(int.from_bytes(digest, "big"))
-        kept = SpooledAnswer(text=code.text, step=code.step, form=code.form, at=at, n=number, language=language)
-        index.offset.append(self._spool.put(kept))
+        answer = SpooledAnswer(text=code.text, step=code.step, form=code.form, at=at, n=number, language=language)
+        index.offset.append(self._spool.put(answer))
 
     def _language_of(self, record: Mapping[str, object], sample: Sample) -> str:
         """Return what an answer says that it is written in, where its problem leaves that to it; empty for Python."""
-        said = record.get("language")
-        if said is None or sample.language or sample.problem_type is not ProblemType.STDIN:
+        stated = record.get("language")
+        if stated is None or sample.language or sample.problem_type is not ProblemType.STDIN:
             return ""
-        if not isinstance(said, str):
+        if not isinstance(stated, str):
             raise RowError("'language' is no string")
-        language = self._language(said)
+        language = self._language(stated)
         self.languages |= {language} - {""}
         return language
 
@@ -262,56 +262,56 @@ class Answers:
                     continue
         return None
 
-    def _name_models(self, given: _Input) -> None:
-        nameless = given.found.pop("", None)
+    def _name_models(self, source_input: _Input) -> None:
+        nameless = source_input.found.pop("", None)
         if nameless is not None:
-            name = next(iter(given.found)) if len(given.found) == 1 else given.name
-            given.nulls.setdefault(name, []).extend(given.nulls.pop("", []))
-            if name in given.found:
-                given.found[name].extend(nameless)
+            name = next(iter(source_input.found)) if len(source_input.found) == 1 else source_input.name
+            source_input.nulls.setdefault(name, []).extend(source_input.nulls.pop("", []))
+            if name in source_input.found:
+                source_input.found[name].extend(nameless)
             else:
-                given.found[name] = nameless
-        for name, index in given.found.items():
-            self._settle_repeats(given, name)
-            self._register(name, index, given)
-        if not given.found:
-            self.warnings.append(f"{given.path}: No valid solutions found")
+                source_input.found[name] = nameless
+        for name, index in source_input.found.items():
+            self._settle_repeats(source_input, name)
+            self._register(name, index, source_input)
+        if not source_input.found:
+            self.warnings.append(f"{source_input.path}: No valid solutions found")
 
-    def _register(self, name: str, index: _Index, given: _Input) -> None:
+    def _register(self, name: str, index: _Index, source_input: _Input) -> None:
         unique, count = name, 1
         while unique in self._indexes:
             count += 1
             unique = f"{name}_{count}"
         if unique != name:
             self.warnings.append(
-                f"{given.path}: its model has the name {name!r} of {self.source(name)}; it is reported as {unique!r}"
+                f"{source_input.path}: its model has the name {name!r} of {self.source(name)}; it is reported as {unique!r}"
             )
         self._indexes[unique] = index
-        self._sources[unique] = str(given.path)
-        self._lacking[unique] = given.lacking(name)
+        self._sources[unique] = str(source_input.path)
+        self._lacking[unique] = source_input.lacking(name)
 
-    def _settle_repeats(self, given: _Input, model: str) -> None:
+    def _settle_repeats(self, source_input: _Input, model: str) -> None:
         """Sort into benchmark order; collapse what repeats to the letter, refuse what contradicts."""
-        index = given.found[model]
-        kept = array("I")
-        for place in _benchmark_order(index):
-            before = kept[-1] if kept and index.problem[kept[-1]] == index.problem[place] else None
+        index = source_input.found[model]
+        kept_rows = array("I")
+        for position in _benchmark_order(index):
+            before = kept_rows[-1] if kept_rows and index.problem[kept_rows[-1]] == index.problem[position] else None
             if before is None:
-                kept.append(place)
+                kept_rows.append(position)
                 continue
-            first, second = (self._spool.row(index.offset[one]) for one in (before, place))
-            if not _is_same_sample(first["n"], second["n"], are_samples=given.are_samples):
-                kept.append(place)
-            elif index.digest[before] == index.digest[place]:
+            first, second = (self._spool.row(index.offset[position_]) for position_ in (before, position))
+            if not _is_same_sample(first["n"], second["n"], are_samples=source_input.are_samples):
+                kept_rows.append(position)
+            elif index.digest[before] == index.digest[position]:
                 self.collapsed.add(Rejection(second["at"], "repeats an earlier answer to the letter"))
             else:
-                task = self._samples[index.problem[place]].id
+                task = self._samples[index.problem[position]].id
                 raise DataError(
                     f"{model!r} answers {task!r} twice and differently; the other answer is at {first['at']}",
                     at=second["at"],
                     hint='number several samples of one task with a key "sample": 0, 1, ...',
                 )
-        index.keep(kept)
+        index.keep(kept_rows)
 
 
 def load_answers(

@@ -78,24 +78,28 @@ def assemble(row: RowText, sample: Sample, mode: Extract = "auto") -> AssembledP
     name = sample.entry_point
 
     def is_code(text: str) -> bool:
-        return compiles(text) if not prompt else defines(text, name) or compiles(_behind(prompt, text, whole=False))
+        return (
+            compiles(text) if not prompt else defines(text, name) or compiles(_behind(prompt, text, is_complete=False))
+        )
 
     if mode == "off" or len(row.text) > PARSE_CAP:
         text, step = row.text, "as_is"
     else:
-        found = extract(row.text, is_code if mode == "auto" else _never_as_it_stands(row.text, is_code), name)
-        text, step = found.text, found.step
+        extraction = extract(row.text, is_code if mode == "auto" else _never_as_it_stands(row.text, is_code), name)
+        text, step = extraction.text, extraction.step
         if step == "none" and mode == "always" and is_code(text):
             step = "as_is"
     if not prompt:
         called = callable_by_tests(text, name, sample.method)
         return AssembledProgram(_with_preloaded(called, sample), step, "whole")
-    whole = defines(text, name)
-    if whole and row.key != "completion":
+    is_complete = defines(text, name)
+    if is_complete and row.key != "completion":
         return AssembledProgram(
             text, step, "whole"
         )  # handed in as a whole solution, it brings its own imports and helpers
-    return AssembledProgram(_behind(prompt, text, whole=whole), step, "whole" if whole else "completion")
+    return AssembledProgram(
+        _behind(prompt, text, is_complete=is_complete), step, "whole" if is_complete else "completion"
+    )
 
 
 def behind(prompt: str, text: str, name: str) -> str:
@@ -104,11 +108,11 @@ def behind(prompt: str, text: str, name: str) -> str:
     A text that defines the name itself has the prompt's imports and helpers before it, and the definition that the
     prompt only begins is left empty. So is it where the text does not go on with it but begins it anew.
     """
-    return _behind(prompt, text, whole=defines(text, name))
+    return _behind(prompt, text, is_complete=defines(text, name))
 
 
-def _behind(prompt: str, text: str, *, whole: bool) -> str:
-    if whole:
+def _behind(prompt: str, text: str, *, is_complete: bool) -> str:
+    if is_complete:
         return text if "from __future__" in text else _standing(prompt) + text
     standing = _standing(prompt)
     anew = (
@@ -136,17 +140,19 @@ def _with_preloaded(text: str, sample: Sample) -> str:
 def _preloaded(name: str, text: str, words: set[str]) -> str:
     """Return the line by which an answer gets a module, or names of one; empty where it wants none of it."""
     if name.isidentifier():
-        wanted = name in words and re.search(rf"\b{name}\.", text) and not re.search(rf"\bimport\b.*\b{name}\b", text)
-        return f"import {name}" if wanted else ""
-    found = _STAR.fullmatch(name)
-    return name if found is None or _public(found[1]) & words else ""
+        is_used = name in words and re.search(rf"\b{name}\.", text) and not re.search(rf"\bimport\b.*\b{name}\b", text)
+        return f"import {name}" if is_used else ""
+    match = _STAR.fullmatch(name)
+    return name if match is None or _public(match[1]) & words else ""
 
 
 @lru_cache
 def _public(module: str) -> frozenset[str]:
     """Return the names that a module of the standard library gives to whoever imports all of it."""
-    found = importlib.import_module(module)
-    return frozenset(getattr(found, "__all__", None) or [name for name in vars(found) if not name.startswith("_")])
+    imported = importlib.import_module(module)
+    return frozenset(
+        getattr(imported, "__all__", None) or [name for name in vars(imported) if not name.startswith("_")]
+    )
 
 
 def _never_as_it_stands(reply: str, is_code: Callable[[str], bool]) -> Callable[[str], bool]:

@@ -97,10 +97,10 @@ def load_benchmark(path: Path, format_name: str = "auto") -> Benchmark:
     files = _files(path)
     digest = hashlib.sha256()
     read = {file: _read_file(file, format_name, digest) for file in files}
-    read = {file: found for file, found in read.items() if found.samples or found.rejections}
-    formats = sorted({found.format for found in read.values() if found.samples})
+    read = {file: file_read for file, file_read in read.items() if file_read.samples or file_read.rejections}
+    formats = sorted({file_read.format for file_read in read.values() if file_read.samples})
     if not formats:
-        rejections = [rejection for found in read.values() for rejection in found.rejections]
+        rejections = [rejection for file_read in read.values() for rejection in file_read.rejections]
         first = (
             f"; the first of {len(rejections)} rejected rows, {rejections[0].at}: {rejections[0].reason}"
             if rejections
@@ -110,18 +110,18 @@ def load_benchmark(path: Path, format_name: str = "auto") -> Benchmark:
             f"No valid benchmark problems found{first}", at=str(path), hint="--format overrides what was detected"
         )
     if len(formats) > 1:
-        names = ", ".join(f"{file.name} ({found.format})" for file, found in read.items() if found.samples)
+        names = ", ".join(f"{file.name} ({file_read.format})" for file, file_read in read.items() if file_read.samples)
         raise DataError("this folder holds more than one benchmark", at=str(path), hint=f"name one file: {names}")
-    samples = [sample for found in read.values() for sample in found.samples]
+    samples = [sample for file_read in read.values() for sample in file_read.samples]
     _refuse_duplicates(samples)
     return Benchmark(
         name=path.name.partition(".")[0] or path.resolve().name,
         format=formats[0],
         samples=tuple(samples),
-        rejections=tuple(rejection for found in read.values() for rejection in found.rejections),
+        rejections=tuple(rejection for file_read in read.values() for rejection in file_read.rejections),
         digest=digest.hexdigest(),
         repeats_are_samples=_format(formats[0]).repeats_are_samples,
-        files=tuple(str(file) for file, found in read.items() if found.samples),
+        files=tuple(str(file) for file, file_read in read.items() if file_read.samples),
     )
 
 
@@ -161,24 +161,24 @@ def _files(path: Path) -> list[Path]:
 
 
 def _read_file(file: Path, format_name: str, digest: hashlib._Hash) -> _File:
-    found = _File(format_name, [], [])
+    content = _File(format_name, [], [])
     reader: BenchmarkFormat | None = None if format_name == "auto" else _format(format_name)
     read = read_table if suffix(file) == ".parquet" else read_jsonl
     for row in read(file, digest=digest):
         if isinstance(row, Rejection):
-            found.rejections.append(row)
+            content.rejections.append(row)
             continue
         if reader is None:
             name = detect(Probe(file, row.record))
             if name is None:
-                found.rejections.append(Rejection(row.at, _unknown_row(row)))
+                content.rejections.append(Rejection(row.at, _unknown_row(row)))
                 continue
-            reader, found = _format(name), replace(found, format=name)
+            reader, content = _format(name), replace(content, format=name)
         try:
-            found.samples.append(without_python(_typed(reader.to_sample(row.record, row.at), row.at, found.format)))
+            content.samples.append(without_python(_typed(reader.to_sample(row.record, row.at), row.at, content.format)))
         except RowError as error:
-            found.rejections.append(Rejection(row.at, str(error)))
-    return found
+            content.rejections.append(Rejection(row.at, str(error)))
+    return content
 
 
 def detect(probe: Probe) -> str | None:
@@ -189,7 +189,7 @@ def detect(probe: Probe) -> str | None:
     """
     sure = {name: plugins.sureness("loaders", name, reader, probe) for name, reader in _readers().items()}
     most = max(sure.values(), default=0)
-    best = [name for name, found in sure.items() if found == most > 0]
+    best = [name for name, confidence in sure.items() if confidence == most > 0]
     if len(best) > 1:
         raise DataError(
             f"the loaders {' and '.join(map(repr, best))} claim this file alike",
@@ -202,14 +202,14 @@ def detect(probe: Probe) -> str | None:
 @functools.cache
 def _readers() -> Mapping[str, BenchmarkFormat]:
     """Return every format that can be detected, by name; a plugin that cannot be made is named and left out."""
-    found: dict[str, BenchmarkFormat] = {}
+    readers: dict[str, BenchmarkFormat] = {}
     for name, reader in plugins.sound("loaders").items():
         lacking = _lacking(reader)
         if not lacking:
-            found[name] = reader
+            readers[name] = reader
         elif len(lacking) < len(_MEMBERS):
             _log.warning("the loader %r lacks %s: it reads no benchmark", name, ", ".join(lacking))
-    return found
+    return readers
 
 
 def _lacking(reader: object) -> list[str]:
@@ -269,22 +269,22 @@ def without_python(sample: Sample) -> Sample:
 
 def _unknown_row(row: Line) -> str:
     keys = ", ".join(sorted(row.record)[:8]) or "none"
-    wanted = {name: reader.keys for name, reader in _readers().items()}
-    nearest = max(wanted, key=lambda name: len(set(wanted[name]) & row.record.keys()))
-    hint = f"; a row of {nearest} has {', '.join(wanted[nearest])}" if wanted[nearest] else ""
+    keys_by_format = {name: reader.keys for name, reader in _readers().items()}
+    nearest = max(keys_by_format, key=lambda name: len(set(keys_by_format[name]) & row.record.keys()))
+    hint = f"; a row of {nearest} has {', '.join(keys_by_format[nearest])}" if keys_by_format[nearest] else ""
     return f"not a problem of a known format (its keys: {keys}){hint}"
 
 
 def _refuse_duplicates(samples: Sequence[Sample]) -> None:
-    seen: dict[str, str] = {}
+    lines: dict[str, str] = {}
     for sample in samples:
-        if sample.id in seen:
+        if sample.id in lines:
             raise DataError(
-                f"the task id {sample.id!r} stands twice; the other is at {seen[sample.id]}",
+                f"the task id {sample.id!r} stands twice; the other is at {lines[sample.id]}",
                 at=sample.source,
                 hint="give each problem an id of its own",
             )
-        seen[sample.id] = sample.source
+        lines[sample.id] = sample.source
 
 
 def text_field(record: Mapping[str, object], key: str, *, required: bool = True) -> str:

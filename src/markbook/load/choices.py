@@ -76,7 +76,8 @@ class Weigher:
         choices = self._choices(row)
         several = gold if isinstance(gold, list) else [gold]
         return tuple(
-            choices[each] if isinstance(each, int) and 0 <= each < len(choices) else str(each) for each in several
+            choices[choice] if isinstance(choice, int) and 0 <= choice < len(choices) else str(choice)
+            for choice in several
         )
 
     def weighing(self, row: Row, before: str) -> Weighing:
@@ -110,28 +111,28 @@ class Weigher:
         return prefix_of(source, row, self.task.prompt.at)
 
     def _question(self, row: Row, text: Text) -> str | int:
-        found = self._value(row, text)
-        return found if isinstance(found, int) and self.task.choices is not None else str(found)
+        value = self._value(row, text)
+        return value if isinstance(value, int) and self.task.choices is not None else str(value)
 
     def _gold(self, row: Row, text: Text | None) -> Any:
         assert text is not None  # the task file was refused without
-        found = self._value(row, text)
-        return _listed(found) if isinstance(found, str) and text.template is not None else found
+        value = self._value(row, text)
+        return _listed(value) if isinstance(value, str) and text.template is not None else value
 
     def _choices(self, row: Row) -> tuple[str, ...]:
         text = self.task.choices
         if text is None:
             return ()
-        found = self._value(row, text)
-        if isinstance(found, str):
-            found = _listed(found)
-        if isinstance(found, Mapping):
-            found = list(found.values())
-        if not isinstance(found, list | tuple) or not found or not all(isinstance(each, str) for each in found):
-            raise RenderError(f"its choices are no list of texts but {found!r:.100}")
-        if not all(found):
+        value = self._value(row, text)
+        if isinstance(value, str):
+            value = _listed(value)
+        if isinstance(value, Mapping):
+            value = list(value.values())
+        if not isinstance(value, list | tuple) or not value or not all(isinstance(choice, str) for choice in value):
+            raise RenderError(f"its choices are no list of texts but {value!r:.100}")
+        if not all(value):
             raise RenderError("one of its choices is empty")
-        return tuple(found)
+        return tuple(value)
 
     def _value(self, row: Row, text: Text) -> Any:
         """Return what a constant, a field, a function or a template stands for; digits stand for a place."""
@@ -147,8 +148,10 @@ class Weigher:
             return row[name]
         if text.fields:
             raise RenderError(f"the row has no field {name!r} (it has {', '.join(sorted(row))})")
-        made = render(name, row, text.at)
-        return int(made) if made.isdecimal() and len(made) < 10 and self.task.choices is not None else made
+        rendered = render(name, row, text.at)
+        return (
+            int(rendered) if rendered.isdecimal() and len(rendered) < 10 and self.task.choices is not None else rendered
+        )
 
     def _function(self, text: Text) -> Callable[..., Any]:
         assert text.function is not None
@@ -181,7 +184,7 @@ def _listed(text: str) -> Any:
         return text
 
 
-def _at(choices: tuple[str, ...], place: int) -> str:
-    if not 0 <= place < len(choices):
-        raise RenderError(f"place {place} is none of its {len(choices)} choices")
-    return choices[place]
+def _at(choices: tuple[str, ...], index: int) -> str:
+    if not 0 <= index < len(choices):
+        raise RenderError(f"place {index} is none of its {len(choices)} choices")
+    return choices[index]

@@ -58,19 +58,19 @@ def extract_code(reply: str, entry_point: str = "") -> Extraction:
 
 def extract(reply: str, is_code: Callable[[str], bool], entry_point: str = "") -> Extraction:
     """As `extract_code`, for a caller with a notion of its own of what compiles (a body behind a prompt)."""
-    whole = len(reply) > PARSE_CAP or is_code(reply)
-    if whole and not _BARE_MARKER.search(reply):
+    is_all_code = len(reply) > PARSE_CAP or is_code(reply)
+    if is_all_code and not _BARE_MARKER.search(reply):
         return Extraction(reply, "as_is")
-    if not whole and (answer := without_thoughts(reply)) != reply:
+    if not is_all_code and (answer := without_thoughts(reply)) != reply:
         return extract(answer, is_code, entry_point)
-    found: Extraction | None = Extraction(reply, "as_is") if whole else None
+    extraction: Extraction | None = Extraction(reply, "as_is") if is_all_code else None
     for step, text in _candidates(reply):
         if not text.strip() or not is_code(text):
             continue
         if not entry_point or defines(text, entry_point):
             return Extraction(text, step)
-        found = found or Extraction(text, step)
-    return found or Extraction(reply, "none")
+        extraction = extraction or Extraction(text, step)
+    return extraction or Extraction(reply, "none")
 
 
 def compiles(text: str) -> bool:
@@ -132,7 +132,7 @@ def _candidates(reply: str) -> Iterator[tuple[Step, str]]:
         for part in _MARKER.split(reply):
             yield "markers", part
     for text in (reply, *_from_first_code(reply)):
-        yield from (("prose", kept) for kept in _before_prose(text))
+        yield from (("prose", candidate) for candidate in _before_prose(text))
 
 
 def _from_first_code(reply: str) -> Iterator[str]:

@@ -41,7 +41,7 @@ def without_faults(
     faults: list[TestFault] = []
     samples: list[Sample] = []
     for sample in benchmark.samples:
-        found = [
+        test_faults = [
             TestFault(sample.id, index, reason)
             for index, test in enumerate(sample.tests)
             if (
@@ -50,11 +50,11 @@ def without_faults(
                 else fault_of(test, sample.entry_point)
             )
         ]
-        if not found:
+        if not test_faults:
             samples.append(sample)
             continue
-        faults += found
-        broken = {fault.test_index for fault in found}
+        faults += test_faults
+        broken = {fault.test_index for fault in test_faults}
         sound = tuple(test for index, test in enumerate(sample.tests) if index not in broken)
         if sound:
             samples.append(replace(sample, tests=sound))
@@ -86,8 +86,8 @@ def fault_of(test: Test, entry: str = "") -> str:
             return f"the {name} does not parse: {getattr(error, 'msg', error)}"
     if test.stdin is not None:
         return _rule_fault(test.checker)
-    if said := _claim_fault(test, trees):
-        return said
+    if claim_fault := _claim_fault(test, trees):
+        return claim_fault
     try:
         re.compile(test.pattern)
     except (re.error, RecursionError, OverflowError) as error:

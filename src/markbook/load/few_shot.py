@@ -46,25 +46,27 @@ class Examples:
         if not few.count:
             return []
         if few.sampler == "first_n":
-            found = self._first(row)
+            examples = self._first(row)
         elif not few.excludes_self:
             return self._random.sample(self._pool, few.count)
         else:
-            found = [each for each in self._random.sample(self._pool, few.count + 1) if each != row][: few.count]
-            if len(found) < few.count:  # rows equal to this one were drawn, more than once
-                others = [each for each in self._pool if each != row]
-                found = self._random.sample(others, few.count) if len(others) >= few.count else others
-        if len(found) < few.count:
+            examples = [example for example in self._random.sample(self._pool, few.count + 1) if example != row][
+                : few.count
+            ]
+            if len(examples) < few.count:  # rows equal to this one were drawn, more than once
+                others = [example for example in self._pool if example != row]
+                examples = self._random.sample(others, few.count) if len(others) >= few.count else others
+        if len(examples) < few.count:
             raise DataError(f"fewer than {few.count} rows differ from one that needs worked examples", at=few.at)
-        return found
+        return examples
 
     def _first(self, row: Row) -> list[Row]:
-        found: list[Row] = []
-        for each in self._candidates(row):
-            found.append(each)
-            if len(found) == self._few.count:
+        rows: list[Row] = []
+        for candidate in self._candidates(row):
+            rows.append(candidate)
+            if len(rows) == self._few.count:
                 break
-        return found
+        return rows
 
     def _candidates(self, row: Row) -> Iterator[Row]:
-        return (each for each in self._pool if not self._few.excludes_self or each != row)
+        return (candidate for candidate in self._pool if not self._few.excludes_self or candidate != row)

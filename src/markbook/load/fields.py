@@ -25,7 +25,7 @@ def shown_context(context: object, mode: ContextMode) -> object:
     if not isinstance(context, str) or mode == "none":
         return ""
     sentences = _SENTENCE.split(context.strip())
-    return next((each for each in sentences if _DEMAND.search(each)), sentences[0])
+    return next((sentence for sentence in sentences if _DEMAND.search(sentence)), sentences[0])
 
 
 def asked_of(text: Text, row: Row) -> str:
@@ -54,10 +54,10 @@ def field_texts(row: Row, name: str) -> tuple[str, ...]:
         near = difflib.get_close_matches(name, list(row), n=2, cutoff=0.6)
         hint = "did you mean " + " or ".join(map(repr, near)) + "?" if near else "it has " + ", ".join(sorted(row))
         raise RenderError(f"the row has no field {name!r} ({hint})")
-    found = as_references(row[name])
-    if not found:
+    references = as_references(row[name])
+    if not references:
         raise RenderError(f"the row's field {name!r} is empty")
-    return found
+    return references
 
 
 def as_references(value: object) -> tuple[str, ...]:
@@ -65,10 +65,10 @@ def as_references(value: object) -> tuple[str, ...]:
     if value is None:
         return ()
     if isinstance(value, list | tuple):
-        return tuple(str(each) for each in value if each is not None)
+        return tuple(str(item) for item in value if item is not None)
     return (str(value),)
 
 
-def is_equal(value: object, wanted: object) -> bool:
+def is_equal(value: object, expected: object) -> bool:
     """Whether a field has a value; CSV knows text only."""
-    return value == wanted or (isinstance(value, str) and not isinstance(wanted, str) and value == str(wanted))
+    return value == expected or (isinstance(value, str) and not isinstance(expected, str) and value == str(expected))

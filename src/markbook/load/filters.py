@@ -47,19 +47,19 @@ def regex(regex_pattern: str = r"#### (\-?[0-9\.\,]+)", group_select: int = 0, f
     """Keep what a pattern finds: of all its matches the one at `group_select`, of its groups the first with text."""
     pattern = re.compile(regex_pattern)
 
-    def one(text: str) -> str:
-        found = pattern.findall(text)
-        if not found:
+    def match_one(text: str) -> str:
+        matches = pattern.findall(text)
+        if not matches:
             return fallback
         try:
-            match = found[group_select]
+            match = matches[group_select]
         except IndexError:
             return fallback
         if isinstance(match, tuple):
             match = next((group for group in match if group), fallback)
         return str(match).strip()
 
-    return _each(one)
+    return _each(match_one)
 
 
 def multi_choice_regex(
@@ -75,11 +75,11 @@ def multi_choice_regex(
     The row's choices are in its field `choices`. What is found by text or after a colon is given as `(A)`.
     """
     pattern = re.compile(regex_pattern)
-    ignored = [re.compile(each) for each in regexes_to_ignore]
+    ignored = [re.compile(ignored_pattern) for ignored_pattern in regexes_to_ignore]
 
     def plain(text: str) -> str:
-        for each in ignored:
-            text = each.sub("", text)
+        for pattern in ignored:
+            text = pattern.sub("", text)
         text = text.lower() if ignore_case else text
         if ignore_punctuation:
             text = "".join(sign for sign in text if not unicodedata.category(sign).startswith("P"))
@@ -94,7 +94,7 @@ def multi_choice_regex(
         listed = re.compile("|".join(map(re.escape, by_text)))
         after = re.compile(rf":[\s]*({'|'.join(letters)})")
 
-        def one(text: str) -> str:
+        def match_one(text: str) -> str:
             named = _match_at(group_select, pattern, text)
             if not named:
                 named = _match_at(group_select, listed, plain(text))
@@ -103,17 +103,17 @@ def multi_choice_regex(
                 named = f"({letter})"
             return named or fallback
 
-        return _each(one)(texts, row)
+        return _each(match_one)(texts, row)
 
     return step
 
 
-def _match_at(place: int, pattern: re.Pattern[str], text: str) -> str:
+def _match_at(index: int, pattern: re.Pattern[str], text: str) -> str:
     """Return what a pattern finds there, of several groups the first with text; empty if there are not so many."""
     matches = pattern.findall(text)
-    if not -len(matches) <= place < len(matches):
+    if not -len(matches) <= index < len(matches):
         return ""
-    match = matches[place]
+    match = matches[index]
     if isinstance(match, tuple):
         match = next((group for group in match if group), "")
     return str(match).strip()
@@ -138,10 +138,10 @@ _ENTITIES = re.compile(r"\b(PER|LOC|ORG|DATE):\s*([^$]+)")
 
 
 def _spans(text: str) -> str:
-    text = _LABEL.sub(lambda found: f"{_LABELS[found[1]]}:", text).replace("$$", "$").rstrip("$")
-    found = _ENTITIES.findall(text.replace("\n", "$").strip())
-    named = [(label.lower(), each.strip()) for label, several in found for each in several.split(",")]
-    return " $ ".join(f"{label}: {each}" for label, each in named if each.lower() != "none")
+    text = _LABEL.sub(lambda match: f"{_LABELS[match[1]]}:", text).replace("$$", "$").rstrip("$")
+    label_groups = _ENTITIES.findall(text.replace("\n", "$").strip())
+    named = [(label.lower(), part.strip()) for label, several in label_groups for part in several.split(",")]
+    return " $ ".join(f"{label}: {part}" for label, part in named if part.lower() != "none")
 
 
 def remove_whitespace() -> Step:
@@ -177,8 +177,8 @@ def code(language: str = "") -> Step:
 
 def find_code(reply: str) -> str:
     """Return the code in a reply, without the empty lines around it where it was cut out of something."""
-    found = extract(reply, _is_code)
-    return found.text if found.step in ("as_is", "none") else found.text.strip("\r\n")
+    extraction = extract(reply, _is_code)
+    return extraction.text if extraction.step in ("as_is", "none") else extraction.text.strip("\r\n")
 
 
 def _is_code(text: str) -> bool:
@@ -189,9 +189,9 @@ def _each(change: Callable[[str], str]) -> Step:
     return lambda texts, _row: change(texts) if isinstance(texts, str) else [change(text) for text in texts]
 
 
-def as_list(left: Left) -> list[str]:
+def as_list(texts: Left) -> list[str]:
     """Return what filters left as a list."""
-    return [left] if isinstance(left, str) else left
+    return [texts] if isinstance(texts, str) else texts
 
 
 _KNOWN: Mapping[str, Callable[..., Step]] = {
@@ -219,13 +219,13 @@ def build(pipeline: Pipeline, find: Find = nothing) -> Step:
     Raises:
         ConfigError: an unknown filter, or options it does not take, at their place.
     """
-    steps = [_step(each, find) for each in pipeline.filters]
+    steps = [_step(filter_spec, find) for filter_spec in pipeline.filters]
 
     def run(texts: Left, row: Row) -> Left:
-        left = texts
+        filtered_texts = texts
         for step in steps:
-            left = step(left, row)
-        return left
+            filtered_texts = step(filtered_texts, row)
+        return filtered_texts
 
     return run
 
@@ -254,9 +254,9 @@ def check_likelihood_filters(pipeline: Pipeline) -> None:
     """
     for filter_ in pipeline.filters:
         if isinstance(filter_.name, Function) or filter_.name in _CHANGE_TEXT:
-            shown = f"!function {filter_.name.name}" if isinstance(filter_.name, Function) else repr(filter_.name)
+            filter_name = f"!function {filter_.name.name}" if isinstance(filter_.name, Function) else repr(filter_.name)
             raise ConfigError(
-                f"filter {shown} changes texts, and this task's answers are log-likelihoods",
+                f"filter {filter_name} changes texts, and this task's answers are log-likelihoods",
                 at=filter_.at,
                 hint="leave it out, or ask for texts with output_type: generate_until",
             )
@@ -290,10 +290,10 @@ def registered_filter(function: Function) -> Step:
     return _KNOWN[name]()
 
 
-def unregistered(what: str, function: Function, known: list[str]) -> ConfigError:
+def unregistered(what: str, function: Function, names_known: list[str]) -> ConfigError:
     """Return the error for a `!function` that stands for nothing registered."""
     return ConfigError(
         f"!function {function.name} is no registered {what}",
         at=function.at,
-        hint=f"{suggest(last(function.name), known)}; --allow-code runs the Python file beside the task instead",
+        hint=f"{suggest(last(function.name), names_known)}; --allow-code runs the Python file beside the task instead",
     )

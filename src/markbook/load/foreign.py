@@ -51,10 +51,10 @@ class Finder:
         module = self._modules[path]
         if module is None:
             return None
-        found = getattr(module, attribute, None)
-        if not callable(found):
+        attribute_value = getattr(module, attribute, None)
+        if not callable(attribute_value):
             raise ConfigError(f"{name}.py has no function {attribute!r}", at=function.at)
-        return found  # type: ignore[no-any-return]  # callable, checked above
+        return attribute_value  # type: ignore[no-any-return]  # callable, checked above
 
 
 @contextlib.contextmanager
@@ -94,14 +94,14 @@ def called(function: Function, found: Callable[..., Any], *given: Any, **options
         raise ForeignError(f"{function.name} raises {type(error).__name__}: {error}"[:500]) from error
 
 
-def selected(function: Function, found: Callable[..., Any], rows: Sequence[Row]) -> list[Row]:
+def selected(function: Function, user_function: Callable[..., Any], rows: Sequence[Row]) -> list[Row]:
     """Return the rows that a `process_docs` function makes of a data set.
 
     Raises:
         ConfigError: it raised, or gives something else.
     """
     try:
-        chosen = list(called(function, found, Rows(dict(row) for row in rows)))
+        chosen = list(called(function, user_function, Rows(dict(row) for row in rows)))
     except (ForeignError, TypeError) as error:
         raise ConfigError(f"the row function {error}", at=function.at) from error
     if not all(isinstance(row, Mapping) for row in chosen):
@@ -109,23 +109,25 @@ def selected(function: Function, found: Callable[..., Any], rows: Sequence[Row])
     return chosen
 
 
-def filtered(function: Function, found: Callable[..., Any], texts: str | list[str], row: Row) -> str | list[str]:
+def filtered(
+    function: Function, user_function: Callable[..., Any], texts: str | list[str], row: Row
+) -> str | list[str]:
     """Return what a filter function leaves of the replies to one row.
 
     Raises:
         ForeignError: it raised, or gives something else.
     """
     try:
-        given = texts if isinstance(texts, str) else list(texts)
-        left = next(iter(called(function, found, [given], [dict(row)])))
+        texts_given = texts if isinstance(texts, str) else list(texts)
+        filtered_text = next(iter(called(function, user_function, [texts_given], [dict(row)])))
     except (StopIteration, TypeError) as error:
         raise ForeignError(f"{function.name} gives nothing for a row") from error
-    if isinstance(left, str):
-        return left
+    if isinstance(filtered_text, str):
+        return filtered_text
     try:
-        return [str(text) for text in left]
+        return [str(text) for text in filtered_text]
     except TypeError:
-        return str(left)  # a number, say, which stands for itself
+        return str(filtered_text)  # a number, say, which stands for itself
 
 
 def _import(path: Path, name: str, function: Function) -> ModuleType | None:
@@ -135,16 +137,16 @@ def _import(path: Path, name: str, function: Function) -> ModuleType | None:
     if not path.resolve().is_relative_to(function.folder.resolve()):
         raise ConfigError(f"{name}.py leads out of the task's folder", at=function.at)
     digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]
-    known = f"_markbook_foreign_{name.replace('.', '_')}_{digest}"  # two folders may each have a utils.py
-    spec = importlib.util.spec_from_file_location(known, path)
+    module_name = f"_markbook_foreign_{name.replace('.', '_')}_{digest}"  # two folders may each have a utils.py
+    spec = importlib.util.spec_from_file_location(module_name, path)
     if spec is None or spec.loader is None:
         raise ConfigError(f"{path} is no Python file", at=function.at)
     module = importlib.util.module_from_spec(spec)
-    sys.modules[known] = module  # records of a class look their module up while it is read
+    sys.modules[module_name] = module  # records of a class look their module up while it is read
     try:
         with contextlib.redirect_stdout(sys.stderr):
             spec.loader.exec_module(module)
     except Exception as error:  # the plugin border: whatever foreign code raises at import is its author's to read
-        sys.modules.pop(known, None)
+        sys.modules.pop(module_name, None)
         raise ConfigError(f"{path.name} fails: {type(error).__name__}: {error}", at=function.at) from error
     return module

@@ -9,13 +9,13 @@ from typing import Any
 class Rows(list[Any]):
     """A list of rows that can be filtered, mapped, drawn from and asked for a column."""
 
-    def __getitem__(self, place: Any) -> Any:
+    def __getitem__(self, key: Any) -> Any:
         """Return a row by its place, a column by its name."""
-        if isinstance(place, str):
-            return [row[place] for row in self]
-        if isinstance(place, slice):
-            return Rows(super().__getitem__(place))
-        return super().__getitem__(place)
+        if isinstance(key, str):
+            return [row[key] for row in self]
+        if isinstance(key, slice):
+            return Rows(super().__getitem__(key))
+        return super().__getitem__(key)
 
     @property
     def column_names(self) -> list[str]:
@@ -50,25 +50,29 @@ class Rows(list[Any]):
         if batched:
             return self._batched(function, remove_columns, fn_kwargs or {})
         dropped = _names(remove_columns)
-        found = Rows()
+        rows = Rows()
         for n, row in enumerate(self):
-            given = dict(row)
-            added = function(given, *((n,) if with_indices else ()), **(fn_kwargs or {}))
-            kept = {name: value for name, value in given.items() if name not in dropped}
-            found.append({**kept, **(added or {})})
-        return found
+            copy = dict(row)
+            added = function(copy, *((n,) if with_indices else ()), **(fn_kwargs or {}))
+            remaining = {name: value for name, value in copy.items() if name not in dropped}
+            rows.append({**remaining, **(added or {})})
+        return rows
 
-    def _batched(self, function: Callable[..., Any], remove: Sequence[str] | str, given: Mapping[str, object]) -> Rows:
+    def _batched(
+        self, function: Callable[..., Any], remove: Sequence[str] | str, arguments: Mapping[str, object]
+    ) -> Rows:
         columns = {name: [row.get(name) for row in self] for name in self.column_names}
-        added = dict(function(dict(columns), **given))
+        added = dict(function(dict(columns), **arguments))
         dropped = _names(remove)
-        whole = {name: values for name, values in {**columns, **added}.items() if name in added or name not in dropped}
-        count = len(next(iter(whole.values()), []))
-        return Rows({name: values[n] for name, values in whole.items()} for n in range(count))
+        columns_left = {
+            name: values for name, values in {**columns, **added}.items() if name in added or name not in dropped
+        }
+        count = len(next(iter(columns_left.values()), []))
+        return Rows({name: values[n] for name, values in columns_left.items()} for n in range(count))
 
     def select(self, indices: Iterable[int], **_hints: object) -> Rows:
         """Return the rows at these places."""
-        return Rows(self[int(place)] for place in indices)
+        return Rows(self[int(index)] for index in indices)
 
     def shuffle(self, seed: int | None = None, **_hints: object) -> Rows:
         """Return the rows in another order, the one that the library gives for a seed.
@@ -107,8 +111,8 @@ class Rows(list[Any]):
 
     def select_columns(self, column_names: Sequence[str] | str) -> Rows:
         """Return the rows with these fields alone."""
-        kept = _names(column_names)
-        return Rows({name: row[name] for name in kept} for row in self)
+        columns = _names(column_names)
+        return Rows({name: row[name] for name in columns} for row in self)
 
     def add_column(self, name: str, column: Sequence[Any], **_hints: object) -> Rows:
         """Return the rows with one more field."""
@@ -123,5 +127,5 @@ class Rows(list[Any]):
         return list(self)
 
 
-def _names(given: Sequence[str] | str) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
+def _names(names: Sequence[str] | str) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)

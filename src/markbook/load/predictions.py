@@ -90,20 +90,20 @@ def find_file(path: Path, task: str, *, alone: bool) -> Path | None:
     if not path.is_dir():
         raise DataError("there is no such file or folder", at=str(path), hint=beside(path))
     inside = [
-        each for pattern in ("*", "*/*") for each in sorted(path.glob(pattern)) if each.is_file() and suffix(each)
+        path_ for pattern in ("*", "*/*") for path_ in sorted(path.glob(pattern)) if path_.is_file() and suffix(path_)
     ]
     stem = re.compile(
         rf"(?:samples_{re.escape(task)}(?:_\d[\w.:\-]*)?|{re.escape(task)})\.(?:jsonl|json|csv|tsv|parquet|arrow)(?:\.gz)?"
     )
-    found = [each for each in inside if stem.fullmatch(each.name)]
-    if not found and (path / "run.json").is_file() and (path / "results.jsonl").is_file():
+    matches = [path_ for path_ in inside if stem.fullmatch(path_.name)]
+    if not matches and (path / "run.json").is_file() and (path / "results.jsonl").is_file():
         return path / "results.jsonl"
-    if not found and alone and len(inside) == 1:
+    if not matches and alone and len(inside) == 1:
         return inside[0]
-    if len(found) > 1:
-        names = ", ".join(str(each.relative_to(path)) for each in found[:6])
+    if len(matches) > 1:
+        names = ", ".join(str(path_.relative_to(path)) for path_ in matches[:6])
         raise DataError(f"several files could be the answers to {task!r}: {names}", at=str(path), hint="name one")
-    return found[0] if found else None
+    return matches[0] if matches else None
 
 
 def read_answers(
@@ -139,29 +139,29 @@ def read_answers(
             an answer that was given to another prompt or has another right answer.
     """
     answers = Predictions()
-    found: Spool[Prediction] = Spool()
+    predictions: Spool[Prediction] = Spool()
     rows = 0
     has_questions = False
     for line in _rows_of(path, task, answers, shared=shared):
         rows += 1
         try:
             answered = [_likelihoods(line)] if weighings else list(_predictions(line))
-            found.extend(answered)
+            predictions.extend(answered)
             has_questions = has_questions or answered[0].question is not None
         except ValueError as error:
             answers.rejections.append(Rejection(line.at, str(error)))
-    if not found and (answers.rejections if shared else rows or answers.rejections):
+    if not predictions and (answers.rejections if shared else rows or answers.rejections):
         reason = answers.rejections[0] if answers.rejections else Rejection(str(path), "no answers")
         raise DataError(f"no row holds an answer: {reason.reason}", at=reason.at)
-    if found and unsure:
+    if predictions and unsure:
         raise DataError(
             "this line cannot be read, and only some rows belong to the task: which place an answer names is not known",
             at=unsure,
             hint="mend or remove the line, or name the rows by a field (`data.id`)",
         )
-    entries = _match(found, samples, answers, several=several, model=model or model_name(path))
+    entries = _match(predictions, samples, answers, several=several, model=model or model_name(path))
     if has_questions:
-        _check_questions(found, samples, entries, weighings or {})
+        _check_questions(predictions, samples, entries, weighings or {})
     return answers
 
 
@@ -205,16 +205,16 @@ def _predictions(line: Line) -> Iterator[Prediction]:
         raise ValueError("the id is neither text nor a whole number")  # noqa: TRY004 - the caller turns it into a rejection
     number = _whole(record.get("doc_id"), "doc_id")
     index = next((_whole(record[key], key) for key in INDICES if record.get(key) is not None), None)
-    for place, text in enumerate(texts):
+    for index_, text in enumerate(texts):
         yield Prediction(
             text=text,
             source=line.at,
             id=None if name is None else str(name),
             doc_id=number,
-            index=place if len(texts) > 1 else index,
+            index=index_ if len(texts) > 1 else index,
             model=str(record.get("model") or ""),
             filtered=filtered,
-            question=question if place == 0 else None,
+            question=question if index_ == 0 else None,
         )
 
 
@@ -225,10 +225,10 @@ def _likelihoods(line: Line) -> Prediction:
         ValueError: it holds none.
     """
     record = line.record
-    given = next((record[key] for key in ("resps", "filtered_resps", "likelihoods") if record.get(key)), None)
-    if not isinstance(given, list):
+    likelihoods = next((record[key] for key in ("resps", "filtered_resps", "likelihoods") if record.get(key)), None)
+    if not isinstance(likelihoods, list):
         raise ValueError("no log-likelihoods in it: `likelihoods` with a pair [number, is likeliest] for each text")  # noqa: TRY004 - the caller turns it into a rejection
-    pairs = json.dumps([_weighed(each) for each in given])
+    pairs = json.dumps([_weighed(pair) for pair in likelihoods])
     name = next((record[key] for key in IDS if record.get(key) is not None), None)
     return Prediction(
         text=pairs,
@@ -279,7 +279,7 @@ def _flat(value: object) -> list[str | None]:
     if isinstance(value, str):
         return [value]
     if isinstance(value, list) and value:
-        return [text for each in value for text in _flat(each)]
+        return [text for part in value for text in _flat(part)]
     raise ValueError(f"an answer must be text, not {type(value).__name__}")
 
 
@@ -294,45 +294,51 @@ def _whole(value: object, key: str) -> int | None:
 
 
 def _match(
-    found: Sequence[Prediction], samples: Sequence[Sample], answers: Predictions, *, several: bool, model: str
+    predictions: Sequence[Prediction], samples: Sequence[Sample], answers: Predictions, *, several: bool, model: str
 ) -> dict[str, list[tuple[int | None, int]]]:
     """Put the answers to their samples; return by sample the index and the place of each of its answers."""
-    nameless = [place for place, each in enumerate(found) if each.id is None and each.doc_id is None]
-    named = len(nameless) < len(found)
+    nameless = [
+        index_ for index_, prediction in enumerate(predictions) if prediction.id is None and prediction.doc_id is None
+    ]
+    named = len(nameless) < len(predictions)
     if named and nameless:
-        raise DataError("some rows name what they answer and this one does not", at=found[nameless[0]].source)
+        raise DataError("some rows name what they answer and this one does not", at=predictions[nameless[0]].source)
     by_place = {sample.row.place: sample.id for sample in samples if sample.row is not None}
     by_id = dict.fromkeys(by_place.values())
     if not named:
-        rows = list(dict.fromkeys(each.source for each in found))
+        rows = list(dict.fromkeys(prediction.source for prediction in predictions))
         if len(rows) != len(samples):
             raise DataError(
                 f"{len(rows)} rows of answers without ids for {len(samples)} rows of the task",
-                at=found[0].source if found else "",
+                at=predictions[0].source if predictions else "",
                 hint="add an `id` or `doc_id` to each row",
             )
         place_of = dict(zip(rows, by_place.values(), strict=True))
-    seen: dict[str, list[tuple[int | None, int]]] = {}
-    for place, each in enumerate(found):
+    entries_by_sample: dict[str, list[tuple[int | None, int]]] = {}
+    for position, prediction in enumerate(predictions):
         if not named:
-            sample: str | None = place_of[each.source]
-        elif each.doc_id is not None:
-            sample = by_place.get(each.doc_id)
+            sample: str | None = place_of[prediction.source]
+        elif prediction.doc_id is not None:
+            sample = by_place.get(prediction.doc_id)
         else:
-            sample = each.id if each.id in by_id else None
+            sample = prediction.id if prediction.id in by_id else None
         if sample is None:
-            answers.unknown.append(each.source)
+            answers.unknown.append(prediction.source)
         else:
-            seen.setdefault(sample, []).append((each.index, place))
-    for sample_id, entries in seen.items():
-        kept = _ordered(sample_id, [(index, found[place]) for index, place in entries], answers, several=several)
-        answers.model = answers.model or next((each.model or model for each in kept), "")
-        answers.attempts.add(sample_id, [_attempt(sample_id, index, each, model) for index, each in enumerate(kept)])
-    return seen
+            entries_by_sample.setdefault(sample, []).append((prediction.index, position))
+    for sample_id, entries in entries_by_sample.items():
+        ordered = _ordered(
+            sample_id, [(index, predictions[position]) for index, position in entries], answers, several=several
+        )
+        answers.model = answers.model or next((prediction.model or model for prediction in ordered), "")
+        answers.attempts.add(
+            sample_id, [_attempt(sample_id, index, prediction, model) for index, prediction in enumerate(ordered)]
+        )
+    return entries_by_sample
 
 
 def _check_questions(
-    found: Sequence[Prediction],
+    predictions: Sequence[Prediction],
     samples: Sequence[Sample],
     entries: Mapping[str, Sequence[tuple[int | None, int]]],
     weighings: Mapping[str, Weighing],
@@ -343,8 +349,8 @@ def _check_questions(
         DataError: there is one.
     """
     for sample in samples:
-        for _, place in entries.get(sample.id, ()):
-            answer = found[place]
+        for _, index in entries.get(sample.id, ()):
+            answer = predictions[index]
             if answer.question is not None:
                 check_recorded(answer.question, sample, weighings.get(sample.id), answer.source)
 
@@ -366,29 +372,29 @@ def _ordered(
     """Return the answers to one row in order, refusing a second one where one is expected."""
     by_index: dict[int, Prediction] = {}
     following = 0
-    for index, each in entries:
-        place = following if index is None and several else index or 0
-        first = by_index.get(place)
-        if first is not None and first.text == each.text:
+    for index, prediction in entries:
+        position = following if index is None and several else index or 0
+        first = by_index.get(position)
+        if first is not None and first.text == prediction.text:
             answers.warnings.append(
-                f"{each.source}: the same answer to {sample_id!r} as {first.source}; it counts once"
+                f"{prediction.source}: the same answer to {sample_id!r} as {first.source}; it counts once"
             )
             continue
         if first is not None:
-            if each.model != first.model:
+            if prediction.model != first.model:
                 raise DataError(
-                    f"answers of two models: {first.model or 'one without a name'!r} and {each.model or 'none'!r}",
-                    at=each.source,
+                    f"answers of two models: {first.model or 'one without a name'!r} and {prediction.model or 'none'!r}",
+                    at=prediction.source,
                     hint=f"the other to {sample_id!r} is at {first.source}; run each model's answers from a file of their own",
                 )
             raise DataError(
                 f"a second answer to {sample_id!r} that differs from the first",
-                at=each.source,
+                at=prediction.source,
                 hint=f"the first is {first.source}; number several answers to one row by `index`",
             )
-        by_index[place] = each
-        following = max(following, place) + 1
-    return [by_index[place] for place in sorted(by_index)]
+        by_index[position] = prediction
+        following = max(following, position) + 1
+    return [by_index[index] for index in sorted(by_index)]
 
 
 def model_name(path: Path) -> str:

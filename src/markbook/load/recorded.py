@@ -47,8 +47,8 @@ def recorded_question(record: Mapping[str, object]) -> RecordedQuestion | None:
             target=_texts(record["references"]),
             has_turns=bool(record.get("turns")),
         )
-    known = {"arguments", "prompt_hash", "target_hash"} & record.keys()
-    if not known:
+    keys = {"arguments", "prompt_hash", "target_hash"} & record.keys()
+    if not keys:
         return None
     pairs = _argument_pairs(record.get("arguments"))
     return RecordedQuestion(
@@ -86,7 +86,11 @@ def _argument_pairs(arguments: object) -> list[tuple[str, str | None]]:
     """Return what the harness asked: a mapping since 0.4.4, before that a list of pairs."""
     requests: Sequence[object] = ()
     if isinstance(arguments, Mapping):
-        requests = [[given.get("arg_0"), given.get("arg_1")] for given in arguments.values() if isinstance(given, dict)]
+        requests = [
+            [argument.get("arg_0"), argument.get("arg_1")]
+            for argument in arguments.values()
+            if isinstance(argument, dict)
+        ]
     elif isinstance(arguments, list):
         requests = arguments
     pairs: list[tuple[str, str | None]] = []
@@ -118,7 +122,10 @@ def _is_same_prompt(question: RecordedQuestion, sample: Sample, weighing: Weighi
         return question.prompt_hash == hashlib.sha256(expected[0].encode("utf-8", "surrogatepass")).hexdigest()
     if weighing is not None and question.continuations:
         texts = [text for _, text in weighing.pairs]
-        if any(one.strip() != other.strip() for one, other in zip(question.continuations, texts, strict=False)):
+        if any(
+            continuation.strip() != other.strip()
+            for continuation, other in zip(question.continuations, texts, strict=False)
+        ):
             return False
     elif weighing is not None:
         expected = [sample.input]  # our own results keep the row's question, and a whole text has nothing before it
@@ -142,15 +149,15 @@ def _is_same_target(question: RecordedQuestion, sample: Sample, weighing: Weighi
     if question.target is None:
         spelled = {sample.references[0], str(list(sample.references))}
         return question.target_hash in {hashlib.sha256(text.encode()).hexdigest() for text in spelled}
-    known = [sample.references, sample.canonical, tuple(test.program for test in sample.tests)]
-    return any(_stripped(question.target) == _stripped(texts) for texts in known if texts) or (
+    targets = [sample.references, sample.canonical, tuple(test.program for test in sample.tests)]
+    return any(_stripped(question.target) == _stripped(texts) for texts in targets if texts) or (
         len(sample.references) == 1 and question.target == _texts(sample.references[0])
     )
 
 
 def _names_same_choice(target: tuple[str, ...], weighing: Weighing, references: tuple[str, ...]) -> bool:
     gold = weighing.gold if isinstance(weighing.gold, list) else [weighing.gold]
-    if _places(target, weighing.choices) == _places([str(each) for each in gold], weighing.choices):
+    if _places(target, weighing.choices) == _places([str(choice) for choice in gold], weighing.choices):
         return True
     texts = {text.strip() for _, text in weighing.pairs} | {str(weighing.gold).strip()}
     is_one_text = len({text for _, text in weighing.pairs}) == 1  # what follows is the same, what stands before differs
@@ -177,5 +184,5 @@ def _texts(target: object) -> tuple[str, ...]:
         except (SyntaxError, ValueError, MemoryError, RecursionError):
             return (str(target),)
     if isinstance(target, list):
-        return tuple(str(each) for each in target if each is not None)
+        return tuple(str(part) for part in target if part is not None)
     return (str(target),)

@@ -38,34 +38,34 @@ def answer_of(
     if prompt.lstrip().startswith("<?php"):
         code = code.rstrip().removesuffix("?>")  # the benchmark's tests behind it would be no code
     lines = code.split("\n")
-    place = next((number for number, line in enumerate(lines) if begun and _same(line, begun)), None)
-    if place is None and begun:
-        place = next((number for number, line in enumerate(lines) if _defines_alike(line, begun)), None)
-    if not begun or place is None:
-        whole = bool(begun) and bool(re.search(rf"\b{re.escape(_name(begun))}\s*[(<=]", code)) and step == "fence"
-        return (code, step, "whole") if whole or not prompt else (prompt + code, step, "completion")  # type: ignore[return-value]
-    head = lines[:place]
+    first_line = next((number for number, line in enumerate(lines) if begun and _same(line, begun)), None)
+    if first_line is None and begun:
+        first_line = next((number for number, line in enumerate(lines) if _defines_alike(line, begun)), None)
+    if not begun or first_line is None:
+        is_complete = bool(begun) and bool(re.search(rf"\b{re.escape(_name(begun))}\s*[(<=]", code)) and step == "fence"
+        return (code, step, "whole") if is_complete or not prompt else (prompt + code, step, "completion")  # type: ignore[return-value]
+    head = lines[:first_line]
     before = prompt[: prompt.rstrip().rfind("\n") + 1]
     outermost = [line for line in before.split("\n") if line[:1].strip() and _WORD.search(line)]
     frame = [line for line in outermost if not line.startswith(_COMMENT) and not _IMPORT.fullmatch(line)]
     if frame and not any(_same(line, other) for line in head for other in frame):
         head = [before.rstrip("\n"), *head]
     else:
-        known = {_SPACE.sub("", line) for line in head}
+        lines_known = {_SPACE.sub("", line) for line in head}
         imports = (line for line in before.split("\n") if _IMPORT.fullmatch(line))
-        head = [*(line for line in imports if _SPACE.sub("", line) not in known), *head]
-    body = _until_its_end(lines[place:], closed_by_tests=tests.lstrip().startswith("}"))
+        head = [*(line for line in imports if _SPACE.sub("", line) not in lines_known), *head]
+    body = _until_its_end(lines[first_line:], closed_by_tests=tests.lstrip().startswith("}"))
     return "\n".join([*head, *body]) + "\n", step, "whole"  # type: ignore[return-value]  # one of the two
 
 
 def with_imports(text: str, setup: str, packages: Sequence[str]) -> str:
     """Return a text in Go behind the imports of those packages that it uses and that neither it nor its set-up imports."""
-    wanted = (
+    imports_wanted = (
         package
         for package in packages
         if re.search(rf"\b{package.rpartition('/')[2]}\.", text) and f'"{package}"' not in setup + text
     )
-    return "".join(f'import "{package}"\n' for package in wanted) + text
+    return "".join(f'import "{package}"\n' for package in imports_wanted) + text
 
 
 def _begun(prompt: str) -> str:
@@ -87,8 +87,8 @@ def _defines_alike(line: str, begun: str) -> bool:
 
 
 def _name(line: str) -> str:
-    found = re.search(r"(\w+)\s*(?:\(|<-|=)", line)
-    return found[1] if found else line.strip()
+    match = re.search(r"(\w+)\s*(?:\(|<-|=)", line)
+    return match[1] if match else line.strip()
 
 
 def _fenced(reply: str, begun: str) -> tuple[str, str]:

@@ -71,7 +71,7 @@ def read_task_rows(
             read_rows(path, reading)
     if selects:
         chosen = select(reading.rows)
-        reading.rows = Spool(Numbered(each.row, each.at, number) for number, each in enumerate(chosen))
+        reading.rows = Spool(Numbered(numbered.row, numbered.at, number) for number, numbered in enumerate(chosen))
         reading.unsure = reading.rejections[0].at if reading.rejections else ""
     return reading
 
@@ -79,12 +79,12 @@ def read_task_rows(
 def read_rows(path: Path, reading: Reading, name: str = "") -> None:
     """Add the rows of a file; `name` says where it lies, if that is not its path."""
     digest = hashlib.sha256()
-    for found in read_table(path, digest=digest):
-        if isinstance(found, Rejection):
-            reading.rejections.append(found)
+    for row in read_table(path, digest=digest):
+        if isinstance(row, Rejection):
+            reading.rejections.append(row)
         else:
-            at = found.at.replace(str(path), name, 1) if name else found.at
-            reading.rows.append(Numbered(found.record, at, reading.lines))
+            at = row.at.replace(str(path), name, 1) if name else row.at
+            reading.rows.append(Numbered(row.record, at, reading.lines))
         reading.lines += 1
     reading.inputs[name or path.name] = digest.hexdigest()
 
@@ -115,9 +115,9 @@ def _read_hub(task: Task, reading: Reading) -> None:
     """Add the rows of a data set of the hub; its commit is told among the inputs."""
     from markbook.files.hub import find
 
-    found = find(task.data.remote, task.data.config, task.data.split)
-    for path, name in zip(found.fetch(), found.files, strict=True):
-        read_rows(path, reading, f"{found.repository}@{found.revision}/{name}")
+    data = find(task.data.remote, task.data.config, task.data.split)
+    for path, name in zip(data.fetch(), data.files, strict=True):
+        read_rows(path, reading, f"{data.repository}@{data.revision}/{name}")
 
 
 def _paths(task: Task) -> list[Path]:
@@ -137,6 +137,6 @@ def check_fields(rows: Sequence[Numbered], names: Iterable[str], at: str) -> Non
         ConfigError: there is one; `at` says where the selection stands.
     """
     for name in names if len(rows) else ():
-        if not any(name in each.row for each in rows):
+        if not any(name in numbered.row for numbered in rows):
             hint = suggest(name, [*rows[0].row])
             raise ConfigError(f"no row has the field {name!r} of `where`", at=at, hint=hint)

@@ -112,7 +112,7 @@ def _sampled(builder: _Builder, reading: Reading, examples: Examples, limit: int
         DataError: two rows have one id.
     """
     samples: Spool[Sample] = Spool()
-    seen: set[str] = set()
+    ids: set[str] = set()
     for numbered in itertools.islice(reading.rows, limit):
         shots = examples.of(numbered.row)
         try:
@@ -121,10 +121,10 @@ def _sampled(builder: _Builder, reading: Reading, examples: Examples, limit: int
             reading.rejections.append(Rejection(numbered.at, str(error)))
             continue
         if builder.task.data.id_field:
-            if sample.id in seen:
-                first = next(each.source for each in samples if each.id == sample.id)
+            if sample.id in ids:
+                first = next(earlier.source for earlier in samples if earlier.id == sample.id)
                 raise DataError(f"two rows have the id {sample.id!r}", at=numbered.at, hint=f"the first is {first}")
-            seen.add(sample.id)
+            ids.add(sample.id)
         samples.append(sample)
         builder.digest.update(_question_record(sample, builder).encode("utf-8", "surrogatepass"))
         builder.has_references = builder.has_references or bool(sample.references)
@@ -234,12 +234,12 @@ class _Builder:
         if own is None:
             raise unregistered("list of examples", function, [])
         try:
-            found = called(function, own)
+            rows = called(function, own)
         except ForeignError as error:
             raise ConfigError(f"the function {error}", at=function.at) from error
-        if not isinstance(found, list) or not all(isinstance(row, Mapping) for row in found):
+        if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
             raise ConfigError(f"the function {function.name} gives no list of rows", at=function.at)
-        return found
+        return rows
 
     def _prompt(self) -> tuple[Text, ContextMode, str]:
         """Return the prompt's source and its context mode; a registered function is a ready task's prompt."""
@@ -247,10 +247,10 @@ class _Builder:
         function = task.prompt.function
         if function is None or self.asks is not None:
             return task.prompt, task.context, task.system
-        found = PROMPTS.get(last(function.name))
-        if found is None:
+        entry = PROMPTS.get(last(function.name))
+        if entry is None:
             raise unregistered("prompt", function, list(PROMPTS))
-        name, mode = found
+        name, mode = entry
         ready = load(name)
         assert isinstance(ready, Task)
         return ready.prompt, task.context if task.context != "full" else mode, task.system or ready.system
@@ -287,7 +287,7 @@ class _Builder:
     def select(self, rows: Sequence[Numbered]) -> Iterable[Numbered]:
         """Keep the rows that belong to the task."""
         if self.process is not None and self.task.process is not None:
-            chosen = selected(self.task.process, self.process, [each.row for each in rows])
+            chosen = selected(self.task.process, self.process, [numbered.row for numbered in rows])
             return [Numbered(row, self.task.data.at, 0) for row in chosen]
         where = dict(self.task.data.where)
         check_fields(rows, where, self.task.data.at)
@@ -296,7 +296,9 @@ class _Builder:
             if selection is None:
                 raise unregistered("row selection", self.task.process, list(SELECTIONS))
             where |= selection
-        return (each for each in rows if all(is_equal(each.row.get(key), value) for key, value in where.items()))
+        return (
+            numbered for numbered in rows if all(is_equal(numbered.row.get(key), value) for key, value in where.items())
+        )
 
     def text(self, row: Row) -> str:
         """Return what the model is asked about a row, without examples."""
@@ -307,8 +309,8 @@ class _Builder:
         # In the harness `context` is a field like any other, and null a word there.
         is_plain = self.mode == "full" and self.task.format == "lm-eval" and self.prompt is self.task.prompt
         context = row.get("context", "")
-        shown = {**row, "context": context if is_plain else shown_context(context, self.mode)}
-        return render(self.prompt.template or "", shown, self.prompt.at)
+        row_shown = {**row, "context": context if is_plain else shown_context(context, self.mode)}
+        return render(self.prompt.template or "", row_shown, self.prompt.at)
 
     def question(self, row: Row) -> str:
         """Return what the model is asked about a row, with the beginning of its reply."""
@@ -322,27 +324,27 @@ class _Builder:
         if self.weigher is not None:
             return self.weigher.shot(row)
         few = self.task.few_shot
-        asked, prefix, answer = self._example(row)
-        return answered(asked, prefix, answer, few.delimiters or self.task.delimiters)
+        question, prefix, answer = self._example(row)
+        return answered(question, prefix, answer, few.delimiters or self.task.delimiters)
 
     def turn(self, row: Row) -> tuple[str, str]:
         """Return a worked example as two turns."""
-        asked, prefix, answer = self._example(row)
-        return asked, beside(prefix, answer, " ")
+        question, prefix, answer = self._example(row)
+        return question, beside(prefix, answer, " ")
 
     def _example(self, row: Row) -> tuple[str, str, str]:
         """Return a worked example's question, the beginning of its answer, and the rest of that."""
         few = self.task.few_shot
         if self.shot_asks is not None:
-            asked = str(self.shot_asks(row))
+            question = str(self.shot_asks(row))
         else:
-            asked = self.text(row) if few.prompt is None else asked_of(few.prompt, row)
+            question = self.text(row) if few.prompt is None else asked_of(few.prompt, row)
         if self.shot_answers is not None:
             answers = as_references(self.shot_answers(row))
         else:
             answers = self.target(row) if few.references is None else right_answers(few.references, row, exact=True)
         prefix = prefix_of(self.task.prefix if few.prefix is None else few.prefix, row, self.prompt.at)
-        return asked, prefix, answers[0] if answers else ""
+        return question, prefix, answers[0] if answers else ""
 
     def sample(self, numbered: Numbered, examples: Sequence[Row]) -> Sample:
         """Return a row as a sample.
@@ -386,7 +388,7 @@ def _examples(task: Task, builder: _Builder, reading: Reading) -> tuple[Examples
     few = task.few_shot
     if not few.count:
         return Examples(few, ()), ()
-    rows = [each.row for each in reading.rows]
+    rows = [numbered.row for numbered in reading.rows]
     notes: list[str] = []
     if few.split:
         few = replace(few, excludes_self=True)
@@ -400,19 +402,19 @@ def _examples(task: Task, builder: _Builder, reading: Reading) -> tuple[Examples
         for path in few.paths:
             read_rows(data_file(task, path, few.folder), other)
         reading.rejections += other.rejections
-        rows = [each.row for each in builder.select(other.rows)]
+        rows = [numbered.row for numbered in builder.select(other.rows)]
     elif not few.excludes_self:
         notes.append("a row may be a worked example of itself, as in lm-evaluation-harness: no fewshot_split is named")
     return Examples(few, rows), tuple(notes)
 
 
-def _called(function: Function, found: Callable[..., Any], row: Row) -> Any:
+def _called(function: Function, user_function: Callable[..., Any], row: Row) -> Any:
     """Return what a function of the user's own says of a row.
 
     Raises:
         RenderError: it raised.
     """
     try:
-        return called(function, found, dict(row))
+        return called(function, user_function, dict(row))
     except ForeignError as error:
         raise RenderError(f"the function {error}") from error

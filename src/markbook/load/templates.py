@@ -28,11 +28,11 @@ class _Environment(ImmutableSandboxedEnvironment):
 
     intercepted_binops = frozenset({"*", "**"})
 
-    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-        plain = isinstance(left, int | float) and isinstance(right, int | float)
+    def call_binop(self, context: Any, operator: str, left_value: Any, right: Any) -> Any:
+        plain = isinstance(left_value, int | float) and isinstance(right, int | float)
         if not plain or operator == "**":
             raise SecurityError(f"{operator} is not allowed on these values in a template")
-        return super().call_binop(context, operator, left, right)
+        return super().call_binop(context, operator, left_value, right)
 
 
 def _regex_replace(text: str, pattern: str, repl: str, count: int = 0) -> str:
@@ -122,12 +122,12 @@ def render_references(source: str, row: Mapping[str, object], at: str, *, exact:
     if alone:
         _compiled(source, at)
         try:
-            found = _expression(alone[1])(**row)
+            value = _expression(alone[1])(**row)
         except _FAILURES as error:
             raise RenderError(f"the template fails: {type(error).__name__}: {error}") from error
-        if isinstance(found, list):
-            return tuple(str(each) for each in found if each is not None)
-        if found is None:
+        if isinstance(value, list):
+            return tuple(str(item) for item in value if item is not None)
+        if value is None:
             return ()
     return (render(source, row, at),)
 

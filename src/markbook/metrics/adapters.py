@@ -121,7 +121,7 @@ class Accumulator:
     @property
     def n(self) -> int:
         """How many rows have a value since the last reset."""
-        return sum(one.missing is None for one in self._found)
+        return sum(measurement.missing is None for measurement in self._found)
 
     @property
     def n_missing(self) -> dict[str, int]:
@@ -156,8 +156,8 @@ def process_results(
         UsageError: a metric whose number over all rows is no mean of the rows' numbers, which is all the harness takes; from
             the function, a row without a reply.
     """
-    made = make(expand(metrics), options)
-    for name, metric in made.items():
+    metrics_made = make(expand(metrics), options)
+    for name, metric in metrics_made.items():
         if metric.whole_batch or not metric.averages:
             raise UsageError(
                 f"{name} is a number over all rows, and the harness means the rows' numbers", hint="Compute has it"
@@ -166,8 +166,8 @@ def process_results(
     def mark(doc: Mapping[str, object], results: Sequence[object]) -> dict[str, float]:
         if not results:
             raise UsageError("the harness gave no reply to mark")
-        found = _measure(made, options, [results[0]], [doc.get(target)])
-        return {name: one.value for name, (one,) in found.items() if one.value is not None}
+        measured = _measure(metrics_made, options, [results[0]], [doc.get(target)])
+        return {name: measurement.value for name, (measurement,) in measured.items() if measurement.value is not None}
 
     return mark
 
@@ -184,14 +184,16 @@ def aggregate(values: Sequence[float]) -> float:
 
 
 def _measure(
-    made: Mapping[str, Metric], options: Mapping[str, object], rows: Sequence[object], answers: Sequence[object]
+    metrics: Mapping[str, Metric], options: Mapping[str, object], rows: Sequence[object], answers: Sequence[object]
 ) -> dict[str, list[Measurement]]:
-    return measure_rows(made, rows, answers, options)
+    return measure_rows(metrics, rows, answers, options)
 
 
-def _numbers(made: Mapping[str, Metric], found: Mapping[str, list[Measurement]]) -> dict[str, float | int | None]:
+def _numbers(
+    metrics: Mapping[str, Metric], measured_by_name: Mapping[str, list[Measurement]]
+) -> dict[str, float | int | None]:
     numbers: dict[str, float | int | None] = {}
-    for name, measured in found.items():
-        numbers[name] = made[name].summarise(measured)
-        numbers[f"{name}_missing"] = sum(one.missing is not None for one in measured)
+    for name, measured in measured_by_name.items():
+        numbers[name] = metrics[name].summarise(measured)
+        numbers[f"{name}_missing"] = sum(measurement.missing is not None for measurement in measured)
     return numbers

@@ -56,29 +56,29 @@ def measure_blocks(
         else:
             problems.append(None)
             pairs.append((text, given(references)))
-    found: list[list[Score]] = [[] for _ in metrics]
+    columns: list[list[Score]] = [[] for _ in metrics]
     for piece in _pieces(pairs):
-        for column, scored in zip(found, _scored(len(metrics), piece, score), strict=True):
+        for column, scored in zip(columns, _scored(len(metrics), piece, score), strict=True):
             column.extend(scored)
     return [
         _measurements(name, signature, items, problems, column)
-        for (name, signature), column in zip(metrics, found, strict=True)
+        for (name, signature), column in zip(metrics, columns, strict=True)
     ]
 
 
 def _pieces(pairs: list[Pair]) -> Iterator[list[Pair]]:
     start = size = 0
-    seen: set[str] = set()
+    texts_read: set[str] = set()
     for stop, (candidate, references) in enumerate(pairs):
-        fresh = [text for text in (candidate, *references) if text not in seen]
+        fresh = [text for text in (candidate, *references) if text not in texts_read]
         more = sum(map(len, fresh))
         if size and size + more > _CHARACTERS:
             yield pairs[start:stop]
             start, size = stop, 0
-            seen.clear()
+            texts_read.clear()
             more = len(candidate) + sum(map(len, references))
         size += more
-        seen.update((candidate, *references))
+        texts_read.update((candidate, *references))
     if start < len(pairs):
         yield pairs[start:]
 
@@ -108,8 +108,8 @@ def _measurements(
     name: str, signature: str, items: Sequence[Item], problems: Sequence[Missing | None], scores: Sequence[Score]
 ) -> list[Measurement]:
     remaining = iter(scores)
-    found = []
+    measurements = []
     for item, why in zip(items, problems, strict=True):
         value, stats = next(remaining) if why is None else (why, NO_STATS)
-        found.append(measurement(name, signature, item, value, stats))
-    return found
+        measurements.append(measurement(name, signature, item, value, stats))
+    return measurements

@@ -153,15 +153,15 @@ def make(names: Sequence[str], options: Mapping[str, object]) -> dict[str, Metri
         UsageError: an unknown metric.
         ConfigError: an option that none of the metrics takes, or a value that one refuses.
     """
-    made: dict[str, Metric] = {}
+    metrics: dict[str, Metric] = {}
     unused = set(options)
     for name in names:
-        taken = _taken(name, options)
-        unused -= set(taken)
-        made[name] = plugins.make("metrics", name, taken, allow_code=True)
+        options_taken = _taken(name, options)
+        unused -= set(options_taken)
+        metrics[name] = plugins.make("metrics", name, options_taken, allow_code=True)
     if unused:
         raise ConfigError(f"no option of {', '.join(names)}: {', '.join(sorted(unused))}", hint=_options_of(names))
-    return made
+    return metrics
 
 
 def _taken(name: str, options: Mapping[str, object]) -> dict[str, object]:
@@ -172,14 +172,14 @@ def _taken(name: str, options: Mapping[str, object]) -> dict[str, object]:
 
 
 def _options_of(names: Sequence[str]) -> str:
-    known = sorted(
+    options_known = sorted(
         {
             key
             for name in names
             for key in inspect.signature(plugins.factory("metrics", name, allow_code=True)).parameters
         }
     )
-    return f"known: {', '.join(known)}" if known else "they take none"
+    return f"known: {', '.join(options_known)}" if options_known else "they take none"
 
 
 def paired_rows(
@@ -209,14 +209,14 @@ def measure_rows(
     rows: Sequence[object] | None = None,
 ) -> dict[str, list[Measurement]]:
     """Return each metric's measurements of rows that were checked before; see `measure`."""
-    found: dict[str, list[Measurement]] = {}
+    measurements: dict[str, list[Measurement]] = {}
     pairwise = {}
     for name, metric in made.items():
         measured = metric.measure_rows(candidates, references)
         if measured is None:
             pairwise[name] = metric
         else:
-            found[name] = held_to_range(metric.range, measured)
+            measurements[name] = held_to_range(metric.range, measured)
     items, problems = _items(candidates, references)
     if questions is not None or contexts is not None:
         items = [_asked(item, questions, contexts) for item in items]
@@ -227,14 +227,14 @@ def measure_rows(
             raise UsageError(f"{name} needs references")
     sharded = {} if executor is None else {n: m for n, m in pairwise.items() if not m.whole_batch}
     if executor is not None and sharded:
-        found |= _shard(executor, sharded, options, items)
+        measurements |= _shard(executor, sharded, options, items)
     here = [name for name in pairwise if name not in sharded]
-    found |= zip(here, measure_together([pairwise[name] for name in here], items), strict=True)
+    measurements |= zip(here, measure_together([pairwise[name] for name in here], items), strict=True)
     for name, metric in pairwise.items():
         for i, missing in problems.items():
             if metric.needs_reference or problem(candidates[i], (), needs_reference=False) is not None:
-                found[name][i] = _missing(metric.name, metric.signature, i, missing)
-    return {name: found[name] for name in made}
+                measurements[name][i] = _missing(metric.name, metric.signature, i, missing)
+    return {name: measurements[name] for name in made}
 
 
 def _items(candidates: Sequence[object], references: Sequence[object] | None) -> tuple[list[Item], dict[int, Missing]]:
@@ -247,15 +247,15 @@ def _items(candidates: Sequence[object], references: Sequence[object] | None) ->
         if missing is not None:
             problems[i] = missing
         text = candidate if isinstance(candidate, str) else ""
-        texts = given([one for one in several if isinstance(one, str)])
+        texts = given([reference_text for reference_text in several if isinstance(reference_text, str)])
         items.append(Item(Sample(str(i), references=texts), Attempt(str(i), text)))
     return items, problems
 
 
 def _asked(item: Item, questions: Sequence[object] | None, contexts: Sequence[object] | None) -> Item:
     """Return an item with its question and context, where a row has them as texts."""
-    place = int(item.sample.id)
-    question, context = (None if rows is None else rows[place] for rows in (questions, contexts))
+    index = int(item.sample.id)
+    question, context = (None if rows is None else rows[index] for rows in (questions, contexts))
     text = question if isinstance(question, str) else ""
     sample = replace(item.sample, input=text, context=context if isinstance(context, str) else None)
     return replace(item, sample=sample)
@@ -277,13 +277,13 @@ def _missing(name: str, signature: str, i: int, missing: Missing) -> Measurement
 def measure_together(metrics: Sequence[Metric], items: Sequence[Item]) -> list[list[Measurement]]:
     """Return each metric's measurements of the items; those of one class can share a pass over the texts."""
     families: dict[type[Metric], list[int]] = {}
-    for place, metric in enumerate(metrics):
-        families.setdefault(type(metric), []).append(place)
-    found: dict[int, list[Measurement]] = {}
+    for index, metric in enumerate(metrics):
+        families.setdefault(type(metric), []).append(index)
+    measurements: dict[int, list[Measurement]] = {}
     for places in families.values():
-        family = [metrics[place] for place in places]
-        found.update(zip(places, _guarded(family, items), strict=True))
-    return [held_to_range(metric.range, found[place]) for place, metric in enumerate(metrics)]
+        family = [metrics[index] for index in places]
+        measurements.update(zip(places, _guarded(family, items), strict=True))
+    return [held_to_range(metric.range, measurements[index]) for index, metric in enumerate(metrics)]
 
 
 def _guarded(family: Sequence[Metric], items: Sequence[Item]) -> list[list[Measurement]]:
@@ -292,9 +292,9 @@ def _guarded(family: Sequence[Metric], items: Sequence[Item]) -> list[list[Measu
     The border of a metric: a plugin that raises costs the rows that it raises for, never the run.
     """
     try:
-        found = family[0].together(family, items)
-        if [len(column) for column in found] == [len(items)] * len(family):
-            return found
+        columns = family[0].together(family, items)
+        if [len(column) for column in columns] == [len(items)] * len(family):
+            return columns
     except MarkbookError:
         raise  # it says what is missing and what to do
     except Exception:  # noqa: BLE001, S110 - found out row by row below
@@ -304,7 +304,7 @@ def _guarded(family: Sequence[Metric], items: Sequence[Item]) -> list[list[Measu
 
 def _alone(metric: Metric, item: Item) -> Measurement:
     try:
-        (found,) = metric.measure([item])
+        (measurement,) = metric.measure([item])
     except MarkbookError:
         raise
     except Exception as error:  # noqa: BLE001 - the border of a metric: a crash becomes a record, the run goes on
@@ -312,7 +312,7 @@ def _alone(metric: Metric, item: Item) -> Measurement:
         return Measurement(
             metric.name, None, failed(error), item.sample.id, attempt.index, attempt.model, NO_STATS, metric.signature
         )
-    return found
+    return measurement
 
 
 _Row = tuple[str, tuple[str, ...], str, str | None]
@@ -320,24 +320,24 @@ _Found = tuple[float | None, Missing | None, dict[str, object], str]
 
 
 def _shard(
-    executor: Executor, made: Mapping[str, Metric], options: Mapping[str, object], items: Sequence[Item]
+    executor: Executor, metrics: Mapping[str, Metric], options: Mapping[str, object], items: Sequence[Item]
 ) -> dict[str, list[Measurement]]:
     """Measure in pieces; only plain values travel, and the order of the rows is the order of the pieces."""
     size = max(_SMALLEST_SHARD, -(-len(items) // _SHARDS))
     rows = [(item.attempt.text, item.sample.references, item.sample.input, item.sample.context) for item in items]
     pieces = [rows[start : start + size] for start in range(0, len(rows), size)]
-    futures = [executor.submit(_measure_shard, list(made), dict(options), piece) for piece in pieces]
-    found: dict[str, list[Measurement]] = {name: [] for name in made}
+    futures = [executor.submit(_measure_shard, list(metrics), dict(options), piece) for piece in pieces]
+    measurements: dict[str, list[Measurement]] = {name: [] for name in metrics}
     for future in futures:
         for name, measured in future.result().items():
             for value, missing, stats, signature in measured:
-                i = str(len(found[name]))
-                found[name].append(
+                i = str(len(measurements[name]))
+                measurements[name].append(
                     Measurement(
-                        made[name].name, value, missing, sample_id=i, stats=stats or NO_STATS, signature=signature
+                        metrics[name].name, value, missing, sample_id=i, stats=stats or NO_STATS, signature=signature
                     )
                 )
-    return found
+    return measurements
 
 
 def _measure_shard(names: list[str], options: dict[str, object], rows: list[_Row]) -> dict[str, list[_Found]]:
@@ -347,8 +347,8 @@ def _measure_shard(names: list[str], options: dict[str, object], rows: list[_Row
         for i, (text, references, question, context) in enumerate(rows)
     ]
     columns = measure_together(list(make(names, options).values()), items)
-    return {name: [_plain(one) for one in column] for name, column in zip(names, columns, strict=True)}
+    return {name: [_plain(measurement) for measurement in column] for name, column in zip(names, columns, strict=True)}
 
 
-def _plain(one: Measurement) -> _Found:
-    return one.value, one.missing, dict(one.stats), one.signature
+def _plain(measurement: Measurement) -> _Found:
+    return measurement.value, measurement.missing, dict(measurement.stats), measurement.signature

@@ -30,15 +30,15 @@ def overlaps(tokens: Tokens, rows: Sequence[Row], order: int) -> Numbers:
     An n-gram of the candidate matches as often as it occurs in the reference that has most of it.
     """
     assert order <= GAP + 1
-    found = np.zeros((len(rows), order), dtype=np.int64)
+    counts = np.zeros((len(rows), order), dtype=np.int64)
     few = [i for i, (_, references) in enumerate(rows) if len(references) <= _MOST_REFERENCES]
     if len(few) < len(rows):
         if few:
-            found[few] = overlaps(tokens, [rows[i] for i in few], order)
+            counts[few] = overlaps(tokens, [rows[i] for i in few], order)
         search = _Search(tokens, order)
         for i in set(range(len(rows))) - set(few):
-            found[i] = search.matches(*rows[i])
-        return found
+            counts[i] = search.matches(*rows[i])
+        return counts
     n_references = max((len(references) for _, references in rows), default=0)
     side_bits = n_references.bit_length()
     if order * tokens.width + side_bits > 63:
@@ -46,8 +46,8 @@ def overlaps(tokens: Tokens, rows: Sequence[Row], order: int) -> Numbers:
     spelled = _spelled(tokens, order, side_bits)
     for chosen, width in tables(tokens, rows):
         table = _filled(tokens, spelled, [rows[i] for i in chosen], width)
-        found[chosen] = _counted(table, order, tokens.width, side_bits, n_references)
-    return found
+        counts[chosen] = _counted(table, order, tokens.width, side_bits, n_references)
+    return counts
 
 
 def _in_halves(tokens: Tokens, rows: Sequence[Row], order: int) -> Numbers:
@@ -57,8 +57,11 @@ def _in_halves(tokens: Tokens, rows: Sequence[Row], order: int) -> Numbers:
     parts = []
     for half in (rows[: len(rows) // 2], rows[len(rows) // 2 :]):
         texts = sorted({text for candidate, references in half for text in (candidate, *references)})
-        place = {text: i for i, text in enumerate(texts)}
-        moved = [(place[candidate], tuple(place[one] for one in references)) for candidate, references in half]
+        positions = {text: i for i, text in enumerate(texts)}
+        moved = [
+            (positions[candidate], tuple(positions[reference] for reference in references))
+            for candidate, references in half
+        ]
         parts.append(overlaps(tokens.of(texts), moved, order))
     return np.concatenate(parts)
 
@@ -88,18 +91,18 @@ class _Search:
         sides = np.repeat(np.arange(len(texts)), extents)
         places = np.flatnonzero(theirs >= 0)
         grams, own = theirs[places], ours
-        found = [_clipped(own, sides[places], grams)]
+        counts = [_clipped(own, sides[places], grams)]
         for n in range(1, order):
             following = theirs[places + n]
             go_on = following >= 0
-            known, own = np.unique(own[:-1] * len(words) + ours[n:], return_inverse=True)
+            prefixes, own = np.unique(own[:-1] * len(words) + ours[n:], return_inverse=True)
             spelled = grams[go_on] * len(words) + following[go_on]
-            grams = np.searchsorted(known, spelled)
-            grams[grams == len(known)] = 0
-            hits = known[grams] == spelled if len(known) else np.zeros(len(spelled), dtype=np.bool_)
+            grams = np.searchsorted(prefixes, spelled)
+            grams[grams == len(prefixes)] = 0
+            hits = prefixes[grams] == spelled if len(prefixes) else np.zeros(len(spelled), dtype=np.bool_)
             places, grams = places[go_on][hits], grams[hits]
-            found.append(_clipped(own, sides[places], grams))
-        return found
+            counts.append(_clipped(own, sides[places], grams))
+        return counts
 
 
 def _clipped(own: Numbers, sides: Numbers, grams: Numbers) -> int:
@@ -126,19 +129,19 @@ def _spelled(tokens: Tokens, order: int, side_bits: int) -> tuple[Numbers, Numbe
     if order * tokens.width + side_bits <= 31:  # half the memory, twice the speed
         ours = ours.astype(np.int32)
     theirs = np.maximum(ours, 1)
-    found = []
+    keys_by_order = []
     for numbers, side in ((ours, 0), (theirs, 1)):
         keys = numbers[:size]
         for n in range(1, order):
             keys = (keys << tokens.width) | numbers[n : n + size]
-        found.append((keys << side_bits) | side)
-    return found[0], found[1]
+        keys_by_order.append((keys << side_bits) | side)
+    return keys_by_order[0], keys_by_order[1]
 
 
 def tables(tokens: Tokens, rows: Sequence[Row]) -> Iterator[tuple[Numbers, int]]:
     """Yield which rows to put into one table, and its width: rows of like size, so that little of it is empty."""
     sizes = tokens.sizes.tolist()
-    widths = np.array([sizes[candidate] + sum([sizes[one] for one in others]) for candidate, others in rows])
+    widths = np.array([sizes[candidate] + sum([sizes[other] for other in others]) for candidate, others in rows])
     by_width = np.argsort(widths, kind="stable")
     ordered = widths[by_width].tolist()
     start = 0
@@ -180,7 +183,7 @@ def _counted(table: Numbers, order: int, width: int, side_bits: int, n_reference
     before = [_running(sides == side) for side in range(n_references + 1)]
     fresh = np.empty((lines, columns), dtype=np.bool_)
     fresh[:, 0] = True
-    found = np.zeros((lines, order), dtype=np.int64)
+    match_counts = np.zeros((lines, order), dtype=np.int64)
     firsts = np.arange(lines) * columns
     for n in range(1, order + 1):
         beginnings = table >> (side_bits + width * (order - n))
@@ -191,12 +194,12 @@ def _counted(table: Numbers, order: int, width: int, side_bits: int, n_reference
         for other in counts[2:]:
             np.maximum(most, other, out=most)
         np.minimum(most, counts[0], out=most)
-        found[:, n - 1] = np.add.reduceat(most, np.searchsorted(starts, firsts))
-    return found
+        match_counts[:, n - 1] = np.add.reduceat(most, np.searchsorted(starts, firsts))
+    return match_counts
 
 
 def _running(flags: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
     """Return how many flags are set before each place, and the number of all at the end."""
-    found = np.zeros(len(flags) + 1, dtype=np.int32)
-    np.cumsum(flags, dtype=np.int32, out=found[1:])
-    return found
+    totals = np.zeros(len(flags) + 1, dtype=np.int32)
+    np.cumsum(flags, dtype=np.int32, out=totals[1:])
+    return totals

@@ -76,7 +76,7 @@ def measure_each(
     needs_reference: bool = True,
 ) -> list[Measurement]:
     """Return one measurement an item: the row's problem, what `score` says, or how it crashed."""
-    found = []
+    measurements = []
     for item in items:
         text, references = item.attempt.text, item.sample.references
         value: float | Missing | None = None
@@ -88,8 +88,8 @@ def measure_each(
                 value, stats = score(item)
             except Exception as error:  # noqa: BLE001 - the measurement border: a crash becomes a record, the run goes on
                 value, stats = failed(error), NO_STATS
-        found.append(measurement(metric, signature, item, value, stats))
-    return found
+        measurements.append(measurement(metric, signature, item, value, stats))
+    return measurements
 
 
 def is_plain(candidate: object, references: Sequence[object]) -> bool:
@@ -106,16 +106,16 @@ def held_to_range(limits: tuple[float, float], measurements: list[Measurement]) 
     """Return the measurements, those with a value outside the range that their metric states as failed."""
     low, high = limits
     return [
-        one
-        if one.value is None or low <= one.value <= high
+        measurement
+        if measurement.value is None or low <= measurement.value <= high
         else replace(
-            one,
+            measurement,
             value=None,
             missing=Missing(
-                MissingKind.FAILED, f"the metric gave {one.value:g}, outside its own range {low:g}..{high:g}"
+                MissingKind.FAILED, f"the metric gave {measurement.value:g}, outside its own range {low:g}..{high:g}"
             ),
         )
-        for one in measurements
+        for measurement in measurements
     ]
 
 

@@ -80,14 +80,14 @@ def _fenced(text: str) -> list[tuple[str, int]]:
     """Return the fenced blocks with their line offsets, the likeliest to be the answer first."""
     blocks = []
     lines = counted = 0
-    for place, match in enumerate(_FENCE.finditer(text)):
+    for position, match in enumerate(_FENCE.finditer(text)):
         lines += text.count("\n", counted, match.start(3))
         counted = match.start(3)
         language, body = match[2].lower(), match[3]
         if language and language not in _PYTHON:
             continue
         defines = re.search(r"^[ \t]*(?:async[ \t]+def|def|class)\b", body, re.MULTILINE) is not None
-        blocks.append((language not in _PYTHON, not defines, place, body, lines))
+        blocks.append((language not in _PYTHON, not defines, position, body, lines))
     return [(body, offset) for *_, body, offset in sorted(blocks)]
 
 

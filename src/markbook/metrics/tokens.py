@@ -83,21 +83,23 @@ class Vocabulary(dict[Hashable, int]):
 
     def __missing__(self, piece: Hashable) -> int:
         """Number a piece that was not seen before; `_learn` splits it with all others of its kind."""
-        found = self[piece] = len(self)
+        number = self[piece] = len(self)
         self._fresh.append(piece)
-        return found
+        return number
 
     def _learn(self) -> None:
         fresh, self._fresh = self._fresh, []
-        known = self._known
+        numbers_known = self._known
         try:
-            found = list(self._split(fresh))
-            numbers = [known.setdefault(token, len(known) + 1) for tokens in found for token in tokens]
+            pieces_split = list(self._split(fresh))
+            numbers = [
+                numbers_known.setdefault(token, len(numbers_known) + 1) for tokens in pieces_split for token in tokens
+            ]
         except BaseException:
             for piece in fresh:
                 del self[piece]
             raise
-        self._sizes.extend(map(len, found))
+        self._sizes.extend(map(len, pieces_split))
         self._tokens.extend(numbers)
 
     def number(self, token: str) -> int:
@@ -132,9 +134,9 @@ def runs(starts: Numbers, sizes: Numbers) -> Numbers:
     """Return the indices start, start + 1, ... of each run, one run after the other."""
     ends = np.cumsum(sizes)
     total = int(ends[-1]) if len(ends) else 0
-    found: Numbers = np.repeat(starts - (ends - sizes), sizes)
-    found += np.arange(total)
-    return found
+    indices: Numbers = np.repeat(starts - (ends - sizes), sizes)
+    indices += np.arange(total)
+    return indices
 
 
 def _numbered(flat: Numbers, starts: Numbers, sizes: Numbers, words: Numbers) -> Tokens:

@@ -123,19 +123,19 @@ class Asker:
     async def _ask(self, question: Question[T], ended: QuestionEnd[T]) -> None:
         counted = 0
         while (stop := self.breaker.missing) is None:
-            held = await self.budget.hold(question.weight)
-            if held is None:
+            reserved = await self.budget.hold(question.weight)
+            if reserved is None:
                 stop = Missing(MissingKind.BUDGET, f"the budget of ${self.budget.limit:g} would be exceeded")
                 break
             before = ended.requests
             try:
-                ended.value = await self._once(question, ended, held, self.patience.retries + 1 - counted)
+                ended.value = await self._once(question, ended, reserved, self.patience.retries + 1 - counted)
             except RequestFault as fault:
                 if ended.requests > before:
                     self._note(fault)
-                given = question.adapt(fault)
-                counted += 0 if given else ended.requests - before
-                if given or await self._again(fault, counted):
+                is_adapted = question.adapt(fault)
+                counted += 0 if is_adapted else ended.requests - before
+                if is_adapted or await self._again(fault, counted):
                     continue
                 missing = Missing(fault.kind, fault.detail)
                 if fault.is_reply:
@@ -149,7 +149,7 @@ class Asker:
             return
         ended.missing = stop
 
-    async def _once(self, question: Question[T], ended: QuestionEnd[T], held: float, most: int) -> T:
+    async def _once(self, question: Question[T], ended: QuestionEnd[T], reserved: float, most: int) -> T:
         """Make one try; every request and token is counted whether or not it helped."""
         cost: float | None = 0.0
         try:
@@ -165,7 +165,7 @@ class Asker:
                     raise
             cost = self._read_bill(response, ended)
         finally:
-            at_most: float | None = self.budget.settle(held, cost)
+            at_most: float | None = self.budget.settle(reserved, cost)
             at_most = at_most if cost is not None or self.budget.price is not None else None
             ended.spend(cost, at_most)
             if cost is None or cost > 0:

@@ -82,10 +82,10 @@ class Budget:
         self._held += most
         return most
 
-    def settle(self, held: float, cost: float | None) -> float:
+    def settle(self, reserved: float, cost: float | None) -> float:
         """Replace what was set aside by what it did cost, and return that; unknown counts as all of it."""
-        self._held = max(0.0, self._held - held)
-        spent = held if cost is None else cost
+        self._held = max(0.0, self._held - reserved)
+        spent = reserved if cost is None else cost
         self.spent += spent
         self._changed.set()
         self._changed = asyncio.Event()

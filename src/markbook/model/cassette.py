@@ -77,13 +77,13 @@ class Cassette:
             file.write(self._glue + _line({"key": key, "answer": answer}))
         self._glue = ""
 
-    def close(self, *, whole: bool) -> None:
+    def close(self, *, is_complete: bool) -> None:
         """Finish a recording; if it is whole, sort it and mark it so.
 
         Raises:
             StorageError: it cannot be written; what was recorded stands.
         """
-        if self.is_whole or not whole:
+        if self.is_whole or not is_complete:
             return
         lines = [_line({"key": key, "answer": self._answers[key]}) for key in sorted(self._answers)]
         text = "".join((_header(), *lines, _line({"whole": True, "answers": len(lines)})))

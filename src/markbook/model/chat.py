@@ -96,7 +96,7 @@ class ServerQuestion:
 
     def heard(self, answers: Sequence[ChatAnswer], usage: ReplyTokens) -> ChatReply:
         """Return the answers, and keep in mind whether the server gave as many as it was asked for."""
-        if any(each.finish == "error" for each in answers):
+        if any(answer.finish == "error" for answer in answers):
             raise RequestFault("the server reports an error in its reply")
         if self.is_reduced or len(answers) < self.count:
             self.server.takes_several = False
@@ -131,15 +131,15 @@ class Talk(ServerQuestion):
 
 def stated(request: PromptRequest) -> dict[str, object]:
     """Return the settings that are stated, in the protocol's words."""
-    given = request.settings
-    found = {
-        "temperature": given.temperature,
-        "top_p": given.top_p,
-        "max_tokens": given.max_tokens,
-        "stop": list(given.stop[:MOST_STOPS]) or None,
+    settings = request.settings
+    values = {
+        "temperature": settings.temperature,
+        "top_p": settings.top_p,
+        "max_tokens": settings.max_tokens,
+        "stop": list(settings.stop[:MOST_STOPS]) or None,
         "seed": request.seed,
     }
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def encoded(payload: Mapping[str, object]) -> bytes:
@@ -158,14 +158,14 @@ def decoded(status: int, headers: Mapping[str, str], body: bytes) -> Mapping[str
         Garbled: it is no JSON object.
     """
     try:
-        found: Any = json.loads(body)
+        parsed: Any = json.loads(body)
     except (ValueError, RecursionError):
-        found = None
+        parsed = None
     if status not in _SUCCESSES:
-        raise BadStatus(status, body.decode("utf-8", "replace") if found is None else found, headers)
-    if not isinstance(found, dict):
+        raise BadStatus(status, body.decode("utf-8", "replace") if parsed is None else parsed, headers)
+    if not isinstance(parsed, dict):
         raise Garbled(f"the reply is no JSON object: {body[:100].decode('utf-8', 'replace')!r}")
-    return found
+    return parsed
 
 
 def choices_of(reply: Mapping[str, object]) -> list[Mapping[str, object]]:
@@ -175,7 +175,7 @@ def choices_of(reply: Mapping[str, object]) -> list[Mapping[str, object]]:
         Garbled: it has none.
     """
     choices = reply.get("choices")
-    if not isinstance(choices, list) or not choices or not all(isinstance(each, dict) for each in choices):
+    if not isinstance(choices, list) or not choices or not all(isinstance(choice, dict) for choice in choices):
         raise Garbled("the reply holds no answer")
     return choices
 
@@ -194,8 +194,8 @@ def tokens_of(reply: Mapping[str, object]) -> ReplyTokens:
 
 def finish_of(choice: Mapping[str, object]) -> str:
     """Return why the model stopped."""
-    found = choice.get("finish_reason")
-    return _FINISHES.get(found, found) if isinstance(found, str) else ""
+    reason = choice.get("finish_reason")
+    return _FINISHES.get(reason, reason) if isinstance(reason, str) else ""
 
 
 def whole_text(text: str) -> str:

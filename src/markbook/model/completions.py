@@ -79,10 +79,10 @@ class Continue(ServerQuestion):
                 raise RequestFault("the reply holds no text", is_free=False)
             return ChatAnswer(whole_text(text), finish)
         try:
-            found = likelihood_of(choice, request.system + request.prompt, request.continuation)
+            likelihood = likelihood_of(choice, request.system + request.prompt, request.continuation)
         except Garbled as error:
             raise RequestFault(str(error), is_free=False) from error
-        return ChatAnswer(json.dumps(found), "stop")
+        return ChatAnswer(json.dumps(likelihood), "stop")
 
 
 def likelihood_of(choice: Mapping[str, object], context: str, continuation: str) -> tuple[float, bool]:
@@ -92,33 +92,33 @@ def likelihood_of(choice: Mapping[str, object], context: str, continuation: str)
         Garbled: the numbers do not belong to the text.
         RequestFault: the server does not say them.
     """
-    found = choice.get("logprobs")
-    if not isinstance(found, dict) or not isinstance(found.get("token_logprobs"), list):
+    logprobs = choice.get("logprobs")
+    if not isinstance(logprobs, dict) or not isinstance(logprobs.get("token_logprobs"), list):
         detail = "the server gives no log-probabilities of the prompt (`echo` with `logprobs`)"
         raise RequestFault(detail, again=False, unsupported=True, fatal=True)
-    numbers, tops = found["token_logprobs"], found.get("top_logprobs") or []
-    starts = _starts(found, len(numbers))
+    numbers, tops = logprobs["token_logprobs"], logprobs.get("top_logprobs") or []
+    starts = _starts(logprobs, len(numbers))
     begin, end = len(context.rstrip()), len(context) + len(continuation)
-    places = [place for place, start in enumerate(starts) if begin <= start < end]
+    places = [index for index, start in enumerate(starts) if begin <= start < end]
     if context and not places:
         raise Garbled("no token of the reply is the continuation's")
     if not context and places and numbers[places[0]] is None:
         places = places[1:]  # nothing stands before a text's first token that it could follow from
-    values = [numbers[place] for place in places]
+    values = [numbers[index] for index in places]
     if not all(map(_is_logarithm, values)):
         raise Garbled("a token of the continuation has no log-probability")
-    return math.fsum(values), all(_is_likeliest(numbers[place], tops, place) for place in places)
+    return math.fsum(values), all(_is_likeliest(numbers[index], tops, index) for index in places)
 
 
-def _starts(found: Mapping[str, object], count: int) -> Sequence[int]:
+def _starts(logprobs: Mapping[str, object], count: int) -> Sequence[int]:
     """Return at which character each token begins."""
-    offsets = found.get("text_offset")
-    if isinstance(offsets, list) and len(offsets) == count and all(isinstance(each, int) for each in offsets):
-        return [each - offsets[0] for each in offsets]
-    tokens = found.get("tokens")
-    if not isinstance(tokens, list) or len(tokens) != count or not all(isinstance(each, str) for each in tokens):
+    offsets = logprobs.get("text_offset")
+    if isinstance(offsets, list) and len(offsets) == count and all(isinstance(offset, int) for offset in offsets):
+        return [offset - offsets[0] for offset in offsets]
+    tokens = logprobs.get("tokens")
+    if not isinstance(tokens, list) or len(tokens) != count or not all(isinstance(token, str) for token in tokens):
         raise Garbled("the reply does not say which token is where")
-    return list(itertools.accumulate((len(each) for each in tokens[:-1]), initial=0))
+    return list(itertools.accumulate((len(token) for token in tokens[:-1]), initial=0))
 
 
 def _is_logarithm(stated: object) -> TypeGuard[float]:
@@ -126,9 +126,9 @@ def _is_logarithm(stated: object) -> TypeGuard[float]:
     return isinstance(stated, int | float) and not isinstance(stated, bool) and -_HUGE < stated < _CERTAIN
 
 
-def _is_likeliest(value: float, tops: object, place: int) -> bool:
+def _is_likeliest(value: float, tops: object, index: int) -> bool:
     """Whether no other token was likelier; where the server does not say, it is not known and counts as no."""
-    top = tops[place] if isinstance(tops, list) and place < len(tops) else None
+    top = tops[index] if isinstance(tops, list) and index < len(tops) else None
     if not isinstance(top, dict) or not top or not all(map(_is_logarithm, top.values())):
         return False
     return bool(value >= max(top.values()))

@@ -148,28 +148,28 @@ def _provider(kind: str, name: str, base_url: str, http: Any, key: str | None = 
     from pydantic_ai.providers import infer_provider, infer_provider_class
 
     try:
-        made: Any = infer_provider_class(kind)
+        provider_class: Any = infer_provider_class(kind)
     except ValueError as error:
         hint = f"{_OLD_NAMES[kind]}:{name}" if kind in _OLD_NAMES else suggest(kind, _providers())
         raise UsageError(f"unknown provider {kind!r}", hint=hint) from error
     if kind.startswith("gateway/"):
         return infer_provider(kind)
-    taken = inspect.signature(made.__init__).parameters
-    options: dict[str, Any] = {"http_client": http} if "http_client" in taken else {}
+    parameters = inspect.signature(provider_class.__init__).parameters
+    options: dict[str, Any] = {"http_client": http} if "http_client" in parameters else {}
     if base_url:
-        place = next((word for word in _ADDRESSES if word in taken), None)
-        if place is None:
+        address_option = next((word for word in _ADDRESSES if word in parameters), None)
+        if address_option is None:
             hint = f"openai:{name}, if the server speaks the chat-completions protocol"
             raise UsageError(f"--base-url does not go with {kind}:, whose address is fixed", hint=hint)
-        options[place] = base_url
-    if key is not None and "api_key" in taken:
+        options[address_option] = base_url
+    if key is not None and "api_key" in parameters:
         options["api_key"] = key or "none"
     try:
-        return made(**options)
+        return provider_class(**options)
     except exceptions.UserError:
-        if not base_url or "api_key" not in taken:
+        if not base_url or "api_key" not in parameters:
             raise
-        return made(**options, api_key="none")  # a server of one's own may ask for no key
+        return provider_class(**options, api_key="none")  # a server of one's own may ask for no key
 
 
 def _providers() -> list[str]:

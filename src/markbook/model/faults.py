@@ -84,7 +84,7 @@ class NotFollowed(Exception):  # noqa: N818 - what a server asked for and we do 
 def fault_of(error: Exception) -> RequestFault:
     """Return what became of a request; the server's own words are cut, as a report will show them."""
     chain = list(_chain(error))
-    stopped = next((one for one in chain if isinstance(one, NotFollowed)), None)
+    stopped = next((exception for exception in chain if isinstance(exception, NotFollowed)), None)
     if stopped is not None:
         return RequestFault(str(stopped), again=False, fatal=True)
     if isinstance(error, Unreached | Garbled):
@@ -99,14 +99,17 @@ def fault_of(error: Exception) -> RequestFault:
         return RequestFault(detail, again=False, fatal=True)
     if (reason := _unreadable(chain)) is not None:
         return RequestFault(redact(f"the server's reply cannot be read: {reason}")[:_MAX_DETAIL], is_free=False)
-    return RequestFault(detail, is_free=any(type(one).__name__ in _NEVER_SENT for one in chain))
+    return RequestFault(detail, is_free=any(type(exception).__name__ in _NEVER_SENT for exception in chain))
 
 
 def _unreadable(chain: Sequence[BaseException]) -> str | None:
     """Return what a client could not read in a reply; None for another kind of error."""
     for error in chain:
         if type(error).__name__ == "ValidationError" and callable(complaints := getattr(error, "errors", None)):
-            listed = [f"{'.'.join(map(str, one['loc'])) or 'as a whole'}: {one['msg']}" for one in complaints()]
+            listed = [
+                f"{'.'.join(map(str, complaint['loc'])) or 'as a whole'}: {complaint['msg']}"
+                for complaint in complaints()
+            ]
             return "; ".join(listed[:_MOST_COMPLAINTS])
     if isinstance(chain[0], IndexError | KeyError | TypeError | AttributeError):
         return f"a part is missing or of another kind ({chain[0]})"
@@ -121,19 +124,19 @@ def _is_theirs(error: Exception, name: str) -> bool:
 
 def _said(body: object) -> str:
     """Return a server's own words out of the body of an error."""
-    found = body
+    message = body
     for key in ("error", "message"):
-        found = found.get(key, found) if isinstance(found, dict) else found
-    return found if isinstance(found, str) else json.dumps(found, default=str)
+        message = message.get(key, message) if isinstance(message, dict) else message
+    return message if isinstance(message, str) else json.dumps(message, default=str)
 
 
 def _of_status(status: int, body: object, detail: str, wait: float | None) -> RequestFault:
-    said = json.dumps(body, default=str).casefold()
-    if any(words in said for words in _PAY_FIRST):
+    text = json.dumps(body, default=str).casefold()
+    if any(words in text for words in _PAY_FIRST):
         return RequestFault(detail, again=False, fatal=True)
     if status in _AGAIN or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return RequestFault(detail, wait=wait)
-    if status == HTTPStatus.NOT_FOUND and any(word in said for word in _ASKED_FOR):
+    if status == HTTPStatus.NOT_FOUND and any(word in text for word in _ASKED_FOR):
         return RequestFault(detail, again=False, unsupported=True)
     is_redirect = HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST
     return RequestFault(detail, again=False, fatal=status in _FATAL or is_redirect, unsupported=status in _UNSUPPORTED)
@@ -141,12 +144,12 @@ def _of_status(status: int, body: object, detail: str, wait: float | None) -> Re
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
     """Yield an exception and what it came of."""
-    seen: set[int] = set()
-    found: BaseException | None = error
-    while found is not None and id(found) not in seen:
-        seen.add(id(found))
-        yield found
-        found = found.__cause__ or found.__context__
+    visited: set[int] = set()
+    exception: BaseException | None = error
+    while exception is not None and id(exception) not in visited:
+        visited.add(id(exception))
+        yield exception
+        exception = exception.__cause__ or exception.__context__
 
 
 def _wait(error: Exception) -> float | None:

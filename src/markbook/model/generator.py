@@ -106,8 +106,8 @@ class ModelGenerator:
                 yield _Way(lambda bundle: _Asked(client, bundle[0]), lambda: False)
         else:
             async with lean_server(self.name, address) as server:
-                made = Continue if connect.split_name(self.name)[0] == COMPLETIONS else Talk
-                yield _Way(lambda bundle: made(server, bundle[0], len(bundle)), lambda: server.takes_several)
+                question_type = Continue if connect.split_name(self.name)[0] == COMPLETIONS else Talk
+                yield _Way(lambda bundle: question_type(server, bundle[0], len(bundle)), lambda: server.takes_several)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,10 +183,10 @@ class _Asked:
 
 def _settings(request: PromptRequest) -> Any:
     """Return the settings that are stated, in pydantic-ai's words."""
-    found = {"max_retries": 0, **stated(request)}
-    if "stop" in found:
-        found["stop_sequences"] = found.pop("stop")
-    return found
+    settings = {"max_retries": 0, **stated(request)}
+    if "stop" in settings:
+        settings["stop_sequences"] = settings.pop("stop")
+    return settings
 
 
 class _Bill(TypedDict):
@@ -200,47 +200,47 @@ class _Bill(TypedDict):
 
 def _replies(bundle: Sequence[PromptRequest], ended: QuestionEnd[ChatReply]) -> list[ModelReply]:
     """Return what became of the first requests of a bundle; what is behind them has yet to be asked for, one by one."""
-    found = ended.value
-    if found is None:
+    chat_reply = ended.value
+    if chat_reply is None:
         is_dear = ended.missing is not None and ended.missing.kind is MissingKind.BUDGET and len(bundle) > 1
         lost = bundle[: min(1, ended.requests)] if is_dear else bundle  # one answer may still fit
         return [
-            ModelReply(one.key, missing=ended.missing, **_bill(ended, place, len(lost)))
-            for place, one in enumerate(lost)
+            ModelReply(request_lost.key, missing=ended.missing, **_bill(ended, index, len(lost)))
+            for index, request_lost in enumerate(lost)
         ]
-    count, usage = len(found.answers), found.usage
-    known = bool(usage.input_tokens or usage.output_tokens)
+    count, usage = len(chat_reply.answers), chat_reply.usage
+    has_usage = bool(usage.input_tokens or usage.output_tokens)
     replies = []
-    for place, (request, said) in enumerate(zip(bundle, found.answers, strict=False)):
-        text = said.text
+    for index, (request, answer) in enumerate(zip(bundle, chat_reply.answers, strict=False)):
+        text = answer.text
         for stop in request.settings.stop:
             text = text.split(stop, 1)[0] if stop else text
         reply = ModelReply(
             request.key,
             text=text,
-            raw=said.text if said.text != text else "",
-            finish=said.finish,
-            input_tokens=_share(usage.input_tokens, place, count) if known else None,
-            output_tokens=_share(usage.output_tokens, place, count) if known else None,
-            **_bill(ended, place, count),
+            raw=answer.text if answer.text != text else "",
+            finish=answer.finish,
+            input_tokens=_share(usage.input_tokens, index, count) if has_usage else None,
+            output_tokens=_share(usage.output_tokens, index, count) if has_usage else None,
+            **_bill(ended, index, count),
         )
         replies.append(reply)
     return replies
 
 
-def _bill(ended: QuestionEnd[ChatReply], place: int, count: int) -> _Bill:
+def _bill(ended: QuestionEnd[ChatReply], index: int, count: int) -> _Bill:
     """Return an answer's part of what was spent on several; requests are counted at the first."""
     return _Bill(
         cost=None if ended.cost is None else ended.cost / count,
         cost_at_most=None if ended.cost_at_most is None else ended.cost_at_most / count,
-        requests=0 if place else ended.requests,
+        requests=0 if index else ended.requests,
         seconds=ended.seconds,
     )
 
 
-def _share(total: int, place: int, count: int) -> int:
+def _share(total: int, index: int, count: int) -> int:
     """Return one of so many whole parts of a total."""
-    return total // count + (place < total % count)
+    return total // count + (index < total % count)
 
 
 def _in_thread(work: Callable[[], None]) -> None:
@@ -292,10 +292,10 @@ def model_generator(
         raise UsageError("concurrency, requests per minute and seconds must be above 0, retries not below")
     if lean_address(model, base_url) is None:
         need("pydantic_ai", extra="judge")
-    found = connect.price_of(model, base_url, price)
-    if max_cost is not None and found is None:
+    price_found = connect.price_of(model, base_url, price)
+    if max_cost is not None and price_found is None:
         raise UsageError(
             f"the price of {model!r} is unknown, so --max-cost cannot be kept",
             hint="state it with --price IN/OUT, in dollars for a million tokens",
         )
-    return ModelGenerator(model, base_url, Patience(concurrency, per_minute, retries, seconds, max_cost), found)
+    return ModelGenerator(model, base_url, Patience(concurrency, per_minute, retries, seconds, max_cost), price_found)

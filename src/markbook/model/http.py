@@ -103,12 +103,12 @@ class _Reader:
             self._head(bytes(self._bytes[:end]), end + 4)
         if self._chunks is not None:
             return self._whole(self._chunks) if self._dechunk() else None
-        held = len(self._bytes) - self._body_at
-        if held > _MOST_BODY:
+        size = len(self._bytes) - self._body_at
+        if size > _MOST_BODY:
             raise Garbled("the reply is larger than 64 MiB")
-        if self._length is None or held < self._length:
+        if self._length is None or size < self._length:
             return None
-        self.keeps = self.keeps and held == self._length
+        self.keeps = self.keeps and size == self._length
         return self._whole(self._bytes[self._body_at : self._body_at + self._length])
 
     def end(self) -> Response:
@@ -146,8 +146,8 @@ class _Reader:
 
     def _framing(self, *, is_new: bool) -> None:
         headers = self._headers
-        said = headers.get("connection", "").lower()
-        self.keeps = "close" not in said if is_new else "keep-alive" in said
+        connection_header = headers.get("connection", "").lower()
+        self.keeps = "close" not in connection_header if is_new else "keep-alive" in connection_header
         coding, length = headers.get("transfer-encoding", "").lower(), headers.get("content-length")
         if headers.get("content-encoding", "identity").lower() != "identity":
             raise Garbled("the reply is compressed, which was not asked for")
@@ -273,8 +273,8 @@ class HttpClient:
         self.address = address
         self._idle: list[_Connection] = []
         host = address.origin.partition("://")[2]
-        given = {"Host": host, "Accept": "application/json", "Accept-Encoding": "identity", **headers}
-        self._head = "".join(f"{name}: {value}\r\n" for name, value in given.items()).encode("ascii")
+        all_headers = {"Host": host, "Accept": "application/json", "Accept-Encoding": "identity", **headers}
+        self._head = "".join(f"{name}: {value}\r\n" for name, value in all_headers.items()).encode("ascii")
         self._tls = ssl.create_default_context() if address.scheme == "https" else None
 
     async def post(self, path: str, body: bytes) -> Response:
@@ -314,17 +314,17 @@ class HttpClient:
 
     async def _connection(self) -> _Connection:
         while self._idle:
-            known = self._idle.pop()
-            if known.is_open:
-                return known
+            connection = self._idle.pop()
+            if connection.is_open:
+                return connection
         address = self.address
         try:
-            _, made = await asyncio.get_running_loop().create_connection(
+            _, fresh = await asyncio.get_running_loop().create_connection(
                 _Connection, address.host, address.port, ssl=self._tls
             )
         except OSError as error:
             raise Unreached(f"no server answers at {address.origin}: {error.strerror or error}") from error
-        return made
+        return fresh
 
     async def close(self) -> None:
         """Close every connection that is idle, and wait until those that were given up are closed too."""

@@ -34,8 +34,8 @@ class Pace:
         if not self._gap and self._next <= time.monotonic():
             return
         async with self._door:
-            while (left := self._next - time.monotonic()) > 0:  # noqa: ASYNC110 - the moment may move while we wait
-                await asyncio.sleep(left)
+            while (remaining := self._next - time.monotonic()) > 0:  # noqa: ASYNC110 - the moment may move while we wait
+                await asyncio.sleep(remaining)
             self._next = time.monotonic() + self._gap
 
     def close_for(self, seconds: float) -> None:

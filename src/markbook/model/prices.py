@@ -21,8 +21,8 @@ class Price:
 
     def of(self, read: float, written: float, cached: float = 0) -> float:
         """Return what these tokens cost, `cached` of those read at their own price."""
-        kept = min(cached, read) if self.cached is not None else 0
-        return ((read - kept) * self.input + kept * (self.cached or 0.0) + written * self.output) / _MILLION
+        n_cached = min(cached, read) if self.cached is not None else 0
+        return ((read - n_cached) * self.input + n_cached * (self.cached or 0.0) + written * self.output) / _MILLION
 
 
 def parse_price(text: str) -> Price:
@@ -52,8 +52,8 @@ def listed_price(provider: str, name: str) -> Price | None:
     try:
         read = calc_price(Usage(input_tokens=_MILLION, output_tokens=0), model_ref=name, provider_id=provider)
         written = calc_price(Usage(input_tokens=0, output_tokens=_MILLION), model_ref=name, provider_id=provider)
-        kept = Usage(input_tokens=_MILLION, cache_read_tokens=_MILLION, output_tokens=0)
-        cached = calc_price(kept, model_ref=name, provider_id=provider)
+        usage = Usage(input_tokens=_MILLION, cache_read_tokens=_MILLION, output_tokens=0)
+        cached = calc_price(usage, model_ref=name, provider_id=provider)
     except (LookupError, ValueError):
         return None
     return Price(float(read.total_price), float(written.total_price), float(cached.total_price))

@@ -29,8 +29,8 @@ def pages(sheet: Sheet, board: Leaderboard, *, title: str, alpha: float) -> Iter
     """Yield path and content of every page: the index, one a model, one an item."""
     models, items = folder_names(sheet.models), folder_names(sheet.samples)
     yield "index.html", _index(sheet, board, title, alpha, models, items)
-    for one in board.standings:
-        yield f"models/{models[one.model]}.html", _model(sheet, one, items)
+    for standing in board.standings:
+        yield f"models/{models[standing.model]}.html", _model(sheet, standing, items)
     for sample in sheet.samples:
         yield f"items/{items[sample]}.html", _item(sheet, board, sample, models)
 
@@ -41,22 +41,22 @@ def _index(
     scale = Scale(sheet.range)
     rows = [
         {
-            "group": " ".join(one.group) or NOTHING,
-            "model": one.model,
-            "file": models[one.model],
-            "value": scale.value(one.summary.value),
-            "interval": _interval(one.summary.interval, scale),
-            "scored": f"{one.summary.n} of {len(sheet.samples)}",
-            "missing": _lacking(one, sheet),
-            "ranks": NOTHING if one.rank_low is None else f"{one.rank_low}\u2013{one.rank_high}",
+            "group": " ".join(standing.group) or NOTHING,
+            "model": standing.model,
+            "file": models[standing.model],
+            "value": scale.value(standing.summary.value),
+            "interval": _interval(standing.summary.interval, scale),
+            "scored": f"{standing.summary.n} of {len(sheet.samples)}",
+            "missing": _lacking(standing, sheet),
+            "ranks": NOTHING if standing.rank_low is None else f"{standing.rank_low}\u2013{standing.rank_high}",
         }
-        for one in board.standings
+        for standing in board.standings
     ]
     listed = []
     for sample in sheet.samples:
-        known = [cell.value for cell in _cells(sheet, sample).values() if cell is not None and cell.value is not None]
-        mean = sum(known) / len(known) if known else None
-        scored = f"{len(known)} of {len(sheet.models)}"
+        values = [cell.value for cell in _cells(sheet, sample).values() if cell is not None and cell.value is not None]
+        mean = sum(values) / len(values) if values else None
+        scored = f"{len(values)} of {len(sheet.models)}"
         listed.append({"item": sample, "file": items[sample], "value": scale.value(mean), "scored": scored})
     return _render(
         "index.html.j2", title=title, root="", method=board.method, alpha=f"{alpha:g}", better=sheet.direction.capitalize(),
@@ -67,14 +67,14 @@ def _index(
 def _headline(board: Leaderboard, scale: Scale) -> str:
     """Return in a sentence whom the letters leave at the top."""
     best, *below = board.standings
-    others = [one for one in below if one.summary.value is not None]
+    others = [standing for standing in below if standing.summary.value is not None]
     if not others or best.summary.value is None:
         return ""
-    near = [one.model for one in others if set(one.group) & set(best.group)]
+    near = [standing.model for standing in others if set(standing.group) & set(best.group)]
     score = f"{cut(best.model, _NAME)} ({scale.value(best.summary.value)})"
     if not near:
         return f"{score} stands apart from all {len(others)} others."
-    named = " and ".join(cut(one, _NAME) for one in near) if len(near) < 3 else f"{len(near)} others"
+    named = " and ".join(cut(model, _NAME) for model in near) if len(near) < 3 else f"{len(near)} others"
     rest = len(others) - len(near)
     return f"{score} cannot be told apart from {named}" + (f"; it stands apart from the other {rest}." if rest else ".")
 
@@ -87,11 +87,11 @@ def _picture(board: Leaderboard, sheet: Sheet) -> Markup | None:
 
     rows: list[dict[str, float | str]] = []
     factor = Scale(sheet.range).factor
-    for one in board.standings[:_DRAWN]:
-        value, ends = one.summary.value, one.summary.interval
-        if value is not None and ends is not None and one.model not in [row["name"] for row in rows]:
+    for standing in board.standings[:_DRAWN]:
+        value, ends = standing.summary.value, standing.summary.interval
+        if value is not None and ends is not None and standing.model not in [row["name"] for row in rows]:
             low, high = factor * ends.low, factor * ends.high
-            rows.append({"name": one.model, "value": factor * value, "low": low, "high": high})
+            rows.append({"name": standing.model, "value": factor * value, "low": low, "high": high})
     if not rows:
         return None
     domain = (factor * sheet.range[0], factor * sheet.range[1]) if max(map(abs, sheet.range)) < 1e6 else None
@@ -99,25 +99,27 @@ def _picture(board: Leaderboard, sheet: Sheet) -> Markup | None:
     return Markup(picture.wide + picture.narrow)  # noqa: S704 - its words are escaped where it is drawn
 
 
-def _model(sheet: Sheet, one: Standing, items: Mapping[str, str]) -> str:
-    cells, scale = sheet.marks[one.model], Scale(sheet.range)
+def _model(sheet: Sheet, standing: Standing, items: Mapping[str, str]) -> str:
+    cells, scale = sheet.marks[standing.model], Scale(sheet.range)
     rows = [(items[sample], sample, *_shown(cells.get(sample), scale)) for sample in sheet.samples]
     facts = [
-        (sheet.metric, scale.value(one.summary.value)),
-        ("95 % interval", _interval(one.summary.interval, scale)),
-        ("Scored", f"{one.summary.n} of {len(sheet.samples)}"),
-        ("Missing", _lacking(one, sheet)),
-        ("Groups", " ".join(one.group) or NOTHING),
+        (sheet.metric, scale.value(standing.summary.value)),
+        ("95 % interval", _interval(standing.summary.interval, scale)),
+        ("Scored", f"{standing.summary.n} of {len(sheet.samples)}"),
+        ("Missing", _lacking(standing, sheet)),
+        ("Groups", " ".join(standing.group) or NOTHING),
     ]
     return _render(
-        "list.html.j2", title=one.model, root="../", facts=facts, heading="Item", metric=sheet.metric, rows=rows,
+        "list.html.j2", title=standing.model, root="../", facts=facts, heading="Item", metric=sheet.metric, rows=rows,
         folder="items",
     )  # fmt: skip
 
 
 def _item(sheet: Sheet, board: Leaderboard, sample: str, models: Mapping[str, str]) -> str:
     cells, scale = _cells(sheet, sample), Scale(sheet.range)
-    rows = [(models[one.model], one.model, *_shown(cells[one.model], scale)) for one in board.standings]
+    rows = [
+        (models[standing.model], standing.model, *_shown(cells[standing.model], scale)) for standing in board.standings
+    ]
     facts = list(sheet.meta.get(sample, {}).items())
     return _render(
         "list.html.j2", title=sample, root="../", facts=facts, heading="Model", metric=sheet.metric, rows=rows,
@@ -135,15 +137,15 @@ def _shown(cell: Cell | None, scale: Scale) -> tuple[str, str]:
     return scale.value(cell.value), ", ".join(f"{count} {kind}" for kind, count in sorted(cell.gaps.items()))
 
 
-def _lacking(one: Standing, sheet: Sheet) -> str:
+def _lacking(standing: Standing, sheet: Sheet) -> str:
     """Return what is missing by kind, with the samples that this model's run does not know."""
-    unknown = len(sheet.samples) - len(sheet.marks[one.model])
-    words = missing_text(one.summary.n_missing) if one.summary.n_missing else ""
+    unknown = len(sheet.samples) - len(sheet.marks[standing.model])
+    words = missing_text(standing.summary.n_missing) if standing.summary.n_missing else ""
     return ", ".join(part for part in (words, f"{unknown} not there" if unknown else "") if part) or NOTHING
 
 
-def _interval(found: Interval | None, scale: Scale) -> str:
-    return NOTHING if found is None else scale.spread(found.low, found.high)
+def _interval(interval: Interval | None, scale: Scale) -> str:
+    return NOTHING if interval is None else scale.spread(interval.low, interval.high)
 
 
 @functools.cache
@@ -156,7 +158,7 @@ def _environment() -> Environment:
     def plain(value: object) -> object:
         return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
-    made = Environment(
+    environment = Environment(
         loader=FunctionLoader(lambda name: folder.joinpath("board", name).read_text(encoding="utf-8")),
         autoescape=True,
         undefined=StrictUndefined,
@@ -164,9 +166,9 @@ def _environment() -> Environment:
         trim_blocks=True,
     )
     style = folder.joinpath("page.css").read_text(encoding="utf-8")
-    made.globals["style"] = Markup(style)  # noqa: S704 - our own file
-    made.globals["policy"] = policy(style, "")
-    return made
+    environment.globals["style"] = Markup(style)  # noqa: S704 - our own file
+    environment.globals["policy"] = policy(style, "")
+    return environment
 
 
 def _render(template: str, **values: Any) -> str:

@@ -87,8 +87,8 @@ class _Lines:
 
     def names(self) -> str:
         if self.is_wide:
-            return "".join(words(self.left - 6, self.middle(at), one, "end") for at, one in enumerate(self.labels))
-        return "".join(words(0, self.top + self.pitch * at + 11, one) for at, one in enumerate(self.labels))
+            return "".join(words(self.left - 6, self.middle(at), name, "end") for at, name in enumerate(self.labels))
+        return "".join(words(0, self.top + self.pitch * at + 11, name) for at, name in enumerate(self.labels))
 
 
 def _spans(
@@ -126,8 +126,8 @@ def intervals(rows: Rows, order: Sequence[str], title: str, domain: Sequence[flo
 
 def forest(rows: Rows, order: Sequence[str], title: str) -> Picture:
     """Return differences with intervals around a line at 0; rows have name, value, low, high, verdict."""
-    seen = {row["verdict"] for row in rows}
-    entries = [(verdict, colour) for verdict, colour in _VERDICTS.items() if verdict in seen]
+    verdicts = {row["verdict"] for row in rows}
+    entries = [(verdict, colour) for verdict, colour in _VERDICTS.items() if verdict in verdicts]
     return _spans(rows, order, title, None, lambda row: _VERDICTS[row["verdict"]], entries)
 
 
@@ -162,7 +162,7 @@ def bars(rows: Rows, groups: Sequence[str], series: Sequence[str], title: str, d
     thick = 14.0 if len(series) == 1 else 12.0
 
     def draw(width: float) -> str:
-        key = legend([(labels[one], colours[one]) for one in series], width)
+        key = legend([(labels[name], colours[name]) for name in series], width)
         lines = _Lines([labels[group] for group in groups], width, step, key.height + 6)
         scale = AxisScale(domain[0], domain[1], lines.left, lines.right)
         parts = [key.svg, bottom_axis(scale, lines.top, lines.bottom, title), lines.names()]
@@ -185,32 +185,32 @@ def heat_map(rows: Rows, columns: Sequence[str], lines: Sequence[str], title: st
     names = [labels[column] for column in columns]
 
     def draw(width: float) -> str:
-        left = max(map(width_of, (labels[line] for line in lines)), default=0.0) + 12 if width == WIDE else 0.0
+        margin = max(map(width_of, (labels[line] for line in lines)), default=0.0) + 12 if width == WIDE else 0.0
         longest = max(map(width_of, names), default=0.0)
-        cell = max(44.0, min(max(120.0, longest + 8), (width - left) / max(1, len(columns))))
+        cell = max(44.0, min(max(120.0, longest + 8), (width - margin) / max(1, len(columns))))
         is_level = longest <= cell - 4
         # Names that are wider than their columns get numbers, and a list of these above: slanted ones are hard to read.
         heads = names if is_level else [str(at + 1) for at in range(len(names))]
         entries = [] if is_level else [(f"{at + 1}  {name}", "") for at, name in enumerate(names)]
         key = legend(entries, width)
         grid = _Lines([labels[line] for line in lines], width, _STEP, key.height + 46)
-        parts = [words(left, 10 + key.height, f"{title}, 0 to 100"), key.svg, grid.names()]
-        parts += [words(left + cell * (at + 0.5), key.height + 34, head, "middle") for at, head in enumerate(heads)]
+        parts = [words(margin, 10 + key.height, f"{title}, 0 to 100"), key.svg, grid.names()]
+        parts += [words(margin + cell * (at + 0.5), key.height + 34, head, "middle") for at, head in enumerate(heads)]
         for row in rows:
-            x, y = left + cell * columns.index(row["column"]), grid.middle(lines.index(row["line"]))
+            x, y = margin + cell * columns.index(row["column"]), grid.middle(lines.index(row["line"]))
             value, ink = row["value"], {}
             if value is not None:
                 parts.append(mark("rect", x=x, y=y - _STEP / 2, width=cell, height=_STEP, fill=_viridis(value)))
                 ink = {"fill": "#000000" if value > 55 else "#ffffff"}
             parts.append(words(x + cell / 2, y, str(row["shown"]), "middle", **ink))
-        return document(width, grid.bottom + 6, parts, grown=max(key.width, grid.need, left + cell * len(columns)))
+        return document(width, grid.bottom + 6, parts, grown=max(key.width, grid.need, margin + cell * len(columns)))
 
     return both(draw)
 
 
 def _viridis(value: float) -> str:
     """Return the colour of a value from 0 to 100."""
-    place = min(max(value, 0.0), 100.0) / 100 * (len(_VIRIDIS) - 1)
-    at = min(int(place), len(_VIRIDIS) - 2)
+    position = min(max(value, 0.0), 100.0) / 100 * (len(_VIRIDIS) - 1)
+    at = min(int(position), len(_VIRIDIS) - 2)
     pairs = ((int(_VIRIDIS[at][i : i + 2], 16), int(_VIRIDIS[at + 1][i : i + 2], 16)) for i in (0, 2, 4))
-    return "#" + "".join(f"{round(one + (two - one) * (place - at)):02x}" for one, two in pairs)
+    return "#" + "".join(f"{round(first_part + (two - first_part) * (position - at)):02x}" for first_part, two in pairs)

@@ -77,17 +77,22 @@ def plain(value: float) -> str:
 
 def mark(kind: str, **attributes: float | str) -> str:
     """Return a mark: `mark("line", x1=0, stroke_width=2)`."""
-    said = (
-        f'{name.replace("_", "-")}="{one if isinstance(one, str) else plain(one)}"' for name, one in attributes.items()
+    attributes_text = (
+        f'{name.replace("_", "-")}="{value if isinstance(value, str) else plain(value)}"'
+        for name, value in attributes.items()
     )
-    return f"<{kind} {' '.join(said)}/>"
+    return f"<{kind} {' '.join(attributes_text)}/>"
 
 
 def words(x: float, y: float, text: str, anchor: str = "start", **attributes: float | str) -> str:
     """Return words whose middle stands at this height."""
-    more = "".join(f' {name}="{one if isinstance(one, str) else plain(one)}"' for name, one in attributes.items())
-    place = f'x="{plain(x)}" y="{plain(y + 0.35 * SIZE)}"' + (f' text-anchor="{anchor}"' if anchor != "start" else "")
-    return f"<text {place}{more}>{escape(terminal(text))}</text>"
+    more = "".join(
+        f' {name}="{value if isinstance(value, str) else plain(value)}"' for name, value in attributes.items()
+    )
+    position = f'x="{plain(x)}" y="{plain(y + 0.35 * SIZE)}"' + (
+        f' text-anchor="{anchor}"' if anchor != "start" else ""
+    )
+    return f"<text {position}{more}>{escape(terminal(text))}</text>"
 
 
 def width_of(text: str) -> float:
@@ -107,12 +112,12 @@ def _advance(letter: str) -> int:
 def labels_of(*lists: Iterable[object]) -> dict[str, str]:
     """Return what to draw for each foreign word: short, one line, unlike the others."""
     labels: dict[str, str] = {}
-    taken: set[str] = set()
-    for word in dict.fromkeys(str(one) for many in lists for one in many):
+    labels_used: set[str] = set()
+    for word in dict.fromkeys(str(word_) for many in lists for word_ in many):
         label, number = terminal(word, limit=LABEL), 2
-        while label in taken:
+        while label in labels_used:
             label, number = f"{terminal(word, limit=LABEL - 5)} #{number}", number + 1
-        taken.add(label)
+        labels_used.add(label)
         labels[word] = label.translate(_NOT_XML)
     return labels
 
@@ -155,8 +160,8 @@ def _step(span: float, most: float) -> float:
 
 def range_of(values: Iterable[float]) -> tuple[float, float]:
     """Return a range with round ends that holds 0 and every value."""
-    found = [0.0, *values]
-    low, high = min(found), max(found)
+    numbers = [0.0, *values]
+    low, high = min(numbers), max(numbers)
     if high - low < 1e-300:
         return 0.0, 1.0
     step = _step(high - low, 5)
@@ -180,14 +185,14 @@ def bottom_axis(scale: AxisScale, top: float, bottom: float, title: str) -> str:
     return "".join(parts)
 
 
-def left_axis(scale: AxisScale, left: float, right: float, title: str) -> str:
+def left_axis(scale: AxisScale, start: float, right: float, title: str) -> str:
     """Return lines at round numbers from left to right, the numbers before them, and the title on top."""
-    parts = [words(left, scale.end - 16, title)]
+    parts = [words(start, scale.end - 16, title)]
     for tick in scale.ticks:
         y = scale(tick)
-        parts.append(mark("line", x1=left, x2=right, y1=y, y2=y, stroke="currentColor", stroke_opacity="0.15"))
-        parts.append(words(left - 6, y, tick_words(tick), "end"))
-    parts.append(mark("line", x1=left, x2=left, y1=scale.start, y2=scale.end, stroke="currentColor"))
+        parts.append(mark("line", x1=start, x2=right, y1=y, y2=y, stroke="currentColor", stroke_opacity="0.15"))
+        parts.append(words(start - 6, y, tick_words(tick), "end"))
+    parts.append(mark("line", x1=start, x2=start, y1=scale.start, y2=scale.end, stroke="currentColor"))
     return "".join(parts)
 
 

@@ -25,16 +25,16 @@ def every_eval_ever() -> Callable[[Results], Mapping[str, Content]]:
 def _files(results: Results) -> dict[str, Content]:
     sheet = results.sheet(None)
     folders = folder_names(sheet.models)
-    found: dict[str, Content] = {}
-    for one in standings(sheet, seed=seed_of(results)):
-        name = f"{folders[one.model]}.jsonl"
-        evaluation = f"{_benchmark(results)}/{one.model}/{_started(results)}"
+    files: dict[str, Content] = {}
+    for standing in standings(sheet, seed=seed_of(results)):
+        name = f"{folders[standing.model]}.jsonl"
+        evaluation = f"{_benchmark(results)}/{standing.model}/{_started(results)}"
         lines = {"detailed_evaluation_results": {"format": "jsonl", "file_path": name}}
-        record = _record(results, sheet, one, evaluation) | lines
+        record = _record(results, sheet, standing, evaluation) | lines
         text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)
-        found[f"every_eval_ever/{folders[one.model]}.json"] = text + "\n"
-        found[f"every_eval_ever/{name}"] = _instances(results, one.model, evaluation, sheet.best)
-    return found
+        files[f"every_eval_ever/{folders[standing.model]}.json"] = text + "\n"
+        files[f"every_eval_ever/{name}"] = _instances(results, standing.model, evaluation, sheet.best)
+    return files
 
 
 def _benchmark(results: Results) -> str:
@@ -45,9 +45,9 @@ def _started(results: Results) -> str:
     return str(results.manifest.get("started", ""))
 
 
-def _record(results: Results, sheet: Sheet, one: Standing, evaluation: str) -> dict[str, object]:
+def _record(results: Results, sheet: Sheet, standing: Standing, evaluation: str) -> dict[str, object]:
     name = _benchmark(results)
-    summary = one.summary
+    summary = standing.summary
     low, high = sheet.range
     ends: dict[str, object] = {"min_score": low, "max_score": high} if high - low < float("inf") else {}
     lacking = {f"missing_{kind}": str(count) for kind, count in summary.n_missing.items()}
@@ -62,7 +62,7 @@ def _record(results: Results, sheet: Sheet, one: Standing, evaluation: str) -> d
             "evaluator_relationship": "other",
         },
         "eval_library": {"name": "markbook", "version": version()},
-        "model_info": {"name": one.model, "id": one.model},
+        "model_info": {"name": standing.model, "id": standing.model},
         "evaluation_results": [
             {
                 "evaluation_name": name,
@@ -100,18 +100,18 @@ def _instances(results: Results, model: str, evaluation: str, best: float) -> It
 
 def _instance(results: Results, entry: Entry, evaluation: str, best: float) -> dict[str, object]:
     attempt = results.shown(entry.location)
-    asked = attempt.prompt if attempt.asked is None else attempt.asked
+    prompt = attempt.prompt if attempt.asked is None else attempt.asked
     # Of the question with its right answers, as a run of ours knows its rows: the two are paired by it.
-    known = hashlib.sha256(attempt.prompt.encode(errors="surrogatepass")).hexdigest()
+    prompt_digest = hashlib.sha256(attempt.prompt.encode(errors="surrogatepass")).hexdigest()
     return {
         "schema_version": f"instance_level_eval_{SCHEMA}",
         "evaluation_id": evaluation,
         "model_id": entry.model,
         "evaluation_name": _benchmark(results),
         "sample_id": entry.sample,
-        "sample_hash": known if attempt.prompt else None,
+        "sample_hash": prompt_digest if attempt.prompt else None,
         "interaction_type": "single_turn",
-        "input": {"raw": asked, "reference": list(attempt.references)},
+        "input": {"raw": prompt, "reference": list(attempt.references)},
         "output": {"raw": [attempt.text if attempt.reply is None else attempt.reply]},
         "answer_attribution": [],
         "evaluation": {"score": entry.score, "is_correct": entry.score == best},

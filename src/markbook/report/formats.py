@@ -110,11 +110,11 @@ def _case(case: Case) -> str:
     seconds = "" if case.seconds is None else f' time="{case.seconds:.3f}"'
     head = f"<testcase classname={_attribute(case.suite)} name={_attribute(case.name)}{seconds}"
     verdict = f'<properties><property name="verdict" value={_attribute(case.verdict)}/></properties>'
-    told = verdict if case.verdict else ""
+    body_start = verdict if case.verdict else ""
     if case.state == "passed":
-        return f"{head}>{told}</testcase>\n" if told else head + "/>\n"
+        return f"{head}>{body_start}</testcase>\n" if body_start else head + "/>\n"
     body = escape(xml(case.detail))
-    return f"{head}>{told}<{case.state} message={_attribute(case.message)}>{body}</{case.state}></testcase>\n"
+    return f"{head}>{body_start}<{case.state} message={_attribute(case.message)}>{body}</{case.state}></testcase>\n"
 
 
 def _attribute(text: str) -> str:

@@ -90,11 +90,11 @@ def whole_names(text: str) -> Markup:
     """Return words as HTML in which short names with hyphens and slashes are whole, and long ones break behind such a sign."""
     from markupsafe import Markup, escape
 
-    shown = visible(text)
-    if not _SIGNS.search(shown):
-        return escape(shown)
+    text_shown = visible(text)
+    if not _SIGNS.search(text_shown):
+        return escape(text_shown)
     words = []
-    for word in shown.split(" "):
+    for word in text_shown.split(" "):
         if not _SIGNS.search(word):
             words.append(escape(word))
         elif len(word) <= _WHOLE:

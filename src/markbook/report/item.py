@@ -12,52 +12,52 @@ from markbook.why import Failure, TracebackLine, Why
 _PROMPT, _CODE, _TESTS = 4_000, 20_000, 40
 
 
-def as_record(shown: Shown) -> dict[str, object]:
+def as_record(attempt: Shown) -> dict[str, object]:
     """Return an attempt as plain JSON, whole."""
     return {
-        "model": shown.model,
-        "id": shown.sample,
-        "status": shown.status,
-        "facts": dict(shown.facts),
-        "prompt": shown.prompt,
-        "text": shown.text,
-        "error": shown.error or None,
-        "tests": [{"test": test, "result": result, "how": how} for test, result, how in shown.tests],
-        "why": shown.why.to_record() if shown.why else None,
-        "evidence": [one.to_record() for one in shown.evidence],
+        "model": attempt.model,
+        "id": attempt.sample,
+        "status": attempt.status,
+        "facts": dict(attempt.facts),
+        "prompt": attempt.prompt,
+        "text": attempt.text,
+        "error": attempt.error or None,
+        "tests": [{"test": test, "result": result, "how": how} for test, result, how in attempt.tests],
+        "why": attempt.why.to_record() if attempt.why else None,
+        "evidence": [evidence.to_record() for evidence in attempt.evidence],
     }
 
 
-def lines_of(shown: Shown, *, prompt: bool = True) -> Iterator[str]:
+def lines_of(attempt: Shown, *, prompt: bool = True) -> Iterator[str]:
     """Yield an attempt line by line; nothing in it can move the cursor or change colours.
 
     Args:
-        shown: the attempt.
+        attempt: the attempt.
         prompt: whether what was asked stands in front.
     """
-    if prompt and shown.prompt:
-        yield from ["Prompt", *_block(shown.prompt, _PROMPT), ""]
-    facts = ", ".join(f"{name.lower()} {value}" for name, value in shown.facts)
-    yield f"{terminal(shown.model)}: {shown.status}" + (f" ({terminal(facts, limit=200)})" if facts else "")
-    if shown.error:
-        yield f"  {terminal(shown.error, limit=2_000)}"
-    if shown.text:
-        yield from ["", "  Answer", *_block(shown.text, _CODE)]
-    if shown.tests:
+    if prompt and attempt.prompt:
+        yield from ["Prompt", *_block(attempt.prompt, _PROMPT), ""]
+    facts = ", ".join(f"{name.lower()} {value}" for name, value in attempt.facts)
+    yield f"{terminal(attempt.model)}: {attempt.status}" + (f" ({terminal(facts, limit=200)})" if facts else "")
+    if attempt.error:
+        yield f"  {terminal(attempt.error, limit=2_000)}"
+    if attempt.text:
+        yield from ["", "  Answer", *_block(attempt.text, _CODE)]
+    if attempt.tests:
         yield from ["", "  Tests"]
-    for words, result, how in shown.tests[:_TESTS]:
+    for words, result, how in attempt.tests[:_TESTS]:
         yield f"    {result:<7} {terminal(words, limit=120)}" + (
             "" if result == "passed" else f"  [{terminal(how, limit=160)}]"
         )
-    if len(shown.tests) > _TESTS:
-        yield f"    ... and {len(shown.tests) - _TESTS} more"
-    if shown.why:
-        yield from ["", *(f"  {line}" for line in _why(shown.why))]
-    if shown.evidence:
+    if len(attempt.tests) > _TESTS:
+        yield f"    ... and {len(attempt.tests) - _TESTS} more"
+    if attempt.why:
+        yield from ["", *(f"  {line}" for line in _why(attempt.why))]
+    if attempt.evidence:
         yield from [
             "",
             "  What the scores rest on",
-            *(f"    {line}" for one in shown.evidence for line in _grounds(one)),
+            *(f"    {line}" for evidence in attempt.evidence for line in _grounds(evidence)),
         ]
 
 
@@ -67,19 +67,19 @@ _MARKED: Mapping[Change, tuple[str, str]] = {
 """How edits are written, as git writes them word by word."""
 
 
-def _grounds(one: Evidence) -> Iterator[str]:
-    yield terminal(one.metric + (f": {one.lead}" if one.lead else ""), limit=400)
-    for each in one.findings:
-        where = f"line {each.line}: " if each.line else ""
-        said = " ".join((each.words, *(f'"{quote}"' for quote in each.quotes)))
-        yield f"  {each.verdict:<7} {terminal(each.name, limit=60)}  {terminal(where + said, limit=600)}".rstrip()
-    for name, some in one.lists:
+def _grounds(evidence: Evidence) -> Iterator[str]:
+    yield terminal(evidence.metric + (f": {evidence.lead}" if evidence.lead else ""), limit=400)
+    for finding in evidence.findings:
+        where = f"line {finding.line}: " if finding.line else ""
+        words_said = " ".join((finding.words, *(f'"{quote}"' for quote in finding.quotes)))
+        yield f"  {finding.verdict:<7} {terminal(finding.name, limit=60)}  {terminal(where + words_said, limit=600)}".rstrip()
+    for name, some in evidence.lists:
         yield f"  {terminal(name)}: {terminal(' | '.join(some), limit=1_000)}"
-    if one.edits:
-        edits = "".join(_MARKED[change][0] + text + _MARKED[change][1] for change, text in one.edits)
+    if evidence.edits:
+        edits = "".join(_MARKED[change][0] + text + _MARKED[change][1] for change, text in evidence.edits)
         yield from (f"  {line}" for line in visible(cut(edits, 4_000)).splitlines())
-    if one.note:
-        yield f"  ({terminal(one.note)})"
+    if evidence.note:
+        yield f"  ({terminal(evidence.note)})"
 
 
 def _why(why: Why) -> Iterator[str]:
@@ -89,8 +89,8 @@ def _why(why: Why) -> Iterator[str]:
     if why.limit:
         yield f"  a limit was reached: {terminal(why.limit)}" + ("; it was here:" if why.lines else "")
     yield from _traced(why.lines)
-    for one in why.failures:
-        yield from _failure(one)
+    for failure in why.failures:
+        yield from _failure(failure)
     if why.left_out:
         yield f"  ... and {why.left_out} more"
     for name, text in (("stdout", why.stdout), ("stderr", why.stderr)):
@@ -98,23 +98,23 @@ def _why(why: Why) -> Iterator[str]:
             yield from [f"  {name}", *_block(text, None)]
 
 
-def _failure(one: Failure) -> Iterator[str]:
-    yield f"  {terminal(one.source, limit=300)}"
-    if one.error:
-        yield f"      {terminal(one.error)}"
-        yield from _traced(one.lines)
-    if one.has_sides:
-        wanted = "expected" if one.operator in ("==", "prints") else f"expected, {one.operator}"
-        width = len(wanted)
-        kinds = (f"  ({one.expected_type})", f"  ({one.got_type})") if one.types_differ else ("", "")
-        yield f"      {terminal(wanted)}  {terminal(one.expected)}{terminal(kinds[0])}"
-        yield f"      {'got':<{width}}  {terminal(one.got)}{terminal(kinds[1])}"
-    elif one.operator:
-        yield f"      is not true: {terminal(one.got)}"
-    if one.difference:
-        yield f"      {terminal(one.difference)}"
-    if one.printed:
-        yield from ["      stderr", *_block(one.printed, None)]
+def _failure(failure: Failure) -> Iterator[str]:
+    yield f"  {terminal(failure.source, limit=300)}"
+    if failure.error:
+        yield f"      {terminal(failure.error)}"
+        yield from _traced(failure.lines)
+    if failure.has_sides:
+        expected_label = "expected" if failure.operator in ("==", "prints") else f"expected, {failure.operator}"
+        width = len(expected_label)
+        kinds = (f"  ({failure.expected_type})", f"  ({failure.got_type})") if failure.types_differ else ("", "")
+        yield f"      {terminal(expected_label)}  {terminal(failure.expected)}{terminal(kinds[0])}"
+        yield f"      {'got':<{width}}  {terminal(failure.got)}{terminal(kinds[1])}"
+    elif failure.operator:
+        yield f"      is not true: {terminal(failure.got)}"
+    if failure.difference:
+        yield f"      {terminal(failure.difference)}"
+    if failure.printed:
+        yield from ["      stderr", *_block(failure.printed, None)]
 
 
 def _traced(lines: tuple[TracebackLine, ...]) -> Iterator[str]:

@@ -33,11 +33,11 @@ def mlflow(experiment: str = "markbook", tracking_uri: str = "") -> Callable[[Re
     def render(results: Results) -> Mapping[str, str]:
         with _reached("MLflow", "is the store right (MLFLOW_TRACKING_URI)?"):
             client = tracker.MlflowClient(tracking_uri or None)
-            found = client.get_experiment_by_name(experiment)
-            place = found.experiment_id if found else client.create_experiment(experiment)
-            name = client.create_run(place, tags={"mlflow.source.name": "markbook"}).info.run_id
+            experiment_found = client.get_experiment_by_name(experiment)
+            experiment_id = experiment_found.experiment_id if experiment_found else client.create_experiment(experiment)
+            name = client.create_run(experiment_id, tags={"mlflow.source.name": "markbook"}).info.run_id
             _log(client, name, results)
-        return {"mlflow.json": json.dumps({"experiment_id": place, "run_id": name}) + "\n"}
+        return {"mlflow.json": json.dumps({"experiment_id": experiment_id, "run_id": name}) + "\n"}
 
     return render
 
@@ -45,8 +45,8 @@ def mlflow(experiment: str = "markbook", tracking_uri: str = "") -> Callable[[Re
 def _log(client: Any, name: str, results: Results) -> None:
     """Log a run's settings and numbers; a run that MLflow did not take whole is marked as failed there."""
     try:
-        for setting, given in _settings(results).items():
-            client.log_param(name, setting, given)
+        for setting, value in _settings(results).items():
+            client.log_param(name, setting, value)
         for number, value in _named(numbers(results)).items():
             client.log_metric(name, number, value)
     except Exception:
@@ -74,9 +74,9 @@ def wandb(project: str = "markbook", mode: str = "") -> Callable[[Results], Mapp
         with _reached("W&B", "WANDB_MODE=offline keeps the run on this machine; online needs WANDB_API_KEY"):
             run = tracker.init(project=project, mode=chosen, config=_settings(results), job_type="evaluation")
             run.log(_named(numbers(results)))
-            found = {"run_id": run.id, "directory": run.dir, "mode": chosen}
+            record = {"run_id": run.id, "directory": run.dir, "mode": chosen}
             run.finish()
-        return {"wandb.json": json.dumps(found) + "\n"}
+        return {"wandb.json": json.dumps(record) + "\n"}
 
     return render
 
@@ -91,15 +91,17 @@ def _reached(tracker: str, hint: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:  # the border to another tool
-        said = redact(str(error)).strip()[:_MOST_SAID]
-        raise IncompleteError(f"{tracker} did not take the run: {type(error).__name__}: {said}", hint=hint) from error
+        message = redact(str(error)).strip()[:_MOST_SAID]
+        raise IncompleteError(
+            f"{tracker} did not take the run: {type(error).__name__}: {message}", hint=hint
+        ) from error
 
 
 def _settings(results: Results) -> dict[str, object]:
     """Return the run's plain options."""
     config = results.overview()["config"]
-    held = config.items() if isinstance(config, Mapping) else ()
-    return {name: value for name, value in held if isinstance(value, str | int | float | bool)}
+    settings = config.items() if isinstance(config, Mapping) else ()
+    return {name: value for name, value in settings if isinstance(value, str | int | float | bool)}
 
 
 def _name(name: str) -> str:
@@ -107,28 +109,28 @@ def _name(name: str) -> str:
     return "".join(char if char.isascii() and (char.isalnum() or char in "_-. /") else "_" for char in name)[:240]
 
 
-def _named(found: Mapping[str, float]) -> dict[str, float]:
+def _named(numbers_by_name: Mapping[str, float]) -> dict[str, float]:
     """Return numbers under names that both trackers take; a digest keeps names apart that come to the same."""
-    several = Counter(map(_name, found))
+    several = Counter(map(_name, numbers_by_name))
     return {
         _name(name)
         if several[_name(name)] == 1
         else f"{_name(name)[:200]} {hashlib.sha256(name.encode(errors='surrogatepass')).hexdigest()[:8]}": value
-        for name, value in found.items()
+        for name, value in numbers_by_name.items()
     }
 
 
 def numbers(results: Results) -> dict[str, float]:
     """Return every number of the overview under a flat name, for loggers that take such; missing ones are left out."""
-    found: dict[str, float] = {}
+    numbers_by_name: dict[str, float] = {}
     record = results.overview()
-    _collect("", record.get("models", record.get("summary", {})), found)
-    return found
+    _collect("", record.get("models", record.get("summary", {})), numbers_by_name)
+    return numbers_by_name
 
 
-def _collect(name: str, value: Any, found: dict[str, float]) -> None:
+def _collect(name: str, value: Any, numbers_by_name: dict[str, float]) -> None:
     if isinstance(value, Mapping):
         for key, part in value.items():
-            _collect(f"{name}/{key}" if name else str(key), part, found)
+            _collect(f"{name}/{key}" if name else str(key), part, numbers_by_name)
     elif isinstance(value, int | float) and not isinstance(value, bool):
-        found[name] = float(value)
+        numbers_by_name[name] = float(value)

@@ -22,7 +22,7 @@ def render_markdown(page: Page, *, pictures: bool = True) -> Mapping[str, str | 
     parts = [f"# {markdown(page.title)}\n"]
     parts += [f"{line}\n" for line in _headline(page.headline)]
     parts.append("\n".join(f"- {markdown(name)}: {markdown(value)}" for name, value in page.facts) + "\n")
-    parts += [f"> {markdown(one)}\n" for one in page.warnings]
+    parts += [f"> {markdown(warning)}\n" for warning in page.warnings]
     for section in page.sections:
         parts.append(f"## {markdown(section.title)}\n\n{markdown(section.lead)}\n")
         if section.chart is not None and pictures:
@@ -32,8 +32,8 @@ def render_markdown(page: Page, *, pictures: bool = True) -> Mapping[str, str | 
     return files
 
 
-def _headline(found: Headline) -> list[str]:
-    return [line for line in (found.text and f"**{markdown(found.text)}**", markdown(found.step)) if line]
+def _headline(headline: Headline) -> list[str]:
+    return [line for line in (headline.text and f"**{markdown(headline.text)}**", markdown(headline.step)) if line]
 
 
 def _picture(section: Section, files: dict[str, str | bytes]) -> str:

@@ -33,10 +33,10 @@ def harness_date(started: object) -> float | None:
 
 def _moment(started: object) -> datetime | None:
     try:
-        found = datetime.fromisoformat(str(started))
+        moment = datetime.fromisoformat(str(started))
     except ValueError:
         return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def folder_names(models: Iterable[str]) -> dict[str, str]:
@@ -46,13 +46,13 @@ def folder_names(models: Iterable[str]) -> dict[str, str]:
     most 80 characters long, so that it cannot leave its folder.
     """
     names: dict[str, str] = {}
-    taken: set[str] = set()
+    names_used: set[str] = set()
     for model in models:
         name = model if _is_safe(model) else _with_hash(model)
-        while name.casefold() in taken:
+        while name.casefold() in names_used:
             name = _with_hash(model, name)  # another model is called what this one's folder would be
         names[model] = name
-        taken.add(name.casefold())
+        names_used.add(name.casefold())
     return names
 
 

@@ -39,7 +39,7 @@ def scores(run: Run, metric: str | None) -> dict[str, Summary]:
         DataError: the run is not finished.
         UsageError: it has no such metric.
     """
-    return {place.model: place.summary for place in _standings(results_of(run), metric)}
+    return {standing.model: standing.summary for standing in _standings(results_of(run), metric)}
 
 
 def _standings(results: Results, metric: str | None = None) -> list[Standing]:
@@ -89,38 +89,47 @@ def printed(run: Run) -> Iterator[RenderableType]:
     try:
         results = results_of(run, partial=True)
         page = results.page()
-        found = _standings(results)
+        standings = _standings(results)
     except DataError as error:
         yield Text(terminal(error.message))
         return
     if page.headline.text:
         yield Text(terminal(page.headline.text), style="bold")
-    yield from placed(found)
+    yield from placed(standings)
     yield from (table.rich() for section in page.sections[:2] for table in section.tables)
 
 
-def placed(found: Sequence[Standing]) -> Iterator[RenderableType]:
+def placed(standings: Sequence[Standing]) -> Iterator[RenderableType]:
     """Yield the scores of models as a chart of characters; nothing where their scale has no ends."""
-    first = next(iter(found), None)
+    first = next(iter(standings), None)
     if first is None or not all(map(math.isfinite, first.summary.range)):
         return
     spots = [
-        Spot(one.model, one.summary.value, *((held.low, held.high) if (held := one.summary.interval) else ()))
-        for one in found
+        Spot(
+            standing.model,
+            standing.summary.value,
+            *((interval.low, interval.high) if (interval := standing.summary.interval) else ()),
+        )
+        for standing in standings
     ]
     yield plot(first.summary.metric, spots, first.summary.range).rich()
 
 
-def chart_of(found: Sequence[Standing]) -> str:
+def chart_of(standings: Sequence[Standing]) -> str:
     """Return the scores of models with their intervals as a drawing; empty where their scale has no ends."""
-    first = next(iter(found), None)
+    first = next(iter(standings), None)
     if first is None or not all(map(math.isfinite, first.summary.range)):
         return ""
     rows = [
-        {"name": one.model, "value": value, "low": held.low if held else value, "high": held.high if held else value}
-        for one in found
-        if (value := one.summary.value) is not None
-        for held in [one.summary.interval]
+        {
+            "name": standing.model,
+            "value": value,
+            "low": interval.low if interval else value,
+            "high": interval.high if interval else value,
+        }
+        for standing in standings
+        if (value := standing.summary.value) is not None
+        for interval in [standing.summary.interval]
     ]
     picture = charts.intervals(rows, [str(row["name"]) for row in rows], first.summary.metric, first.summary.range)
     return f'<figure role="img" aria-label="Scores with their intervals">{svg(picture)}</figure>' if rows else ""

@@ -14,8 +14,8 @@ def png(picture: Picture, *, scale: float = 2.0) -> bytes:
     Raises:
         ExtraMissingError: what makes PNG of SVG is not installed.
     """
-    made: bytes = need("vl_convert", extra="report").svg_to_png(_on_white(picture), scale=scale)
-    return made
+    image: bytes = need("vl_convert", extra="report").svg_to_png(_on_white(picture), scale=scale)
+    return image
 
 
 def svg(picture: Picture) -> str:

@@ -65,8 +65,8 @@ def _steps(labels: Sequence[str], column: float, bottom: float) -> str:
     widest = max(map(width_of, labels), default=1.0) + 6
     every = max(1, -int(-widest // column))
     return "".join(
-        words(_LEFT + column * (at + 0.5), bottom + 12, one, "middle")
-        for at, one in enumerate(labels)
+        words(_LEFT + column * (at + 0.5), bottom + 12, label, "middle")
+        for at, label in enumerate(labels)
         if at % every == 0
     )
 

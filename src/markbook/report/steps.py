@@ -99,10 +99,10 @@ def _arguments(value: object) -> str:
 
 
 def _costs(step: Step) -> str:
-    found = [
+    costs = [
         "" if step.seconds is None else f"{step.seconds:.3f} s",
         "" if step.input_tokens is None else f"{step.input_tokens:,} tokens in",
         "" if step.output_tokens is None else f"{step.output_tokens:,} tokens out",
         "" if step.cost is None else f"${step.cost:.4f}",
     ]
-    return ", ".join(filter(None, found))
+    return ", ".join(filter(None, costs))

@@ -15,10 +15,10 @@ def interval_text(interval: Interval | None) -> str:
 
 def ends_of(summary: Summary) -> dict[str, float]:
     """Return the ends of a summary's interval for a chart; nothing without one."""
-    found = summary.interval
-    return {} if found is None else {"low": round(found.low, 4), "high": round(found.high, 4)}
+    interval = summary.interval
+    return {} if interval is None else {"low": round(interval.low, 4), "high": round(interval.high, 4)}
 
 
-def missing_text(found: Mapping[str, int]) -> str:
+def missing_text(counts: Mapping[str, int]) -> str:
     """Return what is missing by kind."""
-    return ", ".join(f"{count} {kind}" for kind, count in sorted(found.items())) or "none"
+    return ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())) or "none"

@@ -55,18 +55,18 @@ class _Register:
 
     def names_of(self, run: str, sheet: Sheet) -> dict[str, str]:
         """Return the common name of each of a run's samples; what has no counterpart yet gets one of its own."""
-        seen: Counter[str] = Counter()
-        found: dict[str, str] = {}
-        taken: set[str] = set()
+        occurrences: Counter[str] = Counter()
+        names: dict[str, str] = {}
+        names_used: set[str] = set()
         aliases = sheet.aliases() if self.is_mixed else {}
         for sample in sheet.samples:
             content = sheet.digests.get(sample, "")
             ours, others = _known_by(sample, content, aliases.get(sample), is_loose=sheet.loose)
-            keys = [(one, seen[one]) for one in ours]
-            places = [(one, seen[one]) for one in others]
-            seen.update((*ours, *others))
+            keys = [(own_key, occurrences[own_key]) for own_key in ours]
+            places = [(other_key, occurrences[other_key]) for other_key in others]
+            occurrences.update((*ours, *others))
             name = self._known(sample, (*keys, *places), sheet)
-            if name in taken:
+            if name in names_used:
                 name = None  # another sample of this run is that one already
             if name is None:
                 name = self._free(sample, run)
@@ -75,9 +75,9 @@ class _Register:
                 self.names.setdefault(key, name)
             for key in places:
                 self.elsewhere.setdefault(key, name)
-            found[sample] = name
-            taken.add(name)
-        return found
+            names[sample] = name
+            names_used.add(name)
+        return names
 
     def _known(self, sample: str, keys: Sequence[tuple[str, int]], sheet: Sheet) -> str | None:
         content = sheet.digests.get(sample, "")
@@ -86,14 +86,14 @@ class _Register:
         if sheet.by_place and (content or self.has_ids):
             return by_content
         by_content = by_content if sheet.loose or self.is_mixed else None
-        known = self.digests.get(sample)
-        if known is None:
+        digest = self.digests.get(sample)
+        if digest is None:
             return by_content
-        if known and content and known != content and _by(known) == _by(content):
+        if digest and content and digest != content and _by(digest) == _by(content):
             self.differing += by_content is None
             return by_content
         # One tool's id may be another's place: equal content says more than that they are spelled alike.
-        return sample if known and known == content else by_content or sample
+        return sample if digest and digest == content else by_content or sample
 
     def _free(self, sample: str, run: str) -> str:
         name, number = sample, 1
@@ -108,7 +108,7 @@ def _known_by(sample: str, content: str, aliases: Aliases | None, *, is_loose: b
     bare = _bare(content)
     if is_loose and bare and "/" in sample:
         return [in_task(sample.partition("/")[0], bare), bare], ()
-    ours = [one for one in (bare, aliases.ours if aliases else "") if one]
+    ours = [key for key in (bare, aliases.ours if aliases else "") if key]
     return list(dict.fromkeys(ours)), aliases.others if aliases else ()
 
 
@@ -195,16 +195,16 @@ def _of_one_metric(sheets: Sequence[tuple[str, Sheet]]) -> Sheet:
 def _titles(sheets: Sequence[tuple[str, Sheet]]) -> dict[tuple[int, str], str]:
     """Return each run's models by a name that no two of them share."""
     count = Counter(model for _, sheet in sheets for model in sheet.models)
-    found: dict[tuple[int, str], str] = {}
+    names: dict[tuple[int, str], str] = {}
     for at, (run, sheet) in enumerate(sheets):
         for model in sheet.models:
             name = model if count[model] == 1 else f"{model} ({run})"
             number = 2
-            while name in found.values():
+            while name in names.values():
                 name = f"{model} ({run} #{number})"
                 number += 1
-            found[at, model] = name
-    return found
+            names[at, model] = name
+    return names
 
 
 def _alignment(
@@ -232,13 +232,13 @@ def _scales(sheets: Sequence[tuple[str, Sheet]]) -> list[str]:
 
 
 def _words(alignment: AlignmentRecord) -> list[str]:
-    lost = [one for one in alignment["runs"] if one["n_unpaired"]]
+    lost = [run for run in alignment["runs"] if run["n_unpaired"]]
     if not lost:
         return []
-    counts = "; ".join(f"{one['n_unpaired']} of {one['n']} in {one['run']}" for one in lost)
+    counts = "; ".join(f"{run['n_unpaired']} of {run['n']} in {run['run']}" for run in lost)
     why = "the rows have no ids and are paired by their content" if alignment["by"] == "content" else "paired by id"
-    found = [f"Samples without a counterpart ({why}): {counts}."]
+    sentences = [f"Samples without a counterpart ({why}): {counts}."]
     if alignment["n_same_id_other_content"]:
         count = alignment["n_same_id_other_content"]
-        found.append(f"{count} of them bear the id of a sample with other content, and were not paired with it.")
-    return found
+        sentences.append(f"{count} of them bear the id of a sample with other content, and were not paired with it.")
+    return sentences

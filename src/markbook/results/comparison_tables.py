@@ -27,14 +27,14 @@ def tables(comparison: Comparison, *, all_pairs: bool = False, narrow: bool = Fa
         all_pairs: show every pair however many there are.
         narrow: keep to what fits 80 columns.
     """
-    found = [_ranking(comparison), _pairs(comparison, all_pairs=all_pairs, narrow=narrow)]
+    tables = [_ranking(comparison), _pairs(comparison, all_pairs=all_pairs, narrow=narrow)]
     if len(comparison.standings) > 2:
-        found.append(_wins(comparison))
+        tables.append(_wins(comparison))
     if any(comparison.only_solved_by.values()):
-        found.append(_only(comparison))
+        tables.append(_only(comparison))
     if comparison.by_topic:
-        found.append(_topics(comparison))
-    return found
+        tables.append(_topics(comparison))
+    return tables
 
 
 def _ranking(comparison: Comparison) -> Table:
@@ -79,20 +79,20 @@ def _pairs(comparison: Comparison, *, all_pairs: bool, narrow: bool) -> Table:
     pairs = shown_pairs(comparison, all_pairs=all_pairs)
     rows = []
     for pair in pairs:
-        found = pair.difference
+        difference = pair.difference
         only = NOTHING if pair.only_first is None else f"{pair.only_first} / {pair.only_second}"
         rows.append(
-            (pair.first, pair.second, scale.gap(found.value), scale.gap_spread(found.low, found.high), format_p(pair.p),
+            (pair.first, pair.second, scale.gap(difference.value), scale.gap_spread(difference.low, difference.high), format_p(pair.p),
              format_p(pair.p_adjusted), only, format_p(pair.mcnemar_p), scale.value(pair.mde), pair.verdict())
         )  # fmt: skip
-    left = len(comparison.pairs) - len(pairs)
+    remaining = len(comparison.pairs) - len(pairs)
     unit = "points" if comparison.range == (0.0, 1.0) else "the metric's unit"
     note = (
         f"First minus second, in {unit}, over the samples both have. Detectable: the smallest true difference that this "
         "many samples show in 80 % of cases. Adjusted by Holm."
     )
-    if left:
-        note += f" {left} more pairs: --all-pairs or --json."
+    if remaining:
+        note += f" {remaining} more pairs: --all-pairs or --json."
     level = f"{100 * (1 - comparison.alpha):g} % interval"
     if narrow:
         short = (
@@ -151,8 +151,10 @@ def _topics(comparison: Comparison) -> Table:
     rows = []
     for topic, by_model in comparison.by_topic.items():
         n = max((mean.n for mean in by_model.values()), default=0)
-        found = (by_model[name] for name in names)
-        rows.append((topic, str(n), *(scale.with_spread(one.value, one.low, one.high) for one in found)))
+        estimates = (by_model[name] for name in names)
+        rows.append(
+            (topic, str(n), *(scale.with_spread(estimate.value, estimate.low, estimate.high) for estimate in estimates))
+        )
     return Table(
         title="By topic",
         headers=("Topic", "Samples", *names),

@@ -10,10 +10,10 @@ from markbook.results.kind import Entry, Results
 def in_benchmark_order(results: Results, entries: Iterable[Entry]) -> list[Entry]:
     """Return entries model by model, in the order of the benchmark's samples and their attempts."""
     sheet = results.sheet(None)
-    models = {model: place for place, model in enumerate(sheet.models)}
-    samples = {sample: place for place, sample in enumerate(sheet.samples)}
+    models = {model: index for index, model in enumerate(sheet.models)}
+    samples = {sample: index for index, sample in enumerate(sheet.samples)}
 
-    def place(entry: Entry) -> tuple[int, int, int]:
+    def sort_key(entry: Entry) -> tuple[int, int, int]:
         return models.get(entry.model, len(models)), samples.get(entry.sample, len(samples)), entry.attempt
 
-    return sorted(entries, key=place)
+    return sorted(entries, key=sort_key)

@@ -68,15 +68,15 @@ class FilesView(Generic[R, S]):
             DataError: another version of Markbook wrote it in another form.
         """
         path = self.run.folder / "summary.json"
-        found: S = _object(self.run.read("summary.json"), path, "")
-        if found.get("schema") != SCHEMA:
+        summary: S = _object(self.run.read("summary.json"), path, "")
+        if summary.get("schema") != SCHEMA:
             raise DataError(
-                f"another version of Markbook wrote this file: it has schema {found.get('schema')}, and {SCHEMA} is read here",
+                f"another version of Markbook wrote this file: it has schema {summary.get('schema')}, and {SCHEMA} is read here",
                 at=str(path),
                 hint="mark the same inputs again with this version",
             )
-        _check(found, self._checks[1], path, "")
-        return found
+        _check(summary, self._checks[1], path, "")
+        return summary
 
     @cached_property
     def _checks(self) -> tuple[Check, Check]:
@@ -123,25 +123,25 @@ class FilesView(Generic[R, S]):
         """
         raise no_files(self.command, name)
 
-    def located_rows(self, place: int = 0) -> Iterator[tuple[int, R]]:
+    def located_rows(self, offset: int = 0) -> Iterator[tuple[int, R]]:
         """Yield the rows of results.jsonl from this place on, each with its own place in bytes."""
         with self._opened() as file:
-            file.seek(place)
+            file.seek(offset)
             for line in file:
-                yield place, self._row(line, f" at byte {place}")
-                place += len(line)
+                yield offset, self._row(line, f" at byte {offset}")
+                offset += len(line)
 
-    def row_at(self, place: int) -> R:
+    def row_at(self, offset: int) -> R:
         """Return the row that begins at this place.
 
         Raises:
             ValueError: none begins there.
         """
         with self._opened() as file:
-            if place < 0 or (place > 0 and (file.seek(place - 1), file.read(1))[1] != b"\n"):
+            if offset < 0 or (offset > 0 and (file.seek(offset - 1), file.read(1))[1] != b"\n"):
                 raise ValueError("no row begins there")
-            file.seek(place)
-            return self._row(file.readline(), f" at byte {place}")
+            file.seek(offset)
+            return self._row(file.readline(), f" at byte {offset}")
 
     def _opened(self) -> BinaryIO:
         try:
@@ -160,9 +160,9 @@ class FilesView(Generic[R, S]):
                 yield self._row(line, f" in line {number}")
 
     def _row(self, line: str | bytes, where: str) -> R:
-        found: R = _object(line, self._path, where)
-        _check(found, self._checks[0], self._path, where)
-        return found
+        record: R = _object(line, self._path, where)
+        _check(record, self._checks[0], self._path, where)
+        return record
 
 
 def read_record(run: Folder, name: str, kind: Any) -> Any:
@@ -172,9 +172,9 @@ def read_record(run: Folder, name: str, kind: Any) -> Any:
         DataError: it is not of this type.
     """
     path = run.folder / name
-    found = _object(run.read(name), path, "")
-    _check(found, check_of(kind), path, "")
-    return found
+    record = _object(run.read(name), path, "")
+    _check(record, check_of(kind), path, "")
+    return record
 
 
 def read_part(run: Folder, name: str, kind: Any, default: Any) -> Any:
@@ -183,12 +183,12 @@ def read_part(run: Folder, name: str, kind: Any, default: Any) -> Any:
     Raises:
         DataError: it is not of this type.
     """
-    found = run.manifest.get(name)
-    if found is None:
+    value = run.manifest.get(name)
+    if value is None:
         return default
-    if check_of(kind)(found) is not None:
+    if check_of(kind)(value) is not None:
         raise DataError(f"run.json is damaged: {name!r} is not what stands there", at=str(run.folder / "run.json"))
-    return found
+    return value
 
 
 def _object(text: str | bytes, path: Path, where: str) -> Any:
@@ -198,21 +198,21 @@ def _object(text: str | bytes, path: Path, where: str) -> Any:
         DataError: it holds none; `where` says the place in words.
     """
     try:
-        found = json.loads(text)
+        record = json.loads(text)
         if (b"\\ud" if isinstance(text, bytes) else "\\ud") in text:  # type: ignore[operator]  # both are of one kind
-            json.dumps(found, ensure_ascii=False).encode()  # half a surrogate pair, which no report can hold
+            json.dumps(record, ensure_ascii=False).encode()  # half a surrogate pair, which no report can hold
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path.name} is damaged{where}: {error}", at=str(path), hint=_AGAIN) from error
-    if not isinstance(found, dict):
+    if not isinstance(record, dict):
         raise DataError(f"{path.name} is damaged{where}: this is no object", at=str(path), hint=_AGAIN)
-    return found
+    return record
 
 
-def _check(found: object, check: Check, path: Path, where: str) -> None:
+def _check(record: object, check: Check, path: Path, where: str) -> None:
     """Raise a data error where an object of a published file is not of its type."""
-    if (place := check(found)) is not None:
+    if (problem_path := check(record)) is not None:
         raise DataError(
-            f"{path.name} is damaged{where}: {cut(place.removeprefix('.'), 80)!r} is not what stands there", at=str(path),
+            f"{path.name} is damaged{where}: {cut(problem_path.removeprefix('.'), 80)!r} is not what stands there", at=str(path),
             hint=_AGAIN,
         )  # fmt: skip
 

@@ -82,12 +82,12 @@ def check_gates(gates: Iterable[Gate], marks: Sequence[GateMark]) -> None:
     Raises:
         UsageError: there is nothing of its name, or no mark of that name can lie at its threshold.
     """
-    known = list(dict.fromkeys(name for mark in marks for name in mark.names))
+    names = list(dict.fromkeys(name for mark in marks for name in mark.names))
     for gate in gates:
         meant = [mark for mark in marks if gate.name in mark.names]
         if not meant:
             raise UsageError(
-                f"there is nothing called {gate.name!r} to hold a threshold", hint=suggest(gate.name, known)
+                f"there is nothing called {gate.name!r} to hold a threshold", hint=suggest(gate.name, names)
             )
         for mark in meant:
             _check_limit(gate, mark)
@@ -179,13 +179,13 @@ def check_worse(comparison: Comparison, pairs: Sequence[tuple[str, str]]) -> lis
     turned = [comparison.pair(candidate, baseline) for candidate, baseline in pairs]
     failed = []
     for pair in turned:
-        found = pair.difference
-        if found.low is None or found.high is None:
+        difference = pair.difference
+        if difference.low is None or difference.high is None:
             continue
-        is_worse = found.high < 0 if comparison.direction == "higher" else found.low > 0
+        is_worse = difference.high < 0 if comparison.direction == "higher" else difference.low > 0
         if is_worse:
-            gap = scale.with_gap_spread(found.value, found.low, found.high)
-            failed.append(f"{pair.first} is worse than {pair.second}: {gap} over {found.n} samples")
+            gap = scale.with_gap_spread(difference.value, difference.low, difference.high)
+            failed.append(f"{pair.first} is worse than {pair.second}: {gap} over {difference.n} samples")
     if failed:
         raise GateFailed("; ".join(failed))
     return turned

@@ -48,12 +48,12 @@ def headline(comparison: Comparison, samples: str = "samples") -> Headline:
     """
     names = _together(comparison)
     scale = Scale(comparison.range)
-    best, known = names[0], {frozenset((one.first, one.second)): one for one in comparison.pairs}
+    best, pairs = names[0], {frozenset((pair.first, pair.second)): pair for pair in comparison.pairs}
 
     def apart(one: str, other: str) -> bool:
-        return known[frozenset((one, other))].distinguishable
+        return pairs[frozenset((one, other))].distinguishable
 
-    turned = next((one for one in comparison.pairs if one.better == one.second), None)
+    turned = next((pair for pair in comparison.pairs if pair.better == pair.second), None)
     if turned is not None:
         better = "lower" if comparison.direction == "lower" else "higher"
         return Headline(
@@ -63,22 +63,22 @@ def headline(comparison: Comparison, samples: str = "samples") -> Headline:
     tied = [best, *(name for name in names[1:] if not apart(best, name))]
     rest = [name for name in names if name not in tied]
     on = _on(comparison, names, samples)
-    value = next(one.summary.value for one in comparison.standings if one.model == best)
+    value = next(standing.summary.value for standing in comparison.standings if standing.model == best)
     score = f" ({scale.value(value)})" if value is not None else ""
     if len(tied) == 1:
-        text = f"{_named([best])}{score} is better than {_beaten(best, rest, known, scale)} on {on}."
+        text = f"{_named([best])}{score} is better than {_beaten(best, rest, pairs, scale)} on {on}."
     else:
         text = f"{_tied(tied, apart)} on {on}"
-        beats = bool(rest) and all(apart(one, other) for one in tied for other in rest)
+        beats = bool(rest) and all(apart(first, other) for first in tied for other in rest)
         if beats:
-            gaps = _span([known[frozenset((one, other))] for one in tied for other in rest], scale)
+            gaps = _span([pairs[frozenset((first, other))] for first in tied for other in rest], scale)
             text += f"; {'both' if len(tied) == 2 else 'all'} are better than {_named(rest)} by {gaps}."
         elif rest:
-            text += f"; {_named([best])}{score} is better than {_beaten(best, rest, known, scale)}."
+            text += f"; {_named([best])}{score} is better than {_beaten(best, rest, pairs, scale)}."
         else:
             text += "."
     text += _left_out(comparison, names, samples)
-    return Headline(text, _step(comparison, tied, rest, apart, known, samples))
+    return Headline(text, _step(comparison, tied, rest, apart, pairs, samples))
 
 
 def _on(comparison: Comparison, names: Sequence[str], samples: str) -> str:
@@ -90,19 +90,19 @@ def _on(comparison: Comparison, names: Sequence[str], samples: str) -> str:
 
 
 def _left_out(comparison: Comparison, names: Sequence[str], samples: str) -> str:
-    left = [one.model for one in comparison.standings if one.model not in names]
-    return f" Not compared with these, for want of {samples} in common: {_named(left)}." if left else ""
+    excluded = [standing.model for standing in comparison.standings if standing.model not in names]
+    return f" Not compared with these, for want of {samples} in common: {_named(excluded)}." if excluded else ""
 
 
 def _together(comparison: Comparison) -> list[str]:
     """Return the models, best first, of which every two share samples; what shares none with one before it is left out."""
     met = {frozenset((pair.first, pair.second)) for pair in comparison.pairs}
-    found = {name for pair in met for name in pair}
-    kept: list[str] = []
-    for name in (one.model for one in comparison.standings if one.model in found):
-        if all(frozenset((name, other)) in met for other in kept):
-            kept.append(name)
-    return kept
+    names = {name for pair in met for name in pair}
+    connected: list[str] = []
+    for name in (standing.model for standing in comparison.standings if standing.model in names):
+        if all(frozenset((name, other)) in met for other in connected):
+            connected.append(name)
+    return connected
 
 
 def headline_of(sheet: Sheet, samples: str, *, comparison: Comparison | None = None, seed: int = 0) -> Headline:
@@ -121,21 +121,25 @@ def headline_of(sheet: Sheet, samples: str, *, comparison: Comparison | None = N
         return Headline()
     if len(sheet.models) == 1:
         summary = summaries(sheet, seed=seed)[sheet.models[0]]
-        found = headline_of_one(sheet.models[0], summary, sheet.range, samples)
-        return replace(found, scores=_scores([(sheet.models[0], summary)], Scale(sheet.range)))
+        single = headline_of_one(sheet.models[0], summary, sheet.range, samples)
+        return replace(single, scores=_scores([(sheet.models[0], summary)], Scale(sheet.range)))
     try:
         comparison = comparison or compare_sheet(sheet, seed=seed)
     except DataError:
         return Headline()  # no two share a sample: the tables say so
-    ranked = [(one.model, one.summary) for one in comparison.standings]
+    ranked = [(standing.model, standing.summary) for standing in comparison.standings]
     return replace(headline(comparison, samples), scores=_scores(ranked, Scale(sheet.range)))
 
 
 def _scores(ranked: Sequence[tuple[str, Summary]], scale: Scale) -> tuple[tuple[str, str, str], ...]:
     return tuple(
-        (model, scale.value(one.value), scale.spread(one.interval.low, one.interval.high) if one.interval else "")
-        for model, one in ranked[:_NAMED]
-        if one.value is not None
+        (
+            model,
+            scale.value(summary.value),
+            scale.spread(summary.interval.low, summary.interval.high) if summary.interval else "",
+        )
+        for model, summary in ranked[:_NAMED]
+        if summary.value is not None
     )
 
 
@@ -151,38 +155,36 @@ def run_headline(results: Results, samples: str) -> Headline:
 
 def headline_of_one(model: str, summary: Summary, limits: tuple[float, float], samples: str = "samples") -> Headline:
     """Return the headline of a run of one model: its score and how sure it is."""
-    scale, found = Scale(limits), summary.interval
+    scale, interval = Scale(limits), summary.interval
     if summary.value is None:
         return Headline(f"{_named([model])} has no score: none of {summary.n_items:,} {samples} could be scored.")
     score = f"{_named([model])} scores {scale.value(summary.value)} on {summary.n:,} {samples}"
-    if found is None:
+    if interval is None:
         return Headline(f"{score}.")
-    width = scale.value(found.high - found.low)
+    width = scale.value(interval.high - interval.low)
     step = f"Four times as many {samples}, {_about(4 * summary.n)}, would halve the width of that interval ({width})."
-    text = (
-        f"{score}; with {100 * found.confidence:g} % confidence {scale.value(found.low)} to {scale.value(found.high)}."
-    )
-    return Headline(text, step if found.high > found.low else "")
+    text = f"{score}; with {100 * interval.confidence:g} % confidence {scale.value(interval.low)} to {scale.value(interval.high)}."
+    return Headline(text, step if interval.high > interval.low else "")
 
 
 def _named(names: Sequence[str]) -> str:
     """Return names for a sentence, or how many they are."""
     if len(names) > _NAMED:
         return f"{len(names)} others"
-    shown = [name if len(name) <= _WIDE else name[: _WIDE - 1] + "…" for name in names]
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    names_shown = [name if len(name) <= _WIDE else name[: _WIDE - 1] + "…" for name in names]
+    return names_shown[0] if len(names_shown) == 1 else f"{', '.join(names_shown[:-1])} and {names_shown[-1]}"
 
 
 def _tied(tied: Sequence[str], apart: Callable[[str, str], bool]) -> str:
-    if any(apart(one, other) for one, other in combinations(tied[1:], 2)):
+    if any(apart(first, other) for first, other in combinations(tied[1:], 2)):
         return f"{_named(tied[:1])} cannot be told apart from {_named(tied[1:]).replace(' and ', ' or ')}"
     if len(tied) > _NAMED:
         return f"{_named(tied[:1])} and {len(tied) - 1} others cannot be told apart"
     return f"{_named(tied)} cannot be told apart"
 
 
-def _beaten(best: str, rest: Sequence[str], known: dict[frozenset[str], Pair], scale: Scale) -> str:
-    return f"{_named(rest)} by {_span([known[frozenset((best, name))] for name in rest], scale)}"
+def _beaten(best: str, rest: Sequence[str], pairs: dict[frozenset[str], Pair], scale: Scale) -> str:
+    return f"{_named(rest)} by {_span([pairs[frozenset((best, name))] for name in rest], scale)}"
 
 
 def _span(pairs: Sequence[Pair], scale: Scale) -> str:
@@ -197,15 +199,15 @@ def _span(pairs: Sequence[Pair], scale: Scale) -> str:
 
 def _step(
     comparison: Comparison, tied: Sequence[str], rest: Sequence[str], apart: Callable[[str, str], bool],
-    known: dict[frozenset[str], Pair], samples: str,
+    pairs: dict[frozenset[str], Pair], samples: str,
 ) -> str:  # fmt: skip
     """Return how many samples would tell the best from the one it is nearest to, or else the first two that are tied."""
     nearest = (tied[0], tied[1]) if len(tied) > 1 else next(
-        ((one, other) for one, other in pairwise(rest) if not apart(one, other)), None
+        ((first, other) for first, other in pairwise(rest) if not apart(first, other)), None
     )  # fmt: skip
     if nearest is None:
         return ""
-    pair = known[frozenset(nearest)]
+    pair = pairs[frozenset(nearest)]
     both = _named(nearest)
     gap = abs(pair.difference.value or 0.0)
     differences = pair.differences(comparison.range[1] - comparison.range[0])

@@ -65,7 +65,7 @@ def read_judged(
     run = open_run(path)
     results = results_of(run)
     sheet = results.sheet(metric)
-    found: dict[tuple[str, str], JudgedAnswers] = {}
+    answers_by_key: dict[tuple[str, str], JudgedAnswers] = {}
     without: set[tuple[str, str]] = set()
     for entry in results.entries():
         key = (entry.sample, entry.model)
@@ -75,17 +75,19 @@ def read_judged(
             continue
         if fails and entry.status in ("passed", "scored"):
             continue
-        answers = found.setdefault(key, JudgedAnswers(*key))
+        answers = answers_by_key.setdefault(key, JudgedAnswers(*key))
         answers.locations.append(entry.location)
         answers.is_empty &= is_empty
-    if not found:
+    if not answers_by_key:
         raise DataError("the run has no answer" + (" that failed" if fails else ""), at=str(path))
-    alone = len({model for _, model in found}) == len(sheet.marks) == 1
-    for answers in found.values():
+    alone = len({model for _, model in answers_by_key}) == len(sheet.marks) == 1
+    for answers in answers_by_key.values():
         model = next(iter(sheet.marks)) if alone else answers.model
         cell = sheet.marks.get(model, {}).get(answers.sample)
         answers.score = None if cell is None else cell.value
-    return JudgedRun(results, sheet, list(found.values()), run.folder, n_empty=len(without - set(found)))
+    return JudgedRun(
+        results, sheet, list(answers_by_key.values()), run.folder, n_empty=len(without - set(answers_by_key))
+    )
 
 
 def judged_rows(
@@ -101,9 +103,9 @@ def judged_rows(
     meta = judged.sheet.meta
     rows = [
         Line(
-            {**meta.get(one.sample, {}), "id": one.sample, "system": one.model, "score": one.score},
-            f"{path}: {one.sample}",
+            {**meta.get(answer.sample, {}), "id": answer.sample, "system": answer.model, "score": answer.score},
+            f"{path}: {answer.sample}",
         )
-        for one in judged.answers
+        for answer in judged.answers
     ]
-    return rows, frozenset((one.sample, one.model) for one in judged.answers if one.is_empty)
+    return rows, frozenset((answer.sample, answer.model) for answer in judged.answers if answer.is_empty)

@@ -25,11 +25,13 @@ class Leaderboard:
 
     def groups(self) -> list[list[str]]:
         """Return the sets of models that cannot be told apart, best first; a model may be in several."""
-        found: dict[str, list[str]] = {}
-        for one in self.standings:
-            for letter in one.group:
-                found.setdefault(letter, []).append(one.model)
-        return [found[letter] for letter in sorted(found, key=lambda one: (len(one), one))]
+        models_by_letter: dict[str, list[str]] = {}
+        for standing in self.standings:
+            for letter in standing.group:
+                models_by_letter.setdefault(letter, []).append(standing.model)
+        return [
+            models_by_letter[letter] for letter in sorted(models_by_letter, key=lambda letter_: (len(letter_), letter_))
+        ]
 
 
 def leaderboard(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> Leaderboard:
@@ -39,7 +41,7 @@ def leaderboard(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> Leaderbo
         DataError: no two models share a sample with a value.
     """
     order = standings(sheet, alpha=alpha, seed=seed)
-    names = [one.model for one in order]
+    names = [standing.model for standing in order]
     is_clustered = sheet.clusters_of(sheet.samples) is not None
     if is_clustered or len(names) <= PAIRED_UP_TO:
         pairs = compare_pairs(sheet, names, alpha=alpha, seed=seed)
@@ -59,27 +61,27 @@ def _apart(sheet: Sheet, names: Sequence[str], alpha: float) -> set[tuple[str, s
 
     rows_of = {sample: at for at, sample in enumerate(sheet.samples)}
     values = np.zeros((len(rows_of), len(names)))
-    known = np.zeros_like(values)
+    has_value = np.zeros_like(values)
     for column, name in enumerate(names):
         for sample, cell in sheet.marks[name].items():
             if cell.value is not None:
-                values[rows_of[sample], column], known[rows_of[sample], column] = cell.value, 1.0
+                values[rows_of[sample], column], has_value[rows_of[sample], column] = cell.value, 1.0
     # The difference does not depend on what is taken from both sides; small numbers keep their digits.
-    centre = values.sum() / max(1.0, known.sum())
-    values = (values - centre) * known
-    n = known.T @ known
-    total = values.T @ known - known.T @ values
-    squares = (values**2).T @ known + known.T @ (values**2) - 2 * values.T @ values
+    centre = values.sum() / max(1.0, has_value.sum())
+    values = (values - centre) * has_value
+    n = has_value.T @ has_value
+    total = values.T @ has_value - has_value.T @ values
+    squares = (values**2).T @ has_value + has_value.T @ (values**2) - 2 * values.T @ values
     rows, columns = np.triu_indices(len(names), 1)
     n, total, squares = n[rows, columns], total[rows, columns], squares[rows, columns]
     with np.errstate(divide="ignore", invalid="ignore"):
         spread = np.sqrt(np.maximum(squares - total**2 / n, 0.0) / (n - 1) / n)
         p = 2 * stdtr(n - 1, -np.abs(total / n) / spread)
     is_known = (n >= 2) & (spread > 1e-12)
-    found = [float(one) if ok else None for one, ok in zip(p, is_known, strict=True)]
+    p_values = [float(p_value) if ok else None for p_value, ok in zip(p, is_known, strict=True)]
     # Where every difference is the same the t test has no p, and yet nothing speaks more clearly.
-    for place in np.flatnonzero((n >= 2) & ~is_known & (np.abs(total) > 1e-12 * n)):
-        found[place] = equal_differences_p(int(n[place]))
-    adjusted = holm(found)
+    for index in np.flatnonzero((n >= 2) & ~is_known & (np.abs(total) > 1e-12 * n)):
+        p_values[index] = equal_differences_p(int(n[index]))
+    adjusted = holm(p_values)
     pairs = zip(rows.tolist(), columns.tolist(), adjusted, strict=True)
     return {(names[a], names[b]) for a, b, value in pairs if value is not None and value < alpha}

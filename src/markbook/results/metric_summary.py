@@ -49,8 +49,8 @@ def summarise(
             several, or a policy that it cannot honour.
         ConfigError: an option that the metric does not take.
     """
-    made = plugins.make("metrics", metric, options, allow_code=True)
-    return summarise_with(made, measurements, policy=policy, confidence=confidence, seed=seed)
+    metric_made = plugins.make("metrics", metric, options, allow_code=True)
+    return summarise_with(metric_made, measurements, policy=policy, confidence=confidence, seed=seed)
 
 
 def summarise_with(
@@ -63,9 +63,9 @@ def summarise_with(
     seed: int = 0,
 ) -> Summary:
     """As `summarise`, with a metric that was made before."""
-    signature = _signature(metric, {one.metric for one in measurements}, _signed(measurements))
+    signature = _signature(metric, {measurement.metric for measurement in measurements}, _signed(measurements))
     if metric.averages:
-        values = [one.value for one in measurements if one.value is not None]
+        values = [measurement.value for measurement in measurements if measurement.value is not None]
         summary = summarise_values(
             values,
             metric=metric.name,
@@ -80,7 +80,9 @@ def summarise_with(
         return dataclasses.replace(summary, signature=signature)
     if policy != "exclude":
         raise UsageError(f"{metric.name} is no mean, so a missing row has no worst value", hint="use policy exclude")
-    return summarise_rows(metric, [[one] for one in measurements], group=group, confidence=confidence, seed=seed)
+    return summarise_rows(
+        metric, [[measurement] for measurement in measurements], group=group, confidence=confidence, seed=seed
+    )
 
 
 def summarise_rows(
@@ -100,10 +102,10 @@ def summarise_rows(
         confidence: see there.
         seed: see there.
     """
-    measurements = [one for row in rows for one in row]
-    known = [[one for one in row if one.value is not None] for row in rows]
-    scored = [row for row in known if row]
-    flat = [one for row in scored for one in row]
+    measurements = [measurement for row in rows for measurement in row]
+    rows_measured = [[measurement for measurement in row if measurement.value is not None] for row in rows]
+    scored = [row for row in rows_measured if row]
+    flat = [measurement for row in scored for measurement in row]
     interval, note = _bootstrap(metric, flat, [len(row) for row in scored], confidence=confidence, seed=seed)
     return Summary(
         metric=metric.name,
@@ -112,14 +114,14 @@ def summarise_rows(
         n=len(scored),
         n_items=len(rows),
         n_missing=missing_kinds(measurements),
-        n_partial=sum(0 < len(some) < len(row) for some, row in zip(known, rows, strict=True)),
+        n_partial=sum(0 < len(some) < len(row) for some, row in zip(rows_measured, rows, strict=True)),
         interval=interval,
         bounds=None,
         policy="exclude",
         range=metric.range,
         direction=metric.direction,
         note=note,
-        signature=_signature(metric, {one.metric for one in measurements}, _signed(measurements)),
+        signature=_signature(metric, {measurement.metric for measurement in measurements}, _signed(measurements)),
     )
 
 
@@ -144,29 +146,29 @@ class MeasurementTally:
         """Take the measurements of the next rows."""
         self.count += len(measured)
         self.n_missing.update(missing_kinds(measured))
-        self._names |= {one.metric for one in measured}
+        self._names |= {measurement.metric for measurement in measured}
         self._signed |= _signed(measured)
-        for one in measured:
-            if one.value is not None:
+        for measurement in measured:
+            if measurement.value is not None:
                 if self.metric.averages:
-                    self._values.append(one.value)
+                    self._values.append(measurement.value)
                 else:
-                    self._scored.append(one)
-            elif one.missing is not None and one.missing.kind is MissingKind.FAILED:
+                    self._scored.append(measurement)
+            elif measurement.missing is not None and measurement.missing.kind is MissingKind.FAILED:
                 self.failures += 1
-                self.first_failure = self.first_failure or one.missing.detail
-            elif one.missing is not None and one.missing.kind.is_ours:
-                self.broken[one.missing.detail] = None
+                self.first_failure = self.first_failure or measurement.missing.detail
+            elif measurement.missing is not None and measurement.missing.kind.is_ours:
+                self.broken[measurement.missing.detail] = None
 
     def summary(self, *, confidence: float = 0.95, seed: int = 0) -> Summary:
         """Return what `summarise` returns for all of them."""
         metric, signature = self.metric, _signature(self.metric, self._names, self._signed)
         if metric.averages:
-            found = summarise_values(
+            summary = summarise_values(
                 self._values, metric=metric.name, range=metric.range, direction=metric.direction,
                 n_missing=self.n_missing, confidence=confidence, seed=seed,
             )  # fmt: skip
-            return dataclasses.replace(found, signature=signature)
+            return dataclasses.replace(summary, signature=signature)
         interval, note = _bootstrap(metric, self._scored, None, confidence=confidence, seed=seed)
         return Summary(
             metric=metric.name, group="total", value=metric.summarise(self._scored), n=len(self._scored), n_items=self.count,
@@ -186,18 +188,20 @@ class _CountedMeasurements(Sequence[Measurement]):
         self._others: list[Measurement] = []
         """All of them, once one has other stats than the first."""
 
-    def append(self, one: Measurement) -> None:
-        shape = tuple((key, len(part) if isinstance(part, list) else -1) for key, part in one.stats.items())
-        numbers: list[Any] = [x for part in one.stats.values() for x in (part if isinstance(part, list) else [part])]
+    def append(self, measurement: Measurement) -> None:
+        shape = tuple((key, len(part) if isinstance(part, list) else -1) for key, part in measurement.stats.items())
+        numbers: list[Any] = [
+            x for part in measurement.stats.values() for x in (part if isinstance(part, list) else [part])
+        ]
         fits = all(type(x) in (int, float) for x in numbers) and shape == (self._shape or shape)
         if fits and self._numbers.typecode == "i" and not all(type(x) is int and -_INT <= x < _INT for x in numbers):
             self._numbers = array("d", self._numbers)
         if self._others or not fits:
             self._others = self._others or list(self)
-            self._others.append(one)
+            self._others.append(measurement)
             return
         self._shape = shape
-        self._values.append(one.value or 0.0)
+        self._values.append(measurement.value or 0.0)
         self._numbers.extend(numbers)
 
     def __len__(self) -> int:
@@ -222,7 +226,9 @@ class _CountedMeasurements(Sequence[Measurement]):
 
 
 def _signed(measurements: Iterable[Measurement]) -> set[str]:
-    return {one.signature for one in measurements if one.signature and one.missing is None}
+    return {
+        measurement.signature for measurement in measurements if measurement.signature and measurement.missing is None
+    }
 
 
 def _signature(metric: Metric, names: Set[str], signatures: Set[str]) -> str:

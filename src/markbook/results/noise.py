@@ -41,10 +41,10 @@ class ModelNoise:
             **self.noise.to_record(),
             "n_single": self.n_single,
             "n_missing": self.n_missing,
-            "pass_hat": {str(k): found.value for k, found in self.pass_hat.items()},
+            "pass_hat": {str(k): estimate.value for k, estimate in self.pass_hat.items()},
             "pass_hat_intervals": {
-                str(k): None if found.interval is None else found.interval.to_record()
-                for k, found in self.pass_hat.items()
+                str(k): None if estimate.interval is None else estimate.interval.to_record()
+                for k, estimate in self.pass_hat.items()
             },
             "repeats_needed": {f"{gap:g}": count for gap, count in self.repeats.items()},
         }
@@ -59,47 +59,47 @@ def noise(runs: Sequence[RunLike], *, metric: str | Sequence[str] | None = None,
     sheets = sheets_of(opened(runs), metric)
     check_signatures(sheets)
     sheet = merged(sheets)
-    found = [
+    noises = [
         _of_model(model, _repeats(sheet, model), sheet, seed)
         for model in dict.fromkeys(name for _, name in sheet.origins.values())
     ]
-    if not any(one.noise.n_items for one in found):
+    if not any(model_noise.noise.n_items for model_noise in noises):
         raise DataError(
             "no item was run twice, so nothing shows how far a run is from the next",
             hint="name two runs of the same model or more, or one with repeats",
         )
-    return found
+    return noises
 
 
 def _repeats(sheet: Sheet, model: str) -> dict[str, tuple[list[float], int]]:
     """Return each item's values by a model in all runs, and how many are missing."""
-    found: dict[str, tuple[list[float], int]] = {}
+    repeats: dict[str, tuple[list[float], int]] = {}
     for title, (_, name) in sheet.origins.items():
         if name != model:
             continue
         for sample, cell in sheet.marks[title].items():
-            values, lost = found.get(sample, ([], 0))
+            values, lost = repeats.get(sample, ([], 0))
             values += cell.values or ([] if cell.value is None else [cell.value])
-            found[sample] = values, lost + sum(cell.gaps.values())
-    return found
+            repeats[sample] = values, lost + sum(cell.gaps.values())
+    return repeats
 
 
 def _of_model(model: str, items: dict[str, tuple[list[float], int]], sheet: Sheet, seed: int) -> ModelNoise:
-    values = [one for one, _ in items.values()]
-    made = noise_of(values, seed=seed)
-    several = [one for one in values if len(one) >= 2]
-    is_binary = all(value in (0.0, 1.0) for one in several for value in one)
-    counts = [(len(one), int(sum(one))) for one in several] if is_binary else []
+    values = [repeats for repeats, _ in items.values()]
+    noise = noise_of(values, seed=seed)
+    several = [repeats for repeats in values if len(repeats) >= 2]
+    is_binary = all(value in (0.0, 1.0) for repeats in several for value in repeats)
+    counts = [(len(repeats), int(sum(repeats))) for repeats in several] if is_binary else []
     most = min((n for n, _ in counts), default=0)
     width = sheet.range[1] - sheet.range[0]
     needed = {}
-    if made.within is not None and width < float("inf"):
-        needed = {gap: repeats_needed(made.within, made.n_items, gap * width) for gap in _DIFFERENCES}
+    if noise.within is not None and width < float("inf"):
+        needed = {gap: repeats_needed(noise.within, noise.n_items, gap * width) for gap in _DIFFERENCES}
     hats = {k: pass_hat_of(counts, k, seed=seed) for k in range(1, min(most, 64) + 1)}
-    single = sum(len(one) == 1 for one in values)
+    single = sum(len(repeats) == 1 for repeats in values)
     missing = sum(lost for _, lost in items.values())
     return ModelNoise(
-        model, made, single, missing, {k: hat for k, hat in hats.items() if hat.value is not None}, needed
+        model, noise, single, missing, {k: hat for k, hat in hats.items() if hat.value is not None}, needed
     )
 
 
@@ -108,33 +108,37 @@ _PERCENT, _PLAIN = Scale((0.0, 1.0)), Scale((0.0, 0.0))
 
 def tables(found: Sequence[ModelNoise], metric: str) -> list[Table]:
     """Return what people read."""
-    made = [_noise_table(found, metric)]
-    if any(one.pass_hat for one in found):
-        most = max(max(one.pass_hat, default=0) for one in found)
+    tables = [_noise_table(found, metric)]
+    if any(model_noise.pass_hat for model_noise in found):
+        most = max(max(model_noise.pass_hat, default=0) for model_noise in found)
         ks = [k for k in range(1, most + 1) if k <= 8 or k == most]
-        hats = tuple((one.model, *(_estimate(one.pass_hat.get(k)) for k in ks)) for one in found)
+        hats = tuple(
+            (model_noise.model, *(_estimate(model_noise.pass_hat.get(k)) for k in ks)) for model_noise in found
+        )
         heads = ("Model", *(f"k = {k}" for k in ks))
-        made.append(Table("pass^k: all of k repeats pass", heads, hats, frozenset(range(1, len(ks) + 1))))
-    if any(one.repeats for one in found):
-        gaps = list(dict.fromkeys(gap for one in found for gap in one.repeats))
-        needed = tuple((one.model, *(str(one.repeats.get(gap, "")) for gap in gaps)) for one in found)
+        tables.append(Table("pass^k: all of k repeats pass", heads, hats, frozenset(range(1, len(ks) + 1))))
+    if any(model_noise.repeats for model_noise in found):
+        gaps = list(dict.fromkeys(gap for model_noise in found for gap in model_noise.repeats))
+        needed = tuple(
+            (model_noise.model, *(str(model_noise.repeats.get(gap, "")) for gap in gaps)) for model_noise in found
+        )
         heads = ("Model", *(f"{100 * gap:g} points" for gap in gaps))
         note = "Of every item, for each of two systems, at 80 % power; the noise of repeating only."
-        made.append(Table("Repeats that show a difference", heads, needed, frozenset(range(1, len(gaps) + 1)), note))
-    return made
+        tables.append(Table("Repeats that show a difference", heads, needed, frozenset(range(1, len(gaps) + 1)), note))
+    return tables
 
 
-def _noise_table(found: Sequence[ModelNoise], metric: str) -> Table:
+def _noise_table(noises: Sequence[ModelNoise], metric: str) -> Table:
     rows = tuple(
         (
-            one.model,
-            f"{one.noise.n_items} (+{one.n_single} single, {one.n_missing} missing)",
-            _share(one.noise.mixed, one.noise.intervals.get("mixed")),
-            _share(one.noise.flip, one.noise.intervals.get("flip")),
-            format_number(one.noise.difference),
-            _number(one.noise.reliability, one.noise.intervals.get("reliability")),
+            model_noise.model,
+            f"{model_noise.noise.n_items} (+{model_noise.n_single} single, {model_noise.n_missing} missing)",
+            _share(model_noise.noise.mixed, model_noise.noise.intervals.get("mixed")),
+            _share(model_noise.noise.flip, model_noise.noise.intervals.get("flip")),
+            format_number(model_noise.noise.difference),
+            _number(model_noise.noise.reliability, model_noise.noise.intervals.get("reliability")),
         )
-        for one in found
+        for model_noise in noises
     )
     headers = (
         "Model",
@@ -161,5 +165,5 @@ def _number(value: float | None, interval: Interval | None) -> str:
     return _PLAIN.with_spread(value, *((interval.low, interval.high) if interval else (None, None)))
 
 
-def _estimate(found: Estimate | None) -> str:
-    return format_number(None) if found is None else _number(found.value, found.interval)
+def _estimate(estimate: Estimate | None) -> str:
+    return format_number(None) if estimate is None else _number(estimate.value, estimate.interval)

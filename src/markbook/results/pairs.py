@@ -102,7 +102,7 @@ class Pair:
             difference=_negated(self.difference),
             only_first=self.only_second,
             only_second=self.only_first,
-            by_topic={topic: _negated(found) for topic, found in self.by_topic.items()},
+            by_topic={topic: _negated(estimate) for topic, estimate in self.by_topic.items()},
         )
 
     def verdict(self) -> str:
@@ -111,17 +111,17 @@ class Pair:
 
     def to_record(self) -> dict[str, object]:
         """Return it as JSON."""
-        found = self.difference
-        interval = found.interval
+        difference = self.difference
+        interval = difference.interval
         return {
             "model_a": self.first,
             "model_b": self.second,
-            "n": found.n,
+            "n": difference.n,
             "n_missing": self.n_missing,
             "n_partial": self.n_partial,
-            "difference": found.value,
+            "difference": difference.value,
             "interval": None if interval is None else interval.to_record(),
-            "se": found.se,
+            "se": difference.se,
             "p": self.p,
             "p_method": self.p_method,
             "p_adjusted": self.p_adjusted,
@@ -136,25 +136,25 @@ class Pair:
         }
 
 
-def _negated(found: Estimate) -> Estimate:
+def _negated(estimate: Estimate) -> Estimate:
     def minus(value: float | None) -> float | None:
         return None if value is None else 0.0 - value  # 0.0 - 0.0 is 0.0, where -0.0 would print as such
 
-    return replace(found, value=minus(found.value), low=minus(found.high), high=minus(found.low))
+    return replace(estimate, value=minus(estimate.value), low=minus(estimate.high), high=minus(estimate.low))
 
 
 def _common(sheet: Sheet, first: str, second: str) -> tuple[list[str], list[float], list[float], int]:
     """Return the samples both have a value for, the values, and how many samples were left out."""
-    samples, a, b, left = [], [], [], 0
+    samples, a, b, n_unpaired = [], [], [], 0
     for sample in sheet.samples:
-        one, two = sheet.marks[first].get(sample), sheet.marks[second].get(sample)
-        if one is None or two is None or one.value is None or two.value is None:
-            left += one is not None or two is not None
+        first_cell, two = sheet.marks[first].get(sample), sheet.marks[second].get(sample)
+        if first_cell is None or two is None or first_cell.value is None or two.value is None:
+            n_unpaired += first_cell is not None or two is not None
             continue
         samples.append(sample)
-        a.append(one.value)
+        a.append(first_cell.value)
         b.append(two.value)
-    return samples, a, b, left
+    return samples, a, b, n_unpaired
 
 
 def difference_of(
@@ -166,17 +166,17 @@ def difference_of(
     0 in n, a share u of samples could differ by anything the range allows. A finite `width` is needed for that, and
     samples that do not belong together.
     """
-    found = paired_difference(a, b, clusters=clusters, confidence=confidence)
-    if found.low is not None and found.high is not None and width > 0:
+    estimate = paired_difference(a, b, clusters=clusters, confidence=confidence)
+    if estimate.low is not None and estimate.high is not None and width > 0:
         # Nothing can differ by more than the range is wide.
-        return replace(found, low=max(-width, found.low), high=min(width, found.high))
-    if found.n < 2 or found.se != 0 or found.value is None or not 0 < width < float("inf"):
-        return found
-    share = wilson_interval(0, found.n, confidence=confidence).high
+        return replace(estimate, low=max(-width, estimate.low), high=min(width, estimate.high))
+    if estimate.n < 2 or estimate.se != 0 or estimate.value is None or not 0 < width < float("inf"):
+        return estimate
+    share = wilson_interval(0, estimate.n, confidence=confidence).high
     assert share is not None
-    low = found.value - share * (found.value + width)
-    high = found.value + share * (width - found.value)
-    return replace(found, low=low, high=high, method="wilson-bound", note="every difference is the same")
+    low = estimate.value - share * (estimate.value + width)
+    high = estimate.value + share * (width - estimate.value)
+    return replace(estimate, low=low, high=high, method="wilson-bound", note="every difference is the same")
 
 
 def _valueless(sheet: Sheet, names: Sequence[str]) -> str:
@@ -196,7 +196,7 @@ def compare_pairs(sheet: Sheet, names: Sequence[str], *, alpha: float = 0.05, se
         DataError: no two models share any.
     """
     every = [(first, second, *_common(sheet, first, second)) for first, second in combinations(names, 2)]
-    raw = [one for one in every if one[2]]
+    raw = [candidate for candidate in every if candidate[2]]
     if every and not raw:
         who = f"{names[0]!r} and {names[1]!r} share no sample" if len(names) == 2 else "no two models share a sample"
         valueless = _valueless(sheet, names)
@@ -206,17 +206,21 @@ def compare_pairs(sheet: Sheet, names: Sequence[str], *, alpha: float = 0.05, se
         raise DataError(f"{who} with a value", hint=hint)
     clusters = [sheet.clusters_of(samples) for _, _, samples, *_ in raw]
     # The signs of related samples are not drawn one by one.
-    alone = [(tuple(one[2]), one[3], one[4]) for one, own in zip(raw, clusters, strict=True) if own is None]
+    alone = [
+        (tuple(candidate[2]), candidate[3], candidate[4])
+        for candidate, own in zip(raw, clusters, strict=True)
+        if own is None
+    ]
     flips = iter(_flip_ps(alone, seed))
     width = sheet.range[1] - sheet.range[0]
-    found = []
-    for (first, second, samples, a, b, left), own in zip(raw, clusters, strict=True):
+    pairs = []
+    for (first, second, samples, a, b, n_unpaired), own in zip(raw, clusters, strict=True):
         difference = difference_of(a, b, width, 1 - alpha, own)
         p, method = (None, "") if own is not None else next(flips)
         used = (difference.p, difference.method) if p is None else (p, method)
-        found.append(_pair(sheet, (first, second), samples, difference, used, left))
-    adjusted = holm([pair.p for pair in found])
-    judged = [_judged(pair, p, alpha, sheet) for pair, p in zip(found, adjusted, strict=True)]
+        pairs.append(_pair(sheet, (first, second), samples, difference, used, n_unpaired))
+    adjusted = holm([pair.p for pair in pairs])
+    judged = [_judged(pair, p, alpha, sheet) for pair, p in zip(pairs, adjusted, strict=True)]
     n_open = count_open(judged, alpha)
     return [replace(pair, mde=_detectable(pair, width, level_of(pair, n_open, alpha))) for pair in judged]
 
@@ -246,7 +250,7 @@ def _flip_ps(
     """Return each pair's sign-flip p; pairs over the same samples share the drawn signs, which is much quicker."""
     import numpy as np
 
-    found: list[tuple[float | None, str]] = [(None, "")] * len(items)
+    p_values: list[tuple[float | None, str]] = [(None, "")] * len(items)
     together: dict[tuple[str, ...], list[int]] = {}
     for index, (samples, _, _) in enumerate(items):
         if len(samples) <= FLIP_UP_TO:
@@ -254,14 +258,17 @@ def _flip_ps(
             continue
         long: Floats = np.subtract(items[index][1], items[index][2])
         if not has_variation(long) and abs(float(long[0])) > 1e-12:
-            found[index] = (equal_differences_p(long.size), "sign-flip-exact")  # the t test has no p without variation
+            p_values[index] = (
+                equal_differences_p(long.size),
+                "sign-flip-exact",
+            )  # the t test has no p without variation
     for indices in together.values():
         gaps: Floats = np.stack([np.subtract(items[i][1], items[i][2]) for i in indices], axis=1)
         gaps[np.abs(gaps) <= 1e-12] = 0.0
         moving = np.count_nonzero(gaps, axis=0)
         for index, p, count in zip(indices, sign_flip_ps(gaps, n_resamples=_DRAWS, seed=seed), moving, strict=True):
-            found[index] = (p, "sign-flip-exact" if count <= EXACT_FLIPS else "sign-flip")
-    return found
+            p_values[index] = (p, "sign-flip-exact" if count <= EXACT_FLIPS else "sign-flip")
+    return p_values
 
 
 def _pair(
@@ -270,12 +277,15 @@ def _pair(
     samples: Sequence[str],
     difference: Estimate,
     p: tuple[float | None, str],
-    left: int,
+    n_unpaired: int,
 ) -> Pair:
     first, second = names
     passes = [(sheet.marks[first][s].passed, sheet.marks[second][s].passed) for s in samples]
-    known = [(one, two) for one, two in passes if one is not None and two is not None]
-    only = (sum(one and not two for one, two in known), sum(two and not one for one, two in known))
+    both_judged = [(first_passed, two) for first_passed, two in passes if first_passed is not None and two is not None]
+    only = (
+        sum(first_passed and not two for first_passed, two in both_judged),
+        sum(two and not first_passed for first_passed, two in both_judged),
+    )
     is_clustered = "n_clusters" in difference.stats
     return Pair(
         first=first,
@@ -286,10 +296,10 @@ def _pair(
         p_adjusted=None,
         distinguishable=False,
         better=None,
-        n_missing=left,
-        mcnemar_p=mcnemar_exact(*only).p if known and not is_clustered else None,
-        only_first=only[0] if known else None,
-        only_second=only[1] if known else None,
+        n_missing=n_unpaired,
+        mcnemar_p=mcnemar_exact(*only).p if both_judged and not is_clustered else None,
+        only_first=only[0] if both_judged else None,
+        only_second=only[1] if both_judged else None,
         mde=None,
         by_topic=_topics(sheet, names, samples, difference.confidence),
         n_partial=sum(sheet.marks[first][s].is_partial or sheet.marks[second][s].is_partial for s in samples),
@@ -304,11 +314,11 @@ def _topics(sheet: Sheet, names: tuple[str, str], samples: Sequence[str], confid
         if topic:
             parts.setdefault(topic, []).append(sample)
     width = sheet.range[1] - sheet.range[0]
-    found = {}
+    by_topic = {}
     for topic, ids in sorted(parts.items()):
         a, b = ([_value(sheet, name, sample) for sample in ids] for name in names)
-        found[topic] = difference_of(a, b, width, confidence, sheet.clusters_of(ids))
-    return found
+        by_topic[topic] = difference_of(a, b, width, confidence, sheet.clusters_of(ids))
+    return by_topic
 
 
 def _value(sheet: Sheet, model: str, sample: str) -> float:
@@ -319,11 +329,11 @@ def _value(sheet: Sheet, model: str, sample: str) -> float:
 
 def _judged(pair: Pair, p_adjusted: float | None, alpha: float, sheet: Sheet) -> Pair:
     """Return the pair with its adjusted p and its verdict: both test and interval must say so."""
-    found = pair.difference
-    apart = found.low is not None and found.high is not None and (found.low > 0 or found.high < 0)
-    known = apart and p_adjusted is not None and p_adjusted < alpha
+    difference = pair.difference
+    apart = difference.low is not None and difference.high is not None and (difference.low > 0 or difference.high < 0)
+    is_different = apart and p_adjusted is not None and p_adjusted < alpha
     better = None
-    if known and found.value is not None:
-        first_better = (found.value > 0) == (sheet.direction == "higher")
+    if is_different and difference.value is not None:
+        first_better = (difference.value > 0) == (sheet.direction == "higher")
         better = pair.first if first_better else pair.second
-    return replace(pair, p_adjusted=p_adjusted, distinguishable=known, better=better)
+    return replace(pair, p_adjusted=p_adjusted, distinguishable=is_different, better=better)

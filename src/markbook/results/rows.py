@@ -16,8 +16,8 @@ def reasons_of(row: Mapping[str, object]) -> dict[str, Missing]:
 
 
 def _lost(row: Mapping[str, object]) -> Mapping[str, Mapping[str, object]]:
-    found = row.get("missing")
-    return found if isinstance(found, Mapping) else {}
+    missing = row.get("missing")
+    return missing if isinstance(missing, Mapping) else {}
 
 
 def reasons_text(row: Mapping[str, object]) -> str:

@@ -75,20 +75,20 @@ def cell_of(values: Sequence[float | Missing], limits: tuple[float, float], *, p
     Raises:
         DataError: a value lies outside the range, as only a damaged file holds it.
     """
-    known = [value for value in values if not isinstance(value, Missing)]
-    for value in known:
+    numbers = [value for value in values if not isinstance(value, Missing)]
+    for value in numbers:
         if not limits[0] <= value <= limits[1]:
             raise DataError(f"a value is {value!r}, outside {limits[0]:g}..{limits[1]:g}")
     lost = [value for value in values if isinstance(value, Missing)]
-    gaps = dict(sorted(Counter(one.kind.value for one in lost).items())) if lost else _NO_GAPS
-    if not known:
+    gaps = dict(sorted(Counter(gap.kind.value for gap in lost).items())) if lost else _NO_GAPS
+    if not numbers:
         return Cell(None, lost[0], passed=passed, n_missing=gaps)
-    total, n = math.fsum(known), len(values)
+    total, n = math.fsum(numbers), len(values)
     span = None
     if lost and math.isfinite(limits[1] - limits[0]):
         span = (total + len(lost) * limits[0]) / n, (total + len(lost) * limits[1]) / n
-    several = tuple(known) if n > 1 else ()
-    return Cell(total / len(known), passed=passed, n_missing=gaps, span=span, values=several)
+    several = tuple(numbers) if n > 1 else ()
+    return Cell(total / len(numbers), passed=passed, n_missing=gaps, span=span, values=several)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +135,9 @@ class Sheet:
 
     def clusters_of(self, samples: Sequence[str]) -> list[str] | None:
         """Return which cluster each of these samples belongs to; None where no two belong together."""
-        found = [self.meta.get(sample, {}).get(CLUSTER, "") for sample in samples]
+        cluster_names = [self.meta.get(sample, {}).get(CLUSTER, "") for sample in samples]
         # One of which nothing is said stands by itself: an empty name would put all of those together.
-        clusters = [name or f"\0{sample}" for name, sample in zip(found, samples, strict=True)]
+        clusters = [name or f"\0{sample}" for name, sample in zip(cluster_names, samples, strict=True)]
         return clusters if len(set(clusters)) < len(clusters) else None
 
     @property

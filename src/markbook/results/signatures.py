@@ -31,8 +31,8 @@ def differences(sheets: Sequence[tuple[str, Sheet]], *, is_planned: bool = False
 
     A run that does not say how it was measured, such as another tool's, differs from none.
     """
-    for place, (name, sheet) in enumerate(sheets):
-        for other_name, other in sheets[place + 1 :]:
+    for index, (name, sheet) in enumerate(sheets):
+        for other_name, other in sheets[index + 1 :]:
             if sheet.metric != other.metric:
                 continue  # these are refused for that
             pair = differing(sheet.signatures, other.signatures, is_planned=is_planned)
@@ -60,9 +60,9 @@ def differing(
     pairs = [(first[task], second[task]) for task in common]
     if not common and len(set(first.values())) == len(set(second.values())) == 1:
         pairs = [(next(iter(first.values())), next(iter(second.values())))]
-    for one, other in pairs:
-        parts, others = _parts(one), _parts(other)
-        if one and other and parts != others and not (is_planned and parts < others):
+    for signature, other in pairs:
+        parts, others = _parts(signature), _parts(other)
+        if signature and other and parts != others and not (is_planned and parts < others):
             return parts - others, others - parts
     return None
 

@@ -54,14 +54,14 @@ class Standing:
 
 def summaries(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> dict[str, Summary]:
     """Return every model's summary, best first, ties in the order of the input."""
-    found = {model: _summary(sheet, model, alpha, seed) for model in sheet.models}
+    summaries = {model: _summary(sheet, model, alpha, seed) for model in sheet.models}
     sign = -1 if sheet.direction == "higher" else 1
 
-    def place(model: str) -> tuple[bool, float]:
-        value = found[model].value
+    def sort_key(model: str) -> tuple[bool, float]:
+        value = summaries[model].value
         return (value is None, sign * (value or 0.0))
 
-    return {model: found[model] for model in sorted(sheet.models, key=place)}
+    return {model: summaries[model] for model in sorted(sheet.models, key=sort_key)}
 
 
 def standings(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> list[Standing]:
@@ -70,17 +70,17 @@ def standings(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> list[Stand
     order = list(found_summaries)
     valued = [model for model in order if found_summaries[model].value is not None]
     ranges = dict(zip(valued, _rank_ranges(sheet, valued, alpha, seed), strict=False))
-    found: list[Standing] = []
+    standings: list[Standing] = []
     for at, model in enumerate(order):
         same = at > 0 and found_summaries[model].value == found_summaries[order[at - 1]].value
-        rank = found[-1].rank if same else at + 1
+        rank = standings[-1].rank if same else at + 1
         low, high = ranges.get(model, (None, None))
-        found.append(Standing(model, rank, found_summaries[model], low, high))
-    return found
+        standings.append(Standing(model, rank, found_summaries[model], low, high))
+    return standings
 
 
 def _summary(sheet: Sheet, model: str, alpha: float, seed: int) -> Summary:
-    found = summarise_cells(
+    summary = summarise_cells(
         list(sheet.marks[model].values()),
         metric=sheet.metric,
         group=model,
@@ -89,14 +89,14 @@ def _summary(sheet: Sheet, model: str, alpha: float, seed: int) -> Summary:
         confidence=1 - alpha,
         seed=seed,
     )
-    known = {sample: cell.value for sample, cell in sheet.marks[model].items() if cell.value is not None}
-    clusters = sheet.clusters_of(list(known))
+    values = {sample: cell.value for sample, cell in sheet.marks[model].items() if cell.value is not None}
+    clusters = sheet.clusters_of(list(values))
     if clusters is None:
-        return found
-    clustered = mean_of(list(known.values()), clusters, limits=sheet.range, confidence=1 - alpha, seed=seed)
+        return summary
+    clustered = mean_of(list(values.values()), clusters, limits=sheet.range, confidence=1 - alpha, seed=seed)
     if clustered.interval is None:
-        return replace(found, interval=None, note=clustered.note)
-    return replace(found, interval=clustered.interval, note=clustered.note)
+        return replace(summary, interval=None, note=clustered.note)
+    return replace(summary, interval=clustered.interval, note=clustered.note)
 
 
 def _rank_ranges(sheet: Sheet, order: Sequence[str], alpha: float, seed: int) -> list[tuple[int, int]]:
@@ -126,19 +126,19 @@ def _resampled(sheet: Sheet, order: Sequence[str], seed: int) -> Floats | None:
 
     if not order:
         return None
-    known = {}
+    values_by_sample = {}
     for sample in sheet.samples:
         marks = [sheet.marks[model].get(sample) for model in order]
         values = [mark.value for mark in marks if mark is not None and mark.value is not None]
         if len(values) == len(order):
-            known[sample] = values
-    clusters = sheet.clusters_of(list(known))
+            values_by_sample[sample] = values
+    clusters = sheet.clusters_of(list(values_by_sample))
     numbers: dict[str, int] = {}
-    units = [numbers.setdefault(name, len(numbers)) for name in clusters or known]
+    units = [numbers.setdefault(name, len(numbers)) for name in clusters or values_by_sample]
     if len(numbers) < 2:
         return None
     table, sizes = np.zeros((len(numbers), len(order))), np.bincount(units).astype(np.float64)
-    np.add.at(table, units, np.array(list(known.values())))
+    np.add.at(table, units, np.array(list(values_by_sample.values())))
     rng, n = np.random.default_rng(seed), len(numbers)
     draws, step = max(200, min(_DRAWS, 20_000_000 // n)), max(1, 4_000_000 // n)
     drawn = (rng.multinomial(n, np.full(n, 1 / n), min(step, draws - at)) for at in range(0, draws, step))
@@ -157,17 +157,19 @@ def in_groups(order: Sequence[Standing], different: Collection[tuple[str, str]])
         order: best first.
         different: the distinguishable pairs.
     """
-    names = [one.model for one in order if one.summary.value is not None]
-    found = letters(names, different)
-    place = {name: at for at, name in enumerate(names)}
+    names = [standing.model for standing in order if standing.summary.value is not None]
+    letters_by_model = letters(names, different)
+    positions = {name: at for at, name in enumerate(names)}
     above, below = Counter[str](), Counter[str]()
     for pair in different:
-        better, worse = sorted(pair, key=place.__getitem__)
+        better, worse = sorted(pair, key=positions.__getitem__)
         above[worse] += 1
         below[better] += 1
     return tuple(
-        _widened(one, 1 + above[one.model], len(names) - below[one.model]).in_group(found.get(one.model, ()))
-        for one in order
+        _widened(standing, 1 + above[standing.model], len(names) - below[standing.model]).in_group(
+            letters_by_model.get(standing.model, ())
+        )
+        for standing in order
     )
 
 
@@ -190,40 +192,40 @@ def letters(names: Sequence[str], different: Collection[tuple[str, str]]) -> dic
     """
     if not names:
         return {}
-    place = {name: at for at, name in enumerate(names)}
-    apart = sorted(tuple(sorted((place[a], place[b]))) for a, b in different)
+    positions = {name: at for at, name in enumerate(names)}
+    apart = sorted(tuple(sorted((positions[a], positions[b]))) for a, b in different)
     many = len(names) > _MOST_MODELS
     sets = _runs(len(names), {(a, b) for a, b in apart}) if many else [frozenset(range(len(names)))]
-    for one, two in () if many else apart:
-        split = [s for s in sets if not {one, two} <= s]
-        for both in (s for s in sets if {one, two} <= s):
-            split += [both - {one}, both - {two}]
+    for first, two in () if many else apart:
+        split = [s for s in sets if not {first, two} <= s]
+        for both in (s for s in sets if {first, two} <= s):
+            split += [both - {first}, both - {two}]
         unique = sorted(set(split), key=lambda s: (-len(s), sorted(s)))
         sets = []
         for candidate in unique:  # larger ones first, so that only a subset of a kept one can turn up
-            if not any(candidate <= kept for kept in sets):
+            if not any(candidate <= other_set for other_set in sets):
                 sets.append(candidate)
         if len(sets) > _MOST_GROUPS:
             sets = _runs(len(names), {(a, b) for a, b in apart})
             break
     sets.sort(key=lambda s: (min(s), max(s), sorted(s)))
-    found: dict[str, tuple[str, ...]] = dict.fromkeys(names, ())
+    letters_by_model: dict[str, tuple[str, ...]] = dict.fromkeys(names, ())
     for at, group in enumerate(sets):
         for member in sorted(group):
-            found[names[member]] = (*found[names[member]], _letter(at))
-    return found
+            letters_by_model[names[member]] = (*letters_by_model[names[member]], _letter(at))
+    return letters_by_model
 
 
 def _runs(size: int, apart: Collection[tuple[int, int]]) -> list[frozenset[int]]:
     """Return the longest runs of neighbours without a distinguishable pair."""
-    found: list[frozenset[int]] = []
+    groups: list[frozenset[int]] = []
     for start in range(size):
         stop = start
-        while stop + 1 < size and all((one, stop + 1) not in apart for one in range(start, stop + 1)):
+        while stop + 1 < size and all((first, stop + 1) not in apart for first in range(start, stop + 1)):
             stop += 1
-        if not found or stop not in found[-1]:
-            found.append(frozenset(range(start, stop + 1)))
-    return found
+        if not groups or stop not in groups[-1]:
+            groups.append(frozenset(range(start, stop + 1)))
+    return groups
 
 
 def _letter(at: int) -> str:

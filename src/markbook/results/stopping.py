@@ -69,9 +69,9 @@ def parse_rule(text: str) -> StopRule:
 
 def drawn_order(samples: Sequence[str], seed: int) -> list[str]:
     """Return the samples in a random order: the same for a seed, whatever order they came in."""
-    found = sorted(samples)
-    random.Random(f"markbook stop {seed}").shuffle(found)  # noqa: S311 - a drawing of lots, no secret
-    return found
+    order = sorted(samples)
+    random.Random(f"markbook stop {seed}").shuffle(order)  # noqa: S311 - a drawing of lots, no secret
+    return order
 
 
 class StandRecord(TypedDict):
@@ -200,37 +200,37 @@ class Stopping:
 
     def _is_of_use(self, sample: str) -> bool:
         """Whether any model has a counterpart there; where there is no baseline every sample is."""
-        return any(held is None or sample in held[1] for held in self._held.values())
+        return any(baseline_cells is None or sample in baseline_cells[1] for baseline_cells in self._held.values())
 
     def _stand(self, model: str, done: int, marks: Mapping[str, Cell], alpha: float) -> Stand:
-        held = self._held[model]
-        gaps = [self._gap(held, sample, marks) for sample in self.order[:done]]
-        known = [gap for gap in gaps if gap is not None]
-        lost = len(gaps) - len(known)
-        if held is None:
-            mean = anytime_mean(known, limits=self.range, confidence=1 - alpha)
+        baseline = self._held[model]
+        gaps = [self._gap(baseline, sample, marks) for sample in self.order[:done]]
+        gaps_known = [gap for gap in gaps if gap is not None]
+        lost = len(gaps) - len(gaps_known)
+        if baseline is None:
+            mean = anytime_mean(gaps_known, limits=self.range, confidence=1 - alpha)
             return Stand(model, "", mean.n, lost, mean, done if self._is_precise(mean) else None)
-        found = anytime_difference(known, width=self.width, confidence=1 - alpha)
+        estimate = anytime_difference(gaps_known, width=self.width, confidence=1 - alpha)
         if self.rule.when == "precise":
-            return Stand(model, held[0], found.n, lost, found, done if self._is_precise(found) else None)
+            return Stand(model, baseline[0], estimate.n, lost, estimate, done if self._is_precise(estimate) else None)
         signs = self._look(model, done, marks)
         better = None
         if signs.decided_at is not None:
-            better = model if (signs.sum > 0) == (self.direction == "higher") else held[0]
-        return Stand(model, held[0], found.n, lost, found, signs.decided_at, better)
+            better = model if (signs.sum > 0) == (self.direction == "higher") else baseline[0]
+        return Stand(model, baseline[0], estimate.n, lost, estimate, signs.decided_at, better)
 
-    def _gap(self, held: _Held | None, sample: str, marks: Mapping[str, Cell]) -> float | None:
+    def _gap(self, baseline: _Held | None, sample: str, marks: Mapping[str, Cell]) -> float | None:
         cell = marks.get(sample)
         value = None if cell is None else cell.value
-        if held is None or value is None:
+        if baseline is None or value is None:
             return value
-        before = held[1].get(sample)
+        before = baseline[1].get(sample)
         return None if before is None else value - before
 
-    def _is_precise(self, found: Estimate) -> bool:
-        if found.low is None or found.high is None:
+    def _is_precise(self, estimate: Estimate) -> bool:
+        if estimate.low is None or estimate.high is None:
             return False
-        return (found.high - found.low) / 2 <= self.rule.half_width
+        return (estimate.high - estimate.low) / 2 <= self.rule.half_width
 
     def record(self, done: int, planned: int, stands: Sequence[Stand]) -> StoppedRecord:
         """Return what the journal keeps of the end.
@@ -280,31 +280,31 @@ def _only(sheet: Sheet, model: str) -> Sheet:
 def words_of(record: StoppedRecord) -> list[str]:
     """Return what a report says of how a run ended, a sentence a model and one of what was saved."""
     done, planned = record["done"], record["planned"]
-    found = [
+    sentences = [
         f"Stopped by `{record['rule']}` after {done} of {planned} samples in a drawn order: "
         f"{100 * (1 - done / planned):.0f} % were not needed."
         if done < planned
         else f"The rule `{record['rule']}` took all {planned} samples: nothing was saved."
     ]
-    found += [_of_model(one, record["rule"]) for one in record["models"]]
-    found.append(
+    sentences += [_of_model(stand, record["rule"]) for stand in record["models"]]
+    sentences.append(
         f"These intervals hold at all looks together, and so does the error of {100 * record['alpha']:g} % of the "
         f"decision ({record['method']}); p values and intervals elsewhere are those of a size fixed beforehand."
     )
-    return found
+    return sentences
 
 
-def _of_model(one: StandRecord, rule: str) -> str:
-    found = one["difference"]
-    interval = found["interval"]
+def _of_model(stand: StandRecord, rule: str) -> str:
+    difference = stand["difference"]
+    interval = difference["interval"]
     ends = "" if interval is None else f" {format_interval(interval['low'], interval['high'], signed=True)}"
-    value = "no value" if found["value"] is None else format_number(found["value"], signed=True)
-    lost = f", {one['n_missing']} without a value" if one["n_missing"] else ""
-    against = f" against {one['baseline']}" if one["baseline"] else ""
-    if one["decided_at"] is None:
+    value = "no value" if difference["value"] is None else format_number(difference["value"], signed=True)
+    lost = f", {stand['n_missing']} without a value" if stand["n_missing"] else ""
+    against = f" against {stand['baseline']}" if stand["baseline"] else ""
+    if stand["decided_at"] is None:
         what = "not decided" if rule == "decided" else "not as precise as that"
     elif rule == "decided":
-        what = f"{one['better']} is better, decided at sample {one['decided_at']}"
+        what = f"{stand['better']} is better, decided at sample {stand['decided_at']}"
     else:
-        what = f"precise enough at sample {one['decided_at']}"
-    return f"{one['model']}{against}: {what}; {value}{ends}, {one['n']} samples{lost}."
+        what = f"precise enough at sample {stand['decided_at']}"
+    return f"{stand['model']}{against}: {what}; {value}{ends}, {stand['n']} samples{lost}."

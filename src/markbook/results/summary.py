@@ -84,20 +84,20 @@ def summarise_values(  # noqa: PLR0913 - each is a fact about the values that on
     settled, done = _settle(values, missing, policy, worst_end(range, direction))
     if clusters is not None and len(settled) > len(values):
         raise ValueError("clusters need the policy `exclude`: what is missing belongs to no cluster")
-    found = mean_of(settled, clusters, limits=range, confidence=confidence, seed=seed)
+    estimate = mean_of(settled, clusters, limits=range, confidence=confidence, seed=seed)
     return Summary(
         metric=metric,
         group=group,
-        value=found.value,
+        value=estimate.value,
         n=len(settled),
         n_items=len(values) + sum(missing.values()),
         n_missing=missing,
-        interval=found.interval,
+        interval=estimate.interval,
         bounds=_bounds([(value, value) for value in values], sum(missing.values()), range),
         policy=policy,
         range=range,
         direction=direction,
-        note="; ".join(part for part in (done, found.note) if part),
+        note="; ".join(part for part in (done, estimate.note) if part),
     )
 
 
@@ -112,11 +112,11 @@ def mean_of(
     """Return the mean with the interval that suits the values: clustered where some belong together, inside the range."""
     if clusters is None:
         return mean_interval(values, limits=limits, confidence=confidence, seed=seed)
-    found = _clipped(clustered_standard_error(values, clusters, confidence=confidence), limits)
+    estimate = _clipped(clustered_standard_error(values, clusters, confidence=confidence), limits)
     return (
-        found
-        if found.interval is None
-        else dataclasses.replace(found, note=few_clusters(finite(values), clusters, limits))
+        estimate
+        if estimate.interval is None
+        else dataclasses.replace(estimate, note=few_clusters(finite(values), clusters, limits))
     )
 
 
@@ -167,28 +167,28 @@ def summarise_cells(
         confidence: see there.
         seed: see there.
     """
-    known = [cell for cell in cells if cell.value is not None]
-    partial = [cell for cell in known if cell.is_partial]
-    whole: Counter[str] = Counter(cell.missing.kind.value for cell in cells if cell.missing is not None)
+    cells_with_value = [cell for cell in cells if cell.value is not None]
+    partial = [cell for cell in cells_with_value if cell.is_partial]
+    missing_kinds: Counter[str] = Counter(cell.missing.kind.value for cell in cells if cell.missing is not None)
     end = 0 if direction == "higher" else 1
     counts_all = policy in ("worst", "fail")
-    values = [cell.span[end] if counts_all and cell.span else cell.value or 0.0 for cell in known]
+    values = [cell.span[end] if counts_all and cell.span else cell.value or 0.0 for cell in cells_with_value]
     summary = summarise_values(
-        values, metric=metric, group=group, range=range, direction=direction, n_missing=whole, policy=policy,
+        values, metric=metric, group=group, range=range, direction=direction, n_missing=missing_kinds, policy=policy,
         confidence=confidence, seed=seed,
     )  # fmt: skip
     gaps: Counter[str] = Counter()
     for cell in cells:
         gaps.update(cell.gaps)
-    spans = [cell.span or (cell.value or 0.0, cell.value or 0.0) for cell in known]
-    is_open = any(cell.is_partial and cell.span is None for cell in known)
+    spans = [cell.span or (cell.value or 0.0, cell.value or 0.0) for cell in cells_with_value]
+    is_open = any(cell.is_partial and cell.span is None for cell in cells_with_value)
     words = f"{len(partial)} of {len(cells)} have a value for a part of their answers" if partial else ""
     return dataclasses.replace(
         summary,
         n_items=len(cells),
         n_partial=len(partial),
         n_missing=dict(sorted(gaps.items())),
-        bounds=None if is_open else _bounds(spans, len(cells) - len(known), range),
+        bounds=None if is_open else _bounds(spans, len(cells) - len(cells_with_value), range),
         note="; ".join(part for part in (summary.note, words) if part),
     )
 
@@ -209,9 +209,9 @@ def _bounds(
     return (low + n_missing * limits[0]) / n, (high + n_missing * limits[1]) / n
 
 
-def _clipped(found: Estimate, limits: tuple[float, float]) -> Estimate:
+def _clipped(estimate: Estimate, limits: tuple[float, float]) -> Estimate:
     """Return the estimate with its interval clipped into the range."""
-    if found.low is None or found.high is None:
-        return found
-    low, high = max(found.low, limits[0]), min(found.high, limits[1])
-    return dataclasses.replace(found, low=low, high=high)
+    if estimate.low is None or estimate.high is None:
+        return estimate
+    low, high = max(estimate.low, limits[0]), min(estimate.high, limits[1])
+    return dataclasses.replace(estimate, low=low, high=high)

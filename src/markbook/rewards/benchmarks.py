@@ -26,15 +26,15 @@ class BenchmarkShelf:
             DataError: the folder cannot be read.
         """
         self._places: dict[str, Path] = {}
-        found = list(files)
+        paths = list(files)
         if folder is not None:
             if not folder.is_dir():
                 what = "is no folder" if folder.exists() else "does not exist"
                 raise DataError(f"the folder of benchmarks {what}", at=str(folder))
             inner = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
-            found += [*data_files(folder), *(path for path in inner if is_package(path))]
-            found += [path for path in inner if path.is_dir() and not is_package(path) and data_files(path)]
-        for path in found:
+            paths += [*data_files(folder), *(path for path in inner if is_package(path))]
+            paths += [path for path in inner if path.is_dir() and not is_package(path) and data_files(path)]
+        for path in paths:
             for name in (path.name, path.name.partition(".")[0]):
                 self._places.setdefault(name, path)
         self._loaded: dict[Path, dict[str, Sample]] = {}

@@ -56,8 +56,8 @@ class EngineSandboxes:
             IncompleteError: its worker was lost.
         """
         with lost_workers():
-            ((_, found),) = self._box(languages_for(job.sample)).run([job])
-        return found
+            ((_, outcome),) = self._box(languages_for(job.sample)).run([job])
+        return outcome
 
     def _box(self, languages: tuple[str, ...]) -> RemoteSandbox:
         with self._lock:

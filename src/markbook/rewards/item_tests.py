@@ -38,24 +38,24 @@ class PlacedItem:
 
     def text(self, key: str, most: int = MAX_CODE) -> str:
         """Return a field that is a string; empty if it is not there."""
-        found = self.value.get(key)
-        if found is None:
+        value = self.value.get(key)
+        if value is None:
             return ""
-        if not isinstance(found, str):
+        if not isinstance(value, str):
             raise UsageError(f"{key!r} is no string", at=self.at)
-        if len(found) > most:
-            raise UsageError(f"{key!r} has {len(found)} characters", at=self.at, hint=f"at most {most}")
-        return writable(found, key, self.at)
+        if len(value) > most:
+            raise UsageError(f"{key!r} has {len(value)} characters", at=self.at, hint=f"at most {most}")
+        return writable(value, key, self.at)
 
     def number(self, key: str, default: float, most: float, *, least: float = 0.0) -> float:
         """Return a field that is a number within bounds."""
-        found = self.value.get(key)
-        if found is None:
+        value = self.value.get(key)
+        if value is None:
             return default
-        if not isinstance(found, int | float) or isinstance(found, bool) or not least <= found <= most or found == 0:
+        if not isinstance(value, int | float) or isinstance(value, bool) or not least <= value <= most or value == 0:
             span = f"from {least:g} to {most:g}" if least else f"above 0 and at most {most:g}"
-            raise UsageError(f"{key!r} is {str(found)[:40]}, and has to be a number {span}", at=self.at)
-        return float(found)
+            raise UsageError(f"{key!r} is {str(value)[:40]}, and has to be a number {span}", at=self.at)
+        return float(value)
 
 
 def writable(text: str, key: str, at: str) -> str:
@@ -91,11 +91,11 @@ def read_tests(item: PlacedItem, *, elsewhere: bool) -> tuple[Test, ...]:
     if _length(value) > most:
         raise UsageError("the tests are too long", at=item.at, hint=f"at most {most} characters together")
     entry = "" if elsewhere else item.text("entry_point", 200)
-    found = tuple(_test(test, f"{item.at}.tests[{number}]", elsewhere, entry) for number, test in enumerate(value))
-    if len({test.stdin is None for test in found}) > 1:
+    tests = tuple(_test(test, f"{item.at}.tests[{number}]", elsewhere, entry) for number, test in enumerate(value))
+    if len({test.stdin is None for test in tests}) > 1:
         hint = "a program reads and writes, or has tests that call it"
         raise UsageError("some of its tests have 'stdin' and others have not", at=item.at, hint=hint)
-    return found
+    return tests
 
 
 def _length(value: object, depth: int = 3) -> int:
@@ -116,8 +116,10 @@ def _test(value: object, at: str, elsewhere: bool, entry: str) -> Test:  # noqa:
     value = {key: part for key, part in value.items() if part is not None}  # as tables fill what a row has not
     if "stdout" in value:
         return _of_streams(value, at)
-    known = _ELSEWHERE if elsewhere else _IN_PYTHON
-    test = Test(**{_SYNONYMS.get(str(key), str(key)): _part(key, part, at, known) for key, part in value.items()})
+    fields_known = _ELSEWHERE if elsewhere else _IN_PYTHON
+    test = Test(
+        **{_SYNONYMS.get(str(key), str(key)): _part(key, part, at, fields_known) for key, part in value.items()}
+    )
     if elsewhere:
         if not test.program:
             raise UsageError("it has no 'program'", at=at, hint="the code that stands behind the answer and tests it")
@@ -145,9 +147,9 @@ def _of_streams(value: Mapping[Any, Any], at: str) -> Test:
     return test
 
 
-def _part(key: object, part: object, at: str, known: tuple[str, ...]) -> Any:
-    if key not in known:
-        raise UsageError(f"unknown field {str(key)[:40]!r}", at=at, hint=suggest(str(key)[:40], list(known)))
+def _part(key: object, part: object, at: str, fields_known: tuple[str, ...]) -> Any:
+    if key not in fields_known:
+        raise UsageError(f"unknown field {str(key)[:40]!r}", at=at, hint=suggest(str(key)[:40], list(fields_known)))
     if key == "inspection":
         words = [part] if isinstance(part, str) else part
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):

@@ -144,17 +144,17 @@ def _own_sample(item: PlacedItem) -> Sample:
         raise UsageError(error.message, at=item.at, hint=error.hint) from None
     tests = read_tests(item, elsewhere=tool is not None)
     canonical = item.text("canonical")
-    known = Sample(id="", tests=tests, references=(canonical,) if canonical else (), prompt_code=item.text("prompt"))
+    sample = Sample(id="", tests=tests, references=(canonical,) if canonical else (), prompt_code=item.text("prompt"))
     if tests[0].stdin is not None:
-        return _of_streams(known, item, tool)
+        return _of_streams(sample, item, tool)
     if tool is not None:
         if item.value.get("kind") is not None:
             raise UsageError("'kind' is for answers in Python", at=item.at, hint="leave it out")
-        return replace(known, language=tool.language.name)
+        return replace(sample, language=tool.language.name)
     kind = item.text("kind", 20)
     if kind and kind not in _KINDS:
         raise UsageError(f"'kind' is {kind!r}", at=item.at, hint=f"one of {', '.join(_KINDS)}")
-    return replace(known, entry_point=item.text("entry_point", 200), problem_type=ProblemType(kind) if kind else None)
+    return replace(sample, entry_point=item.text("entry_point", 200), problem_type=ProblemType(kind) if kind else None)
 
 
 def _by_test(sample: Sample) -> Sample:
@@ -164,15 +164,15 @@ def _by_test(sample: Sample) -> Sample:
     return replace(sample, tests=tuple(replace(test, points=1.0) for test in sample.tests))
 
 
-def _of_streams(known: Sample, item: PlacedItem, tool: Toolchain | None) -> Sample:
+def _of_streams(sample: Sample, item: PlacedItem, tool: Toolchain | None) -> Sample:
     """Return the task of a program that reads and writes; a `timeout` of the item's own is that of each test."""
     if item.text("kind", 20) not in ("", ProblemType.STDIN):
         raise UsageError(f"'kind' is {item.text('kind')!r}", at=item.at, hint="its tests are of 'stdin'")
-    if known.prompt_code:
+    if sample.prompt_code:
         raise UsageError("'prompt' beside tests with 'stdout'", at=item.at, hint="such an answer is a whole program")
     seconds = item.value.get("timeout")
     return replace(
-        known,
+        sample,
         problem_type=ProblemType.STDIN,
         language="" if tool is None else tool.language.name,
         seconds=float(seconds) if isinstance(seconds, int | float) else None,

@@ -33,5 +33,5 @@ def installed(name: str) -> Toolchain:
     except EnvironmentUnfitError as error:
         raise UnsupportedLanguage(error.message, hint=error.hint.partition(";")[0]) from None
     except UsageError:
-        here = [known for known, version in versions().items() if version]
+        here = [language_name for language_name, version in versions().items() if version]
         raise UnsupportedLanguage(f"unsupported language {name[:40]!r}", hint=f"known: {', '.join(here)}") from None

@@ -198,11 +198,11 @@ class Pool:
         if ticket.order.missing is not None:
             self._answer(ticket, ticket.order.missing)
             return None
-        known = self._cache.get(key)
-        if known is not None:
+        cached = self._cache.get(key)
+        if cached is not None:
             self._cache.move_to_end(key)
             self.counts["cached"] += 1
-            ticket.future.set_result(known)
+            ticket.future.set_result(cached)
             return None
         work = self._works.get(key)
         is_new = work is None
@@ -223,17 +223,17 @@ class Pool:
                 by_time.setdefault(seconds if own is None else min(own, seconds), []).append(ticket)
         for wait, group in by_time.items():
             handle = self._loop.call_later(wait, self._expire, group, wait)
-            left = len(group)
+            remaining = len(group)
 
-            def landed(_: object, handle: asyncio.TimerHandle = handle) -> None:
-                nonlocal left
-                left -= 1
-                if not left:
+            def on_landing(_: object, handle: asyncio.TimerHandle = handle) -> None:
+                nonlocal remaining
+                remaining -= 1
+                if not remaining:
                     handle.cancel()
 
             if len(by_time) == 1:  # the usual case: nothing of a batch stays once it is answered
                 for ticket in group:
-                    ticket.future.add_done_callback(landed)
+                    ticket.future.add_done_callback(on_landing)
 
     def _expire(self, tickets: Sequence[Ticket], seconds: float) -> None:
         for ticket in tickets:
@@ -278,31 +278,31 @@ class Pool:
         if work.state is State.RUNS:
             self.lanes[work.lane].stop(work)
 
-    def _answer(self, ticket: Ticket, found: Outcome | Missing) -> None:
+    def _answer(self, ticket: Ticket, outcome: Outcome | Missing) -> None:
         if not ticket.future.done():
-            self.counts[found.kind.value if isinstance(found, Missing) else "measured"] += 1
-            ticket.future.set_result(found)
+            self.counts[outcome.kind.value if isinstance(outcome, Missing) else "measured"] += 1
+            ticket.future.set_result(outcome)
 
-    def _heard(self, work: SharedWork, found: Outcome | Missing) -> None:
+    def _heard(self, work: SharedWork, outcome: Outcome | Missing) -> None:
         """Hand an outcome from a lane's thread to the event loop."""
         assert self._loop is not None
-        self._loop.call_soon_threadsafe(self._land, work, found)
+        self._loop.call_soon_threadsafe(self._land, work, outcome)
 
-    def _land(self, work: SharedWork, found: Outcome | Missing) -> None:
+    def _land(self, work: SharedWork, outcome: Outcome | Missing) -> None:
         self._ends.append(time.monotonic())
         if self._works.get(work.key) is work:
             del self._works[work.key]
-        if isinstance(found, Outcome):
-            self._remember(work.key, found)
+        if isinstance(outcome, Outcome):
+            self._remember(work.key, outcome)
         tickets, work.tickets = work.tickets, []
         for ticket in tickets:
-            self._answer(ticket, found)
+            self._answer(ticket, outcome)
 
-    def _remember(self, key: str, found: Outcome) -> None:
-        if not self.settings.cache or not may_be_remembered(found) or key in self._cache:
+    def _remember(self, key: str, outcome: Outcome) -> None:
+        if not self.settings.cache or not may_be_remembered(outcome) or key in self._cache:
             return
-        self._cache[key] = found
-        self._cached += _weight(found)
+        self._cache[key] = outcome
+        self._cached += _weight(outcome)
         while self._cached > self.settings.cache:
             self._cached -= _weight(self._cache.popitem(last=False)[1])
 
@@ -331,9 +331,9 @@ class Pool:
             self._remote.close()
 
 
-def _weight(found: Outcome) -> int:
+def _weight(outcome: Outcome) -> int:
     """Return for how many verdicts one counts in the cache: memory goes by what is said of each test."""
-    return 1 + sum(1 + len(test.parts) for test in found.tests) // _MANY
+    return 1 + sum(1 + len(test.parts) for test in outcome.tests) // _MANY
 
 
 _ids: OrderedDict[int, tuple[object, str]] = OrderedDict()
@@ -342,14 +342,14 @@ _ids: OrderedDict[int, tuple[object, str]] = OrderedDict()
 def _key(order: Order) -> tuple[str, str]:
     """Return what names an order's content, and what names its task."""
     sample = order.sample
-    known = _ids.get(id(sample))
-    if known is None or known[0] is not sample:
-        known = (sample, task_name(sample))
+    names_known = _ids.get(id(sample))
+    if names_known is None or names_known[0] is not sample:
+        names_known = (sample, task_name(sample))
         if sample.id:  # a benchmark's: an item's own tests are a new sample each time
-            _ids[id(sample)] = known
+            _ids[id(sample)] = names_known
             if len(_ids) > _TASKS:
                 _ids.popitem(last=False)
-    return digest(order.code, known[1], repr(order.limits)), known[1]
+    return digest(order.code, names_known[1], repr(order.limits)), names_known[1]
 
 
 _TASKS = 4096

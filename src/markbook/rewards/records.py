@@ -149,28 +149,28 @@ def _test(record: TestDetail) -> TestResult:
     )
 
 
-def reward_of(order: Order, found: Outcome | Missing) -> Reward:
+def reward_of(order: Order, outcome: Outcome | Missing) -> Reward:
     """Return what an outcome is worth by the exam's rule; what is no verdict on the code has none."""
-    if isinstance(found, Missing):
-        return Reward(order.id, None, found, message=found.detail)
-    got, isolation = mark(order.sample, found), found.isolation.value
+    if isinstance(outcome, Missing):
+        return Reward(order.id, None, outcome, message=outcome.detail)
+    got, isolation = mark(order.sample, outcome), outcome.isolation.value
     measurement = got.measurement(order.policy)
-    missing = _unmeasured(found) or measurement.missing
+    missing = _unmeasured(outcome) or measurement.missing
     if missing is not None:
         return Reward(order.id, None, missing, message=missing.detail, isolation=isolation)
-    shown = tuple(counted_tests(order.sample, found))
-    apart = sum(test.verdict is Verdict.SEPARATED for test in shown)
+    test_results = tuple(counted_tests(order.sample, outcome))
+    apart = sum(test.verdict is Verdict.SEPARATED for test in test_results)
     return Reward(
         id=order.id,
         reward=measurement.value,
         passed=got.passed,
         total=got.total,
-        error=found.error.value if found.error else None,
-        message=f"{found.error_type}: {found.error_message}" if found.error_type else found.error_message,
-        separated=apart / len(shown) if shown else None,
-        unchecked=sum(test.verdict is Verdict.UNCHECKED for test in shown),
+        error=outcome.error.value if outcome.error else None,
+        message=f"{outcome.error_type}: {outcome.error_message}" if outcome.error_type else outcome.error_message,
+        separated=apart / len(test_results) if test_results else None,
+        unchecked=sum(test.verdict is Verdict.UNCHECKED for test in test_results),
         isolation=isolation,
-        tests=shown,
+        tests=test_results,
     )
 
 

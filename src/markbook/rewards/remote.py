@@ -68,7 +68,7 @@ class Remote:
         async def batch(start: int) -> list[tuple[int, Reward]]:
             async with turns:
                 part = [self._whole(item) for item in items[start : start + _BATCH]]
-                return [(start + place, one) for place, one in enumerate(await self._asked(part, began, until))]
+                return [(start + index, reward) for index, reward in enumerate(await self._asked(part, began, until))]
 
         tasks = [asyncio.create_task(batch(start)) for start in range(0, len(items), _BATCH)]
         try:
@@ -87,18 +87,18 @@ class Remote:
         """Return the rewards of a batch; a server that cannot be reached or is busy is asked again until it is too late."""
         loop = asyncio.get_running_loop()
         why = "the server was not asked in time"
-        while (left := until - loop.time()) > 0:
+        while (remaining := until - loop.time()) > 0:
             waited = {"waited": already} if (already := loop.time() - began) >= _NOTICED else {}
-            body = _body({"items": items, "deadline": left, "detail": True, **waited, **self._policy})
+            body = _body({"items": items, "deadline": remaining, "detail": True, **waited, **self._policy})
             try:
-                got = await self._client.post("/v1/mark", content=body, headers=_JSON, timeout=left + _MARGIN)
+                got = await self._client.post("/v1/mark", content=body, headers=_JSON, timeout=remaining + _MARGIN)
             except self._httpx.TransportError as error:
                 why, wait = f"the server cannot be reached: {type(error).__name__}: {error}", _WAIT
                 if (
                     self._is_reached
                 ):  # said once: a server that is started anew is asked again, a wrong address for nothing
                     self._is_reached = False
-                    _log.warning("%s: %s; asking again for %.0f seconds", self._options["base_url"], why, left)
+                    _log.warning("%s: %s; asking again for %.0f seconds", self._options["base_url"], why, remaining)
             else:
                 self._is_reached = True
                 if got.status_code == 200:
@@ -131,10 +131,10 @@ def _body(value: object) -> bytes:
         raise UsageError(f"the items cannot be sent: {error}") from None
 
 
-def _wait(said: str) -> float:
+def _wait(header: str) -> float:
     """Return after how many seconds a server wants to be asked again; a proxy may name a time of day instead."""
     try:
-        return max(0.0, float(said))
+        return max(0.0, float(header))
     except ValueError:
         return _WAIT
 
@@ -161,9 +161,9 @@ def _rewards(text: str, items: Sequence[Mapping[str, object]]) -> list[Reward]:
         IncompleteError: it is no answer to these items.
     """
     try:
-        found = [Reward.from_record(record) for record in json.loads(text)["results"]]
+        rewards = [Reward.from_record(record) for record in json.loads(text)["results"]]
     except (ValueError, KeyError, TypeError) as error:
         raise IncompleteError(f"the server's answer cannot be read: {error}") from error
-    if len(found) != len(items):
-        raise IncompleteError(f"the server answered {len(found)} of {len(items)} items")
-    return found
+    if len(rewards) != len(items):
+        raise IncompleteError(f"the server answered {len(rewards)} of {len(items)} items")
+    return rewards

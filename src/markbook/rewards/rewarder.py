@@ -101,8 +101,8 @@ class Rewarder:
         Raises:
             UsageError: an item cannot be honoured; none was run.
         """
-        found = {number: reward async for number, reward in self.stream(items)}
-        return [found[number] for number in range(len(items))]
+        rewards_by_number = {number: reward async for number, reward in self.stream(items)}
+        return [rewards_by_number[number] for number in range(len(items))]
 
     async def stream(self, items: Sequence[Mapping[str, object]]) -> Numbered:
         """Yield each item's number with its reward, as they are marked; leaving early stops the rest."""
@@ -164,11 +164,11 @@ async def rewards(pool: Pool, orders: Sequence[Order], tickets: Sequence[Ticket]
     """Yield the numbers of orders with their rewards as they come; what is left when the caller leaves is not run."""
     done: asyncio.Queue[int] = asyncio.Queue()
 
-    def landed(number: int) -> Any:
+    def on_landing(number: int) -> Any:
         return lambda _: done.put_nowait(number)
 
     for number, ticket in enumerate(tickets):
-        ticket.future.add_done_callback(landed(number))
+        ticket.future.add_done_callback(on_landing(number))
     try:
         for _ in tickets:
             number = await done.get()

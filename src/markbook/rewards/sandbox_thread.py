@@ -50,7 +50,7 @@ class SandboxThread:
         number: int,
         desk: WorkQueue,
         settings: BoxSettings,
-        said: Said,
+        callback: Said,
         *,
         pinned: bool,
         most_jobs: int,
@@ -63,7 +63,7 @@ class SandboxThread:
             number: which of the lanes it is.
             desk: where its work waits.
             settings: of its sandbox.
-            said: is told, in this lane's thread, what became of each piece of work.
+            callback: is told, in this lane's thread, what became of each piece of work.
             pinned: its worker keeps to one processor, another than those of the lanes beside it.
             most_jobs: pieces of work after which its worker is replaced.
             most_bytes: resident memory of its worker beyond which that is replaced.
@@ -72,7 +72,7 @@ class SandboxThread:
         self._remote = remote
         self.number = number
         self._desk = desk
-        self._said = said
+        self._said = callback
         self._most_jobs, self._most_bytes = most_jobs, most_bytes
         self._settings = settings
         self.box: Sandbox = settings.sandbox(workers=1, pinned=pinned, first=number)
@@ -133,12 +133,12 @@ class SandboxThread:
             self._under_way = works
             self._bell.hush()
 
-    def _end(self, work: SharedWork, found: Outcome | Missing) -> None:
+    def _end(self, work: SharedWork, outcome: Outcome | Missing) -> None:
         with self._lock:
             self._under_way.remove(work)
         work.state = State.OVER
         self._done += 1
-        self._said(work, found)
+        self._said(work, outcome)
 
     def _run_together(self, works: list[SharedWork]) -> list[SharedWork]:
         """Run them in one pass, in which the worker never waits for the next; return those that are to be run alone.
@@ -151,9 +151,9 @@ class SandboxThread:
         self._in_box = together
         before = self.box.pids
         try:
-            for job, found in self.box.run(jobs, stop=self._bell.heard):
-                self._end(together[job.key], found)
-                if LOST in found.flags:
+            for job, outcome in self.box.run(jobs, stop=self._bell.heard):
+                self._end(together[job.key], outcome)
+                if LOST in outcome.flags:
                     self.replaced["fault"] += 1
         except Stopped:
             self.replaced["stopped"] += 1
@@ -204,19 +204,19 @@ class SandboxThread:
             return self._marked(work, job, self._marker(languages))
         before = self.box.pids
         self._in_box = {job.key: work}
-        ((_, found),) = self.box.run([job], stop=self._bell.heard)
-        if before and (LOST in found.flags or self.box.pids != before):
+        ((_, outcome),) = self.box.run([job], stop=self._bell.heard)
+        if before and (LOST in outcome.flags or self.box.pids != before):
             self.replaced["fault"] += 1
-        return found
+        return outcome
 
     def _marked(self, work: SharedWork, job: Job, marker: ProgramMarker) -> Outcome:
         marker.start()
         self._marks = work, time.monotonic()
         try:
-            ((_, found),) = marker.run([job])
+            ((_, outcome),) = marker.run([job])
         finally:
             self._marks = None
-        return found
+        return outcome
 
     def _marker(self, names: tuple[str, ...]) -> ProgramMarker:
         if names not in self._markers:

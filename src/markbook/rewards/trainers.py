@@ -43,8 +43,8 @@ def no_zero() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        said = str(error) if isinstance(error, MarkbookError) else f"{type(error).__name__}: {error}"
-        raise NoReward(said) from error
+        message = str(error) if isinstance(error, MarkbookError) else f"{type(error).__name__}: {error}"
+        raise NoReward(message) from error
 
 
 class _Background:
@@ -100,26 +100,32 @@ class Adapter:
         self._background.close()
 
     async def _marked(self, items: Sequence[Mapping[str, object]]) -> list[Reward]:
-        found = await self._rewarder.mark(items)
+        rewards = await self._rewarder.mark(items)
         for _ in range(self._retries):
-            again = [number for number, one in enumerate(found) if one.missing is not None and one.missing.kind.is_ours]
+            again = [
+                number
+                for number, reward in enumerate(rewards)
+                if reward.missing is not None and reward.missing.kind.is_ours
+            ]
             if not again:
                 break
-            for number, one in zip(again, await self._rewarder.mark([items[number] for number in again]), strict=True):
-                found[number] = one
-        return found
+            for number, reward in zip(
+                again, await self._rewarder.mark([items[number] for number in again]), strict=True
+            ):
+                rewards[number] = reward
+        return rewards
 
     def marked(self, items: Sequence[Mapping[str, object]]) -> list[Reward]:
         """Return the rewards of items; what could not be marked was tried again."""
-        found = self._background.run(self._marked(items))
-        self.mask = [one.valid for one in found]
-        return found
+        rewards = self._background.run(self._marked(items))
+        self.mask = [reward.valid for reward in rewards]
+        return rewards
 
     async def amarked(self, items: Sequence[Mapping[str, object]]) -> list[Reward]:
         """Do so in the caller's event loop."""
-        found = await self._background.shared(self._marked(items))
-        self.mask = [one.valid for one in found]
-        return found
+        rewards = await self._background.shared(self._marked(items))
+        self.mask = [reward.valid for reward in rewards]
+        return rewards
 
     def number(self, reward: Reward) -> float:
         """Return what a trainer computes with.
@@ -145,8 +151,8 @@ def text_of(completion: Any) -> str | None:
         return completion
     if not isinstance(completion, Sequence):
         raise UsageError(f"a completion is a text or a list of messages, not {type(completion).__name__}")
-    said = [message for message in completion if _part(message, "role") in (None, "assistant")]
-    return _content(_part(said[-1], "content")) if said else None
+    messages = [message for message in completion if _part(message, "role") in (None, "assistant")]
+    return _content(_part(messages[-1], "content")) if messages else None
 
 
 def _part(message: Any, name: str) -> Any:
@@ -159,10 +165,10 @@ def _content(content: Any) -> str:
     if isinstance(content, str) or content is None:
         return content or ""
     texts = [_part(part, "text") for part in content] if isinstance(content, Sequence) else [None]
-    known = [text for text in texts if isinstance(text, str)]
-    if len(known) < len(texts):
+    texts_known = [text for text in texts if isinstance(text, str)]
+    if len(texts_known) < len(texts):
         raise UsageError("a message's content is neither a text nor a list of texts")
-    return "".join(known)
+    return "".join(texts_known)
 
 
 _COLUMNS = (
@@ -224,23 +230,24 @@ class TRLReward(Adapter):
                 {"id": str(number), **_item(text_of(completion), {name: there[name][number] for name in there})}
                 for number, completion in enumerate(completions)
             ]
-            found = self.marked(items)
+            rewards = self.marked(items)
             if self._invalid != "mask":
-                return [self.number(reward) for reward in found]
-            return _neutral(list(map(repr, prompts)), found)
+                return [self.number(reward) for reward in rewards]
+            return _neutral(list(map(repr, prompts)), rewards)
 
 
-def _neutral(prompts: Sequence[str], found: Sequence[Reward]) -> list[float]:
+def _neutral(prompts: Sequence[str], rewards: Sequence[Reward]) -> list[float]:
     """Return rewards, those that are missing as the mean of their prompt's."""
-    known: dict[str, list[float]] = {}
-    for prompt, reward in zip(prompts, found, strict=True):
-        known.setdefault(prompt, []).extend([] if reward.reward is None else [reward.reward])
-    for prompt, reward in zip(prompts, found, strict=True):
-        if not known[prompt]:
+    rewards_by_prompt: dict[str, list[float]] = {}
+    for prompt, reward in zip(prompts, rewards, strict=True):
+        rewards_by_prompt.setdefault(prompt, []).extend([] if reward.reward is None else [reward.reward])
+    for prompt, reward in zip(prompts, rewards, strict=True):
+        if not rewards_by_prompt[prompt]:
             raise NoReward(f"{_why(reward)}; nor for any other completion of its prompt")
-    means = {prompt: statistics.fmean(values) for prompt, values in known.items()}
+    means = {prompt: statistics.fmean(values) for prompt, values in rewards_by_prompt.items()}
     return [
-        means[prompt] if reward.reward is None else reward.reward for prompt, reward in zip(prompts, found, strict=True)
+        means[prompt] if reward.reward is None else reward.reward
+        for prompt, reward in zip(prompts, rewards, strict=True)
     ]
 
 

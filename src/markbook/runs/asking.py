@@ -94,7 +94,7 @@ class Replies:
         # Questions that brought nothing have cost something too, each time that they were asked.
         lost = list(journal.rows(UNANSWERED))
         spent = (row.data.get("cost_at_most") for row in itertools.chain(journal.rows(COMPLETION), lost))
-        generator.spent = sum(one or 0.0 for one in spent)
+        generator.spent = sum(cost or 0.0 for cost in spent)
         self._times = itertools.count(len(lost))
 
     def replies_to(self, requests: Sequence[PromptRequest]) -> dict[Key, ModelReply]:
@@ -125,7 +125,7 @@ def _reply_of(key: Key, data: Mapping[str, Any]) -> ModelReply:
 def usage_of(replies: Sequence[ModelReply]) -> Usage:
     """Return what replies cost, those that brought nothing too."""
     answered = [reply for reply in replies if reply.missing is None]
-    asked = [reply for reply in replies if reply.requests or reply.cost_at_most or reply.missing is None]
+    replies_asked = [reply for reply in replies if reply.requests or reply.cost_at_most or reply.missing is None]
 
     def total(name: str, of: Sequence[ModelReply]) -> Any:
         values = [getattr(reply, name) for reply in of]
@@ -137,15 +137,15 @@ def usage_of(replies: Sequence[ModelReply]) -> Usage:
         "requests": sum(reply.requests for reply in replies),
         "input_tokens": total("input_tokens", answered),
         "output_tokens": total("output_tokens", answered),
-        "cost": total("cost", asked),
-        "cost_at_most": total("cost_at_most", asked),
-        "replies_without_price": sum(reply.cost is None for reply in asked),
+        "cost": total("cost", replies_asked),
+        "cost_at_most": total("cost_at_most", replies_asked),
+        "replies_without_price": sum(reply.cost is None for reply in replies_asked),
     }
 
 
 def timings(replies: Mapping[Key, ModelReply]) -> Iterator[str]:
     """Yield the lines of `timings.jsonl`: how long each reply took, kept out of the deterministic files."""
-    for key in sorted(replies, key=lambda each: tuple(map(str, each))):
+    for key in sorted(replies, key=lambda reply_key: tuple(map(str, reply_key))):
         if replies[key].requests:
             record = {"key": list(key), "seconds": replies[key].seconds, "requests": replies[key].requests}
             yield json.dumps(record, ensure_ascii=False) + "\n"
@@ -169,8 +169,8 @@ def sampling_with(sampling: Sampling, text: str) -> Sampling:
         elif key != _IGNORED or not sign:
             hint = suggest(key, [*_NUMBERS, _STOPS]) if sign else "KEY=VALUE,KEY=VALUE"
             raise UsageError(f"--gen-kwargs: {pair.strip()!r} says nothing that a server is told", hint=hint)
-    found = replace(sampling, **changed)  # type: ignore[arg-type]  # each is of its field's type, by the table above
-    return replace(found, stop=tuple(stops)) if stops else found
+    changed_sampling = replace(sampling, **changed)  # type: ignore[arg-type]  # each is of its field's type, by the table above
+    return replace(changed_sampling, stop=tuple(stops)) if stops else changed_sampling
 
 
 def _number(key: str, value: str, kind: type[float]) -> float:

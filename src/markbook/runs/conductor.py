@@ -74,15 +74,15 @@ def _render(kind: Kind[Any, Any], folder: Path, names: Sequence[str]) -> tuple[d
 def _render_whole(kind: Kind[Any, Any], folder: Path, names: Sequence[str]) -> tuple[dict[str, Content], Scores]:
     """Return the reports and the scores as a worker can send them."""
     files, scores = _render(kind, folder, names)
-    whole = {path: content if isinstance(content, str | bytes) else list(content) for path, content in files.items()}
-    return whole, scores  # type: ignore[return-value]  # one kind of pieces a file
+    complete = {path: content if isinstance(content, str | bytes) else list(content) for path, content in files.items()}
+    return complete, scores  # type: ignore[return-value]  # one kind of pieces a file
 
 
 def _reports(results: Results, names: Sequence[str]) -> dict[str, Content]:
-    found: dict[str, Content] = {}
+    files: dict[str, Content] = {}
     for name in names:
-        found |= rendered(name, results)
-    return found
+        files |= rendered(name, results)
+    return files
 
 
 def _publish(kind: Kind[Any, Any], writer: RunWriter, machines: Machines, names: Sequence[str], ended: Ended) -> Scores:

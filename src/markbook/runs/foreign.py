@@ -122,19 +122,19 @@ class ForeignResults(ImportedResults):
         """Yield the rows as results.jsonl would hold them."""
         return (row.record() for row in self.marked.rows)
 
-    def located_rows(self, place: int = 0) -> Iterator[tuple[int, RowRecord]]:
+    def located_rows(self, index: int = 0) -> Iterator[tuple[int, RowRecord]]:
         """Yield the rows from this one on, each with its place among them."""
-        return enumerate((row.record() for row in itertools.islice(self.marked.rows, place, None)), place)
+        return enumerate((row.record() for row in itertools.islice(self.marked.rows, index, None)), index)
 
-    def row_at(self, place: int) -> RowRecord:
+    def row_at(self, index: int) -> RowRecord:
         """Return the row at this place.
 
         Raises:
             ValueError: there is none.
         """
-        if not 0 <= place < len(self.marked.rows):
+        if not 0 <= index < len(self.marked.rows):
             raise ValueError("no row is there")
-        return self.marked.rows[place].record()
+        return self.marked.rows[index].record()
 
 
 def _notes(format_name: str, lost: Mapping[str, int], notes: Any) -> tuple[str, ...]:

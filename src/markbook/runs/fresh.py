@@ -39,44 +39,44 @@ def run_fresh(box: Box, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outcome]]:
     """
     under: dict[str, _Under] = {}
     for part, outcome in box.run(_parts(jobs, under)):
-        key, _, place = part.key.rpartition("#")
-        one = under[key]
-        one.found[place] = outcome
-        if len(one.found) == one.waits:
+        key, _, test_index = part.key.rpartition("#")
+        pending = under[key]
+        pending.found[test_index] = outcome
+        if len(pending.found) == pending.waits:
             del under[key]
-            yield one.job, _together(one)
+            yield pending.job, _together(pending)
 
 
 def _parts(jobs: Iterable[Job], under: dict[str, _Under]) -> Iterator[Job]:
-    known: dict[str, tuple[Sample, list[Sample]]] = {}
+    singles_by_id: dict[str, tuple[Sample, list[Sample]]] = {}
     for number, job in enumerate(jobs):
         key, sample = str(number), job.sample
-        one = under[key] = _Under(job, 1)
+        pending = under[key] = _Under(job, 1)
         if len(sample.tests) > 1 and sample.problem_type is not ProblemType.STDIN and job.code.strip():
-            if sample.id not in known or known[sample.id][0] is not sample:
-                known[sample.id] = (sample, _singles(sample))
-            one.waits += len(sample.tests)
-            for place, single in enumerate(known[sample.id][1]):
-                yield replace(job, key=f"{key}#{place}", sample=single)
+            if sample.id not in singles_by_id or singles_by_id[sample.id][0] is not sample:
+                singles_by_id[sample.id] = (sample, _singles(sample))
+            pending.waits += len(sample.tests)
+            for index, single in enumerate(singles_by_id[sample.id][1]):
+                yield replace(job, key=f"{key}#{index}", sample=single)
         yield replace(job, key=f"{key}#{_WHOLE}")
 
 
 def _singles(sample: Sample) -> list[Sample]:
-    return [replace(sample, id=f"{sample.id}#{place}", tests=(test,)) for place, test in enumerate(sample.tests)]
+    return [replace(sample, id=f"{sample.id}#{index}", tests=(test,)) for index, test in enumerate(sample.tests)]
 
 
-def _together(one: _Under) -> Outcome:
+def _together(pending: _Under) -> Outcome:
     """Return what the tests come to that had a solution each."""
-    whole = one.found.pop(_WHOLE)
-    singles = [one.found[str(place)] for place in range(len(one.found))]
+    outcome = pending.found.pop(_WHOLE)
+    singles = [pending.found[str(index)] for index in range(len(pending.found))]
     if not singles:
-        return whole
+        return outcome
     tests = tuple(single.tests[0] for single in singles)
     bad = next((single for single in singles if single.error is not None), None)
-    differs = [test.passed for test in tests] != [test.passed for test in whole.tests]
-    flags = [flag for outcome in (whole, *singles) for flag in outcome.flags]
+    differs = [test.passed for test in tests] != [test.passed for test in outcome.tests]
+    flags = [flag for outcome in (outcome, *singles) for flag in outcome.flags]
     return replace(
-        whole,
+        outcome,
         tests=tests,
         error=bad.error if bad else None,
         error_type=bad.error_type if bad else "",
@@ -85,11 +85,11 @@ def _together(one: _Under) -> Outcome:
         benchmark_fault=next((single.benchmark_fault for single in singles if single.benchmark_fault), ""),
         isolation=max(single.isolation for single in singles),
         flags=tuple(dict.fromkeys([*flags, ORDER] if differs else flags)),
-        seconds=_sum(outcome.seconds for outcome in (whole, *singles)),
-        wall_seconds=_sum(outcome.wall_seconds for outcome in (whole, *singles)),
+        seconds=_sum(outcome.seconds for outcome in (outcome, *singles)),
+        wall_seconds=_sum(outcome.wall_seconds for outcome in (outcome, *singles)),
     )
 
 
 def _sum(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) if numbers else None

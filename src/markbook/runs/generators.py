@@ -19,7 +19,7 @@ def make_generator(options: AskingOptions) -> Any:
         UsageError: no such generator, or a model that is none.
         ConfigError: it cannot be made.
     """
-    given = {
+    options_given = {
         "model": options.model,
         "base_url": options.base_url,
         "concurrency": options.concurrency,
@@ -30,19 +30,21 @@ def make_generator(options: AskingOptions) -> Any:
         "price": options.price,
     }
     if not options.generator:
-        return plugins.create("generators", ASKS_MODELS, **given)
+        return plugins.create("generators", ASKS_MODELS, **options_given)
     factory = plugins.factory("generators", options.generator, allow_code=True)
-    taken = inspect.signature(factory).parameters.values()
-    if not any(each.kind is inspect.Parameter.VAR_KEYWORD for each in taken):
-        given = {each.name: given[each.name] for each in taken if each.name in given}
-    return _OfOthers(options.generator, plugins.create_typed("generators", options.generator, **given))
+    parameters = inspect.signature(factory).parameters.values()
+    if not any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters):
+        options_given = {
+            parameter.name: options_given[parameter.name] for parameter in parameters if parameter.name in options_given
+        }
+    return _OfOthers(options.generator, plugins.create_typed("generators", options.generator, **options_given))
 
 
 class _OfOthers:
     """A generator of another package, held to what a run relies on: one reply to each request, and a reason for none."""
 
-    def __init__(self, name: str, made: Any) -> None:
-        self._name, self._made = name, made
+    def __init__(self, name: str, generator: Any) -> None:
+        self._name, self._made = name, generator
         self.spent = 0.0
         """US dollars that the run has spent so far."""
 

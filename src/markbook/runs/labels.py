@@ -17,14 +17,14 @@ _MOST_TAGS = 20
 
 def labelled(manifest: Manifest, request: RunOptions) -> Manifest:
     """Return the manifest with the run's name, tags and notes; a run that goes on keeps those that are not given anew."""
-    given: dict[str, Any] = {
+    labels: dict[str, Any] = {
         "name": cut(request.name.strip(), 200),
         "tags": [cut(tag.strip(), 60) for tag in request.tags if tag.strip()][:_MOST_TAGS],
         "notes": cut(request.notes.strip(), 2_000),
     }
     old = (open_manifest(request.resume) or {}) if request.resume is not None else {}
-    found = {name: value or old.get(name) for name, value in given.items()}
-    return replace(manifest, extra={**manifest.extra, **{name: value for name, value in found.items() if value}})
+    merged = {name: value or old.get(name) for name, value in labels.items()}
+    return replace(manifest, extra={**manifest.extra, **{name: value for name, value in merged.items() if value}})
 
 
 def scores_of(results: Results) -> list[dict[str, object]]:
@@ -33,7 +33,7 @@ def scores_of(results: Results) -> list[dict[str, object]]:
 
     try:
         sheet = results.sheet(None)
-        found = summaries(sheet, seed=seed_of(results))
+        summaries_by_model = summaries(sheet, seed=seed_of(results))
     except (MarkbookError, ValueError):
         return []  # no model, or tasks that share no metric
     return [
@@ -47,7 +47,7 @@ def scores_of(results: Results) -> list[dict[str, object]]:
             "n_missing": dict(summary.n_missing),
             "range": list(sheet.range) if all(map(_is_finite, sheet.range)) else None,
         }
-        for model, summary in list(found.items())[:_MOST_MODELS]
+        for model, summary in list(summaries_by_model.items())[:_MOST_MODELS]
     ]
 
 

@@ -148,21 +148,21 @@ def options_of(kind: type[_T], options: Mapping[str, object], function: str) -> 
     return kind(**options)
 
 
-def refuse_unknown(options: Iterable[str], known: Sequence[str], function: str) -> None:
+def refuse_unknown(options: Iterable[str], known_names: Sequence[str], function: str) -> None:
     """Refuse keyword arguments that a function does not have.
 
     Raises:
         UnknownOptionError: there is one, with the nearest name.
     """
     for name in options:
-        if name not in known:
-            raise UnknownOptionError(f"{function}() has no option {name!r}", hint=suggest(name, list(known)))
+        if name not in known_names:
+            raise UnknownOptionError(f"{function}() has no option {name!r}", hint=suggest(name, list(known_names)))
 
 
 def options_among(kind: type[_T], values: Mapping[str, object], **more: Any) -> _T:
     """Return the record of those values that are its options, such as a command's parameters, and of some more."""
-    known = set(_names(kind))
-    return kind(**{name: value for name, value in values.items() if name in known} | more)
+    field_names = set(_names(kind))
+    return kind(**{name: value for name, value in values.items() if name in field_names} | more)
 
 
 def _names(kind: type[Any]) -> list[str]:

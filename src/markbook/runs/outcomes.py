@@ -29,7 +29,7 @@ class OutcomeRecord(TypedDict):
 
 def outcome_record(outcome: Outcome) -> OutcomeRecord:
     """Return an outcome as JSON values."""
-    found: OutcomeRecord = {
+    record: OutcomeRecord = {
         "tests": [_test_record(result) for result in outcome.tests],
         "error": outcome.error.value if outcome.error else None,
         "error_type": outcome.error_type,
@@ -42,20 +42,20 @@ def outcome_record(outcome: Outcome) -> OutcomeRecord:
         "wall_seconds": outcome.wall_seconds,
     }
     if outcome.score is not None:
-        found["score"] = outcome.score
+        record["score"] = outcome.score
     if outcome.why:
-        found["why"] = outcome.why.to_record()
-    return found
+        record["why"] = outcome.why.to_record()
+    return record
 
 
-def as_outcome_record(kept: Mapping[str, object]) -> OutcomeRecord:
+def as_outcome_record(recorded: Mapping[str, object]) -> OutcomeRecord:
     """Return a journal's row of an attempt as what was written there."""
-    return cast("OutcomeRecord", kept)
+    return cast("OutcomeRecord", recorded)
 
 
-def outcome_of(kept: Mapping[str, object]) -> Outcome:
+def outcome_of(recorded: Mapping[str, object]) -> Outcome:
     """Return the outcome that a record was made of."""
-    record = as_outcome_record(kept)
+    record = as_outcome_record(recorded)
     return Outcome(
         tests=tuple(_test_result(test) for test in record["tests"]),
         error=ErrorKind(record["error"]) if record["error"] else None,

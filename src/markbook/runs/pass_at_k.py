@@ -99,7 +99,7 @@ def pass_hat_k(
 
 def _make(name: str, k: object, settings: ProgramSettings, run: Run | None) -> PassAtK:
     ks = tuple(k) if isinstance(k, list | tuple) else (k,)
-    if not ks or any(not isinstance(one, int) or isinstance(one, bool) or one < 1 for one in ks):
+    if not ks or any(not isinstance(value, int) or isinstance(value, bool) or value < 1 for value in ks):
         raise UsageError(f"k must be a whole number from 1 up, or a list of them, not {k!r}")
     if not settings.seconds > 0:
         raise UsageError(f"a timeout of {settings.seconds} seconds is none")
@@ -130,17 +130,17 @@ class PassAtK(Metric):
         """
         outcomes = self._outcomes(items)
         problems: dict[tuple[str, str], list[int]] = {}
-        for place, item in enumerate(items):
-            problems.setdefault((item.sample.id, item.attempt.model), []).append(place)
-        found: list[Measurement | None] = [None] * len(items)
+        for index, item in enumerate(items):
+            problems.setdefault((item.sample.id, item.attempt.model), []).append(index)
+        measurements: list[Measurement | None] = [None] * len(items)
         for places in problems.values():
             first, *others = places
-            known = [outcomes[place] for place in places]
-            found[first] = self._mark(items[first], known)
-            for place in others:
+            outcomes_known = [outcomes[index] for index in places]
+            measurements[first] = self._mark(items[first], outcomes_known)
+            for index in others:
                 why = Missing(MissingKind.NOT_APPLICABLE, "counted at the problem's first attempt")
-                found[place] = self._measurement(items[place], why, NO_STATS)
-        return [one for one in found if one is not None]
+                measurements[index] = self._measurement(items[index], why, NO_STATS)
+        return [measurement for measurement in measurements if measurement is not None]
 
     def measure_rows(self, candidates: Sequence[object], references: Sequence[object] | None) -> list[Measurement]:
         """Return one measurement a row.
@@ -159,7 +159,7 @@ class PassAtK(Metric):
             for i, (candidate, reference) in enumerate(zip(candidates, references, strict=True))
         ]
         items = [item for row in rows if not isinstance(row, Missing) for item in row]
-        at_first = {one.sample_id: one for one in self.measure(items) if one.index == 0}
+        at_first = {measurement.sample_id: measurement for measurement in self.measure(items) if measurement.index == 0}
         return [
             Measurement(self.name, missing=row, sample_id=str(i), signature=self.signature)
             if isinstance(row, Missing)
@@ -173,20 +173,20 @@ class PassAtK(Metric):
 
     def _outcomes(self, items: Sequence[Item]) -> list[Outcome | Missing]:
         """Return each item's outcome: the one it has, or that of running it."""
-        found: list[Outcome | Missing | None] = []
+        outcomes: list[Outcome | Missing | None] = []
         waiting: list[int] = []
-        for place, item in enumerate(items):
+        for index, item in enumerate(items):
             if item.outcome is not None:
-                found.append(item.outcome)
+                outcomes.append(item.outcome)
             elif (problem := self._problem(item.sample)) is not None:
-                found.append(problem)
+                outcomes.append(problem)
             else:
-                found.append(None)
-                waiting.append(place)
+                outcomes.append(None)
+                waiting.append(index)
         if waiting:
-            for place, outcome in zip(waiting, self._run([items[place] for place in waiting]), strict=True):
-                found[place] = outcome
-        return [one for one in found if one is not None]
+            for index, outcome in zip(waiting, self._run([items[index] for index in waiting]), strict=True):
+                outcomes[index] = outcome
+        return [outcome for outcome in outcomes if outcome is not None]
 
     def _problem(self, sample: Sample) -> Missing | None:
         """Return why a problem's tests mark nothing; what a caller's own runner takes for a test is its own to say."""
@@ -205,19 +205,19 @@ class PassAtK(Metric):
             raise UsageError(f"run gave {len(results)} outcomes for {len(items)} programs")
         return results
 
-    def _mark(self, item: Item, known: Sequence[Outcome | Missing]) -> Measurement:
-        for one in known:
-            if isinstance(one, Missing):
-                return self._measurement(item, one, NO_STATS)
-            if one.benchmark_fault:
-                return self._measurement(item, undefined(f"the tests are broken: {one.benchmark_fault}"), NO_STATS)
-        outcomes = [one for one in known if isinstance(one, Outcome)]
+    def _mark(self, item: Item, outcomes_known: Sequence[Outcome | Missing]) -> Measurement:
+        for outcome in outcomes_known:
+            if isinstance(outcome, Missing):
+                return self._measurement(item, outcome, NO_STATS)
+            if outcome.benchmark_fault:
+                return self._measurement(item, undefined(f"the tests are broken: {outcome.benchmark_fault}"), NO_STATS)
+        outcomes = [outcome for outcome in outcomes_known if isinstance(outcome, Outcome)]
         n, c = len(outcomes), sum(map(passed, outcomes))
         values = {k: self._value(n, c, k) for k in self.ks}
         errors: dict[str, int] = {}
-        for one in outcomes:
-            if one.error is not None:
-                errors[one.error.value] = errors.get(one.error.value, 0) + 1
+        for outcome in outcomes:
+            if outcome.error is not None:
+                errors[outcome.error.value] = errors.get(outcome.error.value, 0) + 1
         stats: dict[str, object] = {"n": n, "c": c, "errors": errors}
         stats["values"] = {k: value for k, value in values.items() if value is not None}
         value = values[self.ks[0]]
@@ -288,14 +288,14 @@ def _row(name: str, candidate: object, reference: object) -> list[Item] | Missin
     tests = [reference] if isinstance(reference, str) else reference
     if not isinstance(programs, list | tuple):
         return undefined(f"the candidate is of type {type(candidate).__name__}, not a list of programs")
-    if not isinstance(tests, list | tuple) or not tests or not all(isinstance(one, str) for one in tests):
+    if not isinstance(tests, list | tuple) or not tests or not all(isinstance(test, str) for test in tests):
         return undefined("no reference" if tests is None or tests == [] else "the reference is no test program")
-    attempts = [one for one in programs if one is not None]
+    attempts = [program for program in programs if program is not None]
     if not attempts:
         return Missing(MissingKind.ABSENT, "no attempt")
-    if not all(isinstance(one, str) for one in attempts):
+    if not all(isinstance(program, str) for program in attempts):
         return undefined("a program is not a text")
-    sample = Sample(name, tests=tuple(Test(program=one) for one in tests))
+    sample = Sample(name, tests=tuple(Test(program=test) for test in tests))
     return [Item(sample, Attempt(name, text, index=index)) for index, text in enumerate(attempts)]
 
 
@@ -305,14 +305,14 @@ def _in_sandbox(settings: ProgramSettings) -> Run:
         samples = [_without_python(item.sample, settings) for item in items]
         languages = sorted({sample.language for sample in samples} - {""})
         jobs = [
-            Job(str(place), item.attempt.text, sample, limits)
-            for place, (item, sample) in enumerate(zip(items, samples, strict=True))
+            Job(str(index), item.attempt.text, sample, limits)
+            for index, (item, sample) in enumerate(zip(items, samples, strict=True))
         ]
         outcomes: dict[str, Outcome] = {}
         with _open_sandbox(settings, tuple(languages)) as box:
             for job, outcome in box.run(jobs):
                 outcomes[job.key] = outcome
-        return [outcomes[str(place)] for place in range(len(items))]
+        return [outcomes[str(index)] for index in range(len(items))]
 
     return run
 

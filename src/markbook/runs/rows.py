@@ -82,7 +82,10 @@ def summary_of(records: Iterable[RowRecord], metrics: Mapping[str, Column]) -> R
                 "range": range_record(column.range),
                 "direction": column.direction,
                 **({"is_verdict": True} if column.is_verdict else {}),  # type: ignore[typeddict-item]  # a key or none
-                "models": {one.model: one.summary.to_record() for one in standings(_sheet(records, name, column))},
+                "models": {
+                    standing.model: standing.summary.to_record()
+                    for standing in standings(_sheet(records, name, column))
+                },
             }
             for name, column in metrics.items()
         },
@@ -90,7 +93,7 @@ def summary_of(records: Iterable[RowRecord], metrics: Mapping[str, Column]) -> R
 
 
 def _sheet(records: Iterable[RowRecord], metric: str, column: Column) -> Sheet:
-    found: dict[str, dict[str, list[float | Missing]]] = {}
+    values_by_model: dict[str, dict[str, list[float | Missing]]] = {}
     digests: dict[str, str] = {}
     meta: dict[str, dict[str, str]] = {}
     loose = False
@@ -98,15 +101,15 @@ def _sheet(records: Iterable[RowRecord], metric: str, column: Column) -> Sheet:
         sample = str(record["id"])
         if metric in record["metrics"]:
             value = value_of(record["metrics"], metric, record)
-            found.setdefault(str(record["model"]), {}).setdefault(sample, []).append(value)
+            values_by_model.setdefault(str(record["model"]), {}).setdefault(sample, []).append(value)
             content = record.get("content")
             if record.get("cluster"):
                 meta[sample] = {CLUSTER: str(record["cluster"])}
             loose = loose or content is not None
             digests.setdefault(sample, str(content) if content is not None else _known_by(sample, record["prompt"]))
     marks: dict[str, dict[str, Cell]] = {}
-    for model in list(found):
-        samples = found.pop(model)  # so that not all are there twice
+    for model in list(values_by_model):
+        samples = values_by_model.pop(model)  # so that not all are there twice
         marks[model] = {
             sample: cell_of(values, column.range, passed=_all_passed(values) if column.is_verdict else None)
             for sample, values in samples.items()
@@ -116,8 +119,8 @@ def _sheet(records: Iterable[RowRecord], metric: str, column: Column) -> Sheet:
 
 def _all_passed(values: Sequence[float | Missing]) -> bool | None:
     """Whether all tests passed in every attempt; None where no attempt has a verdict."""
-    known = [value for value in values if not isinstance(value, Missing)]
-    return all(value == 1 for value in known) if known else None
+    numbers = [value for value in values if not isinstance(value, Missing)]
+    return all(value == 1 for value in numbers) if numbers else None
 
 
 def _known_by(sample: str, prompt: object) -> str:
@@ -132,8 +135,8 @@ class RowsResults(FilesView[RowRecord, RowsSummary]):
     def columns(self) -> dict[str, Column]:
         """The run's metrics, the main one first."""
         return {
-            name: Column(range_of(one["range"]), one["direction"], one.get("is_verdict", False))
-            for name, one in self.summary["metrics"].items()
+            name: Column(range_of(column["range"]), column["direction"], column.get("is_verdict", False))
+            for name, column in self.summary["metrics"].items()
         }
 
     def sheet(self, metric: str | None) -> Sheet:
@@ -166,10 +169,10 @@ class RowsResults(FilesView[RowRecord, RowsSummary]):
     def entries(self) -> Iterator[Entry]:
         """Yield every attempt with its mark by the main metric."""
         main, column = next(iter(self.columns.items()), ("", Column()))
-        for place, row in self.located_rows():
+        for location, row in self.located_rows():
             value = row["metrics"].get(main)
             status = status_of(row, main if column.is_verdict else "")
-            yield Entry(place, str(row["model"]), str(row["id"]), status, value)
+            yield Entry(location, str(row["model"]), str(row["id"]), status, value)
 
     def shown(self, location: int) -> Shown:
         """Return the attempt whose row begins at a place of results.jsonl.
@@ -193,8 +196,8 @@ def status_of(row: RowRecord, verdict: str = "") -> Status:
         verdict: the metric that says whether all tests passed; empty where none does.
     """
     values = list(row["metrics"].values())
-    said = row["metrics"].get(verdict)
-    if said is not None:
-        return "passed" if said == 1 else "failed"
-    known = sum(value is not None for value in values)
-    return "scored" if known == len(values) else "partial" if known else "absent"
+    verdict_value = row["metrics"].get(verdict)
+    if verdict_value is not None:
+        return "passed" if verdict_value == 1 else "failed"
+    n_values = sum(value is not None for value in values)
+    return "scored" if n_values == len(values) else "partial" if n_values else "absent"

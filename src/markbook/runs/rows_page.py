@@ -23,7 +23,7 @@ _TEXT_CAP = 8_000
 def rows_page(results: RowsResults) -> Page:
     """Return a table of each metric, and the first samples with every attempt at them."""
     places = {name: standings(results.sheet(name)) for name in results.columns}
-    models = list(dict.fromkeys(one.model for several in places.values() for one in several))
+    models = list(dict.fromkeys(standing.model for several in places.values() for standing in several))
     problems = list(_problems(results))
     return Page(
         title=results.command.capitalize(),
@@ -39,39 +39,41 @@ def rows_page(results: RowsResults) -> Page:
 
 
 def _section(metric: str, places: Sequence[Standing]) -> Section:
-    found = [one.summary for one in places]
+    summaries = [standing.summary for standing in places]
     rows = tuple(
         (
-            one.group,
-            format_number(one.value),
-            _interval(one.interval),
-            f"{one.n} of {one.n_items}",
-            missing_text(one.n_missing),
+            summary.group,
+            format_number(summary.value),
+            _interval(summary.interval),
+            f"{summary.n} of {summary.n_items}",
+            missing_text(summary.n_missing),
         )
-        for one in found
+        for summary in summaries
     )
     headers = ("Model", "Mean", "95 % interval", "Scored", "Missing")
-    note = methods_note(one.interval.method for one in found if one.interval is not None)
+    note = methods_note(summary.interval.method for summary in summaries if summary.interval is not None)
     table = Table(metric, headers, rows, frozenset({1, 2, 3}), note)
-    better = found[0].direction if found else "higher"
+    better = summaries[0].direction if summaries else "higher"
     return Section(f"metric-{metric}", metric, f"The mean over the samples; {better} is better.", (table,))
 
 
-def _interval(found: Interval | None) -> str:
-    return NOTHING if found is None else format_interval(found.low, found.high)
+def _interval(interval: Interval | None) -> str:
+    return NOTHING if interval is None else format_interval(interval.low, interval.high)
 
 
 def _problems(results: RowsResults) -> Iterator[Problem]:
     """Yield each sample with its attempts, in order of first appearance."""
     main, column = next(iter(results.columns.items()), ("", Column()))
-    found: dict[str, tuple[str, list[ShownAnswer]]] = {}
+    problems: dict[str, tuple[str, list[ShownAnswer]]] = {}
     for row in results.rows():
         value = row["metrics"].get(main)
         label = f"{row['model']} [{row['index']}]" if row["index"] else str(row["model"])
         text = cut(str(row["text"]), _TEXT_CAP)
         status = status_of(row, main if column.is_verdict else "")
         answer = ShownAnswer(str(row["model"]), label, status, value, 0, 0, text, reasons_text(row))
-        found.setdefault(str(row["id"]), (str(row["prompt"]), []))[1].append(answer)
-    for name, (prompt, answers) in found.items():
-        outcomes = tuple((one.model, one.status, format_number(one.score)) for one in answers)
+        problems.setdefault(str(row["id"]), (str(row["prompt"]), []))[1].append(answer)
+    for name, (prompt, answers) in problems.items():
+        outcomes = tuple(
+            (shown_answer.model, shown_answer.status, format_number(shown_answer.score)) for shown_answer in answers
+        )
         yield Problem(name, "", "", "sample", prompt, (), tuple(answers), outcomes)

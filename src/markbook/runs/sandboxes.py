@@ -128,11 +128,11 @@ def open_sandboxes(
     if engine == "local":
         with nullcontext(begun) if begun else begin_sandbox(engine, settings) as box:
             assert box is not None
-            whole = settings.opened(box, workers=settings.workers)
-            if isinstance(whole, MixedBox):
-                with closing(whole):
-                    whole.start()
-                    yield whole
+            opened = settings.opened(box, workers=settings.workers)
+            if isinstance(opened, MixedBox):
+                with closing(opened):
+                    opened.start()
+                    yield opened
                 return
             box.start(jobs)
             ensure_marks(box)
@@ -184,8 +184,8 @@ def _sandbox(settings: BoxSettings) -> Iterator[Sandbox | MixedBox]:
     """Yield a sandbox of this worker process, started once and kept for its next shard."""
     with _LOCK:
         idle = _IDLE.setdefault(settings, [])
-        made = None if idle else settings.sandbox(workers=1, pinned=False)
-        box = idle.pop() if made is None else settings.opened(made, workers=1, pinned=False)
+        sandbox = None if idle else settings.sandbox(workers=1, pinned=False)
+        box = idle.pop() if sandbox is None else settings.opened(sandbox, workers=1, pinned=False)
     try:
         yield box
     except BaseException:
@@ -207,5 +207,5 @@ def _level(settings: BoxSettings) -> Isolation:
 def _execute(settings: BoxSettings, jobs: Sequence[Job]) -> list[Outcome]:
     """Run a shard in a worker and return the outcomes in the jobs' order."""
     with _sandbox(settings) as box:
-        found = {job.key: outcome for job, outcome in box.run(jobs)}
-    return [found[job.key] for job in jobs]
+        outcomes = {job.key: outcome for job, outcome in box.run(jobs)}
+    return [outcomes[job.key] for job in jobs]

@@ -126,8 +126,8 @@ def check_marks(box: Sandbox) -> None:
             Job(f"wrong {exercise.kind} {number}", new + code, sample, _LIMITS)
             for number, code in enumerate(exercise.wrong, start=1)
         ]
-    found = {job.key: outcome for job, outcome in box.run(jobs)}
-    faults = [fault for job in jobs if (fault := _fault(job.key, found[job.key]))]
+    outcomes = {job.key: outcome for job, outcome in box.run(jobs)}
+    faults = [fault for job in jobs if (fault := _fault(job.key, outcomes[job.key]))]
     if faults:
         level = "" if sys.platform == "linux" else f" on {sys.platform}"
         raise EnvironmentUnfitError(
@@ -140,8 +140,8 @@ def check_marks(box: Sandbox) -> None:
 def _fault(name: str, outcome: Outcome) -> str:
     """Return how an outcome differs from what its program deserves; empty if it does not."""
     passed, total = outcome.passed, len(outcome.tests)
-    wanted = total if name.startswith("right") else 0
-    if total and passed == wanted and (outcome.error is None or wanted == 0):
+    expected = total if name.startswith("right") else 0
+    if total and passed == expected and (outcome.error is None or expected == 0):
         return ""
     why = f": {outcome.error_type or outcome.error} {outcome.error_message}".rstrip() if outcome.error else ""
-    return f"the {name}, which passed {passed} of {total} tests instead of {wanted}{why}"
+    return f"the {name}, which passed {passed} of {total} tests instead of {expected}{why}"

@@ -30,10 +30,10 @@ def open_against(against: str | os.PathLike[str] | None, when: str) -> Results |
         return None
     if not when:
         raise UsageError("--against says nothing without a moment to stop", hint="--stop-when decided, or precise:0.03")
-    found = find_runs(against)
-    if len(found) > 1:
-        raise DataError(f"{len(found)} runs lie here, and one is the baseline", at=os.fspath(against), hint="name it")
-    return results_of(open_run(found[0]))
+    paths = find_runs(against)
+    if len(paths) > 1:
+        raise DataError(f"{len(paths)} runs lie here, and one is the baseline", at=os.fspath(against), hint="name it")
+    return results_of(open_run(paths[0]))
 
 
 def identity_of(stopping: Stopping, baseline: Sheet | None) -> dict[str, object]:
@@ -60,9 +60,9 @@ def until_enough(
     Returns:
         What is to be said of the end (`results.stopping.words_of`).
     """
-    kept = next(iter(journal.rows(ORDER)), None)
-    if kept is not None:
-        stopping.order = list(kept.data["samples"])
+    order_row = next(iter(journal.rows(ORDER)), None)
+    if order_row is not None:
+        stopping.order = list(order_row.data["samples"])
     journal.add(ORDER, (0,), {"samples": stopping.order})
     journal.commit()
     done, marks = 0, dict[str, Mapping[str, Cell]]()

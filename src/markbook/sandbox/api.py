@@ -83,16 +83,16 @@ async def arun_tests(
 
 def _sample(tests: Sequence[Test] | str, entry_point: str, canonical: str) -> Sample:
     if isinstance(tests, str):
-        found: tuple[Test, ...] = (Test(program=tests),)
+        tests_given: tuple[Test, ...] = (Test(program=tests),)
     else:
-        found = tuple(tests)
-    for test in found:
+        tests_given = tuple(tests)
+    for test in tests_given:
         if test.program and (fault := program_fault(test.program, entry_point)):
             raise UsageError(f"the tests: {fault}")
-    reads = bool(found) and all(test.stdin is not None for test in found)
+    reads = bool(tests_given) and all(test.stdin is not None for test in tests_given)
     return Sample(
         "",
-        tests=found,
+        tests=tests_given,
         entry_point=entry_point,
         references=(canonical,) if canonical else (),
         problem_type=ProblemType.STDIN if reads else None,

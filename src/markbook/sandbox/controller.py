@@ -100,12 +100,12 @@ class Sandbox(WorkerBox):
     @property
     def running(self) -> dict[str, float]:
         """Since when (`time.monotonic`) each job has been running that a worker is at, by key; for any thread to ask."""
-        found: dict[str, float] = {}
+        since_by_key: dict[str, float] = {}
         for worker in list(self._worker_pool.workers):
             for entry in worker.jobs[:1]:
                 if not entry.calibrates:
-                    found[entry.job.key] = worker.since
-        return found
+                    since_by_key[entry.job.key] = worker.since
+        return since_by_key
 
     @property
     def pids(self) -> list[int]:

@@ -46,9 +46,11 @@ class Findings:
     def plan(self, task: SampleJobs) -> SamplePlan | None:
         """Return the plan for a task, found now or in an earlier run."""
         if task.name not in self.plans:
-            found = self.kept_plans.get(jobs.digest(self.identity, task.name, task.canonical))
-            if found is not None:
-                self.plans[task.name] = SamplePlan(found["record"], found["seconds"], found["compiled"])
+            sample_plan = self.kept_plans.get(jobs.digest(self.identity, task.name, task.canonical))
+            if sample_plan is not None:
+                self.plans[task.name] = SamplePlan(
+                    sample_plan["record"], sample_plan["seconds"], sample_plan["compiled"]
+                )
         return self.plans.get(task.name)
 
     def learn(self, task: SampleJobs, plan: SamplePlan, *, keep: bool) -> None:
@@ -59,9 +61,9 @@ class Findings:
 
     def forget(self, most: int) -> None:
         """Keep only the latest so many plans and times in memory."""
-        for known in (self.plans, self.seconds):
-            for name in list(itertools.islice(known, max(0, len(known) - most))):
-                del known[name]
+        for table in (self.plans, self.seconds):
+            for name in list(itertools.islice(table, max(0, len(table) - most))):
+                del table[name]
 
     def close(self) -> None:
         """Write what is to be kept."""

@@ -53,8 +53,8 @@ def preload(code: str) -> tuple[int, list[str]]:
     """
     names = {
         name.strip().partition(" ")[0].partition(".")[0]
-        for found in _IMPORT.findall(code)
-        for name in found.split(" import ")[0].split(",")
+        for imported in _IMPORT.findall(code)
+        for name in imported.split(" import ")[0].split(",")
     }
     tiers = [sorted(names & tier) for tier in (_USUAL, _SLOW, _HEAVY)]
     weight = max((number for number, tier in enumerate(tiers, 1) if tier), default=LIGHT)
@@ -170,7 +170,7 @@ def task_name(sample: Sample) -> str:
         points,
         judged,
         sample.group,
-        *([flags] if any(each is not None for each in flags) else []),
+        *([flags] if any(flag is not None for flag in flags) else []),
     )
     return digest(task_text(sample), repr(own), *sample.references[:1])
 

@@ -29,9 +29,9 @@ _FILE_ERRORS = ("[Errno 27]", "[Errno 28]")
 _PROCESS_ERRORS = ("can't start new thread", "[Errno 11]")
 
 
-def may_be_remembered(found: Outcome) -> bool:
+def may_be_remembered(outcome: Outcome) -> bool:
     """Whether another run of the same job would end alike; all that keep outcomes ask here."""
-    return found.limit not in _OF_THE_MACHINE and LOST not in found.flags and not found.benchmark_fault
+    return outcome.limit not in _OF_THE_MACHINE and LOST not in outcome.flags and not outcome.benchmark_fault
 
 
 def clean(text: object) -> str:
@@ -104,26 +104,26 @@ _WHY = {"tests": "failures", "out": "stdout", "err": "stderr", "again": "is_agai
 _FAILURE = {"op": "operator", "err": "printed"}
 
 
-def why_said(said: object) -> Why | None:
+def why_said(explanation: object) -> Why | None:
     """Return why tests failed, as the examiner and the solution's own process say it: checked, and without addresses."""
-    if not isinstance(said, dict):
+    if not isinstance(explanation, dict):
         return None
-    found = {_WHY.get(str(name), str(name)): _scrubbed(value) for name, value in said.items()}
-    tests = found.get("failures")
-    found["failures"] = [
-        {_FAILURE.get(name, name): value for name, value in one.items()}
-        for one in (tests if isinstance(tests, list) else ())
-        if isinstance(one, dict)
+    fields = {_WHY.get(str(name), str(name)): _scrubbed(value) for name, value in explanation.items()}
+    tests = fields.get("failures")
+    fields["failures"] = [
+        {_FAILURE.get(name, name): value for name, value in test.items()}
+        for test in (tests if isinstance(tests, list) else ())
+        if isinstance(test, dict)
     ]
-    return why_of(found)
+    return why_of(fields)
 
 
 def _scrubbed(value: object) -> object:
     if isinstance(value, str):
         return _ADDRESS.sub("0x...", value)
     if isinstance(value, list):
-        return [_scrubbed(one) for one in value]
-    return {name: _scrubbed(one) for name, one in value.items()} if isinstance(value, dict) else value
+        return [_scrubbed(item) for item in value]
+    return {name: _scrubbed(item) for name, item in value.items()} if isinstance(value, dict) else value
 
 
 def _limit(first: RawTest | None) -> str:

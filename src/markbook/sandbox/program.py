@@ -71,8 +71,8 @@ class ProgramRun:
         Raises:
             ValueError: one does.
         """
-        wanted = ((*phase.work, *([phase.takes] if phase.takes else []), *phase.fetches) for phase in self.phases)
-        names = (name for some in wanted for name in some)
+        paths = ((*phase.work, *([phase.takes] if phase.takes else []), *phase.fetches) for phase in self.phases)
+        names = (name for some in paths for name in some)
         for name in (*self.files, *self.drop, *self.programs, *names):
             path = PurePosixPath(name)
             if not name or path.is_absolute() or ".." in path.parts or "\0" in name:

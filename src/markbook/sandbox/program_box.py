@@ -106,12 +106,12 @@ class ProgramSandbox(WorkerBox):
         self.start()
         source = iter(runs)
         ahead = 2 * self.workers
-        for one in itertools.islice(source, ahead):
-            self.submit(one)
+        for program_run in itertools.islice(source, ahead):
+            self.submit(program_run)
         while self.is_busy:
             yield self.next_done()
-            for one in itertools.islice(source, 1):
-                self.submit(one)
+            for program_run in itertools.islice(source, 1):
+                self.submit(program_run)
 
     def _feed(self) -> None:
         for worker in list(self._worker_pool.workers):
@@ -152,17 +152,17 @@ class ProgramSandbox(WorkerBox):
     def _read(self, worker: Worker) -> None:
         try:
             for record in worker.read():
-                found = [executed(one) for one in record["phases"]]
+                phases = [executed(phase) for phase in record["phases"]]
                 run, _ = worker.jobs.pop(0)
-                self._done.append((run, found))
+                self._done.append((run, phases))
         except (WorkerLost, KeyError, TypeError, ValueError, IndexError):
             self._lost(worker)
 
     def _lost(self, worker: Worker) -> None:
         """Replace a worker and run what it had under way once more."""
-        held, worker.jobs = worker.jobs, []
+        pending, worker.jobs = worker.jobs, []
         self._worker_pool.replace(worker)
-        for run, tries in held:
+        for run, tries in pending:
             if tries:
                 self._done.append((run, []))
             else:

@@ -42,8 +42,8 @@ NOTHING_KEPT = Keep()
 
 def usual(*, verdicts: bool = False) -> Keep:
     """Return the files in the user's folder; that of verdicts only on request."""
-    place = folder()
-    return Keep(place / "plans.sqlite", place / "verdicts.sqlite" if verdicts else None, place)
+    cache_path = folder()
+    return Keep(cache_path / "plans.sqlite", cache_path / "verdicts.sqlite" if verdicts else None, cache_path)
 
 
 def folder() -> Path:

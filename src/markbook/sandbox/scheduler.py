@@ -65,13 +65,19 @@ class Scheduler:
     """One pass over a stream of jobs."""
 
     def __init__(
-        self, worker_pool: WorkerPool, rules: Rules, known: Findings, jobs_: Iterable[Job], *, stop: int | None = None
+        self,
+        worker_pool: WorkerPool,
+        rules: Rules,
+        findings: Findings,
+        jobs_: Iterable[Job],
+        *,
+        stop: int | None = None,
     ) -> None:
         self._worker_pool = worker_pool
         self._stop = stop
         """A descriptor that becomes readable when the pass is to end at once."""
         self._rules = rules
-        self._known = known
+        self._known = findings
         self._source = iter(jobs_)
         self._waiting = JobQueue()
         self._alone: list[QueuedJob] = []
@@ -114,8 +120,8 @@ class Scheduler:
                 self._worker_pool.close()  # left early: what runs is of no use to anybody
 
     def _take_done(self) -> list[tuple[Job, Outcome]]:
-        found, self._done = self._done, []
-        return found
+        finished, self._done = self._done, []
+        return finished
 
     def _refill(self) -> None:
         while not self._exhausted and len(self._waiting) + len(self._done) < _WINDOW:
@@ -147,13 +153,13 @@ class Scheduler:
             twin.twins.append(job)
             return
         verdicts = self._known.kept_verdicts
-        found = verdicts.get(self._verdict_key(task, digest)) if verdicts.used else None
-        if found is not None:
+        verdict = verdicts.get(self._verdict_key(task, digest)) if verdicts.used else None
+        if verdict is not None:
             self._known.reused += 1
-            self._done.append((job, outcome(found, self._worker_pool.level)))
+            self._done.append((job, outcome(verdict, self._worker_pool.level)))
             return
-        known = self._known.seconds.get(job.sample.id)
-        expected = known if known is not None else len(job.code) * 1e-7
+        seconds_known = self._known.seconds.get(job.sample.id)
+        expected = seconds_known if seconds_known is not None else len(job.code) * 1e-7
         weight, modules = jobs.preload(job.code)
         entry = QueuedJob(
             (weight, -expected, next(self._known.sequence)), job, task, digest, modules=modules, weight=weight
@@ -178,8 +184,8 @@ class Scheduler:
         """Let a job run, after the calibration of its task where that is to be done first."""
         task = entry.task
         self._apart[task.name] += 1
-        wanted = not entry.is_program and (self._rules.separate or (self._rules.adaptive and task.canonical))
-        if not wanted or self._known.plan(task) is not None:
+        needs_plan = not entry.is_program and (self._rules.separate or (self._rules.adaptive and task.canonical))
+        if not needs_plan or self._known.plan(task) is not None:
             self._waiting.push(entry)
         elif task.name in self._held:
             self._held[task.name].append(entry)
@@ -187,19 +193,19 @@ class Scheduler:
             self._held[task.name] = [entry]
             job = Job("", task.canonical, entry.job.sample, entry.job.limits)
             weight, modules = jobs.preload(task.canonical)
-            place = (weight, -math.inf, next(self._known.sequence))
-            first = QueuedJob(place, job, task, modules=modules, weight=weight, calibrates=True)
+            priority = (weight, -math.inf, next(self._known.sequence))
+            first = QueuedJob(priority, job, task, modules=modules, weight=weight, calibrates=True)
             self._waiting.push(first)
 
     def _calibrated(self, task: SampleJobs, plan: SamplePlan, *, keep: bool) -> None:
         self._known.learn(task, plan, keep=keep)
-        for held in self._held.pop(task.name):
-            self._waiting.push(held)
+        for waiting in self._held.pop(task.name):
+            self._waiting.push(waiting)
 
     def _task(self, job: Job) -> SampleJobs:
-        known = self._tasks.get(id(job.sample))
-        if known is not None and known[0] is job.sample:
-            return known[1]
+        task_known = self._tasks.get(id(job.sample))
+        if task_known is not None and task_known[0] is job.sample:
+            return task_known[1]
         if len(self._tasks) > _WINDOW:
             self._tasks.clear()
         text = jobs.task_text(job.sample)
@@ -213,8 +219,8 @@ class Scheduler:
         workers = len(self._worker_pool.workers)
         few = workers > 1 and len(self._waiting) <= _FEW * workers
         ahead = 1 if few else _AHEAD  # at the end nothing is to wait for one worker while another has nothing to do
-        for found in list(self._worker_pool.workers):
-            worker = self._replaced(found) if self._is_too_heavy(found) else found
+        for candidate in list(self._worker_pool.workers):
+            worker = self._replaced(candidate) if self._is_too_heavy(candidate) else candidate
             if self._alone and not worker.jobs:
                 self._give(worker if worker.is_fresh else self._replaced(worker), self._alone.pop())
                 continue
@@ -231,9 +237,9 @@ class Scheduler:
 
     def _replaced(self, worker: Worker) -> Worker:
         self._selector.unregister(worker.sock)
-        made = self._worker_pool.replace(worker)
-        self._selector.register(made.sock, selectors.EVENT_READ, made)
-        return made
+        replacement = self._worker_pool.replace(worker)
+        self._selector.register(replacement.sock, selectors.EVENT_READ, replacement)
+        return replacement
 
     def _examine_anew(self, worker: Worker, modules: Sequence[str] = ()) -> None:
         self._selector.unregister(worker.sock)
@@ -328,8 +334,8 @@ class Scheduler:
             self._apart[entry.task.name] -= 1
             self._later[entry.task.name].append(entry)
             return
-        found = outcome(record, self._worker_pool.level)
-        if any(result.verdict != Verdict.SEPARATED for result in found.tests):
+        result = outcome(record, self._worker_pool.level)
+        if any(result.verdict != Verdict.SEPARATED for result in result.tests):
             worker.weight = max(worker.weight, entry.task.weight)
         plan = record["plan"] if entry.calibrates and "plan" in record else None
         if plan is not None and len(plan["tests"]) != len(entry.job.sample.tests):
@@ -340,12 +346,12 @@ class Scheduler:
         worker.since = time.monotonic()  # before the next is the first: others may look at both
         worker.jobs.pop(0)
         if entry.calibrates:
-            known = SamplePlan(plan or beside(entry.job.sample), found.seconds, compiled)
-            self._calibrated(entry.task, known, keep=plan is not None and not found.limit)
+            sample_plan = SamplePlan(plan or beside(entry.job.sample), result.seconds, compiled)
+            self._calibrated(entry.task, sample_plan, keep=plan is not None and not result.limit)
             return
-        if self._known.kept_verdicts.used and may_be_remembered(found):
+        if self._known.kept_verdicts.used and may_be_remembered(result):
             self._known.kept_verdicts.put(self._verdict_key(entry.task, entry.digest), record)
-        self._finish(entry, found)
+        self._finish(entry, result)
 
     def _spent(self, worker: Worker) -> None:
         """Let another examiner have what one has been given that is not to be asked again."""
@@ -354,26 +360,26 @@ class Scheduler:
         worker.jobs = []
         self._examine_anew(worker)
 
-    def _finish(self, entry: QueuedJob, found: Outcome) -> None:
+    def _finish(self, entry: QueuedJob, outcome: Outcome) -> None:
         if entry.later is None:
             self._apart[entry.task.name] -= 1
-        if found.seconds is not None:
-            self._known.seconds[entry.job.sample.id] = found.seconds
+        if outcome.seconds is not None:
+            self._known.seconds[entry.job.sample.id] = outcome.seconds
         self._open.pop(entry.digest, None)
-        self._done.append((entry.job, found))
-        self._done.extend((twin, found) for twin in entry.twins)
+        self._done.append((entry.job, outcome))
+        self._done.extend((twin, outcome) for twin in entry.twins)
 
     def _lost(self, worker: Worker) -> None:
         """Replace a worker; run what it had under way once more, alone, and then call it a crash.
 
         What ran into the examiner's alarm would do so again: it fails by the time limit at once.
         """
-        held = worker.jobs
+        jobs = worker.jobs
         worker.jobs = []
         self._replaced(worker)
-        for entry in held[1:]:
+        for entry in jobs[1:]:
             self._waiting.push(entry)
-        for entry in held[:1]:
+        for entry in jobs[:1]:
             if not (entry.tries or worker.alarmed):
                 entry.tries = 1
                 self._alone.append(entry)

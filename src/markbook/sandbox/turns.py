@@ -80,7 +80,9 @@ class Seat(Generic[T]):
 
     def close_pipes(self) -> None:
         """Close what is open of the pipes between the two."""
-        for descriptor in [one for ends in self.ends.values() for one in ends] + list(self.stops.values()):
+        for descriptor in [descriptor_ for ends in self.ends.values() for descriptor_ in ends] + list(
+            self.stops.values()
+        ):
             os.close(descriptor)
         self.ends, self.stops = {}, {}
 
@@ -155,19 +157,19 @@ class Seats(Generic[T]):
 
     def _seated(self, seat: Seat[T], source: Iterator[tuple[str, Callable[[Seat[T]], Steps[T]]]]) -> bool:
         """Begin the next attempt on a seat; False if there is none."""
-        found = next(source, None)
-        if found is None:
+        upcoming = next(source, None)
+        if upcoming is None:
             return False
         seat.tries = 0
-        seat.key, seat.begin = found
+        seat.key, seat.begin = upcoming
         seat.steps = seat.begin(seat)
         self._advance(seat, None)
         return True
 
-    def _advance(self, seat: Seat[T], found: Found | None) -> None:
+    def _advance(self, seat: Seat[T], executed_by_role: Found | None) -> None:
         assert seat.steps is not None
         try:
-            turn = next(seat.steps) if found is None else seat.steps.send(found)
+            turn = next(seat.steps) if executed_by_role is None else seat.steps.send(executed_by_role)
         except StopIteration as end:
             self._done.append((seat.key, end.value))
             seat.steps = None
@@ -229,9 +231,9 @@ class Seats(Generic[T]):
                 if record.get("awaits"):
                     self._hand(seat, side, worker)
                     continue
-                found = [executed(one) for one in record["phases"]]
+                phases = [executed(phase) for phase in record["phases"]]
                 worker.jobs.clear()
-                self._answered(seat, side, found)
+                self._answered(seat, side, phases)
         except (WorkerLost, KeyError, TypeError, ValueError, IndexError, OSError):
             if side in seat.waits:
                 self._lost(seat, side)
@@ -246,11 +248,11 @@ class Seats(Generic[T]):
             for descriptor in ends:
                 os.close(descriptor)
 
-    def _answered(self, seat: Seat[T], side: WorkerRole, found: list[Executed]) -> None:
-        seat.found[side] = found
+    def _answered(self, seat: Seat[T], side: WorkerRole, phases: list[Executed]) -> None:
+        seat.found[side] = phases
         seat.waits.discard(side)
         if seat.waits:
-            if side is WorkerRole.JUDGE and seat.turn.stops is not None and found and seat.turn.stops(found[-1]):
+            if side is WorkerRole.JUDGE and seat.turn.stops is not None and phases and seat.turn.stops(phases[-1]):
                 seat.stop(WorkerRole.PROGRAM)
             return
         seat.close_pipes()
@@ -260,12 +262,12 @@ class Seats(Generic[T]):
         """Replace the workers of a seat, and begin its attempt once more; the second time it is given up."""
         seat.close_pipes()
         waiting, seat.waits = seat.waits, set()
-        for one in {side, *waiting}:
-            worker = self._worker(seat, one)
+        for role in {side, *waiting}:
+            worker = self._worker(seat, role)
             self._selector.unregister(worker.sock)
-            made = self._worker_pool(one).replace(worker)
-            self._selector.register(made.sock, selectors.EVENT_READ, (seat, one))
-            if one is WorkerRole.JUDGE:
+            replacement = self._worker_pool(role).replace(worker)
+            self._selector.register(replacement.sock, selectors.EVENT_READ, (seat, role))
+            if role is WorkerRole.JUDGE:
                 seat.holds = ""
         assert seat.steps is not None
         assert seat.begin is not None

@@ -73,8 +73,10 @@ class Interpreter:
             UsageError: it is none, or too old.
         """
         try:
-            asked = subprocess.run([self.python, "-c", _ASK], capture_output=True, text=True, timeout=60, check=True)
-            facts: InterpreterFacts = json.loads(asked.stdout)
+            completed = subprocess.run(
+                [self.python, "-c", _ASK], capture_output=True, text=True, timeout=60, check=True
+            )
+            facts: InterpreterFacts = json.loads(completed.stdout)
         except (OSError, subprocess.SubprocessError, ValueError) as error:
             raise UsageError(
                 f"{self.python} cannot be run as a Python: {error}", hint="--python wants one such as .venv/bin/python"
@@ -102,23 +104,23 @@ _ASK = (
 
 
 def _facts_here() -> str:
-    said: list[str] = []
-    exec(_ASK, {"print": said.append})  # noqa: S102 - our own few lines, the same that another interpreter is asked
-    return said[0]
+    printed: list[str] = []
+    exec(_ASK, {"print": printed.append})  # noqa: S102 - our own few lines, the same that another interpreter is asked
+    return printed[0]
 
 
 _PLAINLY = ("-s", "-S", "-P", "-X", "no_debug_ranges")
 """No packages, no folder of its own; and no columns in code, whose widths would tell what stood there before it was made wrong."""
 
 
-def _started(python: str, main: str, config: WorkerSettings, kept: Collection[int]) -> subprocess.Popen[bytes]:
+def _started(python: str, main: str, config: WorkerSettings, descriptors: Collection[int]) -> subprocess.Popen[bytes]:
     """Start the module `main` of the guest with its settings and with the descriptors that it keeps."""
     return subprocess.Popen(
         [python, *_PLAINLY, "-c", _BOOT.format(main), json.dumps(config), str(HERE)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=None if os.environ.get("MARKBOOK_SANDBOX_DEBUG") else subprocess.DEVNULL,
-        pass_fds=kept,
+        pass_fds=descriptors,
         env=_environment(),
         start_new_session=True,
     )
@@ -320,12 +322,12 @@ class Worker:
         """
         alive = self._stream.feed()
         try:
-            found = cast("list[WorkerAnswer]", self._stream.records())
+            answers = cast("list[WorkerAnswer]", self._stream.records())
         except wire.Gone as error:
             raise WorkerLost(str(error)) from None
-        if not alive and not found:
+        if not alive and not answers:
             raise WorkerLost("closed")
-        return found
+        return answers
 
     def close(self) -> None:
         """End the worker and everything in it, and remove its scratch folder."""

@@ -158,16 +158,16 @@ class WorkerPool:
             EnvironmentUnfitError: none starts, though it was tried again.
         """
         worker.close()
-        place = self.workers.index(worker)
+        index = self.workers.index(worker)
         for _ in range(_STARTS):
-            made = self.workers[place] = self._worker(worker.number)
+            replacement = self.workers[index] = self._worker(worker.number)
             try:
-                self._greet(made)
+                self._greet(replacement)
             except WorkerLost as lost:
-                made.close()
+                replacement.close()
                 error = lost
             else:
-                return made
+                return replacement
         self.close()
         raise EnvironmentUnfitError(f"a worker of the sandbox does not start any more: {error}")
 
@@ -192,5 +192,5 @@ def reached(target: Isolation, layers: list[Layer]) -> Isolation:
     files = "landlock" in good or "private root" in good
     if not files:
         return Isolation.C
-    whole = {"namespaces", "private root", "landlock", "capabilities", "no new privileges"}
-    return Isolation.A if target == Isolation.A and whole <= good else Isolation.B
+    layers_needed = {"namespaces", "private root", "landlock", "capabilities", "no new privileges"}
+    return Isolation.A if target == Isolation.A and layers_needed <= good else Isolation.B

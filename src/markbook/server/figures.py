@@ -43,10 +43,10 @@ class Figures:
             why.update(lane.replaced)
         replaced = [(f'{{why="{name}"}}', count) for name, count in sorted(why.items())]
         yield from _metric("markbook_workers_replaced_total", "counter", "Workers that were replaced.", replaced)
-        asked = [
+        request_counts = [
             (f'{{path="{path}",status="{status}"}}', count) for (path, status), count in sorted(self.requests.items())
         ]
-        yield from _metric("markbook_requests_total", "counter", "Requests.", asked)
+        yield from _metric("markbook_requests_total", "counter", "Requests.", request_counts)
         yield from self._histogram()
 
     def _histogram(self) -> Iterator[str]:
@@ -63,10 +63,10 @@ class Figures:
     def quantile(self, share: float) -> float | None:
         """Return the edge below which this share of the items lies, None without items."""
         total = sum(self._slots)
-        seen = 0
+        cumulative = 0
         for edge, count in zip((*_EDGES, float("inf")), self._slots, strict=True):
-            seen += count
-            if total and seen >= share * total:
+            cumulative += count
+            if total and cumulative >= share * total:
                 return edge
         return None
 

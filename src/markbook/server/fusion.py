@@ -91,18 +91,20 @@ def read_program(body: Mapping[str, object], python: str) -> ProgramRequest:
         raise Refused(400, "'stdin' is neither a string nor null")
     compiling = seconds(body, "compile_timeout", _SECONDS, _MOST_SECONDS)
     running = seconds(body, "run_timeout", _SECONDS, _MOST_SECONDS)
-    given = _Given(
+    code_request = _Given(
         code=code,
         stdin=(stdin or "").encode(),
         limits=Limits(seconds=running, wall_seconds=running, memory_bytes=_memory(body)),
         files=_files(body),
         fetched=tuple(_fetched(body)),
     )
-    found = _in_python(given, python) if tool is None else _elsewhere(given, tool, compiling)
-    for name in found.run.files:
-        if both := next((str(path) for path in PurePosixPath(name).parents if str(path) in found.run.files), ""):
+    program_request = _in_python(code_request, python) if tool is None else _elsewhere(code_request, tool, compiling)
+    for name in program_request.run.files:
+        if both := next(
+            (str(path) for path in PurePosixPath(name).parents if str(path) in program_request.run.files), ""
+        ):
             raise Refused(400, f"files: {both!r} is a file and a folder of another")
-    return found
+    return program_request
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +123,17 @@ _COPYING = ("/bin/sh", "-c", 'cp -R "$0/." . && exec "$@"', "{build}/.given")
 """Puts the caller's files where a program that was compiled begins."""
 
 
-def _in_python(given: _Given, python: str) -> ProgramRequest:
-    files = {**given.files, _MAIN: given.code.encode()}
+def _in_python(program_request: _Given, python: str) -> ProgramRequest:
+    files = {**program_request.files, _MAIN: program_request.code.encode()}
     command = (python, "-B", f"{{build}}/{_MAIN}")
-    phase = Phase(command, given.limits, given.stdin, builds=True, environment=_PLAIN, fetches=given.fetched)
+    phase = Phase(
+        command,
+        program_request.limits,
+        program_request.stdin,
+        builds=True,
+        environment=_PLAIN,
+        fetches=program_request.fetched,
+    )
     return ProgramRequest(ProgramRun("", files, (phase,)), "", _python_folders(python), builds=False)
 
 
@@ -133,18 +142,18 @@ def _python_folders(python: str) -> tuple[str, ...]:
     return tuple(folder for folder in folders if folder.strip("/.") and Path(folder).exists())
 
 
-def _elsewhere(given: _Given, tool: Toolchain, compiling: float) -> ProgramRequest:
+def _elsewhere(program_request: _Given, tool: Toolchain, compiling: float) -> ProgramRequest:
     """Return a program in another language: what a compiler makes may only be run where it cannot be changed any more."""
     language = tool.language
-    made = whole(tool, given.code)
-    limits = replace(given.limits, processes=max(given.limits.processes, language.processes))
-    files = {**given.files, **made.files}
-    command = made.run
-    if made.programs and given.files:
-        files |= {f".given/{name}": data for name, data in given.files.items()}
+    program = whole(tool, program_request.code)
+    limits = replace(program_request.limits, processes=max(program_request.limits.processes, language.processes))
+    files = {**program_request.files, **program.files}
+    command = program.run
+    if program.programs and program_request.files:
+        files |= {f".given/{name}": data for name, data in program_request.files.items()}
         command = (*_COPYING, *command)
     phases = []
-    if made.build:
+    if program.build:
         bounds = Limits(
             seconds=compiling,
             wall_seconds=compiling,
@@ -152,12 +161,21 @@ def _elsewhere(given: _Given, tool: Toolchain, compiling: float) -> ProgramReque
             file_bytes=_BUILD_FILES,
             processes=_BUILD_PROCESSES,
         )
-        phases.append(Phase(made.build, bounds, builds=True, environment=made.build_environment))
-    stays = not made.programs  # its text is interpreted: it may write beside it, and files are fetched from there
-    environment = made.environment
-    phases.append(Phase(command, limits, given.stdin, builds=stays, environment=environment, fetches=given.fetched))
-    run = ProgramRun("", files, tuple(phases), programs=made.programs)
-    return ProgramRequest(run, language.name, tool.folders, builds=bool(made.build))
+        phases.append(Phase(program.build, bounds, builds=True, environment=program.build_environment))
+    stays = not program.programs  # its text is interpreted: it may write beside it, and files are fetched from there
+    environment = program.environment
+    phases.append(
+        Phase(
+            command,
+            limits,
+            program_request.stdin,
+            builds=stays,
+            environment=environment,
+            fetches=program_request.fetched,
+        )
+    )
+    run = ProgramRun("", files, tuple(phases), programs=program.programs)
+    return ProgramRequest(run, language.name, tool.folders, builds=bool(program.build))
 
 
 def _memory(body: Mapping[str, object]) -> int:
@@ -181,38 +199,38 @@ def _name(name: object, at: str) -> str:
 
 
 def _files(body: Mapping[str, object]) -> dict[str, bytes]:
-    given = body.get("files")
-    if given is None:
+    files_given = body.get("files")
+    if files_given is None:
         return {}
-    if not isinstance(given, Mapping):
+    if not isinstance(files_given, Mapping):
         raise Refused(400, "'files' is no object")
-    if len(given) > _MOST_FILES:
-        raise Refused(400, f"{len(given)} files are too many: at most {_MOST_FILES}")
-    found: dict[str, bytes] = {}
-    for name, text in given.items():
+    if len(files_given) > _MOST_FILES:
+        raise Refused(400, f"{len(files_given)} files are too many: at most {_MOST_FILES}")
+    files: dict[str, bytes] = {}
+    for name, text in files_given.items():
         if text is None:
             continue
         try:
-            found[_name(name, "files")] = base64.b64decode(text, validate=True)
+            files[_name(name, "files")] = base64.b64decode(text, validate=True)
         except (TypeError, ValueError, binascii.Error):
             raise Refused(400, f"files: {name[:40]!r} is no base64") from None
-    return found
+    return files
 
 
 def _fetched(body: Mapping[str, object]) -> list[str]:
-    given = body.get("fetch_files", [])
-    if given is None:
+    names_given = body.get("fetch_files", [])
+    if names_given is None:
         return []
-    if not isinstance(given, list) or len(given) > _MOST_FILES:
+    if not isinstance(names_given, list) or len(names_given) > _MOST_FILES:
         raise Refused(400, f"'fetch_files' is no list of at most {_MOST_FILES} paths")
-    return [_name(name, "fetch_files") for name in given]
+    return [_name(name, "fetch_files") for name in names_given]
 
 
 def answer(asked: ProgramRequest, found: Sequence[Executed], fault: str = "") -> ProgramAnswer:
     """Return what became of a program, in SandboxFusion's words."""
     if not found:
         return _answer("SandboxError", fault or "the worker was lost twice while the program ran")
-    if refused := next((one.refused for one in found if one.refused), ""):
+    if refused := next((phase.refused for phase in found if phase.refused), ""):
         return _answer("SandboxError", refused)
     compiled = _phase(found[0]) if asked.builds else None
     ran = found[asked.builds : asked.builds + 1]
@@ -223,14 +241,14 @@ def answer(asked: ProgramRequest, found: Sequence[Executed], fault: str = "") ->
     return _answer(status, message, compiled, _phase(last) if ran else None, files)
 
 
-def _phase(found: Executed) -> PhaseAnswer:
-    is_late = found.limit in ("cpu", "wall")
+def _phase(phase: Executed) -> PhaseAnswer:
+    is_late = phase.limit in ("cpu", "wall")
     return {
         "status": "TimeLimitExceeded" if is_late else "Finished",
-        "execution_time": round(found.wall_seconds, 6),
-        "return_code": None if is_late else (found.status if found.status is not None else -found.signal),
-        "stdout": found.stdout.decode("utf-8", "replace"),
-        "stderr": found.stderr.decode("utf-8", "replace"),
+        "execution_time": round(phase.wall_seconds, 6),
+        "return_code": None if is_late else (phase.status if phase.status is not None else -phase.signal),
+        "stdout": phase.stdout.decode("utf-8", "replace"),
+        "stderr": phase.stderr.decode("utf-8", "replace"),
     }
 
 

@@ -62,11 +62,11 @@ class Guard:
             Refused: they do not keep them.
         """
         if self.token:
-            given = headers.get("authorization", "")
-            scheme, _, token = given.partition(" ")
+            authorization = headers.get("authorization", "")
+            scheme, _, token = authorization.partition(" ")
             is_right = hmac.compare_digest(token.strip().encode(), self.token.encode()) and scheme.lower() == "bearer"
             if path not in OPEN and not is_right:
-                what = "a wrong token" if given else "no token"
+                what = "a wrong token" if authorization else "no token"
                 message = f"{what}: send the header 'Authorization: Bearer ...' with what the server's token file holds"
                 raise Refused(401, message, WWW_Authenticate="Bearer")
         elif _host(headers.get("host", "")) not in LOOPBACK:
@@ -149,7 +149,7 @@ def read_object(data: bytes, what: str = "the body") -> dict[str, object]:
     """
     try:
         text = data.decode("utf-8")
-        found = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_once)
+        value = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_once)
         strict.check_depth(text)
     except UnicodeDecodeError as error:
         raise Refused(400, f"{what} is no UTF-8: byte {error.start}") from None
@@ -159,9 +159,9 @@ def read_object(data: bytes, what: str = "the body") -> dict[str, object]:
         raise Refused(400, f"{what} is no JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
     except ValueError as error:
         raise Refused(400, f"{what} is no JSON: {error}") from None
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise Refused(400, f"{what} is no JSON object")
-    return _whole(found, what) if _is_torn(data) else dict(found)
+    return _whole(value, what) if _is_torn(data) else dict(value)
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -170,11 +170,11 @@ def _no_constant(name: str) -> NoReturn:
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """Return an object whose keys stand there once: of two, one reader takes the first and another the last."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    value = dict(pairs)
+    if len(value) != len(pairs):
         twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
         raise ValueError(f"the key {twice[:40]!r} stands twice in an object")
-    return found
+    return value
 
 
 def _is_torn(data: bytes) -> bool:
@@ -182,19 +182,19 @@ def _is_torn(data: bytes) -> bool:
     return b"\\ud" in data or b"\\uD" in data
 
 
-def _whole(found: dict[str, object], what: str) -> dict[str, object]:
+def _whole(value: dict[str, object], what: str) -> dict[str, object]:
     """Hold that all texts can be written as UTF-8: what is executed and answered has to be.
 
     Raises:
         Refused: one cannot.
     """
     try:
-        json.dumps(found, ensure_ascii=False).encode()
+        json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         raise Refused(400, f"{what}: a text holds half a character (a lone surrogate such as \\ud800)") from None
     except RecursionError:
         raise Refused(400, f"{what} is nested too deeply") from None
-    return found
+    return value
 
 
 class GuardedApp:
@@ -261,8 +261,8 @@ def client_of(request: Request) -> str:
 
 def _headers(scope: Scope) -> dict[str, str]:
     """Return a request's headers; what stands there twice is joined, so that no reader takes another one than this guard."""
-    found: dict[str, str] = {}
+    headers: dict[str, str] = {}
     for raw, value in scope["headers"]:
         name, text = raw.decode("latin-1").lower(), value.decode("latin-1")
-        found[name] = f"{found[name]},{text}" if name in found else text
-    return found
+        headers[name] = f"{headers[name]},{text}" if name in headers else text
+    return headers

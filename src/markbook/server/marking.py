@@ -64,11 +64,11 @@ class Marking:
         orders = await self._orders(request, body.get("items"), replace(defaults, policy=policy))
         waited = seconds(body, "waited", 0.0, _MOST_WAITED) if "waited" in body else 0.0
         tickets = self._offer(request, orders, wait, waited)
-        found = rewards(self._pool, orders, tickets)
+        numbered_rewards = rewards(self._pool, orders, tickets)
         if LINES in request.headers.get("accept", ""):
-            lines = StreamingResponse(self._lines(found, began, detail=detail), 200, HEADERS, LINES)
+            lines = StreamingResponse(self._lines(numbered_rewards, began, detail=detail), 200, HEADERS, LINES)
             return Stoppable(lines, lambda: self._pool.cancel(tickets))
-        marked = await self._all(request, found, tickets, began)
+        marked = await self._all(request, numbered_rewards, tickets, began)
         return as_json({"results": [reward.to_record(detail=detail) for reward in marked]})
 
     async def get_reward(self, request: Request) -> Response:
@@ -130,14 +130,14 @@ class Marking:
             raise Refused(503, closing.message, Retry_After="5") from None
 
     async def _all(
-        self, request: Request, found: AsyncIterator[tuple[int, Reward]], tickets: list[Ticket], began: float
+        self, request: Request, numbered_rewards: AsyncIterator[tuple[int, Reward]], tickets: list[Ticket], began: float
     ) -> list[Reward]:
         """Return the rewards in order; stop the work when the caller leaves."""
         gone = asyncio.create_task(left(request))
         gone.add_done_callback(lambda task: None if task.cancelled() else self._pool.cancel(tickets))
         done: dict[int, Reward] = {}
         try:
-            async for number, reward in found:
+            async for number, reward in numbered_rewards:
                 done[number] = reward
                 self._figures.took(time.perf_counter() - began)
         except asyncio.CancelledError:
@@ -149,9 +149,9 @@ class Marking:
         return [done[number] for number in range(len(tickets))]
 
     async def _lines(
-        self, found: AsyncIterator[tuple[int, Reward]], began: float, *, detail: bool
+        self, numbered_rewards: AsyncIterator[tuple[int, Reward]], began: float, *, detail: bool
     ) -> AsyncIterator[bytes]:
-        async for number, reward in found:
+        async for number, reward in numbered_rewards:
             self._figures.took(time.perf_counter() - began)
             record = {"index": number, **reward.to_record(detail=detail)}
             yield json.dumps(record, ensure_ascii=False, allow_nan=False).encode() + b"\n"
@@ -191,12 +191,12 @@ def seconds(body: Mapping[str, object], key: str, default: float, most: float) -
         Refused: it is none, or not within bounds.
     """
     value = body.get(key, default)
-    said = f"{key!r} is {str(value)[:40]}"
+    message = f"{key!r} is {str(value)[:40]}"
     if isinstance(value, bool) or not isinstance(value, int | float):
         kind = ", which is text" if isinstance(value, str) else ""
-        raise Refused(400, f"{said}{kind}, and has to be a number above 0 and at most {most:g}")
+        raise Refused(400, f"{message}{kind}, and has to be a number above 0 and at most {most:g}")
     if not 0 < value <= most:
-        raise Refused(400, f"{said}, and has to be above 0 and at most {most:g}")
+        raise Refused(400, f"{message}, and has to be above 0 and at most {most:g}")
     return float(value)
 
 
@@ -247,8 +247,8 @@ def _answer(query: object, prompt: object, number: int) -> object:
         raise Refused(400, f"prompts[{number}] is no string")
     if not isinstance(query, str):
         return query
-    _, found, answer = query.partition(prompt) if prompt else ("", "", query)
-    if prompt and not found:
+    _, separator, answer = query.partition(prompt) if prompt else ("", "", query)
+    if prompt and not separator:
         raise Refused(400, f"query[{number}] does not hold prompts[{number}]: what is the answer cannot be told")
     return answer
 

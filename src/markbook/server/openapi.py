@@ -24,7 +24,7 @@ def document(version: str) -> dict[str, object]:
     }
 
 
-def _post(words: str, given: str, found: str) -> dict[str, object]:
+def _post(words: str, request_schema: str, response_schema: str) -> dict[str, object]:
     def shape(name: str) -> dict[str, object]:
         return {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}
 
@@ -34,9 +34,9 @@ def _post(words: str, given: str, found: str) -> dict[str, object]:
     return {
         "post": {
             "summary": words,
-            "requestBody": {"required": True, "content": shape(given)},
+            "requestBody": {"required": True, "content": shape(request_schema)},
             "responses": {
-                "200": {"description": "Done.", "content": shape(found)},
+                "200": {"description": "Done.", "content": shape(response_schema)},
                 **dict.fromkeys(codes, refused),
                 "429": busy,
                 "503": busy,

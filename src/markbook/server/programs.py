@@ -61,34 +61,34 @@ class ProgramRunner:
     async def run_code(self, request: Request) -> Response:
         """Answer it; fields that SandboxFusion has not are passed over, as it does."""
         body = await self._guard.json(request)
-        asked = await asyncio.to_thread(read_program, body, self._python)
+        program_request = await asyncio.to_thread(read_program, body, self._python)
         if self._pool.is_closing:
             raise Refused(503, "the server is shutting down and takes nothing new", Retry_After="5")
         client = client_of(request)
-        wanted = self._queue.want(client)
+        seat_future = self._queue.want(client)
         gone = asyncio.create_task(left(request))
         try:
-            await asyncio.wait((wanted, gone), return_when=asyncio.FIRST_COMPLETED)
-            if not wanted.done():
+            await asyncio.wait((seat_future, gone), return_when=asyncio.FIRST_COMPLETED)
+            if not seat_future.done():
                 raise Refused(499, "the caller left")
-            return as_json(await self._executed(wanted.result(), asked, gone))
+            return as_json(await self._executed(seat_future.result(), program_request, gone))
         finally:
             gone.cancel()
-            self._queue.leave(client, wanted)
+            self._queue.leave(client, seat_future)
 
-    async def _executed(self, seat: _Seat, asked: ProgramRequest, gone: asyncio.Task[None]) -> ProgramAnswer:
+    async def _executed(self, seat: _Seat, program_request: ProgramRequest, gone: asyncio.Task[None]) -> ProgramAnswer:
         """Run a program to its end, or until its caller leaves; only then its seat is free again."""
-        seat.asked = asked
-        work = asyncio.get_running_loop().run_in_executor(self._threads, seat.executed, asked)
+        seat.asked = program_request
+        work = asyncio.get_running_loop().run_in_executor(self._threads, seat.executed, program_request)
         try:
             await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
             if not work.done():
                 raise Refused(499, "the caller left")
         finally:
             if not work.done():
-                seat.stop(asked, "nobody waited for it")
+                seat.stop(program_request, "nobody waited for it")
                 await asyncio.wait((work,))
-        return answer(asked, *work.result())
+        return answer(program_request, *work.result())
 
     async def end(self, grace: float) -> None:
         """Give what runs so many seconds, end the rest and say so to its callers; asked again, it may only be less."""
@@ -133,7 +133,7 @@ class _Seat:
         """Run it in this thread; return what became of it, or what of ours failed."""
         name = asked.language
         try:
-            ((_, found),) = self._box(asked).run([asked.run])
+            ((_, phases),) = self._box(asked).run([asked.run])
         except Stopped:
             return [], self._why
         except (EnvironmentUnfitError, OSError) as error:
@@ -150,14 +150,14 @@ class _Seat:
         self._used[name] = self._used.get(name, 0) + 1
         if self._used[name] >= _AGE:
             self._drop(name)
-        return found, ""
+        return phases, ""
 
-    def _box(self, asked: ProgramRequest) -> ProgramSandbox:
-        if asked.language not in self._boxes:
-            self._boxes[asked.language] = ProgramSandbox(
-                asked.folders, workers=1, isolation=self._isolation, pinned=False, stop=self._bell.heard
+    def _box(self, program_request: ProgramRequest) -> ProgramSandbox:
+        if program_request.language not in self._boxes:
+            self._boxes[program_request.language] = ProgramSandbox(
+                program_request.folders, workers=1, isolation=self._isolation, pinned=False, stop=self._bell.heard
             )
-        return self._boxes[asked.language]
+        return self._boxes[program_request.language]
 
     def _drop(self, name: str) -> None:
         self._used.pop(name, None)

@@ -101,10 +101,10 @@ def _references(item: Mapping[str, object], number: int) -> list[str]:
 def _measured(names: list[str], items: list[Mapping[str, object]]) -> list[dict[str, object]]:
     candidates = [item["candidate"] for item in items]
     references = [_references(item, number) for number, item in enumerate(items)]
-    found = measure(names, candidates, references)
+    measured = measure(names, candidates, references)
     rows: list[dict[str, Any]] = [{"id": item.get("id", number)} for number, item in enumerate(items)]
-    for name, measurements in found.items():
-        for row, one in zip(rows, measurements, strict=True):
-            missing = None if one.missing is None else one.missing.kind.value
-            row[name] = {"value": one.value, "valid": one.missing is None, "reason": missing}
+    for name, measurements in measured.items():
+        for row, measurement in zip(rows, measurements, strict=True):
+            missing = None if measurement.missing is None else measurement.missing.kind.value
+            row[name] = {"value": measurement.value, "valid": measurement.missing is None, "reason": missing}
     return rows

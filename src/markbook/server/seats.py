@@ -37,10 +37,10 @@ class SeatQueue(Generic[_Seat]):
         own = len(self._waiting.get(client, ()))
         if own >= self._of_one or sum(map(len, self._waiting.values())) >= self._most:
             raise Refused(429, f"{own} programs of yours wait already", Retry_After="1")
-        wanted: asyncio.Future[_Seat] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(client, deque()).append(wanted)
+        seat_future: asyncio.Future[_Seat] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(client, deque()).append(seat_future)
         self._hand_out()
-        return wanted
+        return seat_future
 
     def give_back(self, seat: _Seat) -> None:
         """Take a seat back for the next."""
@@ -62,18 +62,18 @@ class SeatQueue(Generic[_Seat]):
     def refuse_all(self, refused: Refused) -> None:
         """Refuse everybody who waits."""
         for waiting in self._waiting.values():
-            for wanted in waiting:
-                if not wanted.done():
-                    wanted.set_exception(refused)
+            for seat_future in waiting:
+                if not seat_future.done():
+                    seat_future.set_exception(refused)
         self._waiting.clear()
 
     def _hand_out(self) -> None:
         while self._free and self._waiting:
             client, waiting = next(iter(self._waiting.items()))
-            wanted = waiting.popleft()
+            seat_future = waiting.popleft()
             if waiting:
                 self._waiting.move_to_end(client)
             else:
                 del self._waiting[client]
-            if not wanted.done():
-                wanted.set_result(self._free.pop())
+            if not seat_future.done():
+                seat_future.set_result(self._free.pop())

@@ -56,10 +56,10 @@ def read_token(path: Path) -> str:
     return token
 
 
-def _unusable(place: str, error: OSError | OverflowError) -> OutputError:
+def _unusable(address: str, error: OSError | OverflowError) -> OutputError:
     is_taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
     hint = "--port names another, 0 a free one" if is_taken else ""
-    return OutputError(f"{place} cannot be used: {error}", hint=hint)
+    return OutputError(f"{address} cannot be used: {error}", hint=hint)
 
 
 def bind(host: str, port: int) -> socket.socket:

@@ -57,18 +57,18 @@ def _with_interval(
         few = f"n < {_LEAST_UNITS} {of}: no interval" if drawn_of < _LEAST_UNITS else "no interval asked for"
         return Estimate(value, n=units, method=method, confidence=confidence, note=_joined(note, few))
     drawn = [statistic(chosen) for chosen in _draws(units, clusters, n_resamples, seed)]
-    known = np.array([one for one in drawn if one is not None])
-    if known.size < n_resamples / 2:
-        few = f"{n_resamples - known.size} of {n_resamples} resamples have no variation: no interval"
+    statistics = np.array([statistic_value for statistic_value in drawn if statistic_value is not None])
+    if statistics.size < n_resamples / 2:
+        few = f"{n_resamples - statistics.size} of {n_resamples} resamples have no variation: no interval"
         return Estimate(value, n=units, method=method, confidence=confidence, note=_joined(note, few))
-    low, high = np.quantile(known, [(1 - confidence) / 2, (1 + confidence) / 2])
+    low, high = np.quantile(statistics, [(1 - confidence) / 2, (1 + confidence) / 2])
     if not has_variation(np.array([low, high])):
         return Estimate(value, n=units, method=method, confidence=confidence, note=_joined(note, ALL_ALIKE))
-    if known.size < n_resamples:
+    if statistics.size < n_resamples:
         note = _joined(
-            note, f"{n_resamples - known.size} of {n_resamples} resamples had no variation and were left out"
+            note, f"{n_resamples - statistics.size} of {n_resamples} resamples had no variation and were left out"
         )
-    se = float(known.std(ddof=1))
+    se = float(statistics.std(ddof=1))
     return Estimate(value, float(low), float(high), se, n=units, method=method, confidence=confidence, note=note)
 
 
@@ -138,9 +138,9 @@ def cohen_kappa(
     if any(_is_infinite(label) for pair in pairs for label in pair):
         raise ValueError(_NO_NUMBER)
     labels = _sorted_labels({label for pair in pairs for label in pair})
-    place = {label: index for index, label in enumerate(labels)}
+    positions = {label: index for index, label in enumerate(labels)}
     size = len(labels)
-    cells = np.array([place[x] * size + place[y] for x, y in pairs], dtype=np.int64)
+    cells = np.array([positions[x] * size + positions[y] for x, y in pairs], dtype=np.int64)
     cost = _distances(labels, weights)
 
     def statistic(units: Ints) -> float | None:
@@ -219,7 +219,7 @@ def _on_a_line(level: str, values: Floats, index: Ints, is_rated: Mask) -> Disag
     raters = is_rated.sum(axis=1)
     # alpha has no unit, and squares of tiny gaps vanish
     scaled = (values - values[0]) / (values[-1] - values[0]) if values.size > 1 else values
-    alike = [(row[one][:, None] == row[one][None, :]).sum() for row, one in zip(index, is_rated, strict=True)]
+    alike = [(row[rated][:, None] == row[rated][None, :]).sum() for row, rated in zip(index, is_rated, strict=True)]
     differing = raters**2 - np.array(alike, dtype=np.float64)
 
     def disagree(weights: Floats, totals: Floats) -> tuple[float, float]:
@@ -243,7 +243,7 @@ def _ratios(values: Floats, index: Ints, is_rated: Mask) -> Disagreement:
 
     total = values[:, None] + values[None, :]
     gaps = np.divide(values[:, None] - values[None, :], total, out=np.zeros_like(total), where=total != 0) ** 2
-    pairs = [gaps[np.ix_(row[one], row[one])].sum() for row, one in zip(index, is_rated, strict=True)]
+    pairs = [gaps[np.ix_(row[rated], row[rated])].sum() for row, rated in zip(index, is_rated, strict=True)]
     own = np.array(pairs, dtype=np.float64)
 
     def disagree(weights: Floats, totals: Floats) -> tuple[float, float]:
@@ -262,8 +262,10 @@ def _rated_twice(
     if clusters is not None and len(clusters) != len(table):
         raise ValueError(f"{len(table)} units and {len(clusters)} clusters")
     stays = (~np.isnan(table)).sum(axis=1) >= 2
-    kept = None if clusters is None else [one for one, is_in in zip(clusters, stays, strict=True) if is_in]
-    return table[stays], kept
+    clusters_left = (
+        None if clusters is None else [cluster for cluster, is_in in zip(clusters, stays, strict=True) if is_in]
+    )
+    return table[stays], clusters_left
 
 
 def krippendorff_alpha(
@@ -291,7 +293,7 @@ def krippendorff_alpha(
 
     if level not in ("nominal", "ordinal", "interval", "ratio"):
         raise ValueError(f"unknown level {level!r}: nominal, ordinal, interval or ratio")
-    table, kept = _rated_twice(ratings, clusters)
+    table, clusters_left = _rated_twice(ratings, clusters)
     dropped = len(ratings[0]) - len(table)
     is_rated = ~np.isnan(table)
     values, places = np.unique(table[is_rated], return_inverse=True)
@@ -305,8 +307,8 @@ def krippendorff_alpha(
         totals: Floats = np.bincount(index[is_rated], np.repeat(times, raters), values.size).astype(np.float64)
         if np.count_nonzero(totals) < 2:
             return None
-        seen, expected = disagree(times / (raters - 1), totals)
-        return None if expected <= 0 else 1 - seen * (float(totals.sum()) - 1) / expected
+        observed, expected = disagree(times / (raters - 1), totals)
+        return None if expected <= 0 else 1 - observed * (float(totals.sum()) - 1) / expected
 
     method = f"krippendorff-{level}"
     note = f"{dropped} units rated less than twice left out" if dropped else ""
@@ -318,7 +320,7 @@ def krippendorff_alpha(
         n_resamples=n_resamples,
         seed=seed,
         note=note,
-        clusters=kept,
+        clusters=clusters_left,
     )
 
 
@@ -346,15 +348,15 @@ def icc(
     if kind not in ("ICC1", "ICC2", "ICC3"):
         raise ValueError(f"unknown kind {kind!r}: ICC1, ICC2 or ICC3")
     table = _rectangle(ratings)
-    whole = table[~np.isnan(table).any(axis=1)]
-    dropped = len(table) - len(whole)
+    complete = table[~np.isnan(table).any(axis=1)]
+    dropped = len(table) - len(complete)
 
     def statistic(units: Ints) -> float | None:
-        return _icc_of(whole[units], kind)
+        return _icc_of(complete[units], kind)
 
     return _with_interval(
         statistic,
-        len(whole),
+        len(complete),
         kind.lower(),
         confidence=confidence,
         n_resamples=n_resamples,

@@ -83,36 +83,36 @@ def corrected_mean(
 
     check_confidence(confidence)
     f = finite(scores, "scores")
-    known = np.array([one is not None for one in labels], dtype=bool)
+    anies = np.array([label is not None for label in labels], dtype=bool)
     y = finite([0.0 if label is None else label for label in labels], "labels")
-    w = _inverse(probabilities, known)
+    w = _inverse(probabilities, anies)
     _check_sizes(f.size, {"clusters": clusters, "strata": strata, "labels": labels, "settled": settled or labels})
     fixed = np.zeros(f.size, dtype=bool) if settled is None else np.array(settled, dtype=bool)
-    if (fixed & known).any():
+    if (fixed & anies).any():
         raise ValueError("an item is settled and has a label")
     if method == "ppi++" and (clusters is not None or strata is not None):
         raise ValueError("ppi++ as published knows neither clusters nor strata")
     groups, parts = _codes(clusters), _codes(strata)
-    reason = _refusal(y, known, groups, parts, strata, fixed) or _weight_refusal(w, known)
+    reason = _refusal(y, anies, groups, parts, strata, fixed) or _weight_refusal(w, anies)
     if reason:
-        return Estimate(None, n=int(known.sum()), method=method, confidence=confidence, note=reason)
+        return Estimate(None, n=int(anies.sum()), method=method, confidence=confidence, note=reason)
     chosen = [~fixed] if parts is None else [(parts == code) & ~fixed for code in range(int(parts.max()) + 1)]
     chosen = [here for here in chosen if here.any()]
-    found = [_part(f, y, known, w, groups, here, method) for here in chosen]
+    parts_found = [_part(f, y, anies, w, groups, here, method) for here in chosen]
     if fixed.any():
-        found.append(_settled_part(f, groups, fixed))
+        parts_found.append(_settled_part(f, groups, fixed))
         chosen.append(fixed)
     shares = [float(here.mean()) for here in chosen]
-    value, variance, degrees = _joined(found, shares, f.size)
+    value, variance, degrees = _joined(parts_found, shares, f.size)
     is_t = method == "ppi++t" and degrees < 1e6
     reach = (t_quantile(confidence, degrees) if is_t else normal_quantile(confidence)) * math.sqrt(variance)
-    stats = _stats(f, y, known, w, found, shares, confidence, reach)
-    return Estimate(value, value - reach, value + reach, math.sqrt(variance), n=int(known.sum()), method=method,
-                    confidence=confidence, note=_drift_note(f, known, w, groups) or _weight_note(w, known), stats=stats)  # fmt: skip
+    stats = _stats(f, y, anies, w, parts_found, shares, confidence, reach)
+    return Estimate(value, value - reach, value + reach, math.sqrt(variance), n=int(anies.sum()), method=method,
+                    confidence=confidence, note=_drift_note(f, anies, w, groups) or _weight_note(w, anies), stats=stats)  # fmt: skip
 
 
-def _check_sizes(size: int, given: Mapping[str, Sequence[object] | None]) -> None:
-    for name, values in given.items():
+def _check_sizes(size: int, columns: Mapping[str, Sequence[object] | None]) -> None:
+    for name, values in columns.items():
         if values is not None and len(values) != size:
             raise ValueError(f"{name}: {len(values)} for {size} scores")
 
@@ -128,17 +128,17 @@ def _joined(parts: Sequence[_Part], shares: Sequence[float], n: int) -> tuple[fl
     return value, variance, variance**2 / small if small else math.inf
 
 
-def _inverse(probabilities: Sequence[float] | None, known: Mask) -> Floats | None:
+def _inverse(probabilities: Sequence[float] | None, is_labelled: Mask) -> Floats | None:
     """Return 1 / probability, 1 on average over the labelled items."""
     if probabilities is None:
         return None
-    given = finite(probabilities, "probabilities")
-    if given.size != known.size:
-        raise ValueError(f"probabilities: {given.size} for {known.size} scores")
-    if given.size and not (given.min() > 0 and given.max() <= 1):
+    values = finite(probabilities, "probabilities")
+    if values.size != is_labelled.size:
+        raise ValueError(f"probabilities: {values.size} for {is_labelled.size} scores")
+    if values.size and not (values.min() > 0 and values.max() <= 1):
         raise ValueError("probabilities must lie above 0 and be at most 1")
-    inverse: Floats = 1 / given
-    return inverse / inverse[known].mean() if known.any() else inverse
+    inverse: Floats = 1 / values
+    return inverse / inverse[is_labelled].mean() if is_labelled.any() else inverse
 
 
 def _codes(names: Sequence[Hashable] | None) -> Ints | None:
@@ -152,7 +152,7 @@ def _codes(names: Sequence[Hashable] | None) -> Ints | None:
 
 def _refusal(
     y: Floats,
-    known: Mask,
+    is_labelled: Mask,
     groups: Ints | None,
     parts: Ints | None,
     strata: Sequence[Hashable] | None,
@@ -160,21 +160,21 @@ def _refusal(
 ) -> str:
     import numpy as np
 
-    n = int(known.sum())
+    n = int(is_labelled.sum())
     if n < FEWEST:
         return f"{n} labels are too few: {FEWEST} is the least"
-    if float(np.ptp(y[known])) == 0.0:
-        return f"all {n} labels are {float(y[known][0]):g}: how far the mean may be off cannot be told"
-    if groups is not None and (held := len(np.unique(groups[known]))) < FEWEST_CLUSTERS:
-        return f"the labels lie in {held} clusters: {FEWEST_CLUSTERS} is the least"
+    if float(np.ptp(y[is_labelled])) == 0.0:
+        return f"all {n} labels are {float(y[is_labelled][0]):g}: how far the mean may be off cannot be told"
+    if groups is not None and (n_clusters := len(np.unique(groups[is_labelled]))) < FEWEST_CLUSTERS:
+        return f"the labels lie in {n_clusters} clusters: {FEWEST_CLUSTERS} is the least"
     if parts is not None and strata is not None:
         for code, name in enumerate(dict.fromkeys(strata)):
             if not ((parts == code) & ~settled).any():
                 continue
-            if (held := int((known & (parts == code)).sum())) < FEWEST_IN_STRATUM:
-                return f"the stratum {str(name)[:60]!r} has {held} labels: {FEWEST_IN_STRATUM} is the least"
+            if (n_clusters := int((is_labelled & (parts == code)).sum())) < FEWEST_IN_STRATUM:
+                return f"the stratum {str(name)[:60]!r} has {n_clusters} labels: {FEWEST_IN_STRATUM} is the least"
             # One cluster alone says nothing of how far clusters differ, however many labels lie in it.
-            clusters = 0 if groups is None else len(np.unique(groups[known & (parts == code)]))
+            clusters = 0 if groups is None else len(np.unique(groups[is_labelled & (parts == code)]))
             if groups is not None and clusters < FEWEST_CLUSTERS_IN_STRATUM:
                 least = FEWEST_CLUSTERS_IN_STRATUM
                 return f"the labels of the stratum {str(name)[:60]!r} lie in {clusters} clusters: {least} is the least"
@@ -186,30 +186,30 @@ def effective_size(weights: Floats) -> float:
     return float(weights.sum() ** 2 / (weights**2).sum())
 
 
-def _weight_refusal(w: Floats | None, known: Mask) -> str:
-    if w is None or (size := effective_size(w[known])) >= FEWEST:
+def _weight_refusal(w: Floats | None, is_labelled: Mask) -> str:
+    if w is None or (size := effective_size(w[is_labelled])) >= FEWEST:
         return ""
-    return f"by their probabilities the {int(known.sum())} labels count as {size:.1f}: {FEWEST} is the least"
+    return f"by their probabilities the {int(is_labelled.sum())} labels count as {size:.1f}: {FEWEST} is the least"
 
 
-def _weight_note(w: Floats | None, known: Mask) -> str:
+def _weight_note(w: Floats | None, is_labelled: Mask) -> str:
     """Return a warning where labels are few, or a few drawn with small probabilities outweigh the others."""
-    n = int(known.sum())
-    size = n if w is None else effective_size(w[known])
+    n = int(is_labelled.sum())
+    size = n if w is None else effective_size(w[is_labelled])
     if size < n / 2:
         return f"by their probabilities the {n} labels count as {size:.0f}: the interval may be too short"
     return f"{size:.0f} labels are few: the interval may be too short" if size < MANY else ""
 
 
 def _part(
-    f: Floats, y: Floats, known: Mask, w: Floats | None, groups: Ints | None, here: Mask, method: Method
+    f: Floats, y: Floats, is_labelled: Mask, w: Floats | None, groups: Ints | None, here: Mask, method: Method
 ) -> _Part:
     """Return the corrected mean of one stratum."""
     import numpy as np
 
-    labelled = known & here
+    labelled = is_labelled & here
     # Drawn with unequal probabilities, what is left without a label is a skewed lot: then all items speak.
-    rest = here if w is not None else here & ~known
+    rest = here if w is not None else here & ~is_labelled
     n, m = int(labelled.sum()), int(rest.sum())
     ones = np.ones(n) if w is None else w[labelled] / w[labelled].mean()
     label, score, others = y[labelled], f[labelled], f[rest]
@@ -226,23 +226,23 @@ def _part(
         return _Part(value, variance, math.inf, weight, n)
     centred = ones * (residual - (ones * residual).mean())
     counted = effective_size(ones)
-    left = max(1.0, counted - (2 if weight else 1))
+    freedom = max(1.0, counted - (2 if weight else 1))
     if groups is None:
         first = float(imputed.var(ddof=1)) / m if m > 1 else 0.0
-        second_term = float((centred**2).sum()) * counted / left / n**2
-        small = second_term**2 / left + (first**2 / (m - 1) if m > 1 else 0.0)
+        second_term = float((centred**2).sum()) * counted / freedom / n**2
+        small = second_term**2 / freedom + (first**2 / (m - 1) if m > 1 else 0.0)
         variance = first + second_term
         if w is not None:
             # The labelled items are among those whose scores are averaged, so the two terms go together.
             variance += 2 * float(((weight * score - imputed.mean()) * centred).sum()) / (m * n)
-        return _Part(value, variance, variance**2 / small if small else float(left), weight, n)
+        return _Part(value, variance, variance**2 / small if small else float(freedom), weight, n)
     size = int(groups.max()) + 1
     sums = np.bincount(groups[labelled], centred / n, size)
     if m:
         sums += np.bincount(groups[rest], (imputed - imputed.mean()) / m, size)
-    held = len(np.unique(groups[labelled]))
-    variance = float((sums**2).sum()) * held / (held - 1) * max(1.0, counted - 1) / left
-    return _Part(value, variance, float(held - 1), weight, n)
+    n_clusters = len(np.unique(groups[labelled]))
+    variance = float((sums**2).sum()) * n_clusters / (n_clusters - 1) * max(1.0, counted - 1) / freedom
+    return _Part(value, variance, float(n_clusters - 1), weight, n)
 
 
 def _settled_part(f: Floats, groups: Ints | None, here: Mask) -> _Part:
@@ -264,8 +264,8 @@ def _weight(label: Floats, score: Floats, others: Floats, ones: Floats) -> float
     if m < 2:
         return 0.0
     centre = float(others.mean() + (ones * (label - score)).mean())
-    one, two = ones * (label - centre), ones * (score - centre)
-    covariance = float(((one - one.mean()) * (two - two.mean())).mean())
+    label_gap, two = ones * (label - centre), ones * (score - centre)
+    covariance = float(((label_gap - label_gap.mean()) * (two - two.mean())).mean())
     spread = float(np.concatenate([two, others - centre]).var(ddof=1))
     return min(1.0, max(0.0, covariance / ((1 + n / m) * spread))) if spread else 0.0
 
@@ -288,7 +288,7 @@ def _weight_of_drawn(label: Floats, score: Floats, everything: Floats, ones: Flo
 def _mean_of_labels(label: Floats, w: Floats | None, confidence: float) -> Estimate:
     """Return what the labels alone say: weighed as they were drawn."""
     if w is None:
-        return t_interval([float(one) for one in label], confidence=confidence)
+        return t_interval([float(value) for value in label], confidence=confidence)
     mean = float((w * label).mean() / w.mean())
     counted = effective_size(w)
     se = math.sqrt(float(((w * (label - mean)) ** 2).sum()) * counted / max(1.0, counted - 1)) / float(w.sum())
@@ -299,23 +299,23 @@ def _mean_of_labels(label: Floats, w: Floats | None, confidence: float) -> Estim
 def _stats(
     f: Floats,
     y: Floats,
-    known: Mask,
+    is_labelled: Mask,
     w: Floats | None,
-    found: Sequence[_Part],
+    parts_found: Sequence[_Part],
     shares: Sequence[float],
     confidence: float,
     reach: float,
 ) -> dict[str, float]:
     import numpy as np
 
-    alone = _mean_of_labels(y[known], None if w is None else w[known], confidence)
-    mean = float(y[known].mean()) if alone.value is None else alone.value
-    inverse = np.ones(alone.n) if w is None else w[known] / w[known].mean()
-    label_sd = math.sqrt(float((inverse * (y[known] - mean) ** 2).sum()) / (alone.n - 1))
-    judged = t_interval([float(one) for one in f], confidence=confidence)
+    alone = _mean_of_labels(y[is_labelled], None if w is None else w[is_labelled], confidence)
+    mean = float(y[is_labelled].mean()) if alone.value is None else alone.value
+    inverse = np.ones(alone.n) if w is None else w[is_labelled] / w[is_labelled].mean()
+    label_sd = math.sqrt(float((inverse * (y[is_labelled] - mean) ** 2).sum()) / (alone.n - 1))
+    judged = t_interval([float(score_value) for score_value in f], confidence=confidence)
     stats = {
         "items": float(f.size),
-        "judge_weight": math.fsum(share * part.weight for share, part in zip(shares, found, strict=True)),
+        "judge_weight": math.fsum(share * part.weight for share, part in zip(shares, parts_found, strict=True)),
         "judge_mean": float(f.mean()),
         "labels_mean": mean,
         "half_width": reach,
@@ -327,8 +327,8 @@ def _stats(
             stats |= {f"{name}_low": side.low, f"{name}_high": side.high}
     if alone.low is not None and alone.high is not None and alone.high > alone.low:
         stats["width_of_labels_alone"] = 2 * reach / (alone.high - alone.low)
-    if float(np.ptp(f[known])) > 0:
-        stats["correlation"] = float(np.corrcoef(f[known], y[known])[0, 1])
+    if float(np.ptp(f[is_labelled])) > 0:
+        stats["correlation"] = float(np.corrcoef(f[is_labelled], y[is_labelled])[0, 1])
     return stats
 
 
@@ -336,20 +336,24 @@ _DRIFT = 4.0
 """Standard errors, of normal quantiles, between labelled and other items from which on chance is not believed."""
 
 
-def _drift_note(f: Floats, known: Mask, w: Floats | None, groups: Ints | None) -> str:
+def _drift_note(f: Floats, is_labelled: Mask, w: Floats | None, groups: Ints | None) -> str:
     """Return a warning where the labelled items are unlike the others: then they were hardly drawn at random."""
     import numpy as np
 
-    one, other = f[known], f[~known]
-    if w is not None or other.size < 2 or one.size < 2:
+    labelled_scores, other = f[is_labelled], f[~is_labelled]
+    if w is not None or other.size < 2 or labelled_scores.size < 2:
         return ""
-    gap = float(one.mean() - other.mean())
+    gap = float(labelled_scores.mean() - other.mean())
     if groups is None:
-        reach = _DRIFT * math.sqrt(float(one.var(ddof=1)) / one.size + float(other.var(ddof=1)) / other.size)
+        reach = _DRIFT * math.sqrt(
+            float(labelled_scores.var(ddof=1)) / labelled_scores.size + float(other.var(ddof=1)) / other.size
+        )
     else:  # items of one cluster were drawn together, so that clusters and not items count
-        shares = np.where(known, (f - one.mean()) / one.size, (other.mean() - f) / other.size)
+        shares = np.where(
+            is_labelled, (f - labelled_scores.mean()) / labelled_scores.size, (other.mean() - f) / other.size
+        )
         sums = np.bincount(groups, weights=shares)
-        count = min(len(np.unique(groups[known])), len(np.unique(groups[~known])))
+        count = min(len(np.unique(groups[is_labelled])), len(np.unique(groups[~is_labelled])))
         if count < 2:
             return ""
         level = math.erf(_DRIFT / math.sqrt(2))
@@ -359,13 +363,13 @@ def _drift_note(f: Floats, known: Mask, w: Floats | None, groups: Ints | None) -
     return f"the judge scores the labelled items {gap:+.3g} from the others: were they drawn at random, or with probabilities?"
 
 
-def labels_needed(found: Estimate, half_width: float) -> Estimate:
+def labels_needed(estimate: Estimate, half_width: float) -> Estimate:
     """Return how many labels in all would bring the interval of `corrected_mean` to this half-width.
 
     Without strata or clusters in mind; no value where even a label of every item would not do.
 
     Args:
-        found: what the labels until now have given.
+        estimate: what the labels until now have given.
         half_width: what is wanted.
 
     Raises:
@@ -373,12 +377,12 @@ def labels_needed(found: Estimate, half_width: float) -> Estimate:
     """
     if half_width <= 0:
         raise ValueError("a half-width must be above 0")
-    if found.value is None:
-        return Estimate(None, note=found.note)
-    stats = found.stats
+    if estimate.value is None:
+        return Estimate(None, note=estimate.note)
+    stats = estimate.stats
     items, label, score = int(stats["items"]), stats["label_sd"], stats["score_sd"]
     r = max(0.0, stats.get("correlation", 0.0))
-    z = normal_quantile(found.confidence)
+    z = normal_quantile(estimate.confidence)
 
     def reach(n: int) -> float:
         rest = max(1, items - n)
@@ -393,4 +397,4 @@ def labels_needed(found: Estimate, half_width: float) -> Estimate:
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if reach(middle) <= half_width else (middle + 1, high)
-    return Estimate(float(low), n=low, method="planned", confidence=found.confidence)
+    return Estimate(float(low), n=low, method="planned", confidence=estimate.confidence)

@@ -81,37 +81,39 @@ def paired_difference(
 
 def _by_cluster(gaps: Floats, clusters: Sequence[Hashable], stats: Mapping[str, float], confidence: float) -> Estimate:
     """Return the mean difference with what its clusters say of it: no error where they say none."""
-    found = clustered_standard_error(list(gaps), clusters, confidence=confidence)
-    stats = {**stats, "n_clusters": found.stats["n_clusters"]}
-    if found.low is None or found.se is None or found.value is None:
-        return replace(found, se=None, method="paired-cr1", stats=stats)
-    p = t_two_sided(found.value / found.se, stats["n_clusters"] - 1)
-    return replace(found, p=p, method="paired-cr1", stats=stats)
+    estimate = clustered_standard_error(list(gaps), clusters, confidence=confidence)
+    stats = {**stats, "n_clusters": estimate.stats["n_clusters"]}
+    if estimate.low is None or estimate.se is None or estimate.value is None:
+        return replace(estimate, se=None, method="paired-cr1", stats=stats)
+    p = t_two_sided(estimate.value / estimate.se, stats["n_clusters"] - 1)
+    return replace(estimate, p=p, method="paired-cr1", stats=stats)
 
 
 def _counts(first: Floats, second: Floats, gaps: Floats) -> dict[str, float]:
     """Return what is said of the pairs beside the mean difference; spreads from two pairs on."""
     n, better, worse = gaps.size, int((gaps > 0).sum()), int((gaps < 0).sum())
-    found = {"n_better": float(better), "n_worse": float(worse), "n_equal": float(n - better - worse)}
+    counts = {"n_better": float(better), "n_worse": float(worse), "n_equal": float(n - better - worse)}
     sizes = abs(gaps[gaps != 0])
     if sizes.size:
-        found |= {"size": float(sizes.mean()), "is_one_size": float(not has_variation(sizes))}
+        counts |= {"size": float(sizes.mean()), "is_one_size": float(not has_variation(sizes))}
     if n < 2:
-        return found
-    found["sd"] = float(gaps.std(ddof=1)) if has_variation(gaps) else 0.0  # equal gaps differ by their rounding
-    found["se_unpaired"] = math.sqrt((float(first.var(ddof=1)) + float(second.var(ddof=1))) / n)
+        return counts
+    counts["sd"] = float(gaps.std(ddof=1)) if has_variation(gaps) else 0.0  # equal gaps differ by their rounding
+    counts["se_unpaired"] = math.sqrt((float(first.var(ddof=1)) + float(second.var(ddof=1))) / n)
     if has_variation(first) and has_variation(second):
-        found["correlation"] = _correlation(first, second)
-    return found
+        counts["correlation"] = _correlation(first, second)
+    return counts
 
 
 def _correlation(first: Floats, second: Floats) -> float:
     """Return Pearson's r; deviations are scaled first, so that squares of tiny ones do not vanish."""
     import numpy as np
 
-    one, two = first - first.mean(), second - second.mean()
-    one, two = one / np.abs(one).max(), two / np.abs(two).max()
-    return float((one * two).sum() / math.sqrt(float((one * one).sum()) * float((two * two).sum())))
+    first_scaled, two = first - first.mean(), second - second.mean()
+    first_scaled, two = first_scaled / np.abs(first_scaled).max(), two / np.abs(two).max()
+    return float(
+        (first_scaled * two).sum() / math.sqrt(float((first_scaled * first_scaled).sum()) * float((two * two).sum()))
+    )
 
 
 def equal_differences_p(n: int) -> float:
@@ -140,7 +142,7 @@ def sign_flip_ps(gaps: Floats, *, n_resamples: int = 100_000, seed: int = 0) -> 
     import numpy as np
 
     n, pairs = gaps.shape
-    found = np.abs(gaps.sum(axis=0))
+    observed = np.abs(gaps.sum(axis=0))
     scale = np.maximum(np.abs(gaps).sum(axis=0), 1.0)
     results: list[float | None] = [None] * pairs
     drawn = []
@@ -150,13 +152,13 @@ def sign_flip_ps(gaps: Floats, *, n_resamples: int = 100_000, seed: int = 0) -> 
             every = np.zeros(1)
             for gap in moving:  # all 2^m signed sums, doubling as it goes
                 every = np.concatenate((every + gap, every - gap))
-            results[column] = float(np.mean(np.abs(every) >= found[column] - _TIE * scale[column]))
+            results[column] = float(np.mean(np.abs(every) >= observed[column] - _TIE * scale[column]))
         else:
             drawn.append(column)
     if drawn:
         hits = np.zeros(len(drawn), dtype=np.int64)
         step = max(1, 4_000_000 // n)
-        part, target, slack = gaps[:, drawn], found[drawn], _TIE * scale[drawn]
+        part, target, slack = gaps[:, drawn], observed[drawn], _TIE * scale[drawn]
         for count, start in enumerate(range(0, n_resamples, step)):
             draws = min(step, n_resamples - start)
             sums = np.abs(_signs(count, n, seed, draws) @ part)
@@ -225,25 +227,25 @@ def newcombe_difference(x1: int, n1: int, x2: int, n2: int, *, confidence: float
 
     Source: Newcombe 1998, method 10. It stays inside -1..1.
     """
-    one = wilson_interval(x1, n1, confidence=confidence)
+    first_interval = wilson_interval(x1, n1, confidence=confidence)
     two = wilson_interval(x2, n2, confidence=confidence)
     p1, p2 = x1 / n1, x2 / n2
-    assert one.low is not None
-    assert one.high is not None
+    assert first_interval.low is not None
+    assert first_interval.high is not None
     assert two.low is not None
     assert two.high is not None
     gap = p1 - p2
-    low = gap - math.hypot(p1 - one.low, two.high - p2)
-    high = gap + math.hypot(one.high - p1, p2 - two.low)
+    low = gap - math.hypot(p1 - first_interval.low, two.high - p2)
+    high = gap + math.hypot(first_interval.high - p1, p2 - two.low)
     se = math.sqrt(p1 * (1 - p1) / n1 + p2 * (1 - p2) / n2)
     return Estimate(gap, low, high, se, n=n1 + n2, method="newcombe", confidence=confidence)
 
 
 def _known(p: Sequence[float | None]) -> list[tuple[float, int]]:
-    known = [(value, index) for index, value in enumerate(p) if value is not None]
-    if any(not 0 <= value <= 1 for value, _ in known):
+    known_p = [(value, index) for index, value in enumerate(p) if value is not None]
+    if any(not 0 <= value <= 1 for value, _ in known_p):
         raise ValueError("every p must lie between 0 and 1")
-    return sorted(known)
+    return sorted(known_p)
 
 
 def holm(p: Sequence[float | None]) -> list[float | None]:
@@ -252,10 +254,10 @@ def holm(p: Sequence[float | None]) -> list[float | None]:
     None (no test was possible) stays None and does not count towards the family.
     """
     adjusted: list[float | None] = [None] * len(p)
-    known = _known(p)
+    ordered_p = _known(p)
     running = 0.0
-    for rank, (value, index) in enumerate(known):
-        running = max(running, min(1.0, value * (len(known) - rank)))
+    for rank, (value, index) in enumerate(ordered_p):
+        running = max(running, min(1.0, value * (len(ordered_p) - rank)))
         adjusted[index] = running
     return adjusted
 
@@ -266,11 +268,11 @@ def benjamini_hochberg(p: Sequence[float | None]) -> list[float | None]:
     None stays None and does not count.
     """
     adjusted: list[float | None] = [None] * len(p)
-    known = _known(p)
+    ordered_p = _known(p)
     running = 1.0
-    for rank in range(len(known), 0, -1):
-        value, index = known[rank - 1]
-        running = min(running, value * len(known) / rank)
+    for rank in range(len(ordered_p), 0, -1):
+        value, index = ordered_p[rank - 1]
+        running = min(running, value * len(ordered_p) / rank)
         adjusted[index] = running
     return adjusted
 

@@ -127,20 +127,20 @@ def mean_of_means(
 
     Source: Welch 1938, Satterthwaite 1946.
     """
-    found = [t_interval(values, confidence=confidence) for values in groups]
-    means = [one.value for one in found if one.value is not None]
+    estimates = [t_interval(values, confidence=confidence) for values in groups]
+    means = [estimate.value for estimate in estimates if estimate.value is not None]
     n, method = sum(map(len, groups)), "t-of-means"
-    if not found or len(means) < len(found):
+    if not estimates or len(means) < len(estimates):
         return Estimate(None, n=n, method=method, confidence=confidence, note="a group without values")
     value = math.fsum(means) / len(means)
-    if any(one.n < 2 for one in found):
+    if any(estimate.n < 2 for estimate in estimates):
         return Estimate(value, n=n, method=method, confidence=confidence, note=f"a group with {TOO_FEW}")
-    parts = [((one.se or 0.0) ** 2, one.n) for one in found]
+    parts = [((estimate.se or 0.0) ** 2, estimate.n) for estimate in estimates]
     total = math.fsum(variance for variance, _ in parts)
     if not total > 0:
         return Estimate(value, se=0.0, n=n, method=method, confidence=confidence, note=NO_VARIATION)
     freedom = total**2 / math.fsum(variance**2 / (size - 1) for variance, size in parts)
-    se = math.sqrt(total) / len(found)
+    se = math.sqrt(total) / len(estimates)
     reach = t_quantile(confidence, freedom) * se
     low, high = max(limits[0], value - reach), min(limits[1], value + reach)
     return Estimate(value, low, high, se, n=n, method=method, confidence=confidence)
@@ -471,13 +471,15 @@ def mean_interval(
         return _share_interval(values, limits, confidence)
     is_usual = max(map(abs, values)) <= VAST
     if bounded and is_usual:
-        found = score_interval(values, limits=limits, confidence=confidence)
+        estimate = score_interval(values, limits=limits, confidence=confidence)
     elif RESAMPLED_FROM <= n <= RESAMPLED_UP_TO and is_usual:
-        found = bootstrap_mean(values, method="bca-expanded", seed=seed, n_resamples=n_resamples, confidence=confidence)
+        estimate = bootstrap_mean(
+            values, method="bca-expanded", seed=seed, n_resamples=n_resamples, confidence=confidence
+        )
     else:
-        found = t_interval(values, confidence=confidence)
-    if found.low is None or found.high is None:
-        return found
+        estimate = t_interval(values, confidence=confidence)
+    if estimate.low is None or estimate.high is None:
+        return estimate
     array = finite(values)
     note = few_away(array, limits) if bounded else _skewed(array)
-    return replace(found, low=max(found.low, bottom), high=min(found.high, top), stats={}, note=note)
+    return replace(estimate, low=max(estimate.low, bottom), high=min(estimate.high, top), stats={}, note=note)

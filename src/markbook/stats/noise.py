@@ -41,8 +41,11 @@ class Noise:
 
     def to_record(self) -> dict[str, object]:
         """Return plain JSON values."""
-        found = {name: getattr(self, name) for name in self.__slots__ if name != "intervals"}
-        return {**found, "intervals": {name: one and one.to_record() for name, one in self.intervals.items()}}
+        record = {name: getattr(self, name) for name in self.__slots__ if name != "intervals"}
+        return {
+            **record,
+            "intervals": {name: interval and interval.to_record() for name, interval in self.intervals.items()},
+        }
 
 
 def noise_of(items: Sequence[Sequence[float]], *, confidence: float = 0.95, seed: int = 0) -> Noise:
@@ -58,7 +61,7 @@ def noise_of(items: Sequence[Sequence[float]], *, confidence: float = 0.95, seed
     if not several:
         return Noise(0, 0, None, None, None, None, None, None, confidence)
     within = math.fsum(map(_variance, several)) / len(several)
-    one = math.sqrt(within / len(several))
+    standard_error = math.sqrt(within / len(several))
     mixed = mean_interval([float(max(v) - min(v) > _TIE) for v in several], confidence=confidence)
     flip = mean_interval([_differing(values) for values in several], confidence=confidence, seed=seed)
     halves = _halves(several, seed)
@@ -68,8 +71,8 @@ def noise_of(items: Sequence[Sequence[float]], *, confidence: float = 0.95, seed
         mixed.value,
         flip.value,
         within,
-        one,
-        normal_quantile(confidence) * math.sqrt(2) * one,
+        standard_error,
+        normal_quantile(confidence) * math.sqrt(2) * standard_error,
         None if halves is None else _stepped(halves, _steps(several)),
         confidence,
         {"mixed": mixed.interval, "flip": flip.interval, "reliability": _reliable(halves, several, confidence)},
@@ -115,8 +118,8 @@ def split_half(items: Sequence[Sequence[float]], *, seed: int = 0) -> float | No
 
     Source: Spearman 1910, Brown 1910. Where a half does not vary between items there is none; None if none does.
     """
-    found = _halves(items, seed)
-    return None if found is None else _stepped(found, _steps(items))
+    correlation = _halves(items, seed)
+    return None if correlation is None else _stepped(correlation, _steps(items))
 
 
 def _steps(items: Sequence[Sequence[float]]) -> float:
@@ -146,7 +149,7 @@ def _halves(items: Sequence[Sequence[float]], seed: int) -> float | None:
     if len(items) < 3:
         return None
     rng = np.random.default_rng(seed)
-    found = []
+    correlations = []
     for _ in range(_SPLITS):
         halves = np.empty((len(items), 2))
         for at, values in enumerate(items):
@@ -157,10 +160,10 @@ def _halves(items: Sequence[Sequence[float]], seed: int) -> float | None:
                 np.mean([values[i] for i in drawn[half : 2 * half]]),
             )
         if halves[:, 0].std() > _TIE and halves[:, 1].std() > _TIE:
-            found.append(float(np.corrcoef(halves[:, 0], halves[:, 1])[0, 1]))
-    if not found:
+            correlations.append(float(np.corrcoef(halves[:, 0], halves[:, 1])[0, 1]))
+    if not correlations:
         return None
-    return float(np.mean(found))
+    return float(np.mean(correlations))
 
 
 def pass_hat_k(counts: Sequence[tuple[int, int]], k: int) -> float | None:

@@ -71,16 +71,16 @@ def pass_at_k_summary(
         note = f"undefined: {undefined} of {len(ns)} problems have fewer than {k} attempts" if ns else "no problems"
         return Estimate(None, n=len(ns), method="pass@k", confidence=confidence, note=note, stats=stats)
     shares = [_share(n, c, k) for n, c in zip(ns, cs, strict=True)]
-    found = mean_interval(shares, confidence=confidence, seed=seed)
+    estimate = mean_interval(shares, confidence=confidence, seed=seed)
     se = _error_over_problems(shares)
-    note = found.note or (few_away(finite(shares), (0.0, 1.0), _FEWEST_AWAY) if k > 1 and len(ns) > 1 else "")
+    note = estimate.note or (few_away(finite(shares), (0.0, 1.0), _FEWEST_AWAY) if k > 1 and len(ns) > 1 else "")
     return Estimate(
-        found.value,
-        found.low,
-        found.high,
+        estimate.value,
+        estimate.low,
+        estimate.high,
         se,
         n=len(ns),
-        method=found.method,
+        method=estimate.method,
         confidence=confidence,
         note=note,
         stats=stats,

@@ -47,80 +47,82 @@ class Differences:
     """Of related items; None where they are not."""
 
 
-def detectable_difference(found: Differences, *, alpha: float = 0.05, power: float = 0.8) -> float | None:
+def detectable_difference(differences: Differences, *, alpha: float = 0.05, power: float = 0.8) -> float | None:
     """Return the smallest true mean difference that so many such items show with this power, in the unit of `sd`.
 
     None where no difference can be shown: even if all items differed, the test could not reach its level.
 
     Args:
-        found: how the differences vary; a larger true difference is taken to make more items differ where it must.
+        differences: how the differences vary; a larger true difference is taken to make more items differ where it must.
         alpha: what p has to be below, for one pair.
         power: the chance to show it.
     """
-    most = found.size if found.is_one_size and found.clusters is None else found.largest
-    top = min(most, (normal_quantile(1 - alpha) + normal_inverse(power)) * found.sd / math.sqrt(found.n))
-    while _power(found, found.n, top, alpha) < power:
-        if top >= min(most, 100 * found.sd):
+    most = differences.size if differences.is_one_size and differences.clusters is None else differences.largest
+    top = min(most, (normal_quantile(1 - alpha) + normal_inverse(power)) * differences.sd / math.sqrt(differences.n))
+    while _power(differences, differences.n, top, alpha) < power:
+        if top >= min(most, 100 * differences.sd):
             return None
         top = min(most, 1.5 * top)
     low, high = 0.0, top
     while high - low > 1e-4 * top:
         middle = (low + high) / 2
-        if _power(found, found.n, middle, alpha) >= power:
+        if _power(differences, differences.n, middle, alpha) >= power:
             high = middle
         else:
             low = middle
     return high
 
 
-def items_to_show(found: Differences, gap: float, *, alpha: float = 0.05, power: float = 0.8, most: int) -> int | None:
+def items_to_show(
+    differences: Differences, gap: float, *, alpha: float = 0.05, power: float = 0.8, most: int
+) -> int | None:
     """Return how many items like these show a mean difference with this power; None if more than `most` are needed.
 
     Args:
-        found: how the differences vary, from item to item.
+        differences: how the differences vary, from item to item.
         gap: the true mean difference, above 0.
         alpha: what p has to be below, for one pair.
         power: the chance to show it.
         most: where to stop looking.
     """
     low, high = 1, 2
-    while _power(found, high, gap, alpha) < power:
+    while _power(differences, high, gap, alpha) < power:
         low, high = high, 2 * high
         if low > most:
             return None
     while high - low > 1:
         middle = (low + high) // 2
-        if _power(found, middle, gap, alpha) < power:
+        if _power(differences, middle, gap, alpha) < power:
             low = middle
         else:
             high = middle
     return high if high <= most else None
 
 
-def _power(found: Differences, n: int, gap: float, alpha: float) -> float:
+def _power(differences: Differences, n: int, gap: float, alpha: float) -> float:
     """Return the chance that n such items show this mean difference."""
-    if found.clusters is not None:
-        degrees = found.clusters * n / found.n - 1
-        return t_power(degrees, gap * math.sqrt(n) / found.sd, alpha) if degrees >= 1 else 0.0
-    if found.is_one_size and n <= _SIGNS_UP_TO:
-        lean = gap / found.size
-        differing = min(1.0, max(found.differing, lean))
+    if differences.clusters is not None:
+        degrees = differences.clusters * n / differences.n - 1
+        return t_power(degrees, gap * math.sqrt(n) / differences.sd, alpha) if degrees >= 1 else 0.0
+    if differences.is_one_size and n <= _SIGNS_UP_TO:
+        lean = gap / differences.size
+        differing = min(1.0, max(differences.differing, lean))
         return sign_power(n, (differing + lean) / 2, max(0.0, differing - lean) / 2, alpha)
-    if gap > found.differing * found.largest:
-        return sign_power(n, min(1.0, gap / found.largest), 0.0, alpha)  # then more items differ, by all they can
-    if found.is_one_size:
-        sd = math.sqrt(max(1e-12, found.differing * found.size**2 - gap**2))
+    if gap > differences.differing * differences.largest:
+        return sign_power(n, min(1.0, gap / differences.largest), 0.0, alpha)  # then more items differ, by all they can
+    if differences.is_one_size:
+        sd = math.sqrt(max(1e-12, differences.differing * differences.size**2 - gap**2))
         return t_power(n - 1, gap * math.sqrt(n) / sd, alpha)
-    if n * found.differing > _FEW:
-        return t_power(n - 1, gap * math.sqrt(n) / found.sd, alpha)
-    return _power_of_few(found, n, gap, alpha)
+    if n * differences.differing > _FEW:
+        return t_power(n - 1, gap * math.sqrt(n) / differences.sd, alpha)
+    return _power_of_few(differences, n, gap, alpha)
 
 
-def _power_of_few(found: Differences, n: int, gap: float, alpha: float) -> float:
+def _power_of_few(differences: Differences, n: int, gap: float, alpha: float) -> float:
     """Return the power where only a few of the items differ: by how many of them do."""
-    share = min(1.0, found.differing)
-    mean = found.mean / share
-    sd = math.sqrt(max(1e-12 * found.size**2, (found.sd**2 + found.mean**2) / share - mean**2))
+    share = min(1.0, differences.differing)
+    mean = differences.mean / share
+    sd = math.sqrt(max(1e-12 * differences.size**2, (differences.sd**2 + differences.mean**2) / share - mean**2))
     effect = gap / share / sd
     counts = range(_least_signs(alpha), n + 1)
     chances = ((_binomial(n, m, share), m) for m in counts)

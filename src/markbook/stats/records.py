@@ -94,13 +94,13 @@ class Ranking:
         """Return strength(first) - strength(second) with its standard error, interval and p (normal)."""
         from markbook.stats.arrays import normal_quantile, normal_two_sided
 
-        one, two = self.value[first], self.value[second]
-        if one is None or two is None:
+        first_value, two = self.value[first], self.value[second]
+        if first_value is None or two is None:
             return Estimate(None, method=self.method, note=self.note)
         c = self.covariance
         se = float((c[first][first] + c[second][second] - 2 * c[first][second]) ** 0.5)
         reach = normal_quantile(self.confidence) * se
-        gap = one - two
+        gap = first_value - two
         p = normal_two_sided(gap / se) if se > 0 else None
         return Estimate(gap, gap - reach, gap + reach, se, p, method=self.method, confidence=self.confidence)
 

@@ -79,22 +79,27 @@ def anytime_mean(
         ValueError: a value lies outside the range, or an end is open.
     """
     low, high = limits
-    found = anytime_difference([2 * value - low - high for value in values], width=high - low, confidence=confidence)
+    estimate = anytime_difference([2 * value - low - high for value in values], width=high - low, confidence=confidence)
 
-    def turned(end: float | None) -> float | None:
+    def unscale(end: float | None) -> float | None:
         return None if end is None else (end + low + high) / 2
 
-    note = found.note and "no items"
+    note = estimate.note and "no items"
     return replace(
-        found, value=turned(found.value), low=turned(found.low), high=turned(found.high), note=note, stats={}
+        estimate,
+        value=unscale(estimate.value),
+        low=unscale(estimate.low),
+        high=unscale(estimate.high),
+        note=note,
+        stats={},
     )
 
 
 def _shares() -> Floats:
     import numpy as np
 
-    made: Floats = (np.arange(SHARES) + 0.5) / SHARES
-    return made
+    shares: Floats = (np.arange(SHARES) + 0.5) / SHARES
+    return shares
 
 
 def _capital_path(scaled: Floats) -> Floats:

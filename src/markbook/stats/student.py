@@ -55,22 +55,24 @@ def _gamma_ratio(a: float) -> float:
     """Return gamma(a + 1/2) / gamma(a)."""
     if a < _MANY:
         return math.gamma(a + 0.5) / math.gamma(a)
-    one = 1 / (8 * a)
-    return math.sqrt(a) * (1 - one * (1 - one / 2 * (1 + 5 * one * (1 - 21 / 20 * one * (1 + 19 * one)))))
+    inverse = 1 / (8 * a)
+    return math.sqrt(a) * (
+        1 - inverse * (1 - inverse / 2 * (1 + 5 * inverse * (1 - 21 / 20 * inverse * (1 + 19 * inverse))))
+    )
 
 
 def _fraction(a: float, b: float, x: float) -> float:
     """Return the continued fraction of the incomplete beta function; I(x) is x**a (1-x)**b / (a B(a, b)) times it."""
     tiny = 1e-300
     c, d = 1.0, 1 / ((1 - (a + b) * x / (a + 1)) or tiny)
-    found = d
+    fraction = d
     for m in range(1, 10_000):
         for top in (
             m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
             -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
         ):
             c, d = (1 + top / c) or tiny, 1 / ((1 + top * d) or tiny)
-            found *= c * d
+            fraction *= c * d
         if abs(c * d - 1) < 1e-16:
             break
-    return found
+    return fraction

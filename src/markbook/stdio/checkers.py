@@ -40,19 +40,19 @@ class Checked:
     """Whether a judge that failed says itself that no output is to blame, or met none."""
 
 
-def testlib(status: int, said: bytes) -> Checked:
+def testlib(status: int, output_bytes: bytes) -> Checked:
     """Return what a checker of testlib's conventions says.
 
     Args:
         status: its exit status; negative for a signal.
-        said: what it wrote to standard error.
+        output_bytes: what it wrote to standard error.
     """
-    message = shown(said)
+    message = shown(output_bytes)
     if status in _TESTLIB_POINTS:
-        found = _POINTS.match(message)
-        if found is None:
+        match = _POINTS.match(message)
+        if match is None:
             return Checked("JE", f"the checker gives points and does not say how many: {message}"[:MESSAGE_LENGTH])
-        points = float(found[1])
+        points = float(match[1])
         return Checked("AC" if points > 0 else "WA", message, points=points)
     if status in _TESTLIB:
         result = _TESTLIB[status]
@@ -103,14 +103,14 @@ def python_function(returned: object) -> Checked:
     return Checked("JE", "the checker returned neither a truth nor a share between 0 and 1")
 
 
-def testlib_arguments(given: str, output: str, answer: str) -> list[str]:
+def testlib_arguments(input_path: str, output: str, answer: str) -> list[str]:
     """Return the arguments of a checker of testlib's conventions; its standard input is empty."""
-    return [given, output, answer]
+    return [input_path, output, answer]
 
 
-def icpc_arguments(given: str, answer: str, feedback: str, flags: Sequence[str] = ()) -> list[str]:
+def icpc_arguments(input_path: str, answer: str, feedback: str, flags: Sequence[str] = ()) -> list[str]:
     """Return the arguments of an output validator; it reads the output on its standard input."""
-    return [given, answer, f"{feedback.rstrip('/')}/", *flags]
+    return [input_path, answer, f"{feedback.rstrip('/')}/", *flags]
 
 
 def interactive(validator: Checked, program: Result, *, validator_first: bool, validator_hung: bool = False) -> Checked:
@@ -137,18 +137,18 @@ def broken_by_output(failed: Checked) -> Checked:
     return Checked("WA", f"{what}: {failed.message}"[:MESSAGE_LENGTH])
 
 
-def shown(said: bytes) -> str:
+def shown(output_bytes: bytes) -> str:
     """Return the first line of what a checker said, cut, without control characters."""
-    line = said[: 4 * MESSAGE_LENGTH].decode("utf-8", "replace").strip().partition("\n")[0]
+    line = output_bytes[: 4 * MESSAGE_LENGTH].decode("utf-8", "replace").strip().partition("\n")[0]
     return "".join(sign if sign.isprintable() else "\ufffd" for sign in line[:MESSAGE_LENGTH])
 
 
 def _number(text: bytes) -> float | None:
     try:
-        found = float(text[:100].decode("ascii").strip())
+        number = float(text[:100].decode("ascii").strip())
     except (UnicodeDecodeError, ValueError):
         return None
-    return found if math.isfinite(found) else None
+    return number if math.isfinite(number) else None
 
 
 def _fault(status: int, message: str) -> Checked:

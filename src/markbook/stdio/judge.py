@@ -37,15 +37,15 @@ class Judge:
     @property
     def languages(self) -> set[str]:
         """The languages that they are built and run in."""
-        return {one.language for one in self.all}
+        return {judge.language for judge in self.all}
 
     @property
     def name(self) -> str:
         """A name for its files, and those of the others: what has it is built alike."""
         total = hashlib.blake2b(digest_size=16)
-        for one in self.all:
-            total.update(repr((one.language, one.convention, one.is_scripted, len(one.files))).encode())
-            for name, content in one.files:
+        for judge in self.all:
+            total.update(repr((judge.language, judge.convention, judge.is_scripted, len(judge.files))).encode())
+            for name, content in judge.files:
                 total.update(f"{len(name)}:{len(content)}:{name}".encode("utf-8", "surrogatepass") + content)
         return total.hexdigest()
 

@@ -82,34 +82,34 @@ def with_flags(group: Group, flags: str) -> Group:
     return group
 
 
-def grade(group: Group, found: Mapping[str, Checked]) -> Graded:
+def grade(group: Group, checks: Mapping[str, Checked]) -> Graded:
     """Return what a group comes to.
 
     Args:
         group: the group, usually all of a problem.
-        found: what became of each test that was run; behind a rejection that breaks a group none need have been.
+        checks: what became of each test that was run; behind a rejection that breaks a group none need have been.
     """
-    return _modern(group, found, {}) if group.aggregation is not None else _classic(group, found)
+    return _modern(group, checks, {}) if group.aggregation is not None else _classic(group, checks)
 
 
-def next_test(group: Group, found: Mapping[str, Checked]) -> str | None:
+def next_test(group: Group, checks: Mapping[str, Checked]) -> str | None:
     """Return the test to run next, None where no further one could change anything.
 
     Args:
         group: the group, usually all of a problem.
-        found: what became of each test that was run.
+        checks: what became of each test that was run.
     """
     for part in group.groups:
         if group.ignore_sample and part.name == "sample":
             continue
-        if (name := next_test(part, found)) is not None:
+        if (name := next_test(part, checks)) is not None:
             return name
-        if _ends(group, grade(part, found)):
+        if _ends(group, grade(part, checks)):
             return None
     for name in group.tests:
-        if name not in found:
+        if name not in checks:
             return name
-        if found[name].result != "AC" and _breaks(group):
+        if checks[name].result != "AC" and _breaks(group):
             return None
     return None
 
@@ -141,12 +141,12 @@ def largest(group: Group, *, is_judged: bool) -> float | None:
             return group.most
         parts = [largest(part, is_judged=is_judged) for part in group.groups if part.name != "sample"]
         parts += [None] * len(group.tests)
-    known = [part for part in parts if part is not None]
-    if len(known) < len(parts) or not parts:
+    limits_known = [part for part in parts if part is not None]
+    if len(limits_known) < len(parts) or not parts:
         return None
     if group.aggregation is None:
-        return _AGGREGATED[group.scores](known)
-    return min(known) if group.aggregation == "min" else math.fsum(known)
+        return _AGGREGATED[group.scores](limits_known)
+    return min(limits_known) if group.aggregation == "min" else math.fsum(limits_known)
 
 
 def renamed(group: Group, names: Mapping[str, str]) -> Group:
@@ -155,9 +155,9 @@ def renamed(group: Group, names: Mapping[str, str]) -> Group:
     return replace(group, tests=tuple(names[name] for name in group.tests), groups=inner)
 
 
-def _classic(group: Group, found: Mapping[str, Checked]) -> Graded:
+def _classic(group: Group, checks: Mapping[str, Checked]) -> Graded:
     parts: list[Graded] = []
-    for part in _classic_parts(group, found):
+    for part in _classic_parts(group, checks):
         parts.append(part)
         if part.result != "AC" and group.on_reject == "break":
             break
@@ -172,16 +172,16 @@ def _classic(group: Group, found: Mapping[str, Checked]) -> Graded:
     return Graded("JE" if fault else result, score, fault)
 
 
-def _classic_parts(group: Group, found: Mapping[str, Checked]) -> Iterator[Graded]:
+def _classic_parts(group: Group, checks: Mapping[str, Checked]) -> Iterator[Graded]:
     for inner in group.groups:
         if not (group.ignore_sample and inner.name == "sample"):
-            yield _classic(inner, found)
+            yield _classic(inner, checks)
     for name in group.tests:
-        one = found.get(name)
-        if one is None:
+        checked = checks.get(name)
+        if checked is None:
             return
-        usual = group.accept_score if one.result == "AC" else group.reject_score
-        yield Graded(one.result, usual if one.points is None else one.points)
+        usual = group.accept_score if checked.result == "AC" else group.reject_score
+        yield Graded(checked.result, usual if checked.points is None else checked.points)
 
 
 def _result(group: Group, results: Sequence[Result]) -> Result:
@@ -204,37 +204,42 @@ _AGGREGATED: Mapping[Scores, Callable[[Sequence[float]], float]] = {
 }
 
 
-def _modern(group: Group, found: Mapping[str, Checked], known: dict[str, Graded]) -> Graded:
+def _modern(group: Group, checks: Mapping[str, Checked], graded_by_name: dict[str, Graded]) -> Graded:
     inner: list[Graded] = []
     ended: list[Graded] = []
     for part in group.groups:
-        if ended and not _was_run(part, found):
-            known[part.name] = Graded("WA", 0.0)
+        if ended and not _was_run(part, checks):
+            graded_by_name[part.name] = Graded("WA", 0.0)
             continue
-        lacking = [name for name in part.require_pass if name not in known or known[name].result != "AC"]
-        graded = Graded("WA", 0.0) if lacking else _modern(part, found, known)
-        known[part.name] = graded
+        lacking = [
+            name for name in part.require_pass if name not in graded_by_name or graded_by_name[name].result != "AC"
+        ]
+        graded = Graded("WA", 0.0) if lacking else _modern(part, checks, graded_by_name)
+        graded_by_name[part.name] = graded
         if part.name != "sample":  # it is worth nothing, and a group may require it
             inner.append(graded)
         if _ends(group, graded):
             ended.append(graded)
-    tests = [found[name] for name in group.tests if name in found]
-    whole = len(tests) == len(group.tests)
-    results: list[Result] = [*(one.result for one in tests), *(one.result for one in (*inner, *ended))]
+    tests = [checks[name] for name in group.tests if name in checks]
+    ran_all = len(tests) == len(group.tests)
+    results: list[Result] = [
+        *(test.result for test in tests),
+        *(graded_part.result for graded_part in (*inner, *ended)),
+    ]
     result: Result = min(results, key=_WORST.index) if results else "AC"
-    if not whole and result == "AC":
+    if not ran_all and result == "AC":
         result = "JE"
     if result == "JE":
-        fault = next((one.fault for one in inner if one.fault), "a test has no verdict")
+        fault = next((graded_part.fault for graded_part in inner if graded_part.fault), "a test has no verdict")
         return Graded("JE", 0.0, fault)
-    score = _from_groups(group, inner) if inner else 0.0 if ended else _from_tests(group, tests, whole=whole)
+    score = _from_groups(group, inner) if inner else 0.0 if ended else _from_tests(group, tests, ran_all=ran_all)
     if group.most is not None and score > group.most + 1e-9:
         return Graded("JE", score, f"{group.name or 'the problem'} scores {score:g}, more than {group.most:g}")
     return Graded(result, score)
 
 
-def _was_run(group: Group, found: Mapping[str, Checked]) -> bool:
-    return any(name in found for name in group.tests) or any(_was_run(part, found) for part in group.groups)
+def _was_run(group: Group, checks: Mapping[str, Checked]) -> bool:
+    return any(name in checks for name in group.tests) or any(_was_run(part, checks) for part in group.groups)
 
 
 def _from_groups(group: Group, parts: Sequence[Graded]) -> float:
@@ -246,21 +251,21 @@ def _from_groups(group: Group, parts: Sequence[Graded]) -> float:
     return math.fsum(scores)
 
 
-def _from_tests(group: Group, tests: Sequence[Checked], *, whole: bool) -> float:
+def _from_tests(group: Group, tests: Sequence[Checked], *, ran_all: bool) -> float:
     most = group.most
     if group.aggregation == "pass-fail":
-        return (most or 0.0) if whole and all(one.result == "AC" for one in tests) else 0.0
+        return (most or 0.0) if ran_all and all(checked.result == "AC" for checked in tests) else 0.0
     if not tests:
         return 0.0
-    each = most if group.aggregation == "min" or most is None else most / len(group.tests)
-    scores = [_worth(one, each) for one in tests] + [0.0] * (not whole)
+    per_test = most if group.aggregation == "min" or most is None else most / len(group.tests)
+    scores = [_worth(checked, per_test) for checked in tests] + [0.0] * (not ran_all)
     return min(scores) if group.aggregation == "min" else math.fsum(scores)
 
 
-def _worth(one: Checked, most: float | None) -> float:
+def _worth(checked: Checked, most: float | None) -> float:
     """Return what a test earns: the validator's points, or its share of the most that it is worth."""
-    if one.result != "AC":
+    if checked.result != "AC":
         return 0.0
-    if one.points is not None:
-        return one.points
-    return (most or 0.0) * (1.0 if one.multiplier is None else one.multiplier)
+    if checked.points is not None:
+        return checked.points
+    return (most or 0.0) * (1.0 if checked.multiplier is None else checked.multiplier)

@@ -24,12 +24,12 @@ def find_run(path: str | os.PathLike[str], columns: Mapping[str, str] | None = N
     Raises:
         DataError: there is none, or a folder holds several.
     """
-    found = find_runs(path, columns)
-    if len(found) == 1:
-        return found[0]
-    names = ", ".join(str(folder) for folder in found[-_NAMED:])
+    folders = find_runs(path, columns)
+    if len(folders) == 1:
+        return folders[0]
+    names = ", ".join(str(folder) for folder in folders[-_NAMED:])
     raise DataError(
-        f"this folder holds {len(found)} runs",
+        f"this folder holds {len(folders)} runs",
         at=os.fspath(path),
         hint=f"name one of them, such as {names}, or {Path(path) / LATEST}",
     )
@@ -46,29 +46,31 @@ def find_runs(path: str | os.PathLike[str], columns: Mapping[str, str] | None = 
         DataError: there is none.
         StorageError: something in the folder may not be read, so that which runs it holds is not known.
     """
-    given = Path(path)
-    if _is_run(given) or given.name == "run.json":
-        return [given]
-    if given.name == LATEST and not given.exists():
-        return [_newest(given.parent if given.parent != Path() else Path(HOME), given)]
-    runs = runs_in(given) + foreign_paths(given, columns)
+    run_path = Path(path)
+    if _is_run(run_path) or run_path.name == "run.json":
+        return [run_path]
+    if run_path.name == LATEST and not run_path.exists():
+        return [_newest(run_path.parent if run_path.parent != Path() else Path(HOME), run_path)]
+    runs = runs_in(run_path) + foreign_paths(run_path, columns)
     if runs:
         return runs
-    if given.is_file():
+    if run_path.is_file():
         raise DataError("this is neither a run nor results that any reader knows", at=os.fspath(path), hint=_known())
-    if not given.exists():
-        raise DataError("there is no run folder of this name", at=os.fspath(path), hint=_beside(given) or beside(given))
+    if not run_path.exists():
+        raise DataError(
+            "there is no run folder of this name", at=os.fspath(path), hint=_beside(run_path) or beside(run_path)
+        )
     raise DataError("this is no run folder: it has no run.json, and no run lies in it", at=os.fspath(path))
 
 
 def means_run(path: str | os.PathLike[str]) -> bool:
     """Whether a path means a run, a folder of runs or another tool's results, rather than a model's name."""
-    given = Path(path)
+    run_path = Path(path)
     return (
-        _is_run(given)
-        or bool(runs_in(given))
-        or bool(foreign_paths(given))
-        or (given.name == LATEST and not given.exists())
+        _is_run(run_path)
+        or bool(runs_in(run_path))
+        or bool(foreign_paths(run_path))
+        or (run_path.name == LATEST and not run_path.exists())
     )
 
 
@@ -80,9 +82,9 @@ def existing_run(path: str | os.PathLike[str]) -> Path:
     Raises:
         DataError: there is no latest, or the folder holds several runs.
     """
-    given = Path(path)
-    is_folder = bool(runs_in(given)) or (given.name == LATEST and not given.exists())
-    return find_run(given) if is_folder and not _is_run(given) else given
+    run_path = Path(path)
+    is_folder = bool(runs_in(run_path)) or (run_path.name == LATEST and not run_path.exists())
+    return find_run(run_path) if is_folder and not _is_run(run_path) else run_path
 
 
 def latest_run(path: str | os.PathLike[str]) -> Path:
@@ -91,8 +93,8 @@ def latest_run(path: str | os.PathLike[str]) -> Path:
     Raises:
         DataError: there is no latest.
     """
-    given = Path(path)
-    return find_run(given) if given.name == LATEST and not given.exists() else given
+    run_path = Path(path)
+    return find_run(run_path) if run_path.name == LATEST and not run_path.exists() else run_path
 
 
 def runs_in(folder: Path) -> list[Path]:
@@ -100,14 +102,14 @@ def runs_in(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
     with looking_into(folder):
-        found = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink() and _is_run(path)]
-    return sorted(found, key=_age)
+        folders = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink() and _is_run(path)]
+    return sorted(folders, key=_age)
 
 
-def _newest(folder: Path, asked: Path) -> Path:
+def _newest(folder: Path, path: Path) -> Path:
     runs = runs_in(folder)
     if not runs:
-        raise DataError(f"there is no run in {folder}, so none is the latest", at=os.fspath(asked))
+        raise DataError(f"there is no run in {folder}, so none is the latest", at=os.fspath(path))
     return runs[-1]
 
 

@@ -111,10 +111,10 @@ class Run:
             UsageError: the run has no such model, or no such metric.
             DataError: the run is not finished.
         """
-        found = self._scores(metric)
-        if model not in found:
-            raise UsageError(f"this run has no model {model!r}", hint=f"it has {', '.join(found)}")
-        return found[model]
+        summaries = self._scores(metric)
+        if model not in summaries:
+            raise UsageError(f"this run has no model {model!r}", hint=f"it has {', '.join(summaries)}")
+        return summaries[model]
 
     def failures(self, model: str | None = None) -> Iterator[Any]:
         """Yield the answers that did not pass, model by model in the order of the benchmark, each as `view` shows it.
@@ -128,14 +128,14 @@ class Run:
         Raises:
             DataError: the run is not finished.
         """
-        found: Iterator[Any] = factory("reports", "markbook.report.notebook:failures", allow_code=True)(self, model)
-        return found
+        failures: Iterator[Any] = factory("reports", "markbook.report.notebook:failures", allow_code=True)(self, model)
+        return failures
 
     def _scores(self, metric: str | None) -> Mapping[str, Summary]:
-        found: Mapping[str, Summary] = factory("reports", "markbook.report.notebook:scores", allow_code=True)(
+        summaries: Mapping[str, Summary] = factory("reports", "markbook.report.notebook:scores", allow_code=True)(
             self, metric
         )
-        return found
+        return summaries
 
     def __repr__(self) -> str:
         """Say what it is in a line; `scores` has its numbers."""

@@ -53,8 +53,8 @@ def foreign_run(path: Path, columns: Mapping[str, str] | None = None) -> Foreign
 
 def foreign_paths(path: str | os.PathLike[str], columns: Mapping[str, str] | None = None) -> list[Path]:
     """Return the files of other tools that a path means: itself, or those below a folder."""
-    given = Path(path)
-    with looking_into(given):
-        if given.is_dir():
-            return results_in(given, columns)
-        return [given] if given.is_file() and reader_of(given, columns) is not None else []
+    source_path = Path(path)
+    with looking_into(source_path):
+        if source_path.is_dir():
+            return results_in(source_path, columns)
+        return [source_path] if source_path.is_file() and reader_of(source_path, columns) is not None else []

@@ -148,12 +148,12 @@ class KeySet:
         return len(self._digests) // 16
 
     def __contains__(self, entry: tuple[str, Key]) -> bool:
-        wanted = _digest(*entry)
-        place = bisect_left(range(len(self)), wanted, key=self._at)
-        return place < len(self) and self._at(place) == wanted
+        digest = _digest(*entry)
+        index = bisect_left(range(len(self)), digest, key=self._at)
+        return index < len(self) and self._at(index) == digest
 
-    def _at(self, place: int) -> bytes:
-        return self._digests[16 * place : 16 * place + 16]
+    def _at(self, index: int) -> bytes:
+        return self._digests[16 * index : 16 * index + 16]
 
 
 def _digest(kind: str, key: Key) -> bytes:
@@ -198,9 +198,9 @@ class Journal:
             return cls.start(disk, folder), KeySet(()), 0
         keys: list[tuple[str, Key]] = []
         cut = 0
-        found = segments(disk, folder)
+        paths = segments(disk, folder)
         journal = cls(disk, folder)
-        for path in found:
+        for path in paths:
             journal._begin(int(path.stem))
             total = 0
             has_rows_behind_damage = False
@@ -217,8 +217,8 @@ class Journal:
                 replace_file(disk, path, (line for line in lines(disk.chunks(path)) if from_line(line) is not None))
             elif journal._size < total:
                 disk.truncate(path, journal._size)
-        if found:
-            journal._file = disk.append(found[-1])
+        if paths:
+            journal._file = disk.append(paths[-1])
         return journal, KeySet(keys), cut
 
     def add(self, kind: str, key: Key, data: Mapping[str, object]) -> None:
@@ -261,8 +261,8 @@ class Journal:
     def contents(self) -> list[tuple[str, int, int, str]]:
         """Return what each file holds now: its name, bytes, rows and the CRC-32 over all of it."""
         with self._lock:
-            held = [*self._full, (self._number, self._size, self._rows, self._crc)]
-        return [(f"{number:08d}.jsonl", size, rows, f"{crc:08x}") for number, size, rows, crc in held if number]
+            files = [*self._full, (self._number, self._size, self._rows, self._crc)]
+        return [(f"{number:08d}.jsonl", size, rows, f"{crc:08x}") for number, size, rows, crc in files if number]
 
     def _begin(self, number: int) -> None:
         """Count a file of its own from here on."""

@@ -234,8 +234,8 @@ class RunWriter:
         """
         self.commit()
         try:
-            held = [seal.Segment(*one) for one in self._journal.contents()]
-            sealed = {seal.KEY: seal.records(held), seal.FILES: seal.records(list(self._published.values()))}
+            segments = [seal.Segment(*segment) for segment in self._journal.contents()]
+            sealed = {seal.KEY: seal.records(segments), seal.FILES: seal.records(list(self._published.values()))}
             self._write_manifest(status, {**(extra or {}), **sealed})
         except OSError as error:
             raise _storage_error("run.json", self.folder / "run.json", error) from error
@@ -285,8 +285,12 @@ def _repaired(disk: Disk, folder: Path, manifest: Mapping[str, object]) -> bool:
     damage = seal.find_damage(disk, folder, manifest)
     if damage is None:
         return False
-    kept, written = seal.repair(disk, folder, manifest)
-    lost = f"{written - kept} of {written} rows are lost and done again" if kept < written else "all its rows are whole"
+    n_rows, written = seal.repair(disk, folder, manifest)
+    lost = (
+        f"{written - n_rows} of {written} rows are lost and done again"
+        if n_rows < written
+        else "all its rows are whole"
+    )
     _log.warning("%s was damaged at byte %d: %s; %s", damage.path, damage.byte, damage.why, lost)
     return True
 
@@ -315,8 +319,8 @@ def _check_same(old: Mapping[str, object], manifest: Manifest, folder: Path) -> 
         return
     before = old.get("config")
     absent = [name for name in manifest.recent if isinstance(before, Mapping) and name not in before]
-    known = {name: value for name, value in manifest.config.items() if name not in absent}
-    if absent and old.get("identity") == identity_of(manifest.command, known, manifest.inputs):
+    config = {name: value for name, value in manifest.config.items() if name not in absent}
+    if absent and old.get("identity") == identity_of(manifest.command, config, manifest.inputs):
         names = ", ".join(absent)
         _log.warning(
             "%s: an earlier version made this run and kept no %s: what belongs to it is not checked", folder, names

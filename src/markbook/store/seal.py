@@ -56,7 +56,7 @@ class Damage:
 
 def records(held: list[Segment]) -> list[dict[str, object]]:
     """Return the seal as run.json holds it."""
-    return [asdict(one) for one in held]
+    return [asdict(segment) for segment in held]
 
 
 def find_damage(disk: Disk, folder: Path, manifest: Mapping[str, object]) -> Damage | None:
@@ -71,28 +71,33 @@ def find_damage(disk: Disk, folder: Path, manifest: Mapping[str, object]) -> Dam
     if manifest.get("status") not in FINISHED:
         return None
     journal = folder / "journal"
-    found = {path.name: path for path in segments(disk, journal)}
+    paths_by_name = {path.name: path for path in segments(disk, journal)}
     sealed = manifest.get(KEY)
     if not isinstance(sealed, list):
-        return next((damage for path in found.values() if (damage := _bad_row(disk, path))), None)
-    for one in _segments(sealed, folder):
-        damage = _compare(disk, found.pop(one.name, journal / one.name), one)
+        return next((damage for path in paths_by_name.values() if (damage := _bad_row(disk, path))), None)
+    for segment in _segments(sealed, folder):
+        damage = _compare(disk, paths_by_name.pop(segment.name, journal / segment.name), segment)
         if damage is not None:
             return damage
-    for path in found.values():
+    for path in paths_by_name.values():
         return Damage(path, 0, "this file was not there when the run was done")
-    published = [one for one in _segments(manifest.get(FILES, []), folder) if one.name in READ_BACK]
-    return next((damage for one in published if (damage := _compare_file(disk, folder / one.name, one))), None)
+    published = [segment for segment in _segments(manifest.get(FILES, []), folder) if segment.name in READ_BACK]
+    return next(
+        (damage for segment in published if (damage := _compare_file(disk, folder / segment.name, segment))), None
+    )
 
 
 def _segments(sealed: object, folder: Path) -> list[Segment]:
     try:
-        found = [Segment(**{name: one[name] for name in Segment.__dataclass_fields__}) for one in sealed]  # type: ignore[attr-defined]  # whatever it is, it is caught
+        sealed_segments = [Segment(**{name: item[name] for name in Segment.__dataclass_fields__}) for item in sealed]  # type: ignore[attr-defined]  # whatever it is, it is caught
     except (KeyError, TypeError, IndexError) as error:
         raise DataError(_NO_SEAL, at=str(folder)) from error
-    if not all(isinstance(one.name, str) and type(one.bytes) is type(one.rows) is int for one in found):
+    if not all(
+        isinstance(segment.name, str) and type(segment.bytes) is type(segment.rows) is int
+        for segment in sealed_segments
+    ):
         raise DataError(_NO_SEAL, at=str(folder))
-    return found
+    return sealed_segments
 
 
 _NO_SEAL = "run.json is damaged: its seal of the journal is not as it was written"
@@ -137,18 +142,18 @@ def repair(disk: Disk, folder: Path, manifest: Mapping[str, object]) -> tuple[in
 
     Killed on the way, the run is still finished and damaged, and is repaired again.
     """
-    seen: set[tuple[str, Key]] = set()
+    rows_seen: set[tuple[str, Key]] = set()
     for path in segments(disk, folder / "journal"):
-        replace_file(disk, path, _whole_rows(disk, path, seen))
+        replace_file(disk, path, _whole_rows(disk, path, rows_seen))
     sealed = manifest.get(KEY)
-    return len(seen), sum(one["rows"] for one in sealed) if isinstance(sealed, list) else len(seen)
+    return len(rows_seen), sum(record["rows"] for record in sealed) if isinstance(sealed, list) else len(rows_seen)
 
 
-def _whole_rows(disk: Disk, path: Path, seen: set[tuple[str, Key]]) -> Iterator[bytes]:
+def _whole_rows(disk: Disk, path: Path, rows_seen: set[tuple[str, Key]]) -> Iterator[bytes]:
     for line in lines(disk.chunks(path)):
         row = from_line(line)
-        if row is not None and (row.kind, row.key) not in seen:
-            seen.add((row.kind, row.key))
+        if row is not None and (row.kind, row.key) not in rows_seen:
+            rows_seen.add((row.kind, row.key))
             yield line
 
 
@@ -174,13 +179,13 @@ def _compare(disk: Disk, path: Path, sealed: Segment) -> Damage | None:
 def _bad_row(disk: Disk, path: Path) -> Damage | None:
     """Return the first row of a file that is torn, does not match its checksum, or stands there twice."""
     offset = 0
-    seen: set[tuple[str, Key]] = set()
+    rows_seen: set[tuple[str, Key]] = set()
     for line in lines(disk.chunks(path)):
         row = from_line(line)
         if row is None:
             return Damage(path, offset, "a row does not match its checksum")
-        if (row.kind, row.key) in seen:
+        if (row.kind, row.key) in rows_seen:
             return Damage(path, offset, "a row stands here a second time")
-        seen.add((row.kind, row.key))
+        rows_seen.add((row.kind, row.key))
         offset += len(line)
     return None

@@ -33,12 +33,18 @@ def fault(tree: ast.Module) -> str:
 
 
 def _early_end(last: Sequence[ast.stmt]) -> str:
-    for found in last:
-        ends = found.value if isinstance(found, ast.Expr) else found.exc if isinstance(found, ast.Raise) else None
-        said = ast.unparse(ends) if ends is not None else ""
-        if re.match(r"os\._exit\(|SystemExit\b", said):
+    for statement in last:
+        ends = (
+            statement.value
+            if isinstance(statement, ast.Expr)
+            else statement.exc
+            if isinstance(statement, ast.Raise)
+            else None
+        )
+        ends_text = ast.unparse(ends) if ends is not None else ""
+        if re.match(r"os\._exit\(|SystemExit\b", ends_text):
             return (
-                f"the program ends with {said[:_SHOWN]}, before it is seen that its tests passed: assert what they "
+                f"the program ends with {ends_text[:_SHOWN]}, before it is seen that its tests passed: assert what they "
                 "expect instead"
             )
     return ""

@@ -45,9 +45,9 @@ def visible(text: str) -> str:
     """
     if text.isprintable():
         return text
-    kept = "\n\t" + _JOINERS
+    allowed = "\n\t" + _JOINERS
     hidden = {
-        ord(char): _spelled(char) for char in set(text) if char not in kept and unicodedata.category(char) in _HIDDEN
+        ord(char): _spelled(char) for char in set(text) if char not in allowed and unicodedata.category(char) in _HIDDEN
     }
     return text.translate(hidden) if hidden else text
 

@@ -21,7 +21,7 @@ _SIGN = re.compile("|".join(map(re.escape, _SIGNS)))
 
 def latex(text: str) -> str:
     """Return words as one line of LaTeX that says them and does nothing (needs `textcomp` and `fontenc` T1)."""
-    return _SIGN.sub(lambda found: _SIGNS[found.group()], terminal(text))
+    return _SIGN.sub(lambda match: _SIGNS[match.group()], terminal(text))
 
 
 def latex_table(table: Table, label: str) -> str:

@@ -39,8 +39,8 @@ def _drawn(spot: Spot, ends: tuple[float, float], width: int) -> str:
     low = spot.value if spot.low is None else spot.low
     high = spot.value if spot.high is None else spot.high
     first, last = (_place(end, ends, width) for end in (low, high))
-    for place in range(first, last + 1):
-        cells[place] = "-"
+    for index in range(first, last + 1):
+        cells[index] = "-"
     cells[first] = cells[last] = "|"
     cells[_place(spot.value, ends, width)] = "o"
     return "".join(cells).rstrip()

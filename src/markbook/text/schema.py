@@ -34,9 +34,9 @@ def schema_of(title: str, *records: type, closed: bool = False) -> Schema:
             a TypedDict stands for what the code takes for a plain mapping.
         closed: whether a key that is not declared is refused.
     """
-    found = [_record(record, closed=closed) for record in records]
-    whole = found[0] if len(found) == 1 else {"anyOf": found}
-    return {"$schema": DIALECT, "title": title, **whole}
+    schemas = [_record(record, closed=closed) for record in records]
+    schema = schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+    return {"$schema": DIALECT, "title": title, **schema}
 
 
 def _record(record: type, *, closed: bool) -> Schema:
@@ -79,7 +79,7 @@ def _kind(hint: Any, *, closed: bool) -> Schema:
     if is_typeddict(hint):
         return _record(hint, closed=closed)
     if isinstance(hint, type) and issubclass(hint, Enum):
-        return {"enum": [each.value for each in hint]}
+        return {"enum": [member.value for member in hint]}
     return {"type": _PLAIN[hint]} if hint in _PLAIN else {}
 
 
@@ -110,7 +110,7 @@ def check_of(hint: Any) -> Check:
         required = {name for name, of in hints.items() if _is_required(of, name in hint.__required_keys__)}
         return _object_of({name: check_of(of) for name, of in hints.items()}, frozenset(required), check_of(Any))
     if isinstance(hint, type) and issubclass(hint, Enum):
-        return _leaf(lambda value: value in {each.value for each in hint})
+        return _leaf(lambda value: value in {member.value for member in hint})
     return _leaf(_SCALARS.get(hint, lambda _value: True))
 
 
@@ -133,8 +133,8 @@ def _leaf(fits: Callable[[object], bool]) -> Check:
 
 def _any_of(checks: list[Check]) -> Check:
     def check(value: object) -> str | None:
-        places = [each(value) for each in checks]
-        return None if None in places else max((place for place in places if place is not None), key=len)
+        places = [check_part(value) for check_part in checks]
+        return None if None in places else max((problem for problem in places if problem is not None), key=len)
 
     return check
 
@@ -143,19 +143,19 @@ def _list_of(inner: Check) -> Check:
     def check(value: object) -> str | None:
         if not isinstance(value, list):
             return ""
-        found = ((at, inner(each)) for at, each in enumerate(value))
-        return next((f"[{at}]{place}" for at, place in found if place is not None), None)
+        problems = ((at, inner(item)) for at, item in enumerate(value))
+        return next((f"[{at}]{problem}" for at, problem in problems if problem is not None), None)
 
     return check
 
 
-def _object_of(known: Mapping[str, Check], required: frozenset[str], other: Check) -> Check:
+def _object_of(checks: Mapping[str, Check], required: frozenset[str], other: Check) -> Check:
     def check(value: object) -> str | None:
         if not isinstance(value, dict):
             return ""
         if missing := sorted(required - value.keys()):
             return f".{missing[0]}"
-        found = ((name, known.get(name, other)(each)) for name, each in value.items())
-        return next((f".{name}{place}" for name, place in found if place is not None), None)
+        problems = ((name, checks.get(name, other)(item)) for name, item in value.items())
+        return next((f".{name}{problem}" for name, problem in problems if problem is not None), None)
 
     return check

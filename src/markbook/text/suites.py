@@ -92,15 +92,15 @@ def is_always_true(node: ast.expr) -> bool:
 
 def executed(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
     """Yield what is executed when a program is, without the insides of its functions, in no order."""
-    left = list(body)
-    while left:
-        node = left.pop()
+    pending = list(body)
+    while pending:
+        node = pending.pop()
         if isinstance(node, ast.Expr) and _is_comparison(node.value):
             node = ast.copy_location(Dropped(), node)
         elif isinstance(node, ast.Lambda | ast.FunctionDef | ast.AsyncFunctionDef):
-            left += [*getattr(node, "decorator_list", ()), *node.args.defaults]
+            pending += [*getattr(node, "decorator_list", ()), *node.args.defaults]
         elif not (isinstance(node, ast.Assert) and is_always_true(node.test)):
-            left += ast.iter_child_nodes(node)
+            pending += ast.iter_child_nodes(node)
         yield node
 
 
@@ -146,19 +146,19 @@ def _scripts(tree: ast.Module, edits: list[tuple[ast.AST, str]]) -> Iterator[lis
 
 def _imported(tree: ast.Module) -> Callable[[ast.AST], str]:
     """Return what says of an expression by which name of a module it goes, whatever it was imported as."""
-    known: dict[str, str] = {}
+    aliases: dict[str, str] = {}
     for node in tree.body:
         if isinstance(node, ast.Import):
-            known |= {alias.asname: alias.name for alias in node.names if alias.asname}
+            aliases |= {alias.asname: alias.name for alias in node.names if alias.asname}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            known |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+            aliases |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
 
-    def dotted(node: ast.AST) -> str:
+    def join_dotted(node: ast.AST) -> str:
         if isinstance(node, ast.Attribute):
-            return f"{dotted(node.value)}.{node.attr}"
-        return known.get(node.id, node.id) if isinstance(node, ast.Name) else ""
+            return f"{join_dotted(node.value)}.{node.attr}"
+        return aliases.get(node.id, node.id) if isinstance(node, ast.Name) else ""
 
-    return dotted
+    return join_dotted
 
 
 def _is_main(node: ast.expr) -> bool:
@@ -167,8 +167,8 @@ def _is_main(node: ast.expr) -> bool:
 
 def _called(node: ast.stmt) -> ast.Call | None:
     """Return the call that a statement is, or whose error it raises."""
-    found = node.value if isinstance(node, ast.Expr) else node.exc if isinstance(node, ast.Raise) else None
-    return found if isinstance(found, ast.Call) else None
+    expression = node.value if isinstance(node, ast.Expr) else node.exc if isinstance(node, ast.Raise) else None
+    return expression if isinstance(expression, ast.Call) else None
 
 
 def _is_runner(node: ast.stmt, dotted: Callable[[ast.AST], str]) -> bool:
@@ -204,11 +204,11 @@ class Suites:
         self._bases = {id(base) for node in self.classes.values() for base in node.bases}
         self._names: set[str] = set()
         self._given = {
-            one.id: self._dotted(node.value)
+            target.id: self._dotted(node.value)
             for node in tree.body
             if isinstance(node, ast.Assign)
-            for one in node.targets
-            if isinstance(one, ast.Name)
+            for target in node.targets
+            if isinstance(target, ast.Name)
         }
         """What names were given: `Base = unittest.TestCase`."""
 
@@ -243,17 +243,17 @@ class Suites:
         return self._closed(set())
 
     def _closed(self, more: set[str]) -> set[str]:
-        found = self._executed
-        looked = {id(node.value) for node in found if isinstance(node, ast.Attribute)}
+        nodes = self._executed
+        looked = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
         spoken = more | {
             node.id
-            for node in found
+            for node in nodes
             if isinstance(node, ast.Name) and id(node) not in self._bases and id(node) not in looked
         }
-        left = {node.name: node for node in found if isinstance(node, _Function | ast.ClassDef)}
-        while reached := spoken & left.keys():
+        unreached = {node.name: node for node in nodes if isinstance(node, _Function | ast.ClassDef)}
+        while reached := spoken & unreached.keys():
             for name in reached:
-                spoken |= {node.id for node in ast.walk(left.pop(name)) if isinstance(node, ast.Name)}
+                spoken |= {node.id for node in ast.walk(unreached.pop(name)) if isinstance(node, ast.Name)}
         return spoken
 
     def reached(self) -> Iterator[ast.AST]:
@@ -262,11 +262,13 @@ class Suites:
         Decorated functions are among them, and all where they are looked up by name: somebody else may call them.
         """
         yield from self._executed
-        found = [node for node in self._executed if isinstance(node, _Function | ast.ClassDef)]
-        names = {node.name for node in found}
+        definitions = [node for node in self._executed if isinstance(node, _Function | ast.ClassDef)]
+        names = {node.name for node in definitions}
         if not self.spoken() & _BY_NAME:
-            names = self._closed({node.name for node in found if isinstance(node, _Function) and node.decorator_list})
-        for node in found:
+            names = self._closed(
+                {node.name for node in definitions if isinstance(node, _Function) and node.decorator_list}
+            )
+        for node in definitions:
             if node.name in names:
                 yield from ast.walk(node)
 
@@ -284,59 +286,61 @@ class Suites:
 
     def is_collected(self, node: ast.ClassDef) -> bool:
         """Whether pytest would take a class for tests."""
-        own = {one.name for one in node.body if isinstance(one, _Function)} | {
-            one.id
+        own = {member.name for member in node.body if isinstance(member, _Function)} | {
+            target.id
             for part in node.body
             if isinstance(part, ast.Assign)
-            for one in part.targets
-            if isinstance(one, ast.Name)
+            for target in part.targets
+            if isinstance(target, ast.Name)
         }
         return node.name.startswith("Test") and not self.is_case(node) and not own & {"__init__", "__new__", "__test__"}
 
     def methods(self, node: ast.ClassDef) -> dict[str, _Function]:
         """Return the methods of a class, those of what it is made of among them."""
         if node not in self._methods:
-            found = self._methods[node] = {}
+            methods = self._methods[node] = {}
             for base in node.bases:
                 of = self.classes.get(self._dotted(base))
                 if of is not None:
-                    found |= self.methods(of)
-            found |= {one.name: one for one in node.body if isinstance(one, _Function)}
+                    methods |= self.methods(of)
+            methods |= {method.name: method for method in node.body if isinstance(method, _Function)}
         return self._methods[node]
 
     def _calls_of_class(self, node: ast.ClassDef) -> Iterator[str]:
         own = self.methods(node)
         around = {name: own[name] for name in ("setup_method", "teardown_method") if name in own}
-        hooks = {name: f"markbook_case.{name}({'None' if _needed(one, 1) else ''})\n" for name, one in around.items()}
-        for one in own.values():
-            if _is_test(one) and not _needed(one, 1):
+        hooks = {
+            name: f"markbook_case.{name}({'None' if _needed(method, 1) else ''})\n" for name, method in around.items()
+        }
+        for method in own.values():
+            if _is_test(method) and not _needed(method, 1):
                 yield f"markbook_case = {node.name}()\n" + hooks.get("setup_method", "")
-                yield _call(one, f"markbook_case.{one.name}") + hooks.get("teardown_method", "")
+                yield _call(method, f"markbook_case.{method.name}") + hooks.get("teardown_method", "")
 
     def _skipped(self, case: ast.ClassDef) -> int:
         """Return how many tests of a case say that they may be skipped."""
         methods = self.methods(case).values()
-        tests = [one for one in methods if _is_test(one)]
-        around = [*case.decorator_list, *(one for one in methods if not _is_test(one))]
+        tests = [method for method in methods if _is_test(method)]
+        around = [*case.decorator_list, *(method for method in methods if not _is_test(method))]
         return len(tests) if any(map(_skips, around)) else sum(map(_skips, tests))
 
     def needs_pytest(self) -> str:
         """Return which of the tests only pytest can run as they are meant; empty if none."""
-        functions = [(one, 0) for one in self.tree.body if isinstance(one, _Function)]
+        functions = [(function, 0) for function in self.tree.body if isinstance(function, _Function)]
         for node in self.classes.values():
             if self.is_collected(node):
-                functions += [(one, 1) for one in node.body if isinstance(one, _Function)]
-        tests = [one for one, _ in functions if _is_test(one)]
-        for one, own in functions:
-            marks = " ".join(map(ast.unparse, one.decorator_list))
-            if _is_test(one) and _MARKS.search(marks):
-                return f"{one.name}, line {one.lineno}, has marks of pytest's: write out its calls"
+                functions += [(function, 1) for function in node.body if isinstance(function, _Function)]
+        tests = [function for function, _ in functions if _is_test(function)]
+        for function, own in functions:
+            marks = " ".join(map(ast.unparse, function.decorator_list))
+            if _is_test(function) and _MARKS.search(marks):
+                return f"{function.name}, line {function.lineno}, has marks of pytest's: write out its calls"
             if tests and "fixture" in marks:
-                return f"{one.name}, line {one.lineno}, is a fixture of pytest's: write out its calls"
-            if tests and one.name in _AROUND and not self._is_spoken(one):
-                return f"{one.name}, line {one.lineno}, is called by pytest alone: call it"
-            if _is_test(one) and _needed(one, own) and not self._is_spoken(one):
-                return f"{one.name}, line {one.lineno}, takes arguments of pytest's: write out its calls"
+                return f"{function.name}, line {function.lineno}, is a fixture of pytest's: write out its calls"
+            if tests and function.name in _AROUND and not self._is_spoken(function):
+                return f"{function.name}, line {function.lineno}, is called by pytest alone: call it"
+            if _is_test(function) and _needed(function, own) and not self._is_spoken(function):
+                return f"{function.name}, line {function.lineno}, takes arguments of pytest's: write out its calls"
         return ""
 
     def _is_spoken(self, function: _Function) -> bool:
@@ -359,9 +363,9 @@ def _skips(tree: ast.AST) -> bool:
 
 def _required(node: _Function, own: int = 0) -> int:
     """Return how many arguments a function has to be given beside its object."""
-    given = node.args
-    without = len(given.posonlyargs) + len(given.args) - len(given.defaults) - own
-    return without + sum(default is None for default in given.kw_defaults)
+    arguments = node.args
+    without = len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults) - own
+    return without + sum(default is None for default in arguments.kw_defaults)
 
 
 def _needed(node: _Function, own: int = 0) -> bool:

@@ -45,7 +45,7 @@ class Table:
 
     def html(self) -> str:
         """Return the table as an HTML element with its title as caption."""
-        head = "".join(f'<th scope="col">{_words(one)}</th>' for one in self.headers)
+        head = "".join(f'<th scope="col">{_words(header)}</th>' for header in self.headers)
         body = "".join("<tr>" + self._cells(row) + "</tr>" for row in self.rows)
         note = f"<p>{_words(self.note)}</p>" if self.note else ""
         caption = f"<caption>{_words(self.title)}</caption>"
@@ -80,19 +80,19 @@ class Table:
                     column.width = width
                 yield from super().__rich_console__(console, options)
 
-        made = Fitted(title=Text(terminal(self.title), style="bold"), title_justify="left", box=box.SIMPLE_HEAD)
+        table = Fitted(title=Text(terminal(self.title), style="bold"), title_justify="left", box=box.SIMPLE_HEAD)
         for at, header in enumerate(self.headers):
-            made.add_column(
+            table.add_column(
                 Text(terminal(header)),
                 justify="right" if at in self.numeric else "left",
                 overflow="fold",
             )
         for row in self.rows:
-            made.add_row(*(Text(terminal(cell)) for cell in row))
+            table.add_row(*(Text(terminal(cell)) for cell in row))
         if self.note:
-            made.caption = Text(terminal(self.note), style="dim")
-            made.caption_justify = "left"
-        return made
+            table.caption = Text(terminal(self.note), style="dim")
+            table.caption_justify = "left"
+        return table
 
 
 def shared_widths(longest: Sequence[int], words: Sequence[int], room: int) -> list[int]:
@@ -109,7 +109,7 @@ def shared_widths(longest: Sequence[int], words: Sequence[int], room: int) -> li
         first = widths[0] > _NAME or others <= _NARROW
         widths[0 if first and widths[0] >= others else widths.index(others, 1)] -= 1
     for _ in range(room - sum(widths)):
-        lacking = [whole - width for whole, width in zip(longest, widths, strict=True)]
+        lacking = [longest_width - width for longest_width, width in zip(longest, widths, strict=True)]
         if max(lacking, default=0) <= 0:
             break
         widths[lacking.index(max(lacking))] += 1

@@ -23,9 +23,9 @@ class OpenCalls:
     def answer(self, identity: str, name: str) -> int | None:
         """Return the place of the call that an answer is for; the oldest without an id where it says neither id nor name."""
         for key in (identity, name):
-            if key and (place := self._oldest(self._waiting.get(key))) is not None:
-                self._last[key] = place
-                return place
+            if key and (index := self._oldest(self._waiting.get(key))) is not None:
+                self._last[key] = index
+                return index
         return None if identity or name else self._oldest(self._nameless)
 
     def answered(self, key: str) -> int | None:
@@ -34,8 +34,8 @@ class OpenCalls:
 
     def _oldest(self, places: deque[int] | None) -> int | None:
         while places:
-            place = places.popleft()
-            if place not in self._answered:
-                self._answered.add(place)
-                return place
+            index = places.popleft()
+            if index not in self._answered:
+                self._answered.add(index)
+                return index
         return None

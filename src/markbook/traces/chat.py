@@ -41,11 +41,11 @@ class ChatSteps:
         self.steps.append(Step(StepKind.MESSAGE, agent, role, text=text, parent=call))
         if role in ("tool", "function"):
             self._answer(call, message, text)
-        for asked in rows(message.get("tool_calls")):
-            function = record(asked.get("function"))
-            name = function.get("name") or asked.get("name") or asked.get("function")
-            arguments = function.get("arguments") if function else asked.get("arguments")
-            self._call(agent, name_of(name), text_of(asked.get("id"), 200), arguments)
+        for tool_call in rows(message.get("tool_calls")):
+            function = record(tool_call.get("function"))
+            name = function.get("name") or tool_call.get("name") or tool_call.get("function")
+            arguments = function.get("arguments") if function else tool_call.get("arguments")
+            self._call(agent, name_of(name), text_of(tool_call.get("id"), 200), arguments)
         for block in rows(message.get("content")):
             self._block(agent or self._agent, block)
         legacy = record(message.get("function_call"))
@@ -55,8 +55,8 @@ class ChatSteps:
     def _block(self, agent: str, block: Record) -> None:
         """Take a call or an answer that stands in a message's content, as Anthropic writes them."""
         if block.get("type") == "tool_use":
-            given = block.get("input", block.get("arguments"))
-            self._call(agent, name_of(block.get("name")), text_of(block.get("id"), 200), given)
+            arguments = block.get("input", block.get("arguments"))
+            self._call(agent, name_of(block.get("name")), text_of(block.get("id"), 200), arguments)
         elif block.get("type") == "tool_result":
             self._answer(text_of(block.get("tool_use_id"), 200), block, text_of(block.get("content")))
 
@@ -85,8 +85,8 @@ class ChatSteps:
             self.steps[at] = replace(self.steps[at], result=text, error=error, ok=ok)
         else:
             # The log shows the answer alone: the call was made all the same.
-            known = name or "unknown tool"
-            self.steps.append(Step(StepKind.TOOL, self._agent, known, id=call, result=text, error=error, ok=ok))
+            tool_name = name or "unknown tool"
+            self.steps.append(Step(StepKind.TOOL, self._agent, tool_name, id=call, result=text, error=error, ok=ok))
 
 
 def _error(message: Record) -> str:
@@ -123,10 +123,10 @@ def chat_steps(messages: Iterable[Record], agent: str = "assistant", error_prefi
         agent: the name of an assistant that has none.
         error_prefix: how a failed tool's answer begins, where the format says; without one a call's success is unknown.
     """
-    made = ChatSteps(agent, error_prefix)
+    chat = ChatSteps(agent, error_prefix)
     for message in messages:
-        made.add(message)
-    return made
+        chat.add(message)
+    return chat
 
 
 def with_listeners(steps: Sequence[Step]) -> list[Step]:
@@ -134,15 +134,15 @@ def with_listeners(steps: Sequence[Step]) -> list[Step]:
 
     A group chat names no receiver; who speaks next is who took it up. Messages that name one keep it.
     """
-    made = list(steps)
+    addressed = list(steps)
     following: Step | None = None
-    for at in range(len(made) - 1, -1, -1):
-        step = made[at]
+    for at in range(len(addressed) - 1, -1, -1):
+        step = addressed[at]
         if step.kind is not StepKind.MESSAGE or not step.agent:
             continue
         if not step.target and following is not None:
             # The speaker's own next message knows already who comes after it.
             later = following.agent if following.agent != step.agent else following.target
-            made[at] = replace(step, target=later)
-        following = made[at]
-    return made
+            addressed[at] = replace(step, target=later)
+        following = addressed[at]
+    return addressed

@@ -91,22 +91,22 @@ def number(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
-        made = float(value)
+        result = float(value)
     except (ValueError, OverflowError):
         return None
-    return made if math.isfinite(made) else None
+    return result if math.isfinite(result) else None
 
 
 def moment(value: object) -> float | None:
     """Return a time in seconds from seconds, an ISO string, or None; one without a zone is UTC wherever it is read."""
-    found = number(value)
-    if found is not None:
-        return found
+    seconds = number(value)
+    if seconds is not None:
+        return seconds
     if not isinstance(value, str) or not value:
         return None
     try:
-        made = datetime.fromisoformat(value)
-        return (made if made.tzinfo else made.replace(tzinfo=UTC)).timestamp()
+        date = datetime.fromisoformat(value)
+        return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError, OSError):
         return None
 
@@ -153,9 +153,9 @@ class _Bounded:
                 value = str(value)
             except Exception:  # noqa: BLE001 - a stranger's __repr__ may raise anything, and a log breaks no call
                 value = f"<{type(value).__name__}>"
-        kept = value[: max(self.left, 0)]
-        self.left -= len(kept)
-        return kept
+        text = value[: max(self.left, 0)]
+        self.left -= len(text)
+        return text
 
 
 def parsed(value: object) -> object:
@@ -175,21 +175,21 @@ def parsed(value: object) -> object:
         return value
 
 
-def make_trace(steps: Sequence[Step], *, reader: str, agents: Iterable[str] = (), **known: Any) -> Trace:
+def make_trace(steps: Sequence[Step], *, reader: str, agents: Iterable[str] = (), **facts: Any) -> Trace:
     """Return a trace of these steps with its totals counted.
 
     Args:
         steps: in order.
         reader: the format's name.
         agents: agents that act although no step may carry their name.
-        known: further fields of `Trace`; token sums and times come from the steps where they are not given.
+        facts: further fields of `Trace`; token sums and times come from the steps where they are not given.
     """
     steps = tuple(steps)
     named = (name for step in steps for name in (step.agent, step.target))
-    seen = dict.fromkeys(name for name in (*named, *agents) if name)
+    names_seen = dict.fromkeys(name for name in (*named, *agents) if name)
     calls = sum(step.kind is StepKind.TOOL for step in steps)
     counted: dict[str, Any] = {
-        "agents": tuple(seen),
+        "agents": tuple(names_seen),
         "tool_calls": calls,
         "messages": len(steps) - calls,
         "input_tokens": add_known(step.input_tokens for step in steps),
@@ -199,7 +199,7 @@ def make_trace(steps: Sequence[Step], *, reader: str, agents: Iterable[str] = ()
     }
     costs = [step.cost for step in steps if step.cost is not None]
     counted["cost"] = sum(costs) if costs else None
-    return Trace(format=reader, steps=steps, **(counted | known))
+    return Trace(format=reader, steps=steps, **(counted | facts))
 
 
 def _last(steps: Sequence[Step]) -> float | None:
@@ -225,21 +225,21 @@ def call_list(calls: Iterable[Record]) -> str:
         {
             "name": name_of(call.get("name")),
             "id": text_of(call.get("id"), MAX_NAME),
-            "arguments": dump(given)[: MAX_ARGUMENTS + 1] if isinstance(given, dict | list) else _cut(given),
+            "arguments": dump(arguments)[: MAX_ARGUMENTS + 1] if isinstance(arguments, dict | list) else _cut(arguments),
         }
         for call in calls
-        for given in (call.get("arguments"),)
+        for arguments in (call.get("arguments"),)
     ])  # fmt: skip
 
 
-def _cut(given: object) -> object:
-    return given[: MAX_ARGUMENTS + 1] if isinstance(given, str) else bounded(given)
+def _cut(arguments: object) -> object:
+    return arguments[: MAX_ARGUMENTS + 1] if isinstance(arguments, str) else bounded(arguments)
 
 
 def maybe_call(text: str) -> list[PlainCall]:
     """Return the calls of a JSON list of name, id and arguments, which `call_list` made."""
-    made = rows(json.loads(text))
+    calls = rows(json.loads(text))
     return [
         PlainCall(name_of(call.get("name")), text_of(call.get("id"), MAX_NAME), parsed(call.get("arguments")))
-        for call in made
+        for call in calls
     ]

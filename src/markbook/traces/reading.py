@@ -53,20 +53,20 @@ def probe_of(source: Source) -> Probe:
     head = source.head.lstrip()
     is_lines = source.is_lines
     if is_lines:
-        found: Any = [decoded(line) for line in head.split("\n")[:_SAMPLE] if line.strip()]
+        documents: Any = [decoded(line) for line in head.split("\n")[:_SAMPLE] if line.strip()]
     elif head[:1] == "{" and ('"resourceSpans"' in head or '"resource_spans"' in head or is_tempo(head)):
-        found = None  # spans, perhaps a gigabyte of them: the head alone must do
+        documents = None  # spans, perhaps a gigabyte of them: the head alone must do
     elif head[:1] == "[":
-        found = list(itertools.islice(elements(source.chunks(), Counter()), _SAMPLE))
-        if not found:
-            found = source.document()  # says what is wrong
+        documents = list(itertools.islice(elements(source.chunks(), Counter()), _SAMPLE))
+        if not documents:
+            documents = source.document()  # says what is wrong
     else:
-        found = _object(source)
+        documents = _object(source)
     is_array = head[:1] == "[" and not is_lines
-    items = found if isinstance(found, list) else [found]
+    items = documents if isinstance(documents, list) else [documents]
     sample = [item for item in items[:_SAMPLE] if item is not BAD and isinstance(item, dict)]
-    if isinstance(found, list) and not sample and found and isinstance(found[0], list):
-        sample = [item for item in found[0][:_SAMPLE] if isinstance(item, dict)]
+    if isinstance(documents, list) and not sample and documents and isinstance(documents[0], list):
+        sample = [item for item in documents[0][:_SAMPLE] if isinstance(item, dict)]
     return Probe(head, sample, is_array=is_array, is_lines=is_lines, is_zip=False)
 
 
@@ -78,16 +78,16 @@ def is_tempo(head: str) -> bool:
 def _object(source: Source) -> Any:
     """Return the object that a file holds, or the first two where it holds one after another."""
     problems: Counter[str] = Counter()
-    found = list(itertools.islice(values(source.chunks(), problems), 2))
-    if len(found) == 1:
+    objects = list(itertools.islice(values(source.chunks(), problems), 2))
+    if len(objects) == 1:
         source.problems.update(problems)
-        source.remember(found[0])
-        return found[0]
-    if not found:
+        source.remember(objects[0])
+        return objects[0]
+    if not objects:
         if '"span_id"' in source.head or '"spanId"' in source.head:
             return None  # cut in the first span: the span reader says so
         return source.document()
-    return found
+    return objects
 
 
 def detect(path: str | Path) -> str:
@@ -107,8 +107,8 @@ def _reader_for(source: Source) -> tuple[str, Reader]:
     scores = {name: plugins.sureness("traces", name, reader, probe) for name, reader in readers.items()}
     best = max(readers, key=lambda name: scores[name], default=None)
     if best is None or scores[best] <= 0:
-        known = ", ".join(sorted(scores))
-        raise DataError("no trace reader knows this file", at=str(source.path), hint=f"known formats: {known}")
+        formats = ", ".join(sorted(scores))
+        raise DataError("no trace reader knows this file", at=str(source.path), hint=f"known formats: {formats}")
     return best, readers[best]
 
 

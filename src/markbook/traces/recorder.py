@@ -77,10 +77,10 @@ class Recorder:
     @contextmanager
     def agent(self, name: str) -> Iterator[Recorded]:
         """Record an agent's run; one inside another's is a hand-off."""
-        held: dict[str, object] = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name}
+        attributes: dict[str, object] = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name}
         token = self._agent.set(name)
         try:
-            with self._span(f"invoke_agent {name}", held) as span:
+            with self._span(f"invoke_agent {name}", attributes) as span:
                 yield span
         finally:
             self._agent.reset(token)
@@ -88,10 +88,10 @@ class Recorder:
     @contextmanager
     def tool(self, name: str, arguments: Record | None = None) -> Iterator[Recorded]:
         """Record a tool call; set `result` on what it gives."""
-        held: dict[str, object] = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
+        attributes: dict[str, object] = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
         if arguments is not None:
-            held["gen_ai.tool.call.arguments"] = dump(arguments)
-        with self._span(f"execute_tool {name}", held) as span:
+            attributes["gen_ai.tool.call.arguments"] = dump(arguments)
+        with self._span(f"execute_tool {name}", attributes) as span:
             yield span
             if span.result is not None:
                 text = span.result if isinstance(span.result, str) else dump(span.result)
@@ -102,10 +102,10 @@ class Recorder:
         self, name: str, *, input_tokens: int | None = None, output_tokens: int | None = None
     ) -> Iterator[Recorded]:
         """Record a model call; tokens that are known only afterwards go into `attributes` of what it gives."""
-        held: dict[str, object] = {"gen_ai.operation.name": "chat", "gen_ai.request.model": name}
+        attributes: dict[str, object] = {"gen_ai.operation.name": "chat", "gen_ai.request.model": name}
         usage = {"input_tokens": input_tokens, "output_tokens": output_tokens}
-        held |= {f"gen_ai.usage.{key}": count for key, count in usage.items() if count is not None}
-        with self._span(f"chat {name}", held) as span:
+        attributes |= {f"gen_ai.usage.{key}": count for key, count in usage.items() if count is not None}
+        with self._span(f"chat {name}", attributes) as span:
             yield span
 
     def traced(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -174,7 +174,7 @@ def _binder(function: Callable[..., Any]) -> Binder:
                 return dict(signature.bind(*args, **kwargs).arguments)
         except TypeError:
             pass  # the call itself says so, inside its span
-        return {str(place): value for place, value in enumerate(args)} | kwargs
+        return {str(index): value for index, value in enumerate(args)} | kwargs
 
     return arguments
 

@@ -38,10 +38,10 @@ def read_references(path: str | Path) -> dict[str, Reference]:
     """
     source = Source(Path(path))
     document: Any = None if source.is_zip or not source.is_small else _document(source)
-    found = _references(document, source.path.name, str(source.path))
-    if found is not None:
+    references = _references(document, source.path.name, str(source.path))
+    if references is not None:
         _check_once(source)
-        return found
+        return references
     try:
         trace = read_trace(path)
     except DataError as error:
@@ -57,10 +57,10 @@ def references_of(document: object, name: str) -> dict[str, Reference]:
     Raises:
         DataError: it is none of them.
     """
-    found = _references(document, name, name)
-    if found is None:
+    references = _references(document, name, name)
+    if references is None:
         raise DataError(_NONE, at=name, hint=_SHAPES)
-    return found
+    return references
 
 
 def pick(references: Mapping[str, Reference], trace: Trace) -> Reference | None:
@@ -92,13 +92,17 @@ def _references(document: Any, name: str, at: str) -> dict[str, Reference] | Non
         return _each(document["references"], name, at)
     if _is_reference(document) or _is_map(document):
         return {ANY: _reference(document, name, at)}
-    if isinstance(document, dict) and document and all(_is_reference(one) or _is_map(one) for one in document.values()):
+    if (
+        isinstance(document, dict)
+        and document
+        and all(_is_reference(value) or _is_map(value) for value in document.values())
+    ):
         return _each(document, name, at)
     return None
 
 
-def _each(held: Record, name: str, at: str) -> dict[str, Reference]:
-    return {ANY if key == "default" else str(key): _reference(one, name, at) for key, one in held.items()}
+def _each(document: Record, name: str, at: str) -> dict[str, Reference]:
+    return {ANY if key == "default" else str(key): _reference(value, name, at) for key, value in document.items()}
 
 
 def _document(source: Source) -> Any:
@@ -124,35 +128,37 @@ def _is_map(document: Any) -> bool:
     return isinstance(document, dict) and bool(document) and all(map(_tools, document.values()))
 
 
-def _tools(held: Any) -> tuple[str, ...]:
+def _tools(tools_field: Any) -> tuple[str, ...]:
     """Return the tools of a context, none if it names none."""
-    named = held if isinstance(held, list | tuple) else [held]
-    tools = tuple(name_of(one) for one in named if isinstance(one, str))
+    named = tools_field if isinstance(tools_field, list | tuple) else [tools_field]
+    tools = tuple(name_of(tool_name) for tool_name in named if isinstance(tool_name, str))
     return tools if len(tools) == len(named) and all(tools) else ()
 
 
-def _reference(held: Any, name: str, at: str) -> Reference:
+def _reference(reference: Any, name: str, at: str) -> Reference:
     source = f"file {name}"
-    if isinstance(held, dict):
-        _check_keys(held, at)
-    if _is_map(held) and not _is_reference(held):
-        return Reference(source=source, tools={str(context): _tools(one) for context, one in held.items()})
-    if not _is_reference(held) and held != []:
+    if isinstance(reference, dict):
+        _check_keys(reference, at)
+    if _is_map(reference) and not _is_reference(reference):
+        return Reference(
+            source=source, tools={str(context): _tools(tools_field) for context, tools_field in reference.items()}
+        )
+    if not _is_reference(reference) and reference != []:
         raise DataError("a reference needs `calls` or `path_length`, or maps contexts to tools", at=at)
-    record: Record = held if isinstance(held, dict) else {"calls": held}
+    record: Record = reference if isinstance(reference, dict) else {"calls": reference}
     calls = record.get("calls")
     if calls is not None and not isinstance(calls, list):
         raise DataError("`calls` of a reference is no list", at=at)
     length = record.get("path_length")
     if length is not None and whole(length) is None:
         raise DataError(f"`path_length` of a reference is {length!r:.40}, which is no whole number from 0 up", at=at)
-    made = None if calls is None else tuple(_call(item, at) for item in calls)
-    return Reference(made, whole(length), source=source)
+    expected_calls = None if calls is None else tuple(_call(item, at) for item in calls)
+    return Reference(expected_calls, whole(length), source=source)
 
 
-def _check_keys(held: Record, at: str) -> None:
+def _check_keys(reference: Record, at: str) -> None:
     """Refuse a misspelt key, which would be read as a context or not at all."""
-    for key in held:
+    for key in reference:
         if key not in _KEYS and (near := difflib.get_close_matches(key, _KEYS, n=1, cutoff=0.8)):
             raise DataError(f"{key!r:.40} is no key of a reference", at=at, hint=f"did you mean {near[0]!r}?")
 
@@ -160,10 +166,10 @@ def _check_keys(held: Record, at: str) -> None:
 def _call(item: Any, at: str) -> ExpectedCall:
     arguments = None
     if isinstance(item, dict):
-        given = item.get("arguments")
-        if not isinstance(given, dict | None):
-            raise DataError(f"the arguments of an expected call are no object: {given!r:.80}", at=at)
-        arguments = None if given is None else bounded(given)
+        call_arguments = item.get("arguments")
+        if not isinstance(call_arguments, dict | None):
+            raise DataError(f"the arguments of an expected call are no object: {call_arguments!r:.80}", at=at)
+        arguments = None if call_arguments is None else bounded(call_arguments)
         item = item.get("tools") or item.get("tool")
     tools = tuple(name_of(tool) for tool in (item if isinstance(item, list) else [item]))
     if not tools or not all(tools):

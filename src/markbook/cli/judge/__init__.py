@@ -81,8 +81,8 @@ def check(**options: Unpack[_Asked]) -> None:
     from markbook.errors import IncompleteError, OutputError
     from markbook.results.gates import check_gates, hold_gates, parse_gates
 
-    asked = [*options["fail_under"], *([f"weighted_kappa={options['min_kappa']}"] if options["min_kappa"] else [])]
-    gates = parse_gates(asked)
+    conditions = [*options["fail_under"], *([f"weighted_kappa={options['min_kappa']}"] if options["min_kappa"] else [])]
+    gates = parse_gates(conditions)
     check_gates(gates, _marks())
     if (options["papers"] is None) == (options["rows"] is None) or (options["rows"] is None) != (
         options["rubric"] is None
@@ -168,8 +168,8 @@ def _marks(agreement: People | None = None) -> list[GateMark]:
     from markbook.results.gates import GateMark
 
     return [
-        GateMark(f"{name} with people", (name,), None if found is None else found["value"], limits)
-        for name, found, limits in (
+        GateMark(f"{name} with people", (name,), None if estimate is None else estimate["value"], limits)
+        for name, estimate, limits in (
             ("weighted_kappa", agreement and agreement["weighted_kappa"], (-1.0, 1.0)),
             ("krippendorff_alpha", agreement and agreement["krippendorff_alpha"], (-1.0, 1.0)),
             ("exact", agreement and agreement["exact"], (0.0, 1.0)),
@@ -187,10 +187,10 @@ def _show(report: Examined) -> None:
     table = Table(title=Text(f"{terminal(report['judge'], limit=60)} on {report['reviews']} texts"))
     for head in ("probe", "value", "95 % interval", "n"):
         table.add_column(head, justify="left" if head == "probe" else "right", no_wrap=True)
-    for name, found in _rows(report):
-        low, high = found["low"], found["high"]
+    for name, estimate in _rows(report):
+        low, high = estimate["low"], estimate["high"]
         spread = format_interval(low, high)
-        table.add_row(name, format_number(found["value"]), spread, str(found["n"]))
+        table.add_row(name, format_number(estimate["value"]), spread, str(estimate["n"]))
     Console().print(table)
     if note := report["same_family_preference"]["note"]:
         say(f"Same family: {note}.")

@@ -94,27 +94,27 @@ def _mean(stats: Mapping[str, float], name: str) -> str:
 def _show(report: Corrected) -> None:
     from markbook.text import terminal
 
-    found, stats = report["corrected"], report["stats"]
+    corrected, stats = report["corrected"], report["stats"]
     click.echo(f"{terminal(report['what'], limit=120)}: {report['items']} items, {report['labels']} labels")
     if report["without_score"]:
         click.echo(f"  {report['without_score']} judged rows have no score and are left out")
     if report["cannot_say"]:
         click.echo(f"  {report['cannot_say']} labels say that nobody can say")
-    if found["value"] is None:
-        click.echo(f"no corrected value: {found['note']}")
+    if corrected["value"] is None:
+        click.echo(f"no corrected value: {corrected['note']}")
         return
-    interval = found["interval"]
+    interval = corrected["interval"]
     click.echo(f"  judge alone   {_mean(stats, 'judge')}   (biased by what the judge gets wrong)")
     click.echo(f"  labels alone  {_mean(stats, 'labels')}")
     click.echo(
-        f"  corrected     {format_number(found['value'], 4)}   {format_interval(interval['low'], interval['high'], 4)}"
+        f"  corrected     {format_number(corrected['value'], 4)}   {format_interval(interval['low'], interval['high'], 4)}"
     )
     if "width_of_labels_alone" in stats:
         click.echo(
             f"  the interval is {format_number(stats['width_of_labels_alone'], 2)} times as wide as that of the labels alone"
         )
-    if found["note"]:
-        click.echo(f"  beware: {found['note']}")
+    if corrected["note"]:
+        click.echo(f"  beware: {corrected['note']}")
     for group in report["errors_by_group"]:
         error = group["judge_minus_label"]
         between = (
@@ -128,7 +128,7 @@ def _show(report: Corrected) -> None:
     plan = report["plan"]
     if plan["more"] is not None:
         click.echo(f"  {plan['more']} more labels bring the half-width to {format_number(plan['half_width'], 4)}")
-        named = ", ".join(terminal(one["id"], limit=40) for one in plan["next"][:5])
+        named = ", ".join(terminal(label["id"], limit=40) for label in plan["next"][:5])
         if named:
             click.echo(
                 f"  the next ones: {named}, ... (all of them with --json, or by `markbook label` with a larger --count)"

@@ -59,8 +59,8 @@ def completing(names: Callable[[], Iterable[str]], *, files: bool = False) -> Ca
         from click.shell_completion import CompletionItem
 
         before, comma, begun = incomplete.rpartition(",")
-        found = [CompletionItem(before + comma + name) for name in names() if name.startswith(begun)]
-        return [*found, CompletionItem(incomplete, type="file")] if files else found
+        completions = [CompletionItem(before + comma + name) for name in names() if name.startswith(begun)]
+        return [*completions, CompletionItem(incomplete, type="file")] if files else completions
 
     return complete
 
@@ -83,19 +83,19 @@ def run_names() -> list[str]:
     """Return the runs that a RUN may be here: the newest, and those in the folder that runs are written to."""
     from markbook.store.find import HOME, LATEST, runs_in
 
-    found = [str(run) for run in runs_in(Path(HOME))] if Path(HOME).is_dir() else []
-    return [LATEST, *reversed(found)] if found else []
+    paths = [str(run) for run in runs_in(Path(HOME))] if Path(HOME).is_dir() else []
+    return [LATEST, *reversed(paths)] if paths else []
 
 
 def part_names(kind: str) -> Callable[[], list[str]]:
     """Return what names the parts of a kind: reports, loaders, engines."""
 
-    def listed() -> list[str]:
+    def list_completions() -> list[str]:
         from markbook.plugins import names
 
         return names(kind)
 
-    return listed
+    return list_completions
 
 
 def is_given(name: str) -> bool:
@@ -244,7 +244,7 @@ def opened_runs(paths: Sequence[str], columns: Mapping[str, str] | None = None) 
     """
     from markbook.store import find_runs, open_run
 
-    return [open_run(found, columns=columns) for path in paths for found in find_runs(path, columns)]
+    return [open_run(run_path, columns=columns) for path in paths for run_path in find_runs(path, columns)]
 
 
 def fail_under_option(names: str) -> Callable[[_F], _F]:
@@ -357,11 +357,11 @@ def ended_by_signal() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def cost_text(found: Mapping[str, object]) -> str:
+def cost_text(account: Mapping[str, object]) -> str:
     """Return what a model cost; what is not known is said to be so, with the most that it can be."""
-    if found["cost"] is not None:
-        return f"${found['cost']:.4f}"
-    most = found.get("cost_at_most")
+    if account["cost"] is not None:
+        return f"${account['cost']:.4f}"
+    most = account.get("cost_at_most")
     return "cost unknown" if most is None else f"cost unknown (at most ${most:.4f})"
 
 

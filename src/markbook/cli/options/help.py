@@ -64,18 +64,18 @@ class Grouped(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, section by section."""
-        shown = {
-            str(one.name): (_short(record[0]), record[1])
-            for one in self.get_params(ctx)
-            if isinstance(one, click.Option) and (record := one.get_help_record(ctx)) is not None
+        records = {
+            str(parameter.name): (_short(record[0]), record[1])
+            for parameter in self.get_params(ctx)
+            if isinstance(parameter, click.Option) and (record := parameter.get_help_record(ctx)) is not None
         }
         for title, names in self.sections.items():
-            if rows := [shown.pop(name) for name in names if name in shown]:
+            if rows := [records.pop(name) for name in names if name in records]:
                 with formatter.section(title):
                     formatter.write_dl(rows)
-        if shown:
+        if records:
             with formatter.section("Options"):
-                formatter.write_dl([*shown.values()])
+                formatter.write_dl([*records.values()])
 
 
 def _short(names: str) -> str:

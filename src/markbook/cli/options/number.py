@@ -13,7 +13,7 @@ class Number(click.FloatRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the number; fail as click does where it is none, not finite or out of the range."""
-        made: float = super().convert(value, param, ctx)
-        if not math.isfinite(made):
+        number: float = super().convert(value, param, ctx)
+        if not math.isfinite(number):
             self.fail(f"{value!r} is not a finite number.", param, ctx)
-        return made
+        return number

@@ -29,7 +29,7 @@ class KeptOption:
     """From what the record says to what the option says."""
 
 
-def fill_from_run(options: dict[str, object], command: str, kept: Sequence[KeptOption]) -> None:
+def fill_from_run(options: dict[str, object], command: str, options_kept: Sequence[KeptOption]) -> None:
     """Set what the user did not give to what the run to go on with was started with; nothing without `--resume`.
 
     A run folder may come from anybody. What it says is checked as if the user had written it, and what it names is
@@ -56,20 +56,20 @@ def fill_from_run(options: dict[str, object], command: str, kept: Sequence[KeptO
         )
     context = click.get_current_context()
     parameters = {parameter.name: parameter for parameter in context.command.params}
-    for each in kept:
-        value = _recorded(manifest, each.place)
-        if value is None or is_given(each.name):
+    for option in options_kept:
+        value = _recorded(manifest, option.place)
+        if value is None or is_given(option.name):
             continue
-        parameter = parameters[each.name]
+        parameter = parameters[option.name]
         try:
-            said = each.turned(value)
-            checked = parameter.process_value(context, said)
+            decoded = option.turned(value)
+            checked = parameter.process_value(context, decoded)
         except (TypeError, ValueError, AttributeError, LookupError, OverflowError) as error:  # no command line gives it
             at = str(Path(str(run)) / "run.json")
-            raise DataError(f"run.json is damaged: {each.place!r} is not what stands there", at=at) from error
-        value = said if said == checked else checked  # 7 stays 7: as 7.0 it would be another run's
-        _check_trust(each.danger(value), parameter.opts[0], value, str(run))
-        options[each.name] = value
+            raise DataError(f"run.json is damaged: {option.place!r} is not what stands there", at=at) from error
+        value = decoded if decoded == checked else checked  # 7 stays 7: as 7.0 it would be another run's
+        _check_trust(option.danger(value), parameter.opts[0], value, str(run))
+        options[option.name] = value
 
 
 def _manifest(run: str) -> dict[str, object] | None:
@@ -82,10 +82,10 @@ def _manifest(run: str) -> dict[str, object] | None:
     return open_manifest(run)
 
 
-def _recorded(manifest: Mapping[str, object], place: str) -> Any:
-    part, _, name = place.partition(".")
-    held = manifest.get(part)
-    return held.get(name) if isinstance(held, Mapping) else None
+def _recorded(manifest: Mapping[str, object], key: str) -> Any:
+    part, _, name = key.partition(".")
+    section = manifest.get(part)
+    return section.get(name) if isinstance(section, Mapping) else None
 
 
 def _check_trust(danger: str, flag: str, value: object, at: str) -> None:
@@ -126,14 +126,16 @@ def recorded(options: Mapping[str, object], kept: Sequence[KeptOption], part: st
     from markbook.judge.panel import plain_judge
     from markbook.model.connect import without_secrets
 
-    found: dict[str, object] = {}
-    for each in kept:
-        value = options[each.name]
-        if each.place != f"{part}.{each.name}" or value is None:
+    values: dict[str, object] = {}
+    for option in kept:
+        value = options[option.name]
+        if option.place != f"{part}.{option.name}" or value is None:
             continue
-        if each.name == "base_url" and isinstance(value, str):
+        if option.name == "base_url" and isinstance(value, str):
             value = without_secrets(value)
-        if each.name == "judges" and isinstance(value, tuple):
+        if option.name == "judges" and isinstance(value, tuple):
             value = tuple(map(plain_judge, value))
-        found[each.name] = list(value) if isinstance(value, tuple) else str(value) if isinstance(value, Path) else value
-    return found
+        values[option.name] = (
+            list(value) if isinstance(value, tuple) else str(value) if isinstance(value, Path) else value
+        )
+    return values

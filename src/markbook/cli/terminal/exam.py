@@ -160,9 +160,9 @@ class ExamTerminal(Watcher):
     def _line(self) -> None:
         seconds = max(time.monotonic() - self._start, 1e-3)
         rate = self._fresh / seconds
-        left = f", {(self._total - self._done) / rate:.0f} s left" if rate and self._done < self._total else ""
+        remaining = f", {(self._total - self._done) / rate:.0f} s left" if rate and self._done < self._total else ""
         self._say(
-            f"{self._done}/{self._total} {self._words.did}, {self._passed} {self._words.well}, {rate:.0f}/s{left}"
+            f"{self._done}/{self._total} {self._words.did}, {self._passed} {self._words.well}, {rate:.0f}/s{remaining}"
         )
 
     def _say(self, text: str) -> None:
@@ -225,10 +225,10 @@ def show_run(run: Run, *, as_json: bool) -> None:
     console = Console(soft_wrap=False)
     for note in head_notes(run.manifest["config"]):
         console.print(Text(terminal(note)), soft_wrap=True)
-    exact = {str(one["model"]): one for one in run.manifest.get("scores", ()) if one["metric"] == "exam_score"}
+    exact = {str(total["model"]): total for total in run.manifest.get("scores", ()) if total["metric"] == "exam_score"}
     console.print(_score_table(scores, exact))
     if methods := methods_note(
-        one["method"] for record in scores.values() if (one := record["statistics"]["total"]["interval"])
+        total["method"] for record in scores.values() if (total := record["statistics"]["total"]["interval"])
     ):
         console.print(methods)
     if warning := warnings_of(_notes(scores)):
@@ -297,8 +297,8 @@ def _notes(scores: Mapping[str, ScoreRecord]) -> Iterator[tuple[str, str]]:
     """Yield what is to be said of each model's score and pass@k, with what it is called."""
     for model, record in scores.items():
         yield model, record["statistics"]["total"].get("note", "")
-        for name, found in record.get("pass_at_k", {}).items():
-            yield f"{model}'s {name}", found.get("note", "")
+        for name, estimate in record.get("pass_at_k", {}).items():
+            yield f"{model}'s {name}", estimate.get("note", "")
 
 
 def _percents(exact: Mapping[str, Any] | None, record: ScoreRecord) -> tuple[float | None, float | None, float | None]:
@@ -342,8 +342,8 @@ def _pass_table(scores: Mapping[str, ScoreRecord]) -> Table | None:
     for k in ks:
         table.add_column(f"pass@{k}", justify="right")
     for model, record in scores.items():
-        found = record.get("pass_at_k", {})
-        table.add_row(Text(terminal(model)), *(_with_interval(record, found.get(f"pass@{k}"), k) for k in ks))
+        estimates = record.get("pass_at_k", {})
+        table.add_row(Text(terminal(model)), *(_with_interval(record, estimates.get(f"pass@{k}"), k) for k in ks))
     return table
 
 
@@ -381,23 +381,23 @@ def _say_files(console: Console, run: Run, folders: dict[str, str]) -> None:
         console.print(Text(line), soft_wrap=True, highlight=False)
 
 
-def show_check(found: BenchmarkCheck) -> None:
+def show_check(check: BenchmarkCheck) -> None:
     """Print what running the canonical solutions showed."""
     console = Console()
-    share = "" if found.separated_share is None else f", {format_percent(found.separated_share)} of tests separated"
-    others = {label: count for label, count in found.verdicts.items() if count and label != Verdict.SEPARATED}
+    share = "" if check.separated_share is None else f", {format_percent(check.separated_share)} of tests separated"
+    others = {label: count for label, count in check.verdicts.items() if count and label != Verdict.SEPARATED}
     share += "".join(f", {count} {label.replace('_', ' ')}" for label, count in others.items())
-    good = found.total - len(found.problems)
+    good = check.total - len(check.problems)
     what = "canonical solutions pass every time"
-    if found.time_limit is not None:
-        what = f"submissions get the verdict that their folder promises, at {found.time_limit:g} s a test"
-    line = f"{found.benchmark}: {good} of {found.total} {what} (isolation {found.isolation}{share})"
+    if check.time_limit is not None:
+        what = f"submissions get the verdict that their folder promises, at {check.time_limit:g} s a test"
+    line = f"{check.benchmark}: {good} of {check.total} {what} (isolation {check.isolation}{share})"
     console.print(Text(terminal(line)), soft_wrap=True)
-    if found.problems:
+    if check.problems:
         table = Table(box=SIMPLE_HEAD)
         for name in ("task", "what", "passed", "detail"):
             table.add_column(name, overflow="fold")
-        for problem in found.problems:
+        for problem in check.problems:
             table.add_row(
                 Text(terminal(problem.task_id)),
                 problem.kind,
@@ -405,15 +405,15 @@ def show_check(found: BenchmarkCheck) -> None:
                 Text(terminal(problem.detail, limit=120)),
             )
         console.print(table)
-    for words in found.not_run:
+    for words in check.not_run:
         console.print(Text(terminal(f"not run: {words}")), soft_wrap=True)
-    for fault in found.faults:
+    for fault in check.faults:
         console.print(
             Text(terminal(f"fault: {fault.task_id}, test {fault.test_index}: {fault.reason}")), soft_wrap=True
         )
-    for weak in found.weak:
+    for weak in check.weak:
         which = "every test" if len(weak.tests) == weak.total else f"tests {', '.join(map(str, weak.tests[:5]))}"
         words = f"hint: {weak.task_id}: an answer that always returns {weak.answer} passes {which}"
         console.print(Text(terminal(words)), soft_wrap=True)
-    if found.rejected_rows:
-        print(f"{found.rejected_rows} rows were rejected", file=sys.stderr)  # noqa: T201 - beside the tables
+    if check.rejected_rows:
+        print(f"{check.rejected_rows} rows were rejected", file=sys.stderr)  # noqa: T201 - beside the tables

@@ -89,8 +89,8 @@ class TaskTerminal(Watcher):
         for warning in plan.plan.warnings:
             click.echo(f"warning: {terminal(warning, limit=500)}", err=True)
         if self._verbose:
-            for each in plan.plan.rejections[:_MAX_NAMED]:
-                click.echo(f"  {terminal(each.at)}: {terminal(each.reason, limit=300)}", err=True)
+            for rejection in plan.plan.rejections[:_MAX_NAMED]:
+                click.echo(f"  {terminal(rejection.at)}: {terminal(rejection.reason, limit=300)}", err=True)
 
     def started(self, folder: Path, start: Start) -> None:
         """Say how much there is to do."""
@@ -141,42 +141,46 @@ def show_run(run: Run, summary: TasksSummary, *, as_json: bool) -> None:
 
 def _models(plan: Plan) -> list[str]:
     """Return the models that the answers name, in order."""
-    read = (each.answers.attempts for each in plan.tasks if each.answers is not None)
-    return list(dict.fromkeys(one.model for attempts in read for several in attempts.values() for one in several))
+    read = (task.answers.attempts for task in plan.tasks if task.answers is not None)
+    return list(
+        dict.fromkeys(attempt.model for attempts in read for several in attempts.values() for attempt in several)
+    )
 
 
 def planned_marks(plan: Plan) -> list[GateMark]:
     """Return what gates may be about, before it has values: by metric, or by task and metric."""
     marks = []
-    for each in plan.tasks:
-        known = [(bound.key, bound.metric.range, bound.metric.direction) for bound in each.metrics]
+    for task in plan.tasks:
+        bounds = [(bound.key, bound.metric.range, bound.metric.direction) for bound in task.metrics]
         passes: list[tuple[str, tuple[float, float], Direction]] = [
-            (key, (0.0, 1.0), "higher") for key in (each.passes.keys if each.passes else ())
+            (key, (0.0, 1.0), "higher") for key in (task.passes.keys if task.passes else ())
         ]
-        scored = [(one.key, one.range, one.direction) for scorer in each.scorers for one in scorer.known.values()]
-        for filtered in each.pipelines:
-            for name, limits, direction in [*known, *passes, *scored]:
-                key = each.key(name, filtered.pipeline)
-                label = f"{each.task.name}/{key}"
+        scored = [
+            (score.key, score.range, score.direction) for scorer in task.scorers for score in scorer.known.values()
+        ]
+        for filtered in task.pipelines:
+            for name, limits, direction in [*bounds, *passes, *scored]:
+                key = task.key(name, filtered.pipeline)
+                label = f"{task.task.name}/{key}"
                 marks.append(GateMark(label, (key, label), range=limits, direction=direction))
     return [*marks, *_group_marks(plan, marks)]
 
 
 def _group_marks(plan: Plan, marks: Sequence[GateMark]) -> Iterator[GateMark]:
     """Yield a group's numbers, which go by the group's name and the metric's: the metric's alone means each task's."""
-    known = {mark.label: mark for mark in marks}
+    by_label = {mark.label: mark for mark in marks}
     for group, names in plan.groups:
-        plans = [each for each in plan.tasks if each.task.name in names]
-        for key in dict.fromkeys(key for wanted in group.aggregates for key in group_keys(wanted, plans)):
+        plans = [task for task in plan.tasks if task.task.name in names]
+        for key in dict.fromkeys(key for aggregate in group.aggregates for key in group_keys(aggregate, plans)):
             label = f"{group.name}/{key}"
-            like = next((mark for name in names if (mark := known.get(f"{name}/{key}")) is not None), None)
-            if like is not None and label not in known:
+            like = next((mark for name in names if (mark := by_label.get(f"{name}/{key}")) is not None), None)
+            if like is not None and label not in by_label:
                 yield replace(like, label=label, names=(label,))
 
 
 def with_values(marks: Sequence[GateMark], summary: TasksSummary) -> list[GateMark]:
     """Return the marks with what a finished run found."""
-    found = {
+    values_found = {
         f"{task}/{key}": metric
         for task, record in summary["tasks"].items()
         for key, metric in record["metrics"].items()
@@ -186,14 +190,14 @@ def with_values(marks: Sequence[GateMark], summary: TasksSummary) -> list[GateMa
         for group, record in summary["groups"].items()
         for key, metric in record["metrics"].items()
     }
-    values = groups | {label: metric["value"] for label, metric in found.items()}
-    given = [replace(mark, value=values[mark.label]) for mark in marks if mark.label in values]
-    known = {mark.label for mark in given}
+    values = groups | {label: metric["value"] for label, metric in values_found.items()}
+    valued = [replace(mark, value=values[mark.label]) for mark in marks if mark.label in values]
+    labels = {mark.label for mark in valued}
     # What a function of a task's own calls its numbers is known only now.
-    return given + [
+    return valued + [
         GateMark(
             label, (label.partition("/")[2], label), metric["value"], range_of(metric["range"]), metric["direction"]
         )
-        for label, metric in found.items()
-        if label not in known
+        for label, metric in values_found.items()
+        if label not in labels
     ]

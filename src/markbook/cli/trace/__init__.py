@@ -104,11 +104,11 @@ def _summed(file: Path, reader: str | None, references: dict[str, Reference], pr
     total = TraceSum(file.name, profile)
     names, lacking = set[str](), 0
     for run in _runs(file, reader):
-        held = pick(references, run)
+        reference = pick(references, run)
         names |= {run.task, run.id}
-        lacking += held is None
-        total.add(run, trace_metrics(run, held, profile=total.profile))
-    if lacking and (left := unused(references, names)):
+        lacking += reference is None
+        total.add(run, trace_metrics(run, reference, profile=total.profile))
+    if lacking and (unmatched := unused(references, names)):
         here = ", ".join(sorted(filter(None, names))[:_NAMED]) or "without a name"
-        say(f"markbook: no run here belongs to the reference of {', '.join(left[:_NAMED])}; the runs are {here}")
+        say(f"markbook: no run here belongs to the reference of {', '.join(unmatched[:_NAMED])}; the runs are {here}")
     return total

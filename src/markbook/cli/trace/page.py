@@ -97,8 +97,8 @@ def view(total: TraceSum) -> dict[str, object]:
         "edges": _edges(total, {node["name"]: node for node in nodes}),
         "left_out": max(0, len(total.agents) - _NODES),
         "edge_rows": [
-            (terminal(one, limit=80), terminal(other, limit=80), count)
-            for (one, other), count in total.edges.most_common(_EDGES)
+            (terminal(sender, limit=80), terminal(other, limit=80), count)
+            for (sender, other), count in total.edges.most_common(_EDGES)
         ],
         "groups": grouped(total.metrics),
         "steps": steps,
@@ -120,7 +120,7 @@ def _headline(total: TraceSum) -> str:
 
 
 def _counts(total: TraceSum) -> list[tuple[str, str]]:
-    def known(value: float | None, form: str = ",") -> str:
+    def format_known(value: float | None, form: str = ",") -> str:
         return "unknown" if value is None else format(value, form)
 
     assert total.first is not None
@@ -130,10 +130,10 @@ def _counts(total: TraceSum) -> list[tuple[str, str]]:
         ("Agents", f"{len(total.agents):,}"),
         ("Tool calls", f"{total.tool_calls:,}"),
         ("Messages", f"{total.messages:,}"),
-        ("Tokens in", known(total.input_tokens)),
-        ("Tokens out", known(total.output_tokens)),
+        ("Tokens in", format_known(total.input_tokens)),
+        ("Tokens out", format_known(total.output_tokens)),
         ("Cost", "unknown" if total.cost is None else f"${total.cost:.4f}"),
-        ("Seconds", known(total.seconds, ",.1f")),
+        ("Seconds", format_known(total.seconds, ",.1f")),
     ]
 
 
@@ -150,34 +150,34 @@ def _cell(value: object) -> str:
 
 def _nodes(total: TraceSum) -> list[_Node]:
     names = list(total.agents)[:_NODES]
-    made: list[_Node] = []
+    nodes: list[_Node] = []
     for at, name in enumerate(names):
         turn = 2 * math.pi * at / max(1, len(names)) - math.pi / 2
         ring = _RING if len(names) > 1 else 0
         calls = sum(count for (agent, _), count in total.tools.items() if agent == name)
-        made.append({
+        nodes.append({
             "name": name, "label": terminal(name, limit=24), "full": terminal(name, limit=200), "calls": calls,
             "x": round(_SIZE / 2 + ring * math.cos(turn), 1), "y": round(_SIZE / 2 + ring * math.sin(turn), 1),
         })  # fmt: skip
-    return made
+    return nodes
 
 
-def _edges(total: TraceSum, place: dict[str, _Node]) -> list[dict[str, object]]:
+def _edges(total: TraceSum, positions: dict[str, _Node]) -> list[dict[str, object]]:
     most = max(total.edges.values(), default=1)
-    made: list[dict[str, object]] = []
-    for (one, other), count in total.edges.most_common(_EDGES):
-        if one not in place or other not in place:
+    edges: list[dict[str, object]] = []
+    for (sender, other), count in total.edges.most_common(_EDGES):
+        if sender not in positions or other not in positions:
             continue
-        start, end = place[one], place[other]
+        start, end = positions[sender], positions[other]
         dx, dy = end["x"] - start["x"], end["y"] - start["y"]
         far = math.hypot(dx, dy) or 1.0
         # Bend to the right of the way, so that an edge and its reverse do not lie on each other; stop at the circle.
         bend = 0.12 * far
-        made.append({
+        edges.append({
             "x1": start["x"], "y1": start["y"], "count": count, "width": round(1 + 5 * count / most, 2),
             "x2": round(end["x"] - 26 * dx / far, 1), "y2": round(end["y"] - 26 * dy / far, 1),
             "cx": round((start["x"] + end["x"]) / 2 - bend * dy / far, 1),
             "cy": round((start["y"] + end["y"]) / 2 + bend * dx / far, 1),
-            "title": f"{terminal(one, limit=80)} to {terminal(other, limit=80)}: {count}",
+            "title": f"{terminal(sender, limit=80)} to {terminal(other, limit=80)}: {count}",
         })  # fmt: skip
-    return made
+    return edges

@@ -23,25 +23,25 @@ _GROUPS: tuple[tuple[str, Sequence[GraphMetric]], ...] = (
 def grouped(metrics: Mapping[str, Measurement]) -> list[dict[str, object]]:
     """Return the numbers by what they are about; those that cannot be had once for each reason."""
     about = {metric.name: metric for metric in METRICS}
-    made, seen = [], set()
+    groups, grouped_names = [], set()
     for title, members in _GROUPS:
         names = [metric.name for metric in members if metric.name in metrics]
-        seen.update(names)
-        made.append(_group(title, {name: metrics[name] for name in names}, about))
-    rest = {name: found for name, found in metrics.items() if name not in seen}
-    return [*made, _group("Across runs", rest, about)] if rest else made
+        grouped_names.update(names)
+        groups.append(_group(title, {name: metrics[name] for name in names}, about))
+    rest = {name: metric for name, metric in metrics.items() if name not in grouped_names}
+    return [*groups, _group("Across runs", rest, about)] if rest else groups
 
 
 def _group(title: str, metrics: Mapping[str, Measurement], about: Mapping[str, GraphMetric]) -> dict[str, object]:
     rows: list[dict[str, object]] = []
     missing: dict[str, list[str]] = {}
-    for name, found in metrics.items():
-        if found.missing is not None:
-            missing.setdefault(terminal(found.missing.detail, limit=300), []).append(name)
+    for name, measurement in metrics.items():
+        if measurement.missing is not None:
+            missing.setdefault(terminal(measurement.missing.detail, limit=300), []).append(name)
             continue
         metric = about.get(name)
         rows.append({
-            "name": name, "value": f"{found.value:.4g}", "n": found.stats.get("n", 1),
+            "name": name, "value": f"{measurement.value:.4g}", "n": measurement.stats.get("n", 1),
             "better": {"higher": "↑ higher", "lower": "↓ lower"}[metric.direction] if metric else "",
             "meaning": metric.meaning if metric else "",
         })  # fmt: skip

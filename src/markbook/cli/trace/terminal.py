@@ -82,14 +82,14 @@ def _timeline(total: TraceSum, steps: int, width: int) -> Table:
     table.add_column("took", justify="right", width=8, no_wrap=True)
     for name, wide in (("agent", 18), ("step", 32), ("detail", max(20, width - 76))):
         table.add_column(name, overflow="ellipsis", no_wrap=True, width=wide)
-    shown = first.steps[: max(0, steps)]
+    steps_listed = first.steps[: max(0, steps)]
     begin = first.start
-    for step in shown:
+    for step in steps_listed:
         at = "" if step.start is None or begin is None else f"{step.start - begin:.3f}"
         took = "" if step.seconds is None else f"{step.seconds:.3f}"
         table.add_row(at, took, _word(step.agent, 24), _what(step), _word(_detail(step), 300, "dim"))
-    if len(first.steps) > len(shown):
-        table.add_row("", "", Text(f"... {len(first.steps) - len(shown):,} more steps (--steps)"), "", "")
+    if len(first.steps) > len(steps_listed):
+        table.add_row("", "", Text(f"... {len(first.steps) - len(steps_listed):,} more steps (--steps)"), "", "")
     return table
 
 
@@ -107,21 +107,21 @@ def _detail(step: Step) -> str:
         return step.text
     from markbook.traces.plain import dump
 
-    given = (
+    details = (
         "" if step.arguments is None else step.arguments if isinstance(step.arguments, str) else dump(step.arguments)
     )
-    return f"{given}  {step.error}".strip()
+    return f"{details}  {step.error}".strip()
 
 
 def _graph(total: TraceSum) -> Tree:
     tree = Tree(Text("Agents"))
     for agent in list(total.agents)[:_MOST]:
         branch = tree.add(_word(agent, 60, "bold"))
-        for (one, other), count in total.edges.most_common():
-            if one == agent and len(branch.children) < _MOST:
+        for (sender, other), count in total.edges.most_common():
+            if sender == agent and len(branch.children) < _MOST:
                 branch.add(Text.assemble("-> ", _word(other, 60), f"  {count} message{'s' * (count != 1)}"))
-        for (one, tool), count in total.tools.most_common():
-            if one == agent and len(branch.children) < _MOST:
+        for (agent_name, tool), count in total.tools.most_common():
+            if agent_name == agent and len(branch.children) < _MOST:
                 branch.add(Text.assemble(_word(tool, 60), f"  {count} call{'s' * (count != 1)}"))
     for agent in [name for name in total.declared if name not in total.agents][:_MOST]:
         tree.add(_word(f"{agent} (declared, idle)", 80, "dim"))
@@ -136,16 +136,16 @@ def _numbers(total: TraceSum) -> Table:
     table.add_column("metric")
     table.add_column("value", justify="right")
     table.add_column("n", justify="right")
-    for name, found in total.metrics.items():
-        if found.value is not None:
-            n: Any = found.stats.get("n", 1)
-            table.add_row(name, f"{found.value:.4g}", str(n))
+    for name, metric in total.metrics.items():
+        if metric.value is not None:
+            n: Any = metric.stats.get("n", 1)
+            table.add_row(name, f"{metric.value:.4g}", str(n))
     return table
 
 
 def _reasons(total: TraceSum) -> dict[str, list[str]]:
-    made: dict[str, list[str]] = {}
-    for name, found in total.metrics.items():
-        if found.missing is not None:
-            made.setdefault(found.missing.detail, []).append(name)
-    return made
+    reasons: dict[str, list[str]] = {}
+    for name, metric in total.metrics.items():
+        if metric.missing is not None:
+            reasons.setdefault(metric.missing.detail, []).append(name)
+    return reasons

@@ -69,9 +69,9 @@ class TraceSum:
         self.cost = _add(self.cost, run.cost)
         self.seconds = _add(self.seconds, run.seconds)
         self.unrecognised.update(run.unrecognised)
-        for known, names in ((self.agents, run.agents), (self.declared, run.declared)):
-            if len(known) < MAX_NAMES:
-                known.update(dict.fromkeys(names))
+        for counts, names in ((self.agents, run.agents), (self.declared, run.declared)):
+            if len(counts) < MAX_NAMES:
+                counts.update(dict.fromkeys(names))
         if len(self.notes) < MAX_LISTED:
             self.notes |= dict.fromkeys(run.notes)
         self._draw(run)
@@ -120,14 +120,15 @@ class TraceSum:
             "references": dict(self.references),
             "graph": {
                 "edges": [
-                    {"from": one, "to": other, "messages": n} for (one, other), n in self.edges.most_common(MAX_LISTED)
+                    {"from": sender, "to": other, "messages": n}
+                    for (sender, other), n in self.edges.most_common(MAX_LISTED)
                 ],
                 "tools": [
                     {"agent": agent, "tool": tool, "calls": n}
                     for (agent, tool), n in self.tools.most_common(MAX_LISTED)
                 ],
             },
-            "metrics": {name: _metric(found) for name, found in self.metrics.items()},
+            "metrics": {name: _metric(metric) for name, metric in self.metrics.items()},
             "run_list": self.runs if self.count > 1 else [],
         }
 
@@ -143,12 +144,12 @@ def _row(run: Trace, measured: Mapping[str, Measurement]) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _metric(found: Measurement) -> dict[str, object]:
-    stats = dict(found.stats)
-    n = stats.pop("n", int(found.missing is None))
-    none = stats.pop("n_missing", missing_kinds([found]))
-    return {**found.to_record(), "stats": stats, "n": n, "n_missing": none}
+def _metric(measurement: Measurement) -> dict[str, object]:
+    stats = dict(measurement.stats)
+    n = stats.pop("n", int(measurement.missing is None))
+    none = stats.pop("n_missing", missing_kinds([measurement]))
+    return {**measurement.to_record(), "stats": stats, "n": n, "n_missing": none}
 
 
-def _add(one: float | None, other: float | None) -> float | None:
-    return other if one is None else one if other is None else one + other
+def _add(first: float | None, other: float | None) -> float | None:
+    return other if first is None else first if other is None else first + other

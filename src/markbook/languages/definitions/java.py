@@ -206,8 +206,8 @@ def _own(tests: str) -> dict[str, str]:
     names = {*re.findall(r"(?<![\w.])[A-Z]\w*", code)} - {*_CLASS.findall(code)}
     same = [
         f' && {name}.class == "".getClass().forName("{package}.{name}")'
-        for package, known in _KNOWN.items()
-        for name in known.split()
+        for package, package_names in _KNOWN.items()
+        for name in package_names.split()
         if name in names
     ]
     return {"same": "".join(same), **({"main": classes[-1]} if classes else {})}

@@ -105,14 +105,16 @@ def rust() -> Language:
 
 
 def _locate() -> Places | None:
-    found = shutil.which("rustc")
-    if found is None:
+    executable = shutil.which("rustc")
+    if executable is None:
         return None
     try:  # the command may only stand for one of several toolchains
-        said = subprocess.run([found, "--print", "sysroot"], capture_output=True, text=True, timeout=30, check=True)
+        completed = subprocess.run(
+            [executable, "--print", "sysroot"], capture_output=True, text=True, timeout=30, check=True
+        )
     except (OSError, subprocess.SubprocessError):
         return None
-    root = os.path.realpath(said.stdout.strip())
+    root = os.path.realpath(completed.stdout.strip())
     compiler = os.path.join(root, "bin", "rustc")
     if not os.path.exists(compiler) or shutil.which("cc") is None:  # it links by the C compiler
         return None

@@ -191,10 +191,10 @@ def _reference(canonical: str) -> str:
         return f"_reference = {{}}\nexec({canonical!r}, _reference)"
     defined = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     names = list(dict.fromkeys(node.name for node in tree.body if isinstance(node, defined)))
-    found = ast.Dict([ast.Constant(name) for name in names], [ast.Name(name) for name in names])
-    made = ast.parse("def _make_reference():\n    pass\n_reference = _make_reference()")
-    made.body[0].body = [*tree.body, ast.Return(found)]  # type: ignore[attr-defined]  # the function above
-    return ast.unparse(ast.fix_missing_locations(made))
+    names_dict = ast.Dict([ast.Constant(name) for name in names], [ast.Name(name) for name in names])
+    module = ast.parse("def _make_reference():\n    pass\n_reference = _make_reference()")
+    module.body[0].body = [*tree.body, ast.Return(names_dict)]  # type: ignore[attr-defined]  # the function above
+    return ast.unparse(ast.fix_missing_locations(module))
 
 
 def _imports_all(node: ast.AST) -> bool:

@@ -37,15 +37,15 @@ class HumanEvalX:
         body = text_field(record, "canonical_solution", required=False)
         begin = prompt if language in ("cpp", "java", "javascript", "python") else declaration
         setup = ""
-        whole = begin + body
+        solution = begin + body
         if language == "go":
             setup = text_field(record, "test_setup")
             begin = prompt.replace(text_field(record, "import", required=False) or "\0", "").lstrip("\n")
-            whole = with_imports(begin + body, setup, _GO_PACKAGES)
+            solution = with_imports(begin + body, setup, _GO_PACKAGES)
         return Sample(
             id=text_field(record, "task_id"),
             input=prompt if language != "rust" else prompt + declaration,
-            references=(whole,) if body else (),
+            references=(solution,) if body else (),
             tests=(Test(setup=setup, program=test),),
             source=at,
             problem_type=ProblemType.FUNCTION,
@@ -97,16 +97,20 @@ class LanguagePrograms:
     def sniff(self, probe: Probe) -> int:
         """Return 92 for all of these, where the tests are texts."""
         record = probe.record
-        given = record.get("tests")
-        are_texts = isinstance(given, str) or (isinstance(given, list) and all(isinstance(one, str) for one in given))
+        tests = record.get("tests")
+        are_texts = isinstance(tests, str) or (isinstance(tests, list) and all(isinstance(test, str) for test in tests))
         return 92 if set(self.keys) <= record.keys() and are_texts else 0
 
     def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
         """Return the problem of a row; RowError if it is none."""
         refuse_misspelt(record, self._OWN)
-        given = record.get("tests")
-        texts = [given] if isinstance(given, str) else given
-        if not isinstance(texts, list) or not texts or not all(isinstance(one, str) and one.strip() for one in texts):
+        tests = record.get("tests")
+        texts = [tests] if isinstance(tests, str) else tests
+        if (
+            not isinstance(texts, list)
+            or not texts
+            or not all(isinstance(test, str) and test.strip() for test in texts)
+        ):
             raise RowError("'tests' is neither a text nor a list of texts")
         setup = text_field(record, "setup", required=False)
         canonical = text_field(record, "canonical_solution", required=False)

@@ -51,27 +51,27 @@ class GeneratedReviews:
             raise DataError("there is no such file or folder", at=str(path), hint=beside(path))
         rejections: list[Rejection] = []
         digests: dict[str, str] = {}
-        found: list[Attempt] = []
+        attempts: list[Attempt] = []
         for file in _files(path):
             name = file.relative_to(path).as_posix() if path.is_dir() else file.name
             for item in _read(file, digests, name):
                 if isinstance(item, Rejection):
                     rejections.append(item)
                 else:
-                    found.append(item)
-        if not found:
+                    attempts.append(item)
+        if not attempts:
             reason = rejections[0].reason if rejections else "no .json, .jsonl or run folder in it"
             raise DataError(f"this holds no generated review: {reason}", at=str(path))
-        return Generated(tuple(_number(found)), tuple(rejections), digests)
+        return Generated(tuple(_number(attempts)), tuple(rejections), digests)
 
 
 def _number(attempts: list[Attempt]) -> Iterator[Attempt]:
     """Count a system's attempts at one paper, in the order in which they stand."""
-    seen: Counter[tuple[str, str]] = Counter()
+    counts: Counter[tuple[str, str]] = Counter()
     for attempt in attempts:
         key = (attempt.sample_id, attempt.model)
-        yield replace(attempt, index=seen[key])
-        seen[key] += 1
+        yield replace(attempt, index=counts[key])
+        counts[key] += 1
 
 
 def _files(path: Path) -> Iterator[Path]:
@@ -115,7 +115,7 @@ def _read_run(file: Path, digests: dict[str, str], name: str) -> Iterator[Attemp
         return
     metadata_file = folder / "metadata.json"
     metadata = read_object(metadata_file) if metadata_file.is_file() else None
-    known: Mapping[str, Any] = metadata.record if metadata and not isinstance(metadata, Rejection) else {}
+    record: Mapping[str, Any] = metadata.record if metadata and not isinstance(metadata, Rejection) else {}
     row: dict[str, Any] = {}
     if lead == "review.json":
         source = read_object(file)
@@ -124,9 +124,9 @@ def _read_run(file: Path, digests: dict[str, str], name: str) -> Iterator[Attemp
             return
         digests[name] = source.digest
         row = dict(source.record)
-    row.setdefault("paper_id", known.get("paper_id"))
+    row.setdefault("paper_id", record.get("paper_id"))
     row.setdefault("review", None)
-    row["system"] = as_text(row.get("system")) or as_text(known.get("engine_type")) or folder.name
+    row["system"] = as_text(row.get("system")) or as_text(record.get("engine_type")) or folder.name
     if (folder / "trace.json").is_file():
         row.setdefault("trace", "trace.json")
         trace = read_object(folder / "trace.json")
@@ -182,10 +182,10 @@ def _meta(row: Mapping[str, object], review: object, file: Path, notes: list[str
         notes.append("its recommendation_scale is no [lowest, highest]")
     trace = as_text(row.get("trace"))
     if trace:
-        place = (file.parent / trace).resolve()
+        trace_path = (file.parent / trace).resolve()
         # A row may point at a file beside itself, not at any file of the machine.
-        if place.is_relative_to(file.parent.resolve()):
-            meta["trace"] = str(place)
+        if trace_path.is_relative_to(file.parent.resolve()):
+            meta["trace"] = str(trace_path)
         else:
             notes.append("its trace lies outside the folder of the reviews and was not read")
     if notes:
@@ -218,5 +218,5 @@ def _is_null(review: object) -> bool:
 
 
 def _scores(fields: Mapping[str, object]) -> dict[str, float]:
-    known = {str(name).lower(): as_number(value) for name, value in fields.items()}
-    return {name: score for name in ASPECTS if (score := known.get(name)) is not None and 1 <= score <= 10}
+    numbers_by_name = {str(name).lower(): as_number(value) for name, value in fields.items()}
+    return {name: score for name in ASPECTS if (score := numbers_by_name.get(name)) is not None and 1 <= score <= 10}

@@ -256,8 +256,8 @@ def _paper(unique: str, folder: Path, files: _Group) -> Paper:
 def _sections(metadata: Mapping[str, object]) -> tuple[tuple[PaperSection, ...], int]:
     parts = []
     mended = 0
-    found = metadata.get("sections")
-    for section in found if isinstance(found, list) else []:
+    sections = metadata.get("sections")
+    for section in sections if isinstance(sections, list) else []:
         if not isinstance(section, Mapping):
             continue
         text, count = mend(as_text(section.get("text")))
@@ -273,9 +273,9 @@ def _authors(value: object) -> frozenset[str]:
     return frozenset(name.strip().casefold() for name in names if isinstance(name, str) and name.strip())
 
 
-def _scale(place: str) -> tuple[float, float] | None:
+def _scale(venue: str) -> tuple[float, float] | None:
     for pattern, scale in _SCALES:
-        if re.search(pattern, place, re.IGNORECASE):
+        if re.search(pattern, venue, re.IGNORECASE):
             return scale
     return None
 

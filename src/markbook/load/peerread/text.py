@@ -57,8 +57,8 @@ def mend(text: str) -> tuple[str, int]:
 
     def undo(match: re.Match[str]) -> str:
         nonlocal count
-        found = match.group(0)
-        raw = bytes(_TO_BYTE.get(ord(char), ord(char) if ord(char) < 256 else 0) for char in found)
+        garbled = match.group(0)
+        raw = bytes(_TO_BYTE.get(ord(char), ord(char) if ord(char) < 256 else 0) for char in garbled)
         for length in range(len(raw), 1, -1):
             try:
                 mended = raw[:length].decode("utf-8")
@@ -66,8 +66,8 @@ def mend(text: str) -> tuple[str, int]:
                 continue
             if len(mended) == 1:
                 count += 1
-                return mended + found[length:]
-        return found
+                return mended + garbled[length:]
+        return garbled
 
     return _DOUBLE.sub(undo, text), count
 

@@ -36,14 +36,14 @@ class Apps:
 
     def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
         """Return the problem of a row; RowError if it is none."""
-        found = parsed(record.get("input_output"), "input_output")
-        if not isinstance(found, Mapping):
+        input_output = parsed(record.get("input_output"), "input_output")
+        if not isinstance(input_output, Mapping):
             raise RowError("'input_output' is no object")
-        pairs = paired(found, "inputs", "outputs")
+        pairs = paired(input_output, "inputs", "outputs")
         name = name_of(record, "problem_id", "task_id", "id", "url") if _has_id(record) else at
         right = _solutions(record)
-        known = {key: str(record[key]) for key in ("difficulty", "source") if record.get(key)}
-        call = found.get("fn_name")
+        meta = {key: str(record[key]) for key in ("difficulty", "source") if record.get(key)}
+        call = input_output.get("fn_name")
         if call is None:
             return program_sample(
                 name,
@@ -52,11 +52,11 @@ class Apps:
                 at,
                 right=right,
                 seconds=seconds_of(record.get("time_limit")),
-                meta=known,
+                meta=meta,
             )
         if not isinstance(call, str) or not call.isidentifier():
             raise RowError("'fn_name' is no name")
-        return _function(name, record, call, pairs, at, right, known)
+        return _function(name, record, call, pairs, at, right, meta)
 
 
 def _has_id(record: Mapping[str, object]) -> bool:
@@ -76,8 +76,8 @@ def _function(
         if not isinstance(arguments, list):
             raise RowError(f"the input of test {number} is no list of arguments")
         # the data set wraps what is returned in a list of one
-        wanted = outputs[0] if isinstance(outputs, list) and len(outputs) == 1 else outputs
-        tests.append(function_test(f"Solution().{call}" if is_method else call, arguments, wanted))
+        expected = outputs[0] if isinstance(outputs, list) and len(outputs) == 1 else outputs
+        tests.append(function_test(f"Solution().{call}" if is_method else call, arguments, expected))
     entry_point = SOLUTION if is_method else call
     return Sample(
         id=name,
@@ -93,8 +93,8 @@ def _function(
 
 
 def _solutions(record: Mapping[str, object]) -> tuple[str, ...]:
-    found = parsed(record.get("solutions"), "solutions")
-    return tuple(text for text in found if isinstance(text, str))[:1] if isinstance(found, list) else ()
+    solutions = parsed(record.get("solutions"), "solutions")
+    return tuple(text for text in solutions if isinstance(text, str))[:1] if isinstance(solutions, list) else ()
 
 
 class CodeContests:
@@ -111,7 +111,7 @@ class CodeContests:
         """Return the problem of a row; RowError if it is none."""
         pairs = [pair for part in _PARTS for pair in paired(record.get(part), "input", "output")]
         memory = number_of(record.get("memory_limit_bytes"))
-        known = {"difficulty": record.get("difficulty"), "source": record.get("source")}
+        labels = {"difficulty": record.get("difficulty"), "source": record.get("source")}
         return program_sample(
             name_of(record, "name", "task_id"),
             text_field(record, "description"),
@@ -120,7 +120,7 @@ class CodeContests:
             right=_python(record.get("solutions")),
             seconds=seconds_of(record.get("time_limit")),
             memory_bytes=int(memory) if memory and memory > 0 else None,
-            meta={key: value for key, value in known.items() if isinstance(value, str | int)},
+            meta={key: value for key, value in labels.items() if isinstance(value, str | int)},
         )
 
 
@@ -131,7 +131,7 @@ def _python(value: object) -> tuple[str, ...]:
     languages, texts = value.get("language") or (), value.get("solution") or ()
     if not isinstance(languages, list) or not isinstance(texts, list):
         return ()
-    found = (
+    programs = (
         text for kind, text in zip(languages, texts, strict=False) if kind == _PYTHON3 or str(kind).upper() == "PYTHON3"
     )
-    return tuple(text for text in found if isinstance(text, str))[:1]
+    return tuple(text for text in programs if isinstance(text, str))[:1]

@@ -57,19 +57,19 @@ class LiveCodeBench:
         if "question_content" in record:
             cases = [*_cases(record.get("public_test_cases")), *_cases(record.get("private_test_cases"))]
             metadata = parsed(record.get("metadata"), "metadata")
-            known = {key: str(record[key]) for key in ("difficulty", "platform") if record.get(key)}
+            meta = {key: str(record[key]) for key in ("difficulty", "platform") if record.get(key)}
             name, statement = name_of(record, "question_id", "task_id"), text_field(record, "question_content")
         else:
             cases, metadata = _dumped(unpacked_text(text_field(record, "test")))
             labels = parsed(record.get("labels"), "labels")
-            known = {key: str(value) for key, value in labels.items() if key in ("difficulty", "category")}
+            meta = {key: str(value) for key, value in labels.items() if key in ("difficulty", "category")}
             name, statement = name_of(record, "id", "task_id"), text_field(record, "content")
         call = metadata.get("func_name") if isinstance(metadata, Mapping) else None
         if call is None:
             pairs = [(case.get("input"), case.get("output")) for case in cases]
             tests = program_tests(pairs, "livecodebench")
-            return replace(program_sample(name, statement, tests, at, seconds=SECONDS, meta=known), preloaded=PRELUDE)
-        return _function(name, statement, str(call), cases, at, known)
+            return replace(program_sample(name, statement, tests, at, seconds=SECONDS, meta=meta), preloaded=PRELUDE)
+        return _function(name, statement, str(call), cases, at, meta)
 
 
 def _function(
@@ -82,10 +82,14 @@ def _function(
         raise RowError("there is no test")
     tests = []
     for number, case in enumerate(cases, start=1):
-        given, wanted = case.get("input"), case.get("output")
+        test_input, test_output = case.get("input"), case.get("output")
         try:
-            arguments = given if isinstance(given, list) else [json.loads(line) for line in str(given).split("\n")]
-            expected = json.loads(wanted) if isinstance(wanted, str) else wanted
+            arguments = (
+                test_input
+                if isinstance(test_input, list)
+                else [json.loads(line) for line in str(test_input).split("\n")]
+            )
+            expected = json.loads(test_output) if isinstance(test_output, str) else test_output
         except (ValueError, RecursionError):
             raise RowError(f"test {number} is no JSON") from None
         tests.append(function_test(f"Solution().{call}", arguments, expected))
@@ -106,30 +110,30 @@ def _cases(value: object) -> list[Mapping[str, object]]:
     """Return test cases that stand as JSON, or packed."""
     if isinstance(value, str) and value.strip() and value.lstrip()[:1] not in "[{":
         value = unpacked_text(value)
-    found = parsed(value, "test cases")
-    if found is None:
+    cases = parsed(value, "test cases")
+    if cases is None:
         return []
-    if not isinstance(found, list) or not all(isinstance(case, Mapping) for case in found):
+    if not isinstance(cases, list) or not all(isinstance(case, Mapping) for case in cases):
         raise RowError("the test cases are no list of objects")
-    return found
+    return cases
 
 
 def _dumped(text: str) -> tuple[list[Mapping[str, object]], object]:
     """Return the cases of SandboxFusion's form, and what says which function they call."""
-    found = parsed(text, "test")
-    if isinstance(found, Mapping) and "input_output" in found:
-        found = parsed(found["input_output"], "input_output")
-    if isinstance(found, list):
-        return _cases(found), None
-    if not isinstance(found, Mapping):
+    content = parsed(text, "test")
+    if isinstance(content, Mapping) and "input_output" in content:
+        content = parsed(content["input_output"], "input_output")
+    if isinstance(content, list):
+        return _cases(content), None
+    if not isinstance(content, Mapping):
         raise RowError("the packed test is no object")
-    inputs, outputs = found.get("inputs"), found.get("outputs")
+    inputs, outputs = content.get("inputs"), content.get("outputs")
     if not isinstance(inputs, list) or not isinstance(outputs, list) or len(inputs) != len(outputs):
         raise RowError("the packed test has no inputs and outputs of one number")
     cases: list[Mapping[str, Any]] = [
-        {"input": given, "output": wanted} for given, wanted in zip(inputs, outputs, strict=True)
+        {"input": case_input, "output": case_output} for case_input, case_output in zip(inputs, outputs, strict=True)
     ]
-    return cases, {"func_name": found.get("fn_name")}
+    return cases, {"func_name": content.get("fn_name")}
 
 
 def unpacked_text(packed: str) -> str:
@@ -169,8 +173,8 @@ def _pickled_text(data: bytes) -> str:
     texts: list[str] = []
     end = -1
     try:
-        for instruction, argument, place in pickletools.genops(data):
-            end = place or 0
+        for instruction, argument, offset in pickletools.genops(data):
+            end = offset or 0
             if instruction.name in _TEXTS:
                 texts.append(str(argument))
                 steps.append("text")

@@ -104,7 +104,7 @@ class Package:
             ConfigError: its judge cannot be called, or the flags of the default one are unknown.
         """
         tests = tuple(map(self._test, self.cases))
-        names = {case.name: str(place) for place, case in enumerate(self.cases)}
+        names = {case.name: str(index) for index, case in enumerate(self.cases)}
         return replace(
             program_sample(
                 self.name,
@@ -180,9 +180,9 @@ def read_package(path: Path) -> Package:
 
 def _version(bundle: Bundle, about: Mapping[str, object]) -> Version:
     version = about.get("problem_format_version", "legacy")
-    for known in VERSIONS:
-        if version == known:
-            return known
+    for candidate in VERSIONS:
+        if version == candidate:
+            return candidate
     raise ConfigError(
         f"unknown problem_format_version {str(version)[:40]!r}",
         at=bundle.at("problem.yaml"),
@@ -198,10 +198,10 @@ def _yaml(bundle: Bundle, name: str) -> dict[str, object]:
     content = bundle.read(name)
     if len(content) > MAX_BYTES:
         raise ConfigError(f"larger than {MAX_BYTES >> 20} MiB", at=bundle.at(name))
-    found = plain(parse_tree(content.decode("utf-8-sig", "replace"), bundle.at(name)))
-    if found is not None and not isinstance(found, dict):
+    parsed_yaml = plain(parse_tree(content.decode("utf-8-sig", "replace"), bundle.at(name)))
+    if parsed_yaml is not None and not isinstance(parsed_yaml, dict):
         raise ConfigError("this is no mapping", at=bundle.at(name))
-    return found or {}
+    return parsed_yaml or {}
 
 
 def _content(bundle: Bundle, name: str) -> bytes:
@@ -222,8 +222,8 @@ def _title(value: object, path: Path) -> str:
 
 def _kinds(about: Mapping[str, object], version: Version) -> tuple[set[str], tuple[str, ...]]:
     """Return what sort of problem it is, and the flags of its validator, where `problem.yaml` says them."""
-    said = about.get("type") or "pass-fail"
-    kinds = set(said if isinstance(said, list) else str(said).split())
+    type_field = about.get("type") or "pass-fail"
+    kinds = set(type_field if isinstance(type_field, list) else str(type_field).split())
     if version == "legacy":
         validation = str(about.get("validation") or "default").split()
         kinds |= {"scoring" if word == "score" else word for word in validation}
@@ -264,13 +264,13 @@ def _flags_in(bundle: Bundle, folder: str, version: Version, always: tuple[str, 
 
 
 def _limit(limits: Mapping[str, object], key: str, usual: float) -> float:
-    found = number_of(limits.get(key))
-    return found if found is not None and found > 0 else usual
+    number = number_of(limits.get(key))
+    return number if number is not None and number > 0 else usual
 
 
 def _mib(limits: Mapping[str, object], key: str) -> int | None:
-    found = number_of(limits.get(key))
-    return int(found * MIB) if found is not None and 0 < found < 1 << 20 else None
+    number = number_of(limits.get(key))
+    return int(number * MIB) if number is not None and 0 < number < 1 << 20 else None
 
 
 def _times(limits: Mapping[str, object], version: Version) -> dict[str, float]:
@@ -288,13 +288,13 @@ def _times(limits: Mapping[str, object], version: Version) -> dict[str, float]:
 
 
 def _seconds(bundle: Bundle, limits: Mapping[str, object]) -> float | None:
-    found = number_of(limits.get("time_limit"))
-    if found is None and ".timelimit" in bundle:
+    number = number_of(limits.get("time_limit"))
+    if number is None and ".timelimit" in bundle:
         try:
-            found = float(bundle.read(".timelimit")[:40])
+            number = float(bundle.read(".timelimit")[:40])
         except ValueError:
-            found = None
-    return found if found is not None and 0 < found <= MAX_SECONDS else None
+            number = None
+    return number if number is not None and 0 < number <= MAX_SECONDS else None
 
 
 _UNKNOWN_OF_TESTS = ("args", "files")
@@ -307,7 +307,7 @@ def _cases(bundle: Bundle, version: Version, always: tuple[str, ...]) -> tuple[P
     Raises:
         ConfigError: a test wants arguments or files beside its standard input.
     """
-    found = []
+    cases = []
     flags: dict[str, tuple[str, ...]] = {}
     names = bundle.below("data")
     with_files = {name.partition(".files/")[0] for name in names if ".files/" in name and version == "2025-09"}
@@ -330,8 +330,8 @@ def _cases(bundle: Bundle, version: Version, always: tuple[str, ...]) -> tuple[P
                 )
             if "output_validator_args" in about:
                 own = (*always, *_words(about["output_validator_args"]))
-            found.append(PackageTest(case, name, answer, own))
-    return tuple(found)
+            cases.append(PackageTest(case, name, answer, own))
+    return tuple(cases)
 
 
 def _group(bundle: Bundle, folder: str, names: list[str], version: Version) -> Group:
@@ -348,12 +348,12 @@ def _group(bundle: Bundle, folder: str, names: list[str], version: Version) -> G
     groups = tuple(_group(bundle, below, inside, version) for below, inside in inner.items())
     group = Group(folder, tuple(own), groups)
     name = "test_group.yaml" if version == "2025-09" else "testdata.yaml"
-    place = "/".join(part for part in ("data", folder, name) if part)
-    about = _yaml(bundle, place) if place in bundle else {}
+    path = "/".join(part for part in ("data", folder, name) if part)
+    about = _yaml(bundle, path) if path in bundle else {}
     try:
         return _modern(group, about) if version == "2025-09" else _classic(group, about)
     except ValueError as error:
-        raise ConfigError(str(error), at=bundle.at(place)) from None
+        raise ConfigError(str(error), at=bundle.at(path)) from None
 
 
 def _classic(group: Group, about: Mapping[str, object]) -> Group:
@@ -398,21 +398,21 @@ def _modern(group: Group, about: Mapping[str, object]) -> Group:
 
 def _score(about: Mapping[str, object], key: str, usual: float) -> float:
     value = about.get(key, usual)
-    found = number_of(float(value) if isinstance(value, str) else value)
-    if found is None:
+    number = number_of(float(value) if isinstance(value, str) else value)
+    if number is None:
         raise ValueError(f"{key!r} is no number")
-    return found
+    return number
 
 
 def _submissions(bundle: Bundle) -> tuple[Submission, ...]:
-    found: dict[str, list[str]] = {}
+    submissions: dict[str, list[str]] = {}
     for name in bundle.below("submissions"):
         parts = name.split("/")
         if len(parts) > 2 and parts[1] in PROMISED:
-            found.setdefault("/".join(parts[:3]), []).append(name)
+            submissions.setdefault("/".join(parts[:3]), []).append(name)
     return tuple(
         Submission(name.removeprefix("submissions/"), tuple(files), PROMISED[kind], kind == "partially_accepted")
-        for name, files in found.items()
+        for name, files in submissions.items()
         if (kind := name.split("/")[1])
     )
 

@@ -25,8 +25,8 @@ def program_tests(pairs: Iterable[tuple[object, object]], checker: str = "") -> 
         RowError: one is neither, or there are too many or too large ones.
     """
     tests = tuple(
-        Test(stdin=_text(given, "input", number), stdout=_text(wanted, "output", number), checker=checker)
-        for number, (given, wanted) in enumerate(pairs, start=1)
+        Test(stdin=_text(stdin, "input", number), stdout=_text(expected, "output", number), checker=checker)
+        for number, (stdin, expected) in enumerate(pairs, start=1)
     )
     return bounded(tests)
 
@@ -58,12 +58,16 @@ def paired(value: object, first: str, second: str) -> list[tuple[Any, Any]]:
         return []
     if not isinstance(value, Mapping):
         raise RowError("the tests are no object")
-    left, right = value.get(first) or [], value.get(second) or []
-    if not isinstance(left, Sequence) or not isinstance(right, Sequence) or str in (type(left), type(right)):
+    first_values, right = value.get(first) or [], value.get(second) or []
+    if (
+        not isinstance(first_values, Sequence)
+        or not isinstance(right, Sequence)
+        or str in (type(first_values), type(right))
+    ):
         raise RowError(f"{first!r} or {second!r} is no list")
-    if len(left) != len(right):
-        raise RowError(f"{len(left)} {first} and {len(right)} {second}")
-    return list(zip(left, right, strict=True))
+    if len(first_values) != len(right):
+        raise RowError(f"{len(first_values)} {first} and {len(right)} {second}")
+    return list(zip(first_values, right, strict=True))
 
 
 def parsed(value: object, what: str) -> Any:
@@ -81,16 +85,16 @@ def parsed(value: object, what: str) -> Any:
 def seconds_of(value: object) -> float | None:
     """Return a time limit in seconds: a number, a text such as `2.0 seconds`, or seconds and nanoseconds; None if unsaid."""
     if isinstance(value, Mapping):
-        whole, nanos = number_of(value.get("seconds") or 0), number_of(value.get("nanos") or 0)
-        value = None if whole is None or nanos is None else whole + nanos * 1e-9
+        whole_seconds, nanos = number_of(value.get("seconds") or 0), number_of(value.get("nanos") or 0)
+        value = None if whole_seconds is None or nanos is None else whole_seconds + nanos * 1e-9
     if isinstance(value, str):
         value = value.strip().partition(" ")[0]
         try:
             value = float(value) if value else None
         except ValueError:
             return None
-    found = number_of(value)
-    return found if found is not None and 0 < found <= MAX_SECONDS else None
+    number = number_of(value)
+    return number if number is not None and 0 < number <= MAX_SECONDS else None
 
 
 def number_of(value: object) -> float | None:
@@ -138,10 +142,8 @@ def program_sample(
 
 def function_test(call: str, arguments: Sequence[object], expected: object) -> Test:
     """Return the test of a function by its arguments and what it is to return; a tuple is as good as a list."""
-    given = ", ".join(map(repr, arguments))
-    program = (
-        f"_given = {call}({given})\nassert (list(_given) if isinstance(_given, tuple) else _given) == {expected!r}\n"
-    )
+    arguments_text = ", ".join(map(repr, arguments))
+    program = f"_given = {call}({arguments_text})\nassert (list(_given) if isinstance(_given, tuple) else _given) == {expected!r}\n"
     return Test(program=program)
 
 

@@ -95,7 +95,7 @@ class StdinPrograms:
         if record.get("time_limit") is not None and seconds_of(record["time_limit"]) is None:
             raise RowError("'time_limit' is no number of seconds")
         right = text_field(record, "canonical_solution", required=False)
-        known = {key: record[key] for key in ("topic", "complexity") if record.get(key) is not None}
+        meta = {key: record[key] for key in ("topic", "complexity") if record.get(key) is not None}
         sample = program_sample(
             name_of(record, "task_id", "id"),
             text_field(record, "problem", required=False),
@@ -104,7 +104,7 @@ class StdinPrograms:
             right=(right,) if right else (),
             seconds=seconds_of(record.get("time_limit")),
             memory_bytes=int(memory * MIB) if memory else None,
-            meta=known,
+            meta=meta,
         )
         language = text_field(record, "language", required=False)
         return replace(sample, judge=judge, language=language, canonical_language=language)
@@ -182,14 +182,14 @@ class SandboxFusion:
         """Return the problem of a row; RowError if it is none."""
         labels = parsed(record.get("labels"), "labels")
         labels = labels if isinstance(labels, Mapping) else {}
-        known = {"topic": labels.get("source") or labels.get("category"), "difficulty": labels.get("difficulty")}
+        meta = {"topic": labels.get("source") or labels.get("category"), "difficulty": labels.get("difficulty")}
         return program_sample(
             name_of(record, "id", "task_id"),
             text_field(record, "content"),
             program_tests(_pairs(record.get("test"))),
             at,
             seconds=seconds_of(labels.get("time_limit")),
-            meta={key: value for key, value in known.items() if isinstance(value, str)},
+            meta={key: value for key, value in meta.items() if isinstance(value, str)},
         )
 
 
@@ -197,10 +197,10 @@ def _pairs(value: object) -> list[tuple[Any, Any]]:
     tests = parsed(value, "test")
     if not isinstance(tests, list):
         raise RowError("'test' is no list")
-    found = []
+    pairs = []
     for number, test in enumerate(tests, start=1):
-        given, wanted = (test.get("input"), test.get("output")) if isinstance(test, Mapping) else (None, None)
-        if not isinstance(given, Mapping) or not isinstance(wanted, Mapping):
+        test_input, test_output = (test.get("input"), test.get("output")) if isinstance(test, Mapping) else (None, None)
+        if not isinstance(test_input, Mapping) or not isinstance(test_output, Mapping):
             raise RowError(f"test {number} has no input and output")
-        found.append((given.get("stdin", ""), wanted.get("stdout", "")))
-    return found
+        pairs.append((test_input.get("stdin", ""), test_output.get("stdout", "")))
+    return pairs

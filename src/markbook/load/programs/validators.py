@@ -36,7 +36,7 @@ def judge_of(bundle: Bundle, names: Sequence[str], flags: tuple[str, ...], *, ta
             at=bundle.at(names[0]),
             hint="an interactive or multi-pass problem has one",
         )
-    first, *others = (replace(one, flags=flags, is_interactive=talks, passes=passes) for one in judges)
+    first, *others = (replace(judge, flags=flags, is_interactive=talks, passes=passes) for judge in judges)
     return replace(first, others=tuple(others))
 
 
@@ -56,18 +56,18 @@ def programs_of(names: Sequence[str]) -> list[dict[str, str]]:
     if any(script in alone for script in SCRIPTS):
         return [{name.partition("/")[2]: name for name in names}]
     sources = [name for name in alone if PurePosixPath(name).suffix.lower() in _LANGUAGES]
-    shared = {name: place for name, place in alone.items() if name not in sources}
-    found = {**folders, **{name: {name: alone[name], **shared} for name in sources}}
-    return [found[name] for name in sorted(found)] or [alone]
+    shared = {name: path for name, path in alone.items() if name not in sources}
+    programs = {**folders, **{name: {name: alone[name], **shared} for name in sources}}
+    return [programs[name] for name in sorted(programs)] or [alone]
 
 
 def _judge(bundle: Bundle, files: Mapping[str, str]) -> Judge:
     if any(script in files for script in SCRIPTS):
-        own = tuple((name, bundle.read(place)) for name, place in files.items())
+        own = tuple((name, bundle.read(path)) for name, path in files.items())
         return Judge("bash", own, "icpc", is_scripted=True)
-    flat = tuple((PurePosixPath(name).name, bundle.read(place)) for name, place in files.items())
+    flat = tuple((PurePosixPath(name).name, bundle.read(path)) for name, path in files.items())
     endings = {PurePosixPath(name).suffix.lower() for name, _ in flat}
-    language = next((one for ending, one in _LANGUAGES.items() if ending in endings), None)
+    language = next((candidate for ending, candidate in _LANGUAGES.items() if ending in endings), None)
     if language is None or len(dict(flat)) < len(flat):
         raise DataError(
             "the output validator is in none of the languages that are built here",

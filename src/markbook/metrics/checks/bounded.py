@@ -51,8 +51,8 @@ class Helper:
             if code in _TOO_LONG:
                 return Missing(MissingKind.TIMEOUT, f"the {kind} takes longer than {SECONDS:g} s on this text")
             return Missing(MissingKind.FAILED, f"the {kind} could not be tried on this text (exit {code})")
-        found: TextAnswer = json.loads(answer)
-        return Missing(MissingKind.FAILED, found["trouble"]) if "trouble" in found else found
+        text_answer: TextAnswer = json.loads(answer)
+        return Missing(MissingKind.FAILED, text_answer["trouble"]) if "trouble" in text_answer else text_answer
 
     def _start(self) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-I", "-S", str(_CHILD)]

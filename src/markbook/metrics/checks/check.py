@@ -56,15 +56,15 @@ def texts_of(name: str, option: str, value: object) -> tuple[str, ...]:
     Raises:
         ConfigError: it is something else, empty, or holds an empty text, which stands in every answer.
     """
-    found = [value] if isinstance(value, str) else value
+    texts = [value] if isinstance(value, str) else value
     hint = "a number or a yes must stand in quotes"
-    if not isinstance(found, list | tuple) or not found or not all(isinstance(one, str) for one in found):
+    if not isinstance(texts, list | tuple) or not texts or not all(isinstance(text, str) for text in texts):
         raise ConfigError(f"{name}: {option} must be a text or a list of texts, not {value!r:.60}", hint=hint)
-    if not all(found):
+    if not all(texts):
         raise ConfigError(f"{name}: {option} holds an empty text")
-    if len(found) > MOST_TEXTS:
-        raise ConfigError(f"{name}: {option} holds {len(found)} texts, and {MOST_TEXTS} is the most")
-    return tuple(found)
+    if len(texts) > MOST_TEXTS:
+        raise ConfigError(f"{name}: {option} holds {len(texts)} texts, and {MOST_TEXTS} is the most")
+    return tuple(texts)
 
 
 def truth(name: str, option: str, value: object) -> bool:

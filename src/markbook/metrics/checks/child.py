@@ -86,12 +86,12 @@ def _schema(question: TextQuestion) -> TextAnswer:
     # An empty registry: a schema that refers to an address is not fetched, it is refused.
     validator = Draft202012Validator(question["schema"], registry=Registry())
     try:
-        found = next(iter(validator.iter_errors(json.loads(question["text"]))), None)
+        violation = next(iter(validator.iter_errors(json.loads(question["text"]))), None)
     except Unresolvable as error:
         return {"trouble": f"the schema refers to what is not in it: {error}"[:300]}
-    if found is None:
+    if violation is None:
         return {"holds": True}
-    return {"holds": False, "why": found.message[:300], "where": found.json_path[:300]}
+    return {"holds": False, "why": violation.message[:300], "where": violation.json_path[:300]}
 
 
 _ANSWERS: dict[str, Callable[[TextQuestion], TextAnswer]] = {"regex": _regex, "schema": _schema}

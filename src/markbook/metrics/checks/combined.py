@@ -50,10 +50,10 @@ def one_of(
     truth("one_of", "strip", strip)
     truth("one_of", "lowercase", lowercase)
     if values is not None:
-        wanted = texts_of("one_of", "values", values)
-        known = frozenset(_plain(one, strip=strip, lowercase=lowercase) for one in wanted)
-        holds = partial(_is_one, wanted=known, strip=strip, lowercase=lowercase)
-        options = {"values": list(wanted), "strip": strip, "lowercase": lowercase}
+        texts = texts_of("one_of", "values", values)
+        plain_texts = frozenset(_plain(text, strip=strip, lowercase=lowercase) for text in texts)
+        holds = partial(_is_one, plain_texts=plain_texts, strip=strip, lowercase=lowercase)
+        options = {"values": list(texts), "strip": strip, "lowercase": lowercase}
         return Check("one_of", signed("one_of", options), holds)
     return _combined("one_of", checks)
 
@@ -83,21 +83,21 @@ def _is_one(
     _references: tuple[str, ...],
     _helper: Helper,
     *,
-    wanted: frozenset[str],
+    plain_texts: frozenset[str],
     strip: bool,
     lowercase: bool,
 ) -> Score:
-    return float(_plain(answer, strip=strip, lowercase=lowercase) in wanted), {}
+    return float(_plain(answer, strip=strip, lowercase=lowercase) in plain_texts), {}
 
 
 def _combined(name: Literal["one_of", "all_of"], checks: object) -> Check:
     if not isinstance(checks, list | tuple) or not checks:
         raise ConfigError(f"{name}: checks must be a list of checks, not {checks!r:.60}")
     _bound(checks, name)
-    made = tuple(_make(name, one) for one in checks)
-    signature = f"{name}|checks:{signed('', {'of': [one.signature for one in made]})}|v1"
-    needs = all(one.needs_reference for one in made)  # where some do, those alone have no value without
-    return Check(name, signature, partial(_decide, checks=made, is_all=name == "all_of"), needs_reference=needs)
+    checks_made = tuple(_make(name, check) for check in checks)
+    signature = f"{name}|checks:{signed('', {'of': [check.signature for check in checks_made]})}|v1"
+    needs = all(check.needs_reference for check in checks_made)  # where some do, those alone have no value without
+    return Check(name, signature, partial(_decide, checks=checks_made, is_all=name == "all_of"), needs_reference=needs)
 
 
 def _bound(checks: Sequence[object], name: str) -> None:
@@ -108,7 +108,7 @@ def _bound(checks: Sequence[object], name: str) -> None:
         count += len(level)
         if count > MOST_CHECKS:
             raise ConfigError(f"{name}: more than {MOST_CHECKS} checks")
-        level = [inner for one in level for inner in _inner(one)]
+        level = [inner for check in level for inner in _inner(check)]
         if not level:
             return
     raise ConfigError(f"{name}: checks within checks, deeper than {DEEPEST}")
@@ -129,10 +129,12 @@ def _make(owner: str, described: object) -> Check:
         raise ConfigError(f"{owner}: {name!r:.60} is no check", hint=suggest(name, sorted(_CHECKS)))
     if not isinstance(options, Mapping):
         raise ConfigError(f"{owner}: the options of {name} must be a mapping, not {options!r:.60}")
-    known = inspect.signature(_CHECKS[name]).parameters
+    parameters = inspect.signature(_CHECKS[name]).parameters
     for option in options:
-        if option not in known:
-            raise ConfigError(f"{owner}: {name} has no option {option!r:.60}", hint=suggest(str(option), list(known)))
+        if option not in parameters:
+            raise ConfigError(
+                f"{owner}: {name} has no option {option!r:.60}", hint=suggest(str(option), list(parameters))
+            )
     try:
         return _CHECKS[name](**options)
     except TypeError as error:
@@ -145,14 +147,14 @@ def _decide(
     answer: str, references: tuple[str, ...], helper: Helper, *, checks: tuple[Check, ...], is_all: bool
 ) -> Score:
     """Return what settles it: one that fails (for all) or holds (for one); else a reason, if there is any."""
-    found: list[float | Missing] = []
+    scores: list[float | Missing] = []
     for check in checks:
         lacks = check.needs_reference and not references
         value = undefined("no reference") if lacks else check.holds(answer, references, helper)[0]
-        found.append(value)
+        scores.append(value)
         if not isinstance(value, Missing) and bool(value) != is_all:
             return float(not is_all), {"by": check.name}
-    missing = next((value for value in found if isinstance(value, Missing)), None)
+    missing = next((value for value in scores if isinstance(value, Missing)), None)
     return (missing, {}) if missing is not None else (float(is_all), {})
 
 

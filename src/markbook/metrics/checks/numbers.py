@@ -66,22 +66,22 @@ def _near(
     relative: Decimal,
     pick: str,
 ) -> Score:
-    wanted = [right] if right is not None else [_whole(text) for text in references]
-    known = [one for one in wanted if one is not None]
-    if not known:
+    references_given = [right] if right is not None else [_whole(text) for text in references]
+    right_numbers = [reference_number for reference_number in references_given if reference_number is not None]
+    if not right_numbers:
         return undefined(f"the reference {references[0]!r:.60} is no number"), {}
-    found = numbers_in(answer)
-    if not found:
+    numbers = numbers_in(answer)
+    if not numbers:
         return 0.0, {"why": "the answer has no number"}
-    if pick == "only" and len(set(found)) > 1:
-        return 0.0, {"why": f"the answer has {len(found)} numbers"}
-    given = found[0] if pick == "first" else found[-1]
-    is_near = any(_is_near(given, one, absolute, relative) for one in known)
-    return float(is_near), {"number": str(given)}
+    if pick == "only" and len(set(numbers)) > 1:
+        return 0.0, {"why": f"the answer has {len(numbers)} numbers"}
+    number = numbers[0] if pick == "first" else numbers[-1]
+    is_near = any(_is_near(number, right_number, absolute, relative) for right_number in right_numbers)
+    return float(is_near), {"number": str(number)}
 
 
-def _is_near(given: Decimal, right: Decimal, absolute: Decimal, relative: Decimal) -> bool:
-    gap = _EXACT.abs(_EXACT.subtract(given, right))
+def _is_near(number: Decimal, right: Decimal, absolute: Decimal, relative: Decimal) -> bool:
+    gap = _EXACT.abs(_EXACT.subtract(number, right))
     return bool(gap <= absolute or gap <= _EXACT.multiply(relative, _EXACT.abs(right)))
 
 
@@ -91,19 +91,19 @@ def numbers_in(text: str) -> list[Decimal]:
     >>> numbers_in("from -1,200.5 to 3e2, in 2nd place")
     [Decimal('-1200.5'), Decimal('3E+2')]
     """
-    found = []
+    numbers = []
     for match in _NUMBER.finditer(text):
         written = match.group().replace(",", "").replace("\u2212", "-")
         number = _decimal(written) if len(written) <= _LONGEST else None
         if number is not None:
-            found.append(number)
-    return found
+            numbers.append(number)
+    return numbers
 
 
 def _whole(text: str) -> Decimal | None:
     """Return the number that a text is; None if it is none or more than one."""
-    found = numbers_in(text)
-    return found[0] if len(set(found)) == 1 else None
+    numbers = numbers_in(text)
+    return numbers[0] if len(set(numbers)) == 1 else None
 
 
 def _decimal(value: object) -> Decimal | None:

@@ -59,16 +59,25 @@ def regex(
     if isinstance(tried, Missing):
         raise ConfigError(f"regex: the pattern cannot be used: {tried.detail}")
     signature = signed("regex", {"pattern": pattern, **{key: on for key, on in options.items() if on}})
-    return Check("regex", signature, partial(_found, pattern=pattern, flags=int(flags), whole=whole, absent=absent))
+    return Check(
+        "regex", signature, partial(_found, pattern=pattern, flags=int(flags), is_full_match=whole, absent=absent)
+    )
 
 
 def _found(
-    answer: str, _references: tuple[str, ...], helper: Helper, *, pattern: str, flags: int, whole: bool, absent: bool
+    answer: str,
+    _references: tuple[str, ...],
+    helper: Helper,
+    *,
+    pattern: str,
+    flags: int,
+    is_full_match: bool,
+    absent: bool,
 ) -> Score:
-    said = helper.ask("regex", pattern=pattern, flags=flags, whole=whole, text=answer)
-    if isinstance(said, Missing):
-        return said, {}
-    return float(said["holds"] != absent), {}
+    reply = helper.ask("regex", pattern=pattern, flags=flags, whole=is_full_match, text=answer)
+    if isinstance(reply, Missing):
+        return reply, {}
+    return float(reply["holds"] != absent), {}
 
 
 def json_schema(*, schema: Mapping[str, object] | bool | None = None) -> Check:
@@ -119,7 +128,7 @@ def _fits(
         return 0.0, {"why": f"no JSON: {error}"[:300]}
     if schema is None:
         return 1.0, {}
-    said = helper.ask("schema", schema=schema, text=json.dumps(value), path=sys.path)
-    if isinstance(said, Missing):
-        return said, {}
-    return float(said["holds"]), {key: said[key] for key in ("why", "where") if key in said}
+    reply = helper.ask("schema", schema=schema, text=json.dumps(value), path=sys.path)
+    if isinstance(reply, Missing):
+        return reply, {}
+    return float(reply["holds"]), {key: reply[key] for key in ("why", "where") if key in reply}

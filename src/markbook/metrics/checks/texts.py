@@ -52,14 +52,14 @@ def not_contains(
 
 
 def _made(name: str, text: str | Sequence[str] | None, *, every: bool, lowercase: bool, words: bool) -> Check:
-    wanted = () if text is None else texts_of(name, "text", text)
+    texts = () if text is None else texts_of(name, "text", text)
     flags = {"every": every, "lowercase": lowercase, "words": words}
     for option, value in flags.items():
         truth(name, option, value)
-    signature = signed(name, {"text": list(wanted) or "references", **{key: on for key, on in flags.items() if on}})
+    signature = signed(name, {"text": list(texts) or "references", **{key: on for key, on in flags.items() if on}})
     is_not = name == "not_contains"
-    holds = partial(_holds, wanted=wanted, is_not=is_not, every=every, lowercase=lowercase, words=words)
-    return Check(name, signature, holds, needs_reference=not wanted)
+    holds = partial(_holds, texts=texts, is_not=is_not, every=every, lowercase=lowercase, words=words)
+    return Check(name, signature, holds, needs_reference=not texts)
 
 
 def _holds(
@@ -67,31 +67,33 @@ def _holds(
     references: tuple[str, ...],
     _helper: Helper,
     *,
-    wanted: tuple[str, ...],
+    texts: tuple[str, ...],
     is_not: bool,
     every: bool,
     lowercase: bool,
     words: bool,
 ) -> Score:
     body = answer.casefold() if lowercase else answer
-    looked_for = wanted or tuple(one for one in references if one)  # the empty text stands in every answer
+    looked_for = texts or tuple(
+        reference for reference in references if reference
+    )  # the empty text stands in every answer
     if not looked_for:
         return undefined("no reference but the empty text"), {}
-    found = [one for one in looked_for if _stands(one.casefold() if lowercase else one, body, words=words)]
-    held = len(found) == len(looked_for) if every else bool(found)
-    return float(held != is_not), {"found": [one[:200] for one in found[:20]]}
+    matches = [text for text in looked_for if _stands(text.casefold() if lowercase else text, body, words=words)]
+    holds = len(matches) == len(looked_for) if every else bool(matches)
+    return float(holds != is_not), {"found": [text[:200] for text in matches[:20]]}
 
 
 def _stands(text: str, body: str, *, words: bool) -> bool:
     if not words:
         return text in body
-    place = body.find(text)
-    while place >= 0:
-        end = place + len(text)
-        before, behind = body[place - 1 : place] if place else "", body[end : end + 1]
+    position = body.find(text)
+    while position >= 0:
+        end = position + len(text)
+        before, behind = body[position - 1 : position] if position else "", body[end : end + 1]
         if not _is_word(before) and not _is_word(behind):
             return True
-        place = body.find(text, place + 1)
+        position = body.find(text, position + 1)
     return False
 
 

@@ -36,13 +36,13 @@ class CodeBleu(PairMetric):
 
     def measure(self, items: Sequence[Item]) -> list[Measurement]:
         """Return one measurement an item, in order."""
-        found: list[Measurement] = []
+        measurements: list[Measurement] = []
         for start in range(0, len(items), _AHEAD):
             some = items[start : start + _AHEAD]
             # What a row raises here it raises again below, where it is recorded.
             measure_each(self.name, self.signature, some, self._read)
-            found += measure_each(self.name, self.signature, some, self._score)
-        return found
+            measurements += measure_each(self.name, self.signature, some, self._score)
+        return measurements
 
     def _read(self, item: Item) -> Score:
         return self.read(item.attempt.text, given(item.sample.references))
@@ -103,10 +103,10 @@ def _plain_bleu() -> PairMetric:
 
 
 def _as_bleu(metric: PairMetric, candidate: str, references: tuple[str, ...]) -> Score:
-    found = metric.measure([Item(Sample("", references=references), Attempt("", candidate))])[0]
-    value = found.value if found.value is not None else found.missing
+    measurements = metric.measure([Item(Sample("", references=references), Attempt("", candidate))])[0]
+    value = measurements.value if measurements.value is not None else measurements.missing
     assert value is not None
-    return value, found.stats
+    return value, measurements.stats
 
 
 def _read(lang: str, candidate: str, references: tuple[str, ...]) -> Score:
@@ -145,7 +145,7 @@ def _score(lang: str, weights: tuple[float, ...], candidate: str, references: tu
 
 
 def _best(values: Sequence[float | None]) -> float | None:
-    return max((one for one in values if one is not None), default=None) if len(values) > 1 else values[0]
+    return max((value for value in values if value is not None), default=None) if len(values) > 1 else values[0]
 
 
 def _word_parts(candidate: str, references: list[str], lang: str) -> tuple[float, float]:
@@ -156,18 +156,18 @@ def _word_parts(candidate: str, references: list[str], lang: str) -> tuple[float
     recalled = [ngrams.shared(words, other, _ORDER) for other in others]
     matches = recalled[0] if len(others) == 1 else ngrams.clipped(words, others, _ORDER)
     nearest = min((len(other.words) for other in others), key=lambda size: (abs(size - len(words)), size))
-    ratios = [(float(found), float(max(1, len(words) - n))) for n, found in enumerate(matches)]
+    ratios = [(float(matched), float(max(1, len(words) - n))) for n, matched in enumerate(matches)]
     ngram = _geometric(ratios, _penalty(len(words), nearest))
-    weighted = [_recall(found, counts, other) for found, other in zip(recalled, others, strict=True)]
+    weighted = [_recall(matched, counts, other) for matched, other in zip(recalled, others, strict=True)]
     return ngram, max(weighted)
 
 
-def _recall(found: Sequence[int], counts: Counter[str], other: Words) -> float:
+def _recall(match_counts: Sequence[int], counts: Counter[str], other: Words) -> float:
     """Return how much of a reference was found, a single word counting 1 where it is a keyword and .2 where not."""
     most = _weigh(sum(other.keywords.values()), len(other.words))
     matched = sum([min(many, counts[word]) for word, many in other.keywords.items() if word in counts])
-    ratios = [(_weigh(matched, found[0]), max(1.0, most))]
-    ratios += [(float(many), float(max(1, len(other.words) - n))) for n, many in enumerate(found[1:], 1)]
+    ratios = [(_weigh(matched, match_counts[0]), max(1.0, most))]
+    ratios += [(float(many), float(max(1, len(other.words) - n))) for n, many in enumerate(match_counts[1:], 1)]
     # A recall already falls with what is missing, so length is punished only below two words, as everywhere published.
     return _geometric(ratios, _penalty(sum(counts.values()), 2))
 
@@ -185,7 +185,7 @@ def _penalty(length: int, reference: int) -> float:
 def _geometric(matches: Sequence[tuple[float, float]], penalty: float) -> float:
     if matches[0][0] == 0:
         return 0.0
-    logs = [math.log((found or _EPSILON) / most) / _ORDER for found, most in matches]
+    logs = [math.log((matched or _EPSILON) / most) / _ORDER for matched, most in matches]
     return penalty * math.exp(math.fsum(logs))
 
 

@@ -172,16 +172,16 @@ class _Run:
         """Return what the run found."""
         names, bound, binds = self.names, self.bound, self.binds
         numbers: dict[str, int] = {}
-        found: list[Edge] = []
+        edges: list[Edge] = []
         for token in sorted((bound | self.used) - self.unseen):
             bind, name = binds.get(token), names[token]
             if bind is None:
                 number = numbers.setdefault(name, len(numbers))
-                found.append((number, 0, number) if token in bound else (number, 0))
+                edges.append((number, 0, number) if token in bound else (number, 0))
                 continue
             _, places, is_computed, is_listed = bind
             edge = [numbers.setdefault(names[source], len(numbers)) for source in places]
             if token in self.repeated or not is_listed:
                 edge = list(dict.fromkeys(edge))
-            found.append((numbers.setdefault(name, len(numbers)), int(is_computed), *edge))
-        return Counter(found)
+            edges.append((numbers.setdefault(name, len(numbers)), int(is_computed), *edge))
+        return Counter(edges)

@@ -60,10 +60,10 @@ def forget() -> None:
 
 def _keys(tokens: list[int], width: int, order: int) -> list[list[int]]:
     """Return the n-grams for n = 1..order, each spelled as one integer, sorted."""
-    each = keys = np.array(tokens, dtype=np.int64)
+    grams = keys = np.array(tokens, dtype=np.int64)
     out = [np.sort(keys).tolist()]
     for n in range(1, order):
-        keys = keys[:-1] * width + each[n:]
+        keys = keys[:-1] * width + grams[n:]
         out.append(np.sort(keys).tolist())
     return out
 
@@ -86,5 +86,5 @@ def clipped(words: Sequence[str], others: Sequence[Words], order: int) -> list[i
     """Return how many n-grams of a text several references have, each as often as the one that has most of it."""
     vocabulary = Vocabulary(lambda words: [(word,) for word in words])
     tokens = vocabulary.tokens([words, *[other.words for other in others]])
-    found: list[int] = overlaps(tokens, [(0, tuple(range(1, len(others) + 1)))], order)[0].tolist()
-    return found
+    counts: list[int] = overlaps(tokens, [(0, tuple(range(1, len(others) + 1)))], order)[0].tolist()
+    return counts

@@ -127,12 +127,12 @@ def read(lang: str, source: str, shapes: Shapes) -> Read | str:
         return f"longer than {MAX_CHARACTERS:,} characters"
     if lang == "php" and "<?" not in source:
         source = f"<?php\n{source}"  # without its tag the grammar sees text, and an answer seldom has it
-    known = language(lang)
+    grammar = language(lang)
     data = source.encode("utf-8", "replace")
-    tree = known.parser.parse(data)
+    tree = grammar.parser.parse(data)
     if tree.root_node.descendant_count > MAX_NODES:
         return f"more than {MAX_NODES:,} nodes"
-    walk = _Walk(known, data, shapes, tree.walk())
+    walk = _Walk(grammar, data, shapes, tree.walk())
     try:
         with room_for(_FRAMES * MAX_DEPTH):
             root = walk.run()
@@ -145,8 +145,8 @@ def read(lang: str, source: str, shapes: Shapes) -> Read | str:
 class _Walk:
     """One walk with a cursor, because a node's own child lists are built anew each time."""
 
-    def __init__(self, known: ParserGrammar, data: bytes, shapes: Shapes, cursor: Any) -> None:
-        self.kinds, self.fields = known.kinds, known.fields
+    def __init__(self, grammar: ParserGrammar, data: bytes, shapes: Shapes, cursor: Any) -> None:
+        self.kinds, self.fields = grammar.kinds, grammar.fields
         self.data = data
         self.shapes = shapes
         self.cursor = cursor
@@ -163,13 +163,13 @@ class _Walk:
         Raises:
             RecursionError: the tree is too deep.
         """
-        seen = self.cursor.node
-        kind = self.kinds[seen.kind_id]
+        node = self.cursor.node
+        kind = self.kinds[node.kind_id]
         if self.cursor.goto_first_child():
-            return self._inner(seen, kind, None)
-        return self._leaf(seen, kind, None, self.data[seen.start_byte : seen.end_byte])
+            return self._inner(node, kind, None)
+        return self._leaf(node, kind, None, self.data[node.start_byte : node.end_byte])
 
-    def _inner(self, seen: Any, kind: NodeKind, field: str | None) -> SyntaxNode:
+    def _inner(self, node: Any, kind: NodeKind, field: str | None) -> SyntaxNode:
         """Return a node with children, the cursor being on the first of them and in the end on the node."""
         names = self.program.names
         self.depth += 1
@@ -178,7 +178,7 @@ class _Walk:
         start = len(names)
         if kind.is_string:
             if not self.strings:
-                self._token(kind, self.data[seen.start_byte : seen.end_byte])
+                self._token(kind, self.data[node.start_byte : node.end_byte])
             self.strings += 1
         children, key, is_special = self._children(kind)
         self.strings -= kind.is_string
@@ -195,15 +195,15 @@ class _Walk:
         key: list[str | int] = [parent.name]
         is_special, is_last = parent.is_special, False
         while not is_last:
-            seen = cursor.node
-            kind, field = kinds[seen.kind_id], fields[cursor.field_id]
+            node = cursor.node
+            kind, field = kinds[node.kind_id], fields[cursor.field_id]
             child = None
             if cursor.goto_first_child():
-                child = self._unless_skipped(seen, kind, field) if kind.is_doubtful else self._inner(seen, kind, field)
-            elif (text := data[seen.start_byte : seen.end_byte]) == kind.literal:
+                child = self._unless_skipped(node, kind, field) if kind.is_doubtful else self._inner(node, kind, field)
+            elif (text := data[node.start_byte : node.end_byte]) == kind.literal:
                 children.append(kind.node if field is None else self.literals[kind.name, field])
             elif not kind.is_comment:
-                child = self._leaf(seen, kind, field, text)
+                child = self._leaf(node, kind, field, text)
             if child is not None:
                 children.append(child)
                 is_special = is_special or child.is_special
@@ -213,25 +213,25 @@ class _Walk:
         cursor.goto_parent()
         return children, tuple(key), is_special
 
-    def _unless_skipped(self, seen: Any, kind: NodeKind, field: str | None) -> SyntaxNode | None:
+    def _unless_skipped(self, syntax_node: Any, kind: NodeKind, field: str | None) -> SyntaxNode | None:
         """As `_inner`, but for a comment and a docstring, of which nothing is left."""
         if kind.is_comment:
             self.cursor.goto_parent()
             return None
         mark = len(self.counted)
-        node = self._inner(seen, kind, field)
+        node = self._inner(syntax_node, kind, field)
         if _is_docstring(node):
             del self.counted[mark:]
             return None
         return node
 
-    def _leaf(self, seen: Any, kind: NodeKind, field: str | None, text: bytes) -> SyntaxNode:
+    def _leaf(self, node: Any, kind: NodeKind, field: str | None, text: bytes) -> SyntaxNode:
         """Return a node without children that may carry a value."""
         start = len(self.program.names)
         if text != kind.text and not self.strings:
             self._token(kind, text)
         is_named, name = kind.is_named, kind.name
-        if not text and seen.is_missing:
+        if not text and node.is_missing:
             is_named, name = True, f"MISSING {name}"
         elif name == "ERROR":
             name = f"UNEXPECTED {text.decode('utf-8', 'replace')[:1]}"
@@ -249,8 +249,8 @@ class _Literals(dict[tuple[str, str], SyntaxNode]):
     """The literal tokens that stand in a field, by name and field."""
 
     def __missing__(self, key: tuple[str, str]) -> SyntaxNode:
-        found = self[key] = _literal(*key)
-        return found
+        node = self[key] = _literal(*key)
+        return node
 
 
 def _is_docstring(node: SyntaxNode) -> bool:

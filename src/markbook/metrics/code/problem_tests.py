@@ -40,8 +40,8 @@ def _problem_of(program: str) -> str:
         python.compiled(tree)
     except python.UNPARSABLE as error:
         line = f" (line {error.lineno})" if isinstance(error, SyntaxError) and error.lineno else ""
-        said = error.msg if isinstance(error, SyntaxError) else str(error)
-        return f"the tests are broken: {type(error).__name__}: {said}{line}"
+        message = error.msg if isinstance(error, SyntaxError) else str(error)
+        return f"the tests are broken: {type(error).__name__}: {message}{line}"
     if all(map(_says_nothing, tree.body)):
         return NO_TESTS
     return f"the tests: {fault}" if (fault := claimless.fault(tree)) else ""

@@ -42,10 +42,10 @@ class CodeReader:
         return self._candidate(text) if len(text) <= CACHED_CHARACTERS else self._read(text)
 
     def _read(self, text: str) -> CodeShape:
-        found = parsers.read(self.lang, text, self.shapes)
-        if isinstance(found, str) or not found.counted:
+        read = parsers.read(self.lang, text, self.shapes)
+        if isinstance(read, str) or not read.counted:
             return CodeShape()
-        return CodeShape(Counter(found.counted), edges(found.program), found.parses)
+        return CodeShape(Counter(read.counted), edges(read.program), read.parses)
 
 
 _READERS: dict[str, CodeReader] = {}
@@ -53,10 +53,10 @@ _READERS: dict[str, CodeReader] = {}
 
 def reader(lang: str) -> CodeReader:
     """Return the reader of a language; a new one where the table of the last has grown too large."""
-    held = _READERS.get(lang)
-    if held is None or held.shapes.is_full:
-        held = _READERS[lang] = CodeReader(lang)
-    return held
+    reader_ = _READERS.get(lang)
+    if reader_ is None or reader_.shapes.is_full:
+        reader_ = _READERS[lang] = CodeReader(lang)
+    return reader_
 
 
 def forget() -> None:

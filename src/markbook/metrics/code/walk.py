@@ -75,8 +75,8 @@ class SyntaxNode(NamedTuple):
         if not field.startswith("#"):
             return next((child for child in self.children if child.field == field), None)
         nameless = [child for child in self.children if child.is_named and child.field is None]
-        place = int(field[1:])
-        return nameless[place] if place < len(nameless) else None
+        index = int(field[1:])
+        return nameless[index] if index < len(nameless) else None
 
 
 class Steps:
@@ -140,18 +140,18 @@ class Steps:
             out.append(Bind(targets, ()))  # `a=[]`: a value from nowhere, which is no edge
 
     def _assignment(self, node: SyntaxNode, out: list[Step]) -> None:
-        left, right = node.child("left"), node.child("right")
-        if left is not None and right is None and node.kind in self.grammar.first:
+        left_side, right = node.child("left"), node.child("right")
+        if left_side is not None and right is None and node.kind in self.grammar.first:
             right = node.children[-1]
-        if left is None or right is None:
+        if left_side is None or right is None:
             return  # `x: int` alone declares and moves nothing
-        self._flow(left, right, out, paired=node.kind not in self.grammar.first)
+        self._flow(left_side, right, out, paired=node.kind not in self.grammar.first)
 
-    def _flow(self, left: SyntaxNode, right: SyntaxNode, out: list[Step], *, paired: bool = True) -> None:
+    def _flow(self, left_side: SyntaxNode, right: SyntaxNode, out: list[Step], *, paired: bool = True) -> None:
         """Add the steps of evaluating all right sides, then of binding all left sides."""
-        pairs = [(left, right)]
+        pairs = [(left_side, right)]
         if paired and self.grammar.pairwise:
-            lefts, rights = _parts(left), _parts(right)
+            lefts, rights = _parts(left_side), _parts(right)
             if lefts and len(lefts) == len(rights):
                 pairs = list(zip(lefts, rights, strict=True))
         for _, source in pairs:

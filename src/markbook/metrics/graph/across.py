@@ -48,27 +48,27 @@ class AcrossRuns:
     def results(self) -> dict[str, Measurement]:
         """Return the means, then what needs all runs: `convergence_across_runs` and `pass^k`."""
         marker = Marker(profile=self.profile)
-        made = {}
+        means = {}
         for name in self._names:
             missing = dict(self._missing.get(name, {}))
             n = self._counts[name]
             if n:
-                made[name] = marker.found(name, self._sums[name] / n, n=n, n_missing=missing, runs=self.runs)
+                means[name] = marker.found(name, self._sums[name] / n, n=n, n_missing=missing, runs=self.runs)
             else:
                 first = self._details[name].missing
                 assert first is not None
-                made[name] = marker.lacking(name, first.kind, f"in no run: {first.detail}", n_missing=missing)
-        made["convergence_across_runs"] = self._converged(marker)
-        return made | self._reliable(marker)
+                means[name] = marker.lacking(name, first.kind, f"in no run: {first.detail}", n_missing=missing)
+        means["convergence_across_runs"] = self._converged(marker)
+        return means | self._reliable(marker)
 
     def _converged(self, marker: Marker) -> Measurement:
         """Return the mean over tasks of mean_i(min_j L_j / L_i), over the successful runs of each task."""
         name = "convergence_across_runs"
-        several = {task: found for task, found in self._lengths.items() if len(found) > 1}
+        several = {task: lengths for task, lengths in self._lengths.items() if len(lengths) > 1}
         if not several:
             detail = "no task has two successful runs with tool calls"
             return marker.lacking(name, MissingKind.NOT_APPLICABLE, detail)
-        values = [sum(min(found) / one for one in found) / len(found) for found in several.values()]
+        values = [sum(min(lengths) / length for length in lengths) / len(lengths) for lengths in several.values()]
         return marker.found(name, sum(values) / len(values), n=len(several))
 
     def _reliable(self, marker: Marker) -> dict[str, Measurement]:
@@ -91,8 +91,8 @@ def pass_hat_k(trials: Mapping[str, Iterable[bool]], k: int) -> float:
     0.25
     """
     shares = []
-    for held in trials.values():
-        results = list(held)
+    for trial in trials.values():
+        results = list(trial)
         shares.append(math.comb(sum(results), k) / math.comb(len(results), k))
     return sum(shares) / len(shares)
 

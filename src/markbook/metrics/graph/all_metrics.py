@@ -69,38 +69,40 @@ def trace_metrics(
         detail = f"{trace.clipped} spans lie beyond the limit: a number from a part of the run would mislead"
         return {metric.name: marker.lacking(metric.name, MissingKind.BUDGET, detail) for metric in METRICS}
     reference = reference if reference is not None else trace.reference
-    made = _primary(trace, reference, marker, weights or WEIGHTS)
-    made |= communication.measure_communication(trace, marker, **_types(message_types))
-    made |= paths.measure_walk(trace, reference, marker)
-    made |= paths.measure_time(trace, marker)
-    made |= tools.measure_tools(trace, reference, marker)
-    made |= centrality.measure_centrality(trace, marker)
-    return made | balance.measure_balance(trace, marker)
+    measurements = _primary(trace, reference, marker, weights or WEIGHTS)
+    measurements |= communication.measure_communication(trace, marker, **_types(message_types))
+    measurements |= paths.measure_walk(trace, reference, marker)
+    measurements |= paths.measure_time(trace, marker)
+    measurements |= tools.measure_tools(trace, reference, marker)
+    measurements |= centrality.measure_centrality(trace, marker)
+    return measurements | balance.measure_balance(trace, marker)
 
 
 def _primary(
     trace: Trace, reference: Reference | None, marker: Marker, weights: dict[str, float]
 ) -> dict[str, Measurement]:
     """Return the metrics of `PRIMARY`, in its order."""
-    made = {
+    measurements = {
         "path_convergence": _path(trace, marker),
         "tool_selection_accuracy": tools.selection_accuracy(trace, reference, marker),
         "coordination_centrality": centrality.coordination_centrality(trace, marker),
         "task_distribution_balance": balance.distribution_balance(trace, marker),
     }
-    made["overall_score"] = overall_score(made, weights, marker)
+    measurements["overall_score"] = overall_score(measurements, weights, marker)
     tools_used = {step.name for step in trace.tools()}
     nodes = len(trace.roster) + len(tools_used)
-    made["graph_complexity"] = marker.found("graph_complexity", nodes, agents=len(trace.roster), tools=len(tools_used))
-    return made
+    measurements["graph_complexity"] = marker.found(
+        "graph_complexity", nodes, agents=len(trace.roster), tools=len(tools_used)
+    )
+    return measurements
 
 
-def _types(given: Mapping[str, Collection[str]] | None) -> dict[str, frozenset[str]]:
+def _types(types_by_kind: Mapping[str, Collection[str]] | None) -> dict[str, frozenset[str]]:
     """Return the lists of message types that are given; a name other than the two is the caller's mistake."""
-    unknown = set(given or ()) - {"coordination", "productive"}
+    unknown = set(types_by_kind or ()) - {"coordination", "productive"}
     if unknown:
         raise UsageError(f"unknown kind of message {min(unknown)!r}", hint="coordination or productive")
-    return {kind: frozenset(names) for kind, names in (given or {}).items()}
+    return {kind: frozenset(names) for kind, names in (types_by_kind or {}).items()}
 
 
 def _path(trace: Trace, marker: Marker) -> Measurement:
@@ -120,21 +122,21 @@ def overall_score(parts: dict[str, Measurement], weights: dict[str, float], mark
     """
     name = "overall_score"
     total = sum(weights.values())
-    known: list[tuple[float, float]] = []
+    weighted: list[tuple[float, float]] = []
     gone = []
     for part, weight in weights.items():
-        found = parts[part].value if part in parts else None
-        if found is None:
+        value = parts[part].value if part in parts else None
+        if value is None:
             gone.append(part)
         else:
-            known.append((found, weight))
-    score = sum(value * weight for value, weight in known)
-    held = sum(weight for _, weight in known)
+            weighted.append((value, weight))
+    score = sum(value * weight for value, weight in weighted)
+    weight_known = sum(weight for _, weight in weighted)
     stats: dict[str, object] = {"weights": dict(weights), "missing": gone}
     if not gone:
         return marker.found(name, score / total, **stats)
-    stats |= {"low": score / total, "high": (score + total - held) / total}
-    if held:
-        stats["renormalised"] = score / held
+    stats |= {"low": score / total, "high": (score + total - weight_known) / total}
+    if weight_known:
+        stats["renormalised"] = score / weight_known
     kind = MissingKind.NOT_APPLICABLE
     return marker.lacking(name, kind, f"without {', '.join(gone)} there is no weighted mean", **stats)

@@ -38,11 +38,11 @@ def loads(trace: Trace) -> tuple[dict[str, float], str]:
     Agents that the log defines and that did nothing count with 0.
     """
     kind = StepKind.TOOL if trace.tools() else StepKind.MESSAGE
-    made = dict.fromkeys(trace.roster, 0.0)
+    tasks = dict.fromkeys(trace.roster, 0.0)
     for step in trace.steps:
         if step.kind is kind and step.agent:
-            made[step.agent] = made.get(step.agent, 0.0) + 1
-    return made, "tool calls" if kind is StepKind.TOOL else "messages"
+            tasks[step.agent] = tasks.get(step.agent, 0.0) + 1
+    return tasks, "tool calls" if kind is StepKind.TOOL else "messages"
 
 
 def distribution_balance(trace: Trace, marker: Marker) -> Measurement:
@@ -98,29 +98,32 @@ def _within(value: float) -> float:
 
 def measure_balance(trace: Trace, marker: Marker) -> dict[str, Measurement]:
     """Return the indices by count, tokens and seconds; each is missing where the log holds no such load."""
-    made: dict[str, Measurement] = {}
+    measurements: dict[str, Measurement] = {}
     for base in _BASES:
         names = [name if base == "count" else f"{name}_{base}" for name in _INDICES]
         load = loads(trace)[0] if base == "count" else _measured(trace, base)
         if load is None:
-            made |= {
+            measurements |= {
                 name: marker.lacking(name, MissingKind.UNAVAILABLE, f"the log holds no {base} of the agents")
                 for name in names
             }
         elif len(load) < 2 or not any(load.values()):
-            made |= marker.none_apply(names, "fewer than two agents" if len(load) < 2 else "no agent did anything")
+            measurements |= marker.none_apply(
+                names, "fewer than two agents" if len(load) < 2 else "no agent did anything"
+            )
         else:
-            found = indices(list(load.values()))
-            made |= {
-                name: marker.found(name, value, load=load) for name, value in zip(names, found.values(), strict=True)
+            indices_found = indices(list(load.values()))
+            measurements |= {
+                name: marker.found(name, value, load=load)
+                for name, value in zip(names, indices_found.values(), strict=True)
             }
-    return made
+    return measurements
 
 
 def _measured(trace: Trace, base: str) -> Mapping[str, float] | None:
     """Return tokens or seconds of each agent; None where no step of any agent has them."""
-    made: dict[str, float] = dict.fromkeys(trace.roster, 0.0)
-    known = False
+    amounts: dict[str, float] = dict.fromkeys(trace.roster, 0.0)
+    has_amount = False
     # A call that delegates lasts as long as the work inside it: that time is the other agent's.
     own = leaf_intervals(trace) if base == "seconds" else frozenset()
     for step in trace.steps:
@@ -130,6 +133,6 @@ def _measured(trace: Trace, base: str) -> Mapping[str, float] | None:
         elif step.input_tokens is not None or step.output_tokens is not None:
             amount = (step.input_tokens or 0) + (step.output_tokens or 0)
         if amount is not None and step.agent:
-            known = True
-            made[step.agent] = made.get(step.agent, 0.0) + amount
-    return made if known else None
+            has_amount = True
+            amounts[step.agent] = amounts.get(step.agent, 0.0) + amount
+    return amounts if has_amount else None

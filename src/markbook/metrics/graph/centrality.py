@@ -75,8 +75,8 @@ def closeness(graph: Any, *, fast: bool | None = None) -> dict[Any, float]:
         rx = need("rustworkx", extra="agents")
         values = rx.closeness_centrality(_rustworkx(graph), wf_improved=True)
         return dict(zip(graph, (values[at] for at in range(len(graph))), strict=True))
-    found: dict[Any, float] = need("networkx", extra="agents").closeness_centrality(graph)
-    return found
+    centrality: dict[Any, float] = need("networkx", extra="agents").closeness_centrality(graph)
+    return centrality
 
 
 def _is_fast(graph: Any, *, fast: bool | None) -> bool:
@@ -93,11 +93,11 @@ def _is_fast(graph: Any, *, fast: bool | None) -> bool:
 
 def _rustworkx(graph: Any) -> Any:
     rx = need("rustworkx", extra="agents")
-    place = {node: at for at, node in enumerate(graph)}
-    made = rx.PyDiGraph()
-    made.add_nodes_from(list(graph))
-    made.add_edges_from_no_data([(place[one], place[other]) for one, other in graph.edges()])
-    return made
+    positions = {node: at for at, node in enumerate(graph)}
+    converted = rx.PyDiGraph()
+    converted.add_nodes_from(list(graph))
+    converted.add_edges_from_no_data([(positions[source], positions[other]) for source, other in graph.edges()])
+    return converted
 
 
 def coordination_centrality(trace: Trace, marker: Marker) -> Measurement:
@@ -118,9 +118,9 @@ def coordination_centrality(trace: Trace, marker: Marker) -> Measurement:
     close = closeness(graph)
     share = 1.0 if marker.profile == "documented" else 0.5
     degree = need("networkx", extra="agents").degree_centrality(graph)
-    each = {node: (between[node] + close[node] + share * degree[node]) / 3 for node in graph}
-    hub = max(each, key=lambda node: each[node])
-    return marker.found(name, each[hub], agent=hub, agents=_shown(each), nodes=len(graph), **how)
+    scores = {node: (between[node] + close[node] + share * degree[node]) / 3 for node in graph}
+    hub = max(scores, key=lambda node: scores[node])
+    return marker.found(name, scores[hub], agent=hub, agents=_shown(scores), nodes=len(graph), **how)
 
 
 def _graph(trace: Trace, marker: Marker, name: str) -> tuple[Any, Measurement | None]:
@@ -147,8 +147,8 @@ def _too_large(graph: Any, marker: Marker, name: str) -> Measurement | None:
     return marker.lacking(name, MissingKind.BUDGET, f"{n} agents with {edges} edges are too many to measure")
 
 
-def _shown(each: Mapping[Any, float]) -> dict[str, float]:
-    return {str(node): each[node] for node in sorted(each, key=lambda node: -each[node])[:_SHOWN]}
+def _shown(scores: Mapping[Any, float]) -> dict[str, float]:
+    return {str(node): scores[node] for node in sorted(scores, key=lambda node: -scores[node])[:_SHOWN]}
 
 
 def measure_centrality(trace: Trace, marker: Marker) -> dict[str, Measurement]:
@@ -163,7 +163,7 @@ def measure_centrality(trace: Trace, marker: Marker) -> dict[str, Measurement]:
     neighbours = {node: len(set(graph.successors(node)) | set(graph.predecessors(node))) for node in graph}
     largest = max(neighbours.values())
     spread = sum(largest - count for count in neighbours.values())
-    back = sum(graph.has_edge(other, one) for one, other in graph.edges())
+    back = sum(graph.has_edge(other, source) for source, other in graph.edges())
     hub = max(strength, key=lambda node: strength[node])
     return {
         "centrality_normalised": _normalised(graph, strength, marker),
@@ -181,8 +181,8 @@ def _normalised(graph: Any, strength: Mapping[Any, float], marker: Marker) -> Me
     """
     nx = need("networkx", extra="agents")
     n = len(graph)
-    for _, _, held in graph.edges(data=True):
-        held["distance"] = 1 / held["weight"]
+    for _, _, attributes in graph.edges(data=True):
+        attributes["distance"] = 1 / attributes["weight"]
     how: dict[str, object] = {}
     if n >= WEIGHTED_SAMPLED_FROM:
         how = {"sampled": SAMPLES, "seed": SEED}
@@ -190,15 +190,15 @@ def _normalised(graph: Any, strength: Mapping[Any, float], marker: Marker) -> Me
     else:
         between = nx.betweenness_centrality(graph, weight="distance")
     harmonic = _harmonic(graph)
-    each = {
+    scores = {
         # A sampled betweenness is scaled up and may pass 1.
         node: (min(1.0, between[node]) + harmonic[node] + graph.degree(node) / (2 * (n - 1))) / 3
         for node in graph
     }
-    hub = max(each, key=lambda node: each[node])
+    hub = max(scores, key=lambda node: scores[node])
     rank = nx.pagerank(graph, weight="weight")
     return marker.found(
-        "centrality_normalised", min(1.0, each[hub]), agent=hub, agents=_shown(each), pagerank=_shown(rank),
+        "centrality_normalised", min(1.0, scores[hub]), agent=hub, agents=_shown(scores), pagerank=_shown(rank),
         strength=_shown(strength), **how,
     )  # fmt: skip
 
@@ -210,8 +210,8 @@ def _harmonic(graph: Any) -> dict[Any, float]:
     from scipy.sparse.csgraph import dijkstra
 
     nodes = list(graph)
-    place = {node: at for at, node in enumerate(nodes)}
-    pairs = [(place[one], place[other]) for one, other in graph.edges()]
+    positions = {node: at for at, node in enumerate(nodes)}
+    pairs = [(positions[source], positions[other]) for source, other in graph.edges()]
     rows, columns = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     table = csr_matrix((np.ones(len(pairs)), (rows, columns)), shape=(len(nodes), len(nodes)))
     total = np.zeros(len(nodes))

@@ -31,12 +31,12 @@ def measure_communication(
     Missing: not applicable where no agent speaks to another, undefined where no message has a known type.
     """
     types = [step.name for step in trace.interactions()]
-    made = _unknown_share(types, coordination | productive, marker)
+    measurements = _unknown_share(types, coordination | productive, marker)
     if marker.profile == "documented":
         from markbook.metrics.graph.documented import calculate_communication_overhead
 
         overhead = calculate_communication_overhead([{"type": name} for name in types])
-        return made | {
+        return measurements | {
             "communication_overhead": marker.found("communication_overhead", overhead, messages=len(types)),
             "communication_quality": marker.found("communication_quality", 1 - overhead, messages=len(types)),
         }
@@ -48,16 +48,16 @@ def measure_communication(
     for name in ("communication_overhead", "communication_quality"):
         if not classified:
             detail = "no message is of a known type"
-            made[name] = marker.lacking(name, MissingKind.UNDEFINED, detail, **stats)
+            measurements[name] = marker.lacking(name, MissingKind.UNDEFINED, detail, **stats)
         else:
             share = coordinating / classified
-            made[name] = marker.found(name, share if name.endswith("overhead") else 1 - share, **stats)
-    return made
+            measurements[name] = marker.found(name, share if name.endswith("overhead") else 1 - share, **stats)
+    return measurements
 
 
-def _unknown_share(types: list[str], known: frozenset[str], marker: Marker) -> dict[str, Measurement]:
+def _unknown_share(types: list[str], known_types: frozenset[str], marker: Marker) -> dict[str, Measurement]:
     name = "communication_unknown_share"
     if not types:
         return marker.none_apply([name], "no agent speaks to another")
-    unknown = sum(kind not in known for kind in types)
+    unknown = sum(kind not in known_types for kind in types)
     return {name: marker.found(name, unknown / len(types), unknown=unknown, messages=len(types))}

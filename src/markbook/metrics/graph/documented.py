@@ -52,9 +52,9 @@ def calculate_path_convergence(tool_graph: Any, start_node: str, end_node: str) 
     ahead = {start_node} | nx.descendants(tool_graph, start_node)
     behind = {end_node} | nx.ancestors(tool_graph, end_node)
     actual = sum(
-        held.get("count", held.get("weight", 1))
-        for one, other, held in tool_graph.edges(data=True)
-        if one in ahead and other in behind
+        attributes.get("count", attributes.get("weight", 1))
+        for source, other, attributes in tool_graph.edges(data=True)
+        if source in ahead and other in behind
     )
     return float(minimum / actual) if actual > 0 else 0.0
 

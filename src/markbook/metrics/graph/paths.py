@@ -50,8 +50,8 @@ def transitions(walk: Sequence[State]) -> dict[tuple[State, State], int]:
 def shortest(edges: Iterable[tuple[State, State]], start: State, goal: State) -> int | None:
     """Return the fewest edges from start to goal, None if there is no way."""
     following: dict[State, list[State]] = {}
-    for one, other in edges:
-        following.setdefault(one, []).append(other)
+    for source, other in edges:
+        following.setdefault(source, []).append(other)
     reached = {start: 0}
     waiting = deque([start])
     while waiting:
@@ -91,9 +91,9 @@ def loops(walk: Sequence[State]) -> int:
     states = list(dict.fromkeys(walk))
     ahead: dict[State, list[State]] = {state: [] for state in states}
     back: dict[State, list[State]] = {state: [] for state in states}
-    for one, other in edges:
-        ahead[one].append(other)
-        back[other].append(one)
+    for source, other in edges:
+        ahead[source].append(other)
+        back[other].append(source)
     group: dict[State, State] = {}
     for root in reversed(_finished(states, ahead)):
         waiting = [root]
@@ -111,18 +111,18 @@ def loops(walk: Sequence[State]) -> int:
 def _finished(states: Sequence[State], ahead: dict[State, list[State]]) -> list[State]:
     """Return the states in the order in which a depth-first search leaves them (Kosaraju's first pass)."""
     order: list[State] = []
-    seen: set[State] = set()
+    visited: set[State] = set()
     for first in states:
-        stack = [(first, iter(ahead[first]))] if first not in seen else []
-        seen.add(first)
+        stack = [(first, iter(ahead[first]))] if first not in visited else []
+        visited.add(first)
         while stack:
             at, rest = stack[-1]
-            following = next((other for other in rest if other not in seen), None)
+            following = next((other for other in rest if other not in visited), None)
             if following is None:
                 order.append(at)
                 stack.pop()
             else:
-                seen.add(following)
+                visited.add(following)
                 stack.append((following, iter(ahead[following])))
     return order
 
@@ -136,9 +136,9 @@ def measure_walk(trace: Trace, reference: Reference | None, marker: Marker) -> d
     walk = walk_of(trace)
     failed = [step.ok is False for step in calls]
     repeated = _repeats(calls)
-    wasted = sum(one or other for one, other in zip(failed, repeated, strict=True))
-    known = [step.ok for step in calls if step.ok is not None]
-    made = {
+    wasted = sum(has_failed or other for has_failed, other in zip(failed, repeated, strict=True))
+    outcomes = [step.ok for step in calls if step.ok is not None]
+    measurements = {
         "revisit_ratio": marker.found("revisit_ratio", 1 - len(set(walk)) / len(walk), states=len(set(walk))),
         "loop_count": marker.found("loop_count", loops(walk)),
         "wasted_steps": marker.found(
@@ -146,39 +146,41 @@ def measure_walk(trace: Trace, reference: Reference | None, marker: Marker) -> d
         ),
         "convergence_reference": _against(reference, trace, len(calls), marker),
     }
-    if known:
-        made["tool_success_rate"] = marker.found("tool_success_rate", sum(known) / len(known), known=len(known))
+    if outcomes:
+        measurements["tool_success_rate"] = marker.found(
+            "tool_success_rate", sum(outcomes) / len(outcomes), known=len(outcomes)
+        )
     else:
         detail = "the log does not say which calls succeeded"
-        made["tool_success_rate"] = marker.lacking("tool_success_rate", MissingKind.UNAVAILABLE, detail)
-    return made
+        measurements["tool_success_rate"] = marker.lacking("tool_success_rate", MissingKind.UNAVAILABLE, detail)
+    return measurements
 
 
 def _repeats(calls: Sequence[Step]) -> list[bool]:
     """Return which calls repeat an earlier one of the same agent, tool and known arguments that did not fail."""
-    seen: set[tuple[str, str, str]] = set()
-    made = []
+    calls_seen: set[tuple[str, str, str]] = set()
+    repeats = []
     for step in calls:
         key = (step.agent, step.name, json.dumps(step.arguments, sort_keys=True, default=repr))
-        made.append(step.arguments is not None and key in seen)
+        repeats.append(step.arguments is not None and key in calls_seen)
         if step.ok is not False:  # a call after a failed one is a retry
-            seen.add(key)
-    return made
+            calls_seen.add(key)
+    return repeats
 
 
 def _against(reference: Reference | None, trace: Trace, calls: int, marker: Marker) -> Measurement:
     """Return min(1, L_ref/L), 0 for a run that is known to have failed (the shape of SPL, arXiv 1807.06757)."""
     name = "convergence_reference"
-    wanted = None
+    length_expected = None
     if reference is not None:
-        wanted = reference.path_length
-        if wanted is None and reference.calls is not None:
-            wanted = len(reference.calls)
-    if reference is None or wanted is None:
+        length_expected = reference.path_length
+        if length_expected is None and reference.calls is not None:
+            length_expected = len(reference.calls)
+    if reference is None or length_expected is None:
         return marker.lacking(name, MissingKind.NOT_APPLICABLE, "there is no reference to compare with")
     reached = trace.success is not False
-    stats = {"reference_steps": wanted, "steps": calls, "reached": trace.success, "source": reference.source}
-    return marker.found(name, min(1.0, wanted / calls) if reached else 0.0, **stats)
+    stats = {"reference_steps": length_expected, "steps": calls, "reached": trace.success, "source": reference.source}
+    return marker.found(name, min(1.0, length_expected / calls) if reached else 0.0, **stats)
 
 
 def measure_time(trace: Trace, marker: Marker) -> dict[str, Measurement]:
@@ -216,13 +218,13 @@ def _leaves(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
     counts: dict[tuple[float, float], int] = {}
     for span in spans:
         counts[span] = counts.get(span, 0) + 1
-    made: list[tuple[float, float]] = []
+    leaves: list[tuple[float, float]] = []
     earliest_end = INFINITY
     for span in reversed(ordered):  # by start downwards, so all that could lie inside was seen before
         if span[1] < earliest_end:
-            made.extend([span] * counts[span])
+            leaves.extend([span] * counts[span])
             earliest_end = span[1]
-    return sorted(made)
+    return sorted(leaves)
 
 
 def _covered(spans: Sequence[tuple[float, float]]) -> float:

@@ -23,11 +23,11 @@ class TraceMetric(Metric):
     needs_trace = True
 
     def __init__(self, name: str, *, profile: Profile = "corrected") -> None:
-        known = _BY_NAME[name]
+        entry = _BY_NAME[name]
         self.name = name
         self.version = VERSION
-        self.range = known.range
-        self.direction = known.direction
+        self.range = entry.range
+        self.direction = entry.direction
         self.profile: Profile = profile
         self.signature = Marker(profile=profile).signature(name)
 
@@ -37,14 +37,14 @@ class TraceMetric(Metric):
 
     def _one(self, item: Item) -> Measurement:
         trace, reference = item.attempt.meta.get("trace"), item.attempt.meta.get("reference")
-        place = {"sample_id": item.attempt.sample_id, "index": item.attempt.index, "model": item.attempt.model}
+        identity = {"sample_id": item.attempt.sample_id, "index": item.attempt.index, "model": item.attempt.model}
         if not isinstance(trace, Trace):
             marker = Marker(profile=self.profile)
-            made = marker.lacking(self.name, MissingKind.NOT_APPLICABLE, "the attempt has no trace")
+            measurement = marker.lacking(self.name, MissingKind.NOT_APPLICABLE, "the attempt has no trace")
         else:
-            held = reference if isinstance(reference, Reference) else None
-            made = trace_metrics(trace, held, self.profile)[self.name]
-        return replace(made, **place)  # type: ignore[arg-type]  # the fields' own types
+            reference_given = reference if isinstance(reference, Reference) else None
+            measurement = trace_metrics(trace, reference_given, self.profile)[self.name]
+        return replace(measurement, **identity)  # type: ignore[arg-type]  # the fields' own types
 
 
 def path_convergence(*, profile: Profile = "corrected") -> TraceMetric:

@@ -39,8 +39,8 @@ def matched(calls: Sequence[str], expected: Sequence[ExpectedCall]) -> int:
     The pairing is a maximum one, so that a step which accepts several tools does not take another's.
     """
     if _is_plain(expected):
-        wanted = Counter(one.tools[0] for one in expected)
-        return (Counter(calls) & wanted).total()
+        expected_counts = Counter(call.tools[0] for call in expected)
+        return (Counter(calls) & expected_counts).total()
     import numpy as np
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import maximum_bipartite_matching
@@ -48,7 +48,10 @@ def matched(calls: Sequence[str], expected: Sequence[ExpectedCall]) -> int:
     if not calls or not expected:
         return 0
     pairs = [
-        (row, column) for row, call in enumerate(calls) for column, one in enumerate(expected) if call in one.tools
+        (row, column)
+        for row, call in enumerate(calls)
+        for column, expected_call in enumerate(expected)
+        if call in expected_call.tools
     ]
     rows, columns = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     table = csr_matrix((np.ones(len(pairs), dtype=np.int8), (rows, columns)), shape=(len(calls), len(expected)))
@@ -66,19 +69,21 @@ def measure_tools(trace: Trace, reference: Reference | None, marker: Marker) -> 
     if _is_too_large(calls, expected):
         return {name: marker.lacking(name, MissingKind.BUDGET, detail) for name in _NAMES}
     both = matched(calls, expected)
-    made = _shares(calls, expected, both, marker)
+    measurements = _shares(calls, expected, both, marker)
     common, edits = _aligned(calls, expected)
-    made["tool_in_order_f1"] = marker.found("tool_in_order_f1", _f1(common, len(calls), len(expected)), common=common)
+    measurements["tool_in_order_f1"] = marker.found(
+        "tool_in_order_f1", _f1(common, len(calls), len(expected)), common=common
+    )
     longest = max(len(calls), len(expected))
     similarity = 1 - edits / longest if longest else 1.0
-    made["tool_edit_similarity"] = marker.found("tool_edit_similarity", similarity, edits=edits)
+    measurements["tool_edit_similarity"] = marker.found("tool_edit_similarity", similarity, edits=edits)
     name = "tool_argument_f1"
     if is_large:
-        made[name] = marker.lacking(name, MissingKind.BUDGET, detail)
+        measurements[name] = marker.lacking(name, MissingKind.BUDGET, detail)
     else:
         credit = _assigned(steps, expected)
-        made[name] = marker.found(name, _f1(credit, len(calls), len(expected)), credit=credit)
-    made |= {
+        measurements[name] = marker.found(name, _f1(credit, len(calls), len(expected)), credit=credit)
+    measurements |= {
         name: marker.found(name, float(holds))
         for name, holds in {
             "tool_match_strict": common == len(calls) == len(expected),
@@ -87,8 +92,8 @@ def measure_tools(trace: Trace, reference: Reference | None, marker: Marker) -> 
             "tool_match_superset": both == len(expected),
         }.items()
     }
-    made["tool_order_tau"] = _tau(calls, expected, marker)
-    return made
+    measurements["tool_order_tau"] = _tau(calls, expected, marker)
+    return measurements
 
 
 def tool_for(context: str, tools: Mapping[str, T]) -> T | None:
@@ -106,12 +111,12 @@ def tool_for(context: str, tools: Mapping[str, T]) -> T | None:
 
 def context_of(step: Step) -> str:
     """Return what a call was made for: the log's `context`, else its arguments as JSON, empty without any."""
-    held = step.arguments
-    if isinstance(held, Mapping) and isinstance(held.get("context"), str):
-        held = held["context"]
-    if held is None or isinstance(held, str):
-        return held or ""
-    return json.dumps(held, ensure_ascii=False, default=str)
+    arguments = step.arguments
+    if isinstance(arguments, Mapping) and isinstance(arguments.get("context"), str):
+        arguments = arguments["context"]
+    if arguments is None or isinstance(arguments, str):
+        return arguments or ""
+    return json.dumps(arguments, ensure_ascii=False, default=str)
 
 
 def _by_context(trace: Trace, tools: Mapping[str, tuple[str, ...]], marker: Marker, source: str) -> Measurement:
@@ -163,21 +168,21 @@ def _too_many(calls: Sequence[str], expected: Sequence[ExpectedCall]) -> str:
 
 
 def _is_plain(expected: Sequence[ExpectedCall]) -> bool:
-    return all(len(one.tools) == 1 for one in expected)
+    return all(len(call.tools) == 1 for call in expected)
 
 
 def _shares(
     calls: Sequence[str], expected: Sequence[ExpectedCall], both: int, marker: Marker
 ) -> dict[str, Measurement]:
-    made = {"tool_f1": marker.found("tool_f1", _f1(both, len(calls), len(expected)), matched=both)}
+    measurements = {"tool_f1": marker.found("tool_f1", _f1(both, len(calls), len(expected)), matched=both)}
     nothing = not calls and not expected
     for name, total, what in (("tool_precision", calls, "made"), ("tool_recall", expected, "expected")):
         if total or nothing:
             value = both / len(total) if total else 1.0
-            made[name] = marker.found(name, value, matched=both, of=len(total))
+            measurements[name] = marker.found(name, value, matched=both, of=len(total))
         else:
-            made[name] = marker.lacking(name, MissingKind.UNDEFINED, f"no tool call was {what}")
-    return made
+            measurements[name] = marker.lacking(name, MissingKind.UNDEFINED, f"no tool call was {what}")
+    return measurements
 
 
 def _f1(both: float, calls: int, expected: int) -> float:
@@ -189,15 +194,15 @@ def _aligned(calls: Sequence[str], expected: Sequence[ExpectedCall]) -> tuple[in
     if _is_plain(expected):
         from rapidfuzz.distance import LCSseq, Levenshtein
 
-        wanted = [one.tools[0] for one in expected]
-        return int(LCSseq.similarity(calls, wanted)), int(Levenshtein.distance(calls, wanted))
+        expected_tools = [expected_call.tools[0] for expected_call in expected]
+        return int(LCSseq.similarity(calls, expected_tools)), int(Levenshtein.distance(calls, expected_tools))
     common = [0] * (len(expected) + 1)
     edits = list(range(len(expected) + 1))
     for row, call in enumerate(calls, 1):
         before_common, before_edits = common, edits
         common, edits = [0], [row]
-        for column, one in enumerate(expected, 1):
-            same = call in one.tools
+        for column, expected_call in enumerate(expected, 1):
+            same = call in expected_call.tools
             common.append(before_common[column - 1] + 1 if same else max(before_common[column], common[-1]))
             edits.append(min(before_edits[column] + 1, edits[-1] + 1, before_edits[column - 1] + (not same)))
     return common[-1], edits[-1]
@@ -212,14 +217,14 @@ def _assigned(steps: Sequence[Step], expected: Sequence[ExpectedCall]) -> float:
 
     credit = np.zeros((len(steps), len(expected)))
     for row, step in enumerate(steps):
-        for column, one in enumerate(expected):
-            if step.name in one.tools:
-                credit[row, column] = argument_credit(step.arguments, one)
+        for column, expected_call in enumerate(expected):
+            if step.name in expected_call.tools:
+                credit[row, column] = argument_credit(step.arguments, expected_call)
     rows, columns = linear_sum_assignment(credit, maximize=True)
     return float(credit[rows, columns].sum())
 
 
-def argument_credit(given: object, expected: ExpectedCall) -> float:
+def argument_credit(arguments: object, expected: ExpectedCall) -> float:
     """Return the share of argument names, over both sides, whose values are equal; 1 if the reference names none.
 
     >>> argument_credit({"a": 1, "b": 2}, ExpectedCall(("t",), {"a": 1}))
@@ -227,32 +232,37 @@ def argument_credit(given: object, expected: ExpectedCall) -> float:
     """
     if expected.arguments is None:
         return 1.0
-    held = given if isinstance(given, dict) else {}
-    names = set(held) | set(expected.arguments)
+    arguments_dict = arguments if isinstance(arguments, dict) else {}
+    names = set(arguments_dict) | set(expected.arguments)
     if not names:
         return 1.0
     equal: int = sum(
-        name in held and name in expected.arguments and _is_same(held[name], expected.arguments[name]) for name in names
+        name in arguments_dict
+        and name in expected.arguments
+        and _is_same(arguments_dict[name], expected.arguments[name])
+        for name in names
     )
     return equal / len(names)
 
 
-def _is_same(one: object, other: object) -> bool:
+def _is_same(first: object, other: object) -> bool:
     """Whether two JSON values are equal: 1 and 1.0 are, true and 1 are not."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_is_same(value, other[name]) for name, value in one.items())
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(_is_same, one, other))
-    return one == other and isinstance(one, bool) == isinstance(other, bool)
+    if isinstance(first, dict) and isinstance(other, dict):
+        return first.keys() == other.keys() and all(_is_same(value, other[name]) for name, value in first.items())
+    if isinstance(first, list | tuple) and isinstance(other, list | tuple):
+        return len(first) == len(other) and all(map(_is_same, first, other))
+    return first == other and isinstance(first, bool) == isinstance(other, bool)
 
 
 def _tau(calls: Sequence[str], expected: Sequence[ExpectedCall], marker: Marker) -> Measurement:
     name = "tool_order_tau"
-    wanted = [one.tools[0] for one in expected if len(one.tools) == 1]
-    is_permutation = len(set(calls)) == len(calls) == len(wanted) == len(expected) and set(calls) == set(wanted)
+    expected_tools = [expected_call.tools[0] for expected_call in expected if len(expected_call.tools) == 1]
+    is_permutation = len(set(calls)) == len(calls) == len(expected_tools) == len(expected) and set(calls) == set(
+        expected_tools
+    )
     if not is_permutation or len(calls) < 2:
         return marker.lacking(name, MissingKind.NOT_APPLICABLE, "the two sides are no permutations of each other")
     from scipy.stats import kendalltau
 
-    place = {tool: at for at, tool in enumerate(wanted)}
-    return marker.found(name, float(kendalltau(range(len(calls)), [place[call] for call in calls]).statistic))
+    positions = {tool: at for at, tool in enumerate(expected_tools)}
+    return marker.found(name, float(kendalltau(range(len(calls)), [positions[call] for call in calls]).statistic))

@@ -117,7 +117,7 @@ _RULES: tuple[tuple[re.Pattern[str], Check, bool], ...] = (
 
 def judge(context: str, answer: ParsedCode, limits: PointLimits) -> Verdicts:
     """Return one point a rule that the context states and that can be checked."""
-    found: dict[str, Point] = {}
+    points: dict[str, Point] = {}
     not_judged: list[str] = []
     for match in _SENTENCE.finditer(context[:MAX_CONTEXT].lower()):
         for check, needs_head in _stated(match[0]):
@@ -125,8 +125,8 @@ def judge(context: str, answer: ParsedCode, limits: PointLimits) -> Verdicts:
             if needs_head and answer.is_body:
                 not_judged.append(point.id)
             else:
-                found.setdefault(point.id, point)
-    return Verdicts(tuple(found.values()), tuple(dict.fromkeys(not_judged)))
+                points.setdefault(point.id, point)
+    return Verdicts(tuple(points.values()), tuple(dict.fromkeys(not_judged)))
 
 
 def _stated(sentence: str) -> list[tuple[Check, bool]]:

@@ -45,23 +45,23 @@ def check_tools(tools: Sequence[str]) -> tuple[str, ...]:
 
 def findings(tools: Sequence[str], sources: Sequence[str | None]) -> list[dict[str, object]]:
     """Return, for each source, `{tool: {"version", "rules": {rule id: count}}}`; empty for None."""
-    found: list[dict[str, object]] = [{} for _ in sources]
+    findings_by_source: list[dict[str, object]] = [{} for _ in sources]
     if not tools or not any(source is not None for source in sources):
-        return found
+        return findings_by_source
     with tempfile.TemporaryDirectory(prefix="markbook-lint-") as folder:
-        for place, source in enumerate(sources):
+        for index, source in enumerate(sources):
             if source is not None:
                 # A lone surrogate cannot stand in a file; the linters then see a question mark in its place.
                 text = source.encode("utf-8", "replace").decode("utf-8")
-                (Path(folder) / f"answer_{place}.py").write_text(text, encoding="utf-8", newline="\n")
+                (Path(folder) / f"answer_{index}.py").write_text(text, encoding="utf-8", newline="\n")
         for tool in tools:
             rules = (_ruff if tool == "ruff" else _bandit)(folder)
             version = metadata.version(tool)
-            for place, source in enumerate(sources):
+            for index, source in enumerate(sources):
                 if source is not None:
-                    counted: Mapping[str, int] = rules.get(f"answer_{place}.py", Counter())
-                    found[place][tool] = {"version": version, "rules": dict(sorted(counted.items()))}
-    return found
+                    counted: Mapping[str, int] = rules.get(f"answer_{index}.py", Counter())
+                    findings_by_source[index][tool] = {"version": version, "rules": dict(sorted(counted.items()))}
+    return findings_by_source
 
 
 def _ruff(folder: str) -> dict[str, Counter[str]]:
@@ -80,8 +80,8 @@ def _run(tool: str, arguments: Sequence[str]) -> Any:
     try:
         return json.loads(done.stdout)
     except ValueError as error:
-        said = done.stderr.decode("utf-8", "replace").strip()[-300:]
-        raise IncompleteError(f"{tool} gave no findings (exit {done.returncode}): {said}") from error
+        message = done.stderr.decode("utf-8", "replace").strip()[-300:]
+        raise IncompleteError(f"{tool} gave no findings (exit {done.returncode}): {message}") from error
 
 
 def _count(pairs: Any) -> dict[str, Counter[str]]:

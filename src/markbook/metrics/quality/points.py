@@ -78,7 +78,7 @@ def _read(text: str) -> ParsedCode | str:
     facts = Walk(source.tree, wrapped=source.rung == "body").facts
     layout = examine(source.text)
     lines = source.text.split("\n")
-    longest = max(range(len(lines)), key=lambda place: len(lines[place]))
+    longest = max(range(len(lines)), key=lambda index: len(lines[index]))
     return ParsedCode(facts, layout, source.rung, source.line_offset, (len(lines[longest]), longest + 1))
 
 
@@ -112,10 +112,10 @@ def names(answer: ParsedCode, limits: PointLimits) -> Point:
     if not bound:
         return Point("names", passed=False, evidence="no name is bound")
     passed = len(bound) - len(short) >= DESCRIPTIVE_SHARE * len(bound)
-    said = f"{len(bound) - len(short)} of {len(bound)} have more than 2 characters"
+    evidence = f"{len(bound) - len(short)} of {len(bound)} have more than 2 characters"
     listed = ", ".join(dict.fromkeys(name for _, name in short[:20]))
     line = short[0][0] if short and not passed else bound[0][0]
-    return Point("names", passed=passed, line=line, evidence=said + (f"; short: {listed}" if listed else ""))
+    return Point("names", passed=passed, line=line, evidence=evidence + (f"; short: {listed}" if listed else ""))
 
 
 def hints(answer: ParsedCode, limits: PointLimits) -> Point:  # noqa: ARG001 - one shape for all points
@@ -131,8 +131,8 @@ def docstring(answer: ParsedCode, limits: PointLimits) -> Point:  # noqa: ARG001
 def lines(answer: ParsedCode, limits: PointLimits) -> Point:
     """No line is longer than the limit."""
     length, line = answer.lines
-    said = f"the longest line has {length} of {limits.line_length} characters"
-    return Point("lines", passed=length <= limits.line_length, vacuous=length == 0, line=line, evidence=said)
+    evidence = f"the longest line has {length} of {limits.line_length} characters"
+    return Point("lines", passed=length <= limits.line_length, vacuous=length == 0, line=line, evidence=evidence)
 
 
 def structure(answer: ParsedCode, limits: PointLimits) -> Point:  # noqa: ARG001

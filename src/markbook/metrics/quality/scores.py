@@ -44,8 +44,8 @@ class QualityMetric(Metric):
         Missing: `no_completion` for an empty answer, `undefined` for one that does not parse, `not_applicable` for a
         context that states no rule (only where the context is read).
         """
-        found = measure_each(self.name, self.signature, items, self._score, needs_reference=False)
-        return _with_evidence(self.evidence, items, found) if self.evidence else found
+        measurements = measure_each(self.name, self.signature, items, self._score, needs_reference=False)
+        return _with_evidence(self.evidence, items, measurements) if self.evidence else measurements
 
     def _score(self, item: Item) -> Score:
         text = item.attempt.text
@@ -157,10 +157,10 @@ def _context(item: Item) -> str:
 
 def _share(points: Sequence[Point], answer: ParsedCode) -> Score:
     passed = sum(point.passed for point in points)
-    shown = [_in_answer(point, answer) for point in points]
+    points_shown = [_in_answer(point, answer) for point in points]
     facts = answer.facts
     stats: dict[str, object] = {
-        "points": shown,
+        "points": points_shown,
         "passed": passed,
         "total": len(points),
         "non_vacuous": sum(point.passed and not point.vacuous for point in points) / len(points),
@@ -190,23 +190,25 @@ def _documented(name: str, text: str) -> Score:
     return passed / len(points), stats
 
 
-def _with_evidence(tools: tuple[str, ...], items: Sequence[Item], found: Sequence[Measurement]) -> list[Measurement]:
+def _with_evidence(
+    tools: tuple[str, ...], items: Sequence[Item], measurements: Sequence[Measurement]
+) -> list[Measurement]:
     sources: list[str | None] = []
     for item in items:
         text = item.attempt.text
         source = python_source.read(text) if isinstance(text, str) and text.strip() else ""
         sources.append(source.text if isinstance(source, python_source.PythonSource) else None)
-    told = lint.findings(tools, sources)
+    findings = lint.findings(tools, sources)
     return [
         Measurement(
-            metric=one.metric,
-            value=one.value,
-            missing=one.missing,
-            sample_id=one.sample_id,
-            index=one.index,
-            model=one.model,
-            stats={**one.stats, "evidence": evidence},
-            signature=one.signature,
+            metric=measurement.metric,
+            value=measurement.value,
+            missing=measurement.missing,
+            sample_id=measurement.sample_id,
+            index=measurement.index,
+            model=measurement.model,
+            stats={**measurement.stats, "evidence": evidence},
+            signature=measurement.signature,
         )
-        for one, evidence in zip(found, told, strict=True)
+        for measurement, evidence in zip(measurements, findings, strict=True)
     ]

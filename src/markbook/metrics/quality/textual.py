@@ -20,8 +20,8 @@ def _long_word(text: str) -> bool:
 
 
 def _long_words(text: str) -> bool:
-    found = _WORD.findall(text)
-    return sum(len(word) > 2 for word in found) >= len(found) * 0.8
+    words = _WORD.findall(text)
+    return sum(len(word) > 2 for word in words) >= len(words) * 0.8
 
 
 def _hints(text: str) -> bool:
@@ -48,12 +48,12 @@ def _indentation(text: str) -> bool:
 def _operators(text: str) -> bool:
     r"""As `\w\s*[+\-*/=]\s*\w`: every operator character is looked at once, with its neighbours."""
     for match in re.finditer(r"[+\-*/=]", text):
-        left, right = match.start() - 1, match.end()
-        while left >= 0 and text[left].isspace():
-            left -= 1
+        start, right = match.start() - 1, match.end()
+        while start >= 0 and text[start].isspace():
+            start -= 1
         while right < len(text) and text[right].isspace():
             right += 1
-        if left >= 0 and right < len(text) and _is_word(text[left]) and _is_word(text[right]):
+        if start >= 0 and right < len(text) and _is_word(text[start]) and _is_word(text[right]):
             return True
     return False
 
@@ -81,12 +81,12 @@ def _unsafe_calls(text: str) -> bool:
 
 def _in_order(line: str, parts: tuple[str, ...]) -> bool:
     """Tell whether the parts stand in the line one after the other, as `a.*b.*c` does."""
-    place = 0
+    position = 0
     for part in parts:
-        found = line.find(part, place)
-        if found < 0:
+        index = line.find(part, position)
+        if index < 0:
             return False
-        place = found + len(part)
+        position = index + len(part)
     return True
 
 
@@ -94,12 +94,12 @@ def _loop_bodies(text: str) -> Iterator[str]:
     """Yield the next line that is not blank after each line that has a `for` and ends in a colon."""
     is_head = False
     for line in text.split("\n"):
-        shown = line.rstrip()
-        if not shown:
+        stripped = line.rstrip()
+        if not stripped:
             continue
         if is_head:
             yield line
-        is_head = shown.endswith(":") and "for" in shown[:-1]
+        is_head = stripped.endswith(":") and "for" in stripped[:-1]
 
 
 def _comprehension(text: str) -> bool:

@@ -104,18 +104,20 @@ class Walk:
         plain = [*node.posonlyargs, *node.args]
         every = [*plain, *([node.vararg] if node.vararg else []), *node.kwonlyargs]
         every += [node.kwarg] if node.kwarg else []
-        for one in every:
-            self._bind(one.arg, one.lineno, inner)
-            if hints and one.arg not in ("self", "cls"):
+        for argument in every:
+            self._bind(argument.arg, argument.lineno, inner)
+            if hints and argument.arg not in ("self", "cls"):
                 facts.hintable += 1
-            if one.annotation is not None:
+            if argument.annotation is not None:
                 facts.hinted += 1
-                facts.hints.append((one.lineno, f"{one.arg}: {spell(one.annotation)}"))
-                self.stack.append((one.annotation, context))
+                facts.hints.append((argument.lineno, f"{argument.arg}: {spell(argument.annotation)}"))
+                self.stack.append((argument.annotation, context))
         defaults = [*zip(plain[len(plain) - len(node.defaults) :], node.defaults, strict=True)]
-        defaults += [(one, value) for one, value in zip(node.kwonlyargs, node.kw_defaults, strict=True) if value]
-        for one, value in defaults:
-            self._credential(one.arg, value)
+        defaults += [
+            (argument, value) for argument, value in zip(node.kwonlyargs, node.kw_defaults, strict=True) if value
+        ]
+        for argument, value in defaults:
+            self._credential(argument.arg, value)
             self.stack.append((value, context))
 
     def _class(self, node: ast.ClassDef, context: Context) -> None:
@@ -203,8 +205,8 @@ class Walk:
     def _credential_target(self, target: ast.expr, value: ast.expr) -> None:
         match target, value:
             case ast.Tuple() | ast.List(), ast.Tuple() | ast.List():
-                for one, its in zip(target.elts, value.elts, strict=False):
-                    self._credential_target(one, its)
+                for element, its in zip(target.elts, value.elts, strict=False):
+                    self._credential_target(element, its)
             case ast.Name(), _:
                 self._credential(target.id, value)
             case ast.Attribute(), _:
@@ -253,11 +255,11 @@ class Walk:
     def _try(self, node: ast.Try, context: Context) -> None:
         for handler in node.handlers:
             kind = spell(handler.type) if handler.type else ""
-            place = (handler.lineno, f"except {kind}" if kind else "bare except")
-            self.facts.handlers.append(place)
+            location = (handler.lineno, f"except {kind}" if kind else "bare except")
+            self.facts.handlers.append(location)
             silent = all(isinstance(child, ast.Pass) for child in handler.body)
             if silent or not kind:
-                self.facts.weak_handlers.append((place[0], place[1] + (": pass" if silent else "")))
+                self.facts.weak_handlers.append((location[0], location[1] + (": pass" if silent else "")))
         self._children(node, context)
 
     def _handler(self, node: ast.ExceptHandler, context: Context) -> None:

@@ -93,8 +93,8 @@ def bertscore_f1(
     return _part_of("f1", options)
 
 
-def _check_known(given: Mapping[str, str]) -> None:
-    for what, value in given.items():
+def _check_known(options: Mapping[str, str]) -> None:
+    for what, value in options.items():
         if value not in _KNOWN[what]:
             raise ConfigError(f"bertscore: unknown {what} {value!r}", hint=f"one of {', '.join(_KNOWN[what])}")
 
@@ -117,13 +117,13 @@ def _part_of(part: Part, options: BertOptions) -> BertScore:
 
 
 def _signature(name: str, options: BertOptions, model: Model | None) -> str:
-    known = ("?", options.layer or "best", options.runtime) if model is None else ()
-    digest, layer, runtime = known or (model.digest, model.layer, model.encoder.runtime)  # type: ignore[union-attr]  # one of the two is there
+    signature_parts = ("?", options.layer or "best", options.runtime) if model is None else ()
+    digest, layer, runtime = signature_parts or (model.digest, model.layer, model.encoder.runtime)  # type: ignore[union-attr]  # one of the two is there
     long = "trunc:512" if options.long == "truncate" else "window:512/256"
     cls = "excluded" if options.special_tokens == "exclude" else "matchable"
     # A model is known by its digest: the folder it lies in is this machine's own affair.
-    shown = options.model.replace("\\", "/").rstrip("/").rpartition("/")[2] or options.model
-    return f"{name}|model:{shown}#{digest}|layer:{layer}|idf:no|baseline:no|cls:{cls}|{long}|runtime:{runtime}-fp32|v1"
+    model_name = options.model.replace("\\", "/").rstrip("/").rpartition("/")[2] or options.model
+    return f"{name}|model:{model_name}#{digest}|layer:{layer}|idf:no|baseline:no|cls:{cls}|{long}|runtime:{runtime}-fp32|v1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,12 +159,12 @@ class BertScore(Metric):
         for options in {metric.options for metric in metrics}:
             with _limited(options.threads):
                 rows[options] = _rows(options, items)
-        found = []
+        columns = []
         for metric in metrics:
             scored, model = rows[metric.options]
             signature = metric.signature if model is None else _signature(metric.name, metric.options, model)
-            found.append([_pick(metric, signature, item, row) for item, row in zip(items, scored, strict=True)])
-        return found
+            columns.append([_pick(metric, signature, item, row) for item, row in zip(items, scored, strict=True)])
+        return columns
 
 
 def _limited(threads: int) -> AbstractContextManager[object]:
@@ -184,19 +184,19 @@ def _pick(metric: BertScore, signature: str, item: Item, row: _Row) -> Measureme
         return measurement(metric.name, signature, item, row, NO_STATS)
     value = row[metric.part]
     assert isinstance(value, float)
-    stats = {key: one for key, one in row.items() if key != "f1"}
+    stats = {key: number for key, number in row.items() if key != "f1"}
     return measurement(metric.name, signature, item, max(-1.0, min(1.0, value)), stats)
 
 
 def _rows(options: BertOptions, items: Sequence[Item]) -> tuple[list[_Row], Model | None]:
     """Score every item, similar lengths together; a model that is not here makes all of them missing."""
-    found: list[_Row | None] = [problem(item.attempt.text, item.sample.references) for item in items]
-    open_rows = [i for i, row in enumerate(found) if row is None]
+    rows: list[_Row | None] = [problem(item.attempt.text, item.sample.references) for item in items]
+    open_rows = [i for i, row in enumerate(rows) if row is None]
     try:
         model = load(options.model, layer=options.layer, device=options.device, runtime=options.runtime)
     except ModelUnavailableError as error:
         missing = Missing(MissingKind.UNAVAILABLE, str(error))
-        return [missing if row is None else row for row in found], None
+        return [missing if row is None else row for row in rows], None
     if options.batch_size > 1:  # alone, no text is padded to another's length, and neighbours share references
         open_rows.sort(key=lambda i: len(items[i].attempt.text) + sum(map(len, given(items[i].sample.references))))
     for start in range(0, len(open_rows), _BLOCK):
@@ -205,11 +205,11 @@ def _rows(options: BertOptions, items: Sequence[Item]) -> tuple[list[_Row], Mode
             states = _States(model, options, [items[i] for i in block])
         except Exception as error:  # noqa: BLE001 - the measurement border: out of memory is a record, the run goes on
             for i in block:
-                found[i] = failed(error)
+                rows[i] = failed(error)
             continue
         for i in block:
-            found[i] = states.score(items[i])
-    done = [row for row in found if row is not None]
+            rows[i] = states.score(items[i])
+    done = [row for row in rows if row is not None]
     assert len(done) == len(items)
     return done, model
 
@@ -225,10 +225,10 @@ class _States:
                 if text not in self._ids:
                     self._ids[text] = model.ids(text.strip())
         self._limit = model.limit
-        place = (options, model.digest, model.layer)
-        known = {text: windows for text in self._ids if (windows := _READ.find((place, text))) is not None}
-        new = [text for text in self._ids if text not in known]
-        self._vectors: dict[str, list[tuple[int, Array]]] = {text: list(windows) for text, windows in known.items()}
+        cache_key = (options, model.digest, model.layer)
+        cached = {text: windows for text in self._ids if (windows := _READ.find((cache_key, text))) is not None}
+        new = [text for text in self._ids if text not in cached]
+        self._vectors: dict[str, list[tuple[int, Array]]] = {text: list(windows) for text, windows in cached.items()}
         pieces = sorted(
             ((text, start, ids) for text in new for start, ids in self._windows(self._ids[text])),
             key=lambda piece: len(piece[2]),
@@ -241,7 +241,7 @@ class _States:
                 self._vectors.setdefault(text, []).append((start, vectors / np.maximum(norms, np.float32(1e-12))))
         for text in new:
             if text in self._vectors:
-                _READ.keep((place, text), self._vectors[text])
+                _READ.keep((cache_key, text), self._vectors[text])
 
     def score(self, item: Item) -> _Row:
         """Return the scores against the best reference."""

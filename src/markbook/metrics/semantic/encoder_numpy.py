@@ -178,7 +178,7 @@ def read_safetensors(path: Path) -> dict[str, Array]:
     if not 0 < length <= min(_HEADER_CAP, len(data) - 8):
         raise ValueError(f"{path} is no safetensors file")
     header = json.loads(data[8 : 8 + length].tobytes())
-    found = {}
+    tensors = {}
     for name, entry in header.items():
         if name == "__metadata__" or entry["dtype"] not in _TYPES:
             continue
@@ -186,5 +186,5 @@ def read_safetensors(path: Path) -> dict[str, Array]:
         if not 0 <= start <= end <= len(data):
             raise ValueError(f"{path}: tensor {name!r} lies outside the file")
         tensor = data[start:end].view(_TYPES[entry["dtype"]]).reshape(entry["shape"])
-        found[name] = tensor.astype(np.float32, copy=False)
-    return found
+        tensors[name] = tensor.astype(np.float32, copy=False)
+    return tensors

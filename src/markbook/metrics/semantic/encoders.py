@@ -104,15 +104,15 @@ def _cached(name: str) -> list[Path]:
     """Return the folders where Hugging Face's own cache keeps the model's snapshots, the current one first."""
     home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface")
     hub = Path(os.environ.get("HF_HUB_CACHE") or home / "hub")
-    found = []
+    folders = []
     for spelling in (name, f"{name.split('-', 1)[0]}/{name}"):
         at = hub / f"models--{spelling.replace('/', '--')}"
         main = at / "refs" / "main"
         if main.is_file():
-            found.append(at / "snapshots" / main.read_text("utf-8").strip())
+            folders.append(at / "snapshots" / main.read_text("utf-8").strip())
         if (at / "snapshots").is_dir():
-            found += sorted((at / "snapshots").iterdir())
-    return found
+            folders += sorted((at / "snapshots").iterdir())
+    return folders
 
 
 @lru_cache(maxsize=4)
@@ -120,24 +120,24 @@ def _load(name: str, path: Path, layer: int | None, device: str, runtime: str) -
     folder = path.parent if path.suffix == ".onnx" else path
     config = json.loads((folder / "config.json").read_text("utf-8"))
     n_layers = int(config.get("num_hidden_layers") or config["n_layers"])
-    wanted = layer if layer is not None else min(_BEST_LAYER.get(Path(name).name, n_layers), n_layers)
-    if not 1 <= wanted <= n_layers:
-        raise ConfigError(f"{name} has no layer {wanted}", hint=f"1 to {n_layers}")
+    layer_wanted = layer if layer is not None else min(_BEST_LAYER.get(Path(name).name, n_layers), n_layers)
+    if not 1 <= layer_wanted <= n_layers:
+        raise ConfigError(f"{name} has no layer {layer_wanted}", hint=f"1 to {n_layers}")
     chosen = _choose(path, config, device, runtime)
     if chosen == "onnx":
-        if wanted != n_layers:
-            raise ConfigError(f"an ONNX file gives the last layer, {n_layers}, not {wanted}")
+        if layer_wanted != n_layers:
+            raise ConfigError(f"an ONNX file gives the last layer, {n_layers}, not {layer_wanted}")
         weights = path if path.suffix == ".onnx" else folder / "model.onnx"
         encoder: Encoder = _OnnxEncoder(weights, device)
     elif chosen == "numpy":
         weights = folder / "model.safetensors"
-        encoder = NumpyEncoder(folder, config, wanted)
+        encoder = NumpyEncoder(folder, config, layer_wanted)
     else:
         weights = next((file for file in sorted(folder.glob("*.safetensors"))), folder / "pytorch_model.bin")
-        encoder = _TorchEncoder(folder, wanted, device)
+        encoder = _TorchEncoder(folder, layer_wanted, device)
     limit = int(config.get("max_position_embeddings", 512))
     limit -= first_position(config)
-    return Model(name, _digest(weights), wanted, min(limit, 512), encoder, _tokenizer(folder))
+    return Model(name, _digest(weights), layer_wanted, min(limit, 512), encoder, _tokenizer(folder))
 
 
 def _choose(path: Path, config: Mapping[str, object], device: str, runtime: str) -> str:
@@ -192,15 +192,15 @@ class _TorchEncoder:
         longest = max(map(len, batch))
         ids = torch.zeros((len(batch), longest), dtype=torch.long)
         mask = torch.zeros((len(batch), longest), dtype=torch.long)
-        for i, one in enumerate(batch):
-            ids[i, : len(one)] = torch.tensor(list(one))
-            mask[i, : len(one)] = 1
+        for i, tokens in enumerate(batch):
+            ids[i, : len(tokens)] = torch.tensor(list(tokens))
+            mask[i, : len(tokens)] = 1
         with torch.inference_mode():
             states = self._network(
                 input_ids=ids.to(self._device), attention_mask=mask.to(self._device), output_hidden_states=True
             ).hidden_states[self._layer]
-        found = states.float().cpu().numpy()
-        return [found[i, : len(one)] for i, one in enumerate(batch)]
+        states_array = states.float().cpu().numpy()
+        return [states_array[i, : len(tokens)] for i, tokens in enumerate(batch)]
 
 
 class _OnnxEncoder:
@@ -222,9 +222,9 @@ class _OnnxEncoder:
         longest = max(map(len, batch))
         ids = np.zeros((len(batch), longest), dtype=np.int64)
         mask = np.zeros_like(ids)
-        for i, one in enumerate(batch):
-            ids[i, : len(one)] = one
-            mask[i, : len(one)] = 1
-        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        states = self._session.run(None, {name: given[name] for name in given if name in self._names})[0]
-        return [np.asarray(states[i, : len(one)], dtype=np.float32) for i, one in enumerate(batch)]
+        for i, tokens in enumerate(batch):
+            ids[i, : len(tokens)] = tokens
+            mask[i, : len(tokens)] = 1
+        inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        states = self._session.run(None, {name: inputs[name] for name in inputs if name in self._names})[0]
+        return [np.asarray(states[i, : len(tokens)], dtype=np.float32) for i, tokens in enumerate(batch)]

@@ -27,10 +27,10 @@ class VectorCache:
     def find(self, key: Hashable) -> Windows | None:
         """Return what is kept of a text, and keep it longer."""
         with self._lock:
-            found = self._kept.get(key)
-            if found is not None:
+            windows = self._kept.get(key)
+            if windows is not None:
                 self._kept.move_to_end(key)
-            return found
+            return windows
 
     def keep(self, key: Hashable, windows: Windows) -> None:
         """Keep a text's vectors; the ones that were not asked for the longest time make room."""

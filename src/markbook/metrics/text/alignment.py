@@ -49,18 +49,18 @@ class Alignment:
 
     def _stems_of(self, tokens: Tokens, lines: _Lines, names: list[str]) -> Numbers:
         """Return the stem's number at each token's place, for those tokens that are left over."""
-        left = np.zeros(len(tokens.words) + FIRST, dtype=np.bool_)
-        left[lines.words] = True
-        places = np.flatnonzero(left)
+        is_remaining = np.zeros(len(tokens.words) + FIRST, dtype=np.bool_)
+        is_remaining[lines.words] = True
+        places = np.flatnonzero(is_remaining)
         stems = self._stems
         number = self._vocabulary.number
-        found = []
+        numbers = []
         for word in tokens.words[places - FIRST].tolist():
             if word not in stems:
                 stems[word] = number(stem(names[word - 1]))
-            found.append(stems[word])
-        table = np.zeros(len(left), dtype=np.int64)
-        table[places] = found
+            numbers.append(stems[word])
+        table = np.zeros(len(is_remaining), dtype=np.int64)
+        table[places] = numbers
         return table
 
     def _match_synonyms(self, lines: _Lines) -> None:
@@ -143,9 +143,9 @@ class _Lines:
         rest = keys >> self._place_bits
         self._match(rest >> bits, rest & ((1 << bits) - 1), keys & ((1 << self._place_bits) - 1))
 
-    def _match(self, line: Numbers, words: Numbers, place: Numbers) -> None:
+    def _match(self, line: Numbers, words: Numbers, positions: Numbers) -> None:
         """Match equal words of a line, given sorted by line, word and place; keep what is left over."""
-        is_reference = place >= self._sizes[line, 0]
+        is_reference = positions >= self._sizes[line, 0]
         fresh = np.ones(len(words), dtype=np.bool_)
         fresh[1:] = (words[1:] != words[:-1]) | (line[1:] != line[:-1])
         starts = np.flatnonzero(fresh)
@@ -157,27 +157,27 @@ class _Lines:
         partner = np.arange(len(words)) + n_theirs[group]
         ours = np.flatnonzero(~is_reference & (partner >= middle[group]))
         theirs = partner[ours]
-        self.partners[line[ours], place[ours]] = place[theirs] - self._sizes[line[ours], 0]
-        left = np.ones(len(words), dtype=np.bool_)
-        left[ours] = left[theirs] = False
-        self.words, self.is_reference = words[left], is_reference[left]
-        self._line, self._place = line[left], place[left]
+        self.partners[line[ours], positions[ours]] = positions[theirs] - self._sizes[line[ours], 0]
+        is_remaining = np.ones(len(words), dtype=np.bool_)
+        is_remaining[ours] = is_remaining[theirs] = False
+        self.words, self.is_reference = words[is_remaining], is_reference[is_remaining]
+        self._line, self._place = line[is_remaining], positions[is_remaining]
 
     def left_over(self) -> list[tuple[int, list[tuple[int, int]], list[tuple[int, int]]]]:
         """Return of each line that has words left over on both sides these words with their places, in order."""
         order = np.lexsort((self._place, self._line))
-        line, place, words = self._line[order], self._place[order], self.words[order]
-        place = place - np.where(self.is_reference[order], self._sizes[line, 0], 0)
-        entries = list(zip(place.tolist(), words.tolist(), strict=True))
+        line, positions, words = self._line[order], self._place[order], self.words[order]
+        positions = positions - np.where(self.is_reference[order], self._sizes[line, 0], 0)
+        entries = list(zip(positions.tolist(), words.tolist(), strict=True))
         stops = np.searchsorted(line, np.arange(len(self._pairs)), side="right").tolist()
         n_ours = np.bincount(self._line[~self.is_reference], minlength=len(self._pairs)).tolist()
-        found = []
+        leftovers = []
         start = 0
         for i, (stop, n) in enumerate(zip(stops, n_ours, strict=True)):
             if 0 < n < stop - start:
-                found.append((i, entries[start : start + n], entries[start + n : stop]))
+                leftovers.append((i, entries[start : start + n], entries[start + n : stop]))
             start = stop
-        return found
+        return leftovers
 
     def counts(self) -> tuple[Numbers, Numbers]:
         """Return how many words of each line are matched, and in how many chunks."""

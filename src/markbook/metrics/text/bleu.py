@@ -103,8 +103,8 @@ def corpus_bleu(**options: Any) -> CorpusBleu:
     counts that the corpus score is made of, so a bootstrap needs no second pass. The effective order is off for
     the corpus score by default, as in sacrebleu. Options, source and missing cases as in `bleu`.
     """
-    made = bleu_options(sentence=False, **options)
-    return CorpusBleu("corpus_bleu", made.signature("corpus_bleu", effective=made.effective_order), made)
+    bleu = bleu_options(sentence=False, **options)
+    return CorpusBleu("corpus_bleu", bleu.signature("corpus_bleu", effective=bleu.effective_order), bleu)
 
 
 def bleu_options(
@@ -221,8 +221,8 @@ class CorpusBleu(Bleu):
         rows = _rows(measurements)
         # How often each row is drawn, times its counts: the drawn rows themselves would take as much again as all.
         often = (np.bincount(np.asarray(draw), minlength=len(rows)) for draw in draws)
-        found = (self._of_sums((times @ rows).tolist()) for times in often)
-        return [value for value in found if value is not None]
+        values = (self._of_sums((times @ rows).tolist()) for times in often)
+        return [value for value in values if value is not None]
 
     def _of_sums(self, sums: list[int]) -> float | None:
         counts, totals = sums[:ORDER], sums[ORDER : 2 * ORDER]
@@ -233,9 +233,9 @@ def _rows(measurements: Sequence[Measurement]) -> npt.NDArray[np.int64]:
     """Return counts, totals, sys_len and ref_len of each measurement that has them (a missing one may)."""
     rows = np.empty((len(measurements), 2 * ORDER + 2), dtype=np.int64)
     count = 0
-    for one in measurements:
-        if "counts" in one.stats:
-            stats = cast("dict[str, Any]", one.stats)
+    for measurement in measurements:
+        if "counts" in measurement.stats:
+            stats = cast("dict[str, Any]", measurement.stats)
             rows[count] = [*stats["counts"], *stats["totals"], stats["sys_len"], stats["ref_len"]]
             count += 1
     return rows[:count]

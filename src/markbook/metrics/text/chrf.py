@@ -57,13 +57,13 @@ def _counts(
     """Return for each order how many n-grams the candidate has, the reference has, and both have."""
     if (longest := max(map(len, (candidate, *references)))) > MAX_CHARACTERS:
         return Missing(MissingKind.BUDGET, f"a text of {longest} characters is too long to compare")
-    text, *others = ("".join((one.lower() if lowercase else one).split()) for one in (candidate, *references))
-    found: list[list[float]] = [[] for _ in others]
+    text, *others = ("".join((text_.lower() if lowercase else text_).split()) for text_ in (candidate, *references))
+    rows: list[list[float]] = [[] for _ in others]
     for n in range(1, order + 1):  # one order at a time, for a text has about as many long n-grams as characters
         mine = _grams(text, n)
-        for counts, other in zip(found, others, strict=True):
+        for counts, other in zip(rows, others, strict=True):
             counts.extend(_against(mine, _grams(other, n)))
-    return max(found, key=partial(_f_score, beta=beta))
+    return max(rows, key=partial(_f_score, beta=beta))
 
 
 def _grams(text: str, n: int) -> Counter[str]:
@@ -77,10 +77,10 @@ def _against(mine: Counter[str], other: Counter[str]) -> list[float]:
 
 def _f_score(sums: Sequence[float], *, beta: float) -> float:
     orders = [(sums[at], sums[at + 1], sums[at + 2]) for at in range(0, len(sums), 3)]
-    known = [(shared / ours, shared / theirs) for ours, theirs, shared in orders if ours > 0 and theirs > 0]
-    if not known:
+    ratios = [(shared / ours, shared / theirs) for ours, theirs, shared in orders if ours > 0 and theirs > 0]
+    if not ratios:
         return 0.0
-    precision = sum(each for each, _ in known) / len(known)
-    recall = sum(each for _, each in known) / len(known)
+    precision = sum(ratio for ratio, _ in ratios) / len(ratios)
+    recall = sum(ratio for _, ratio in ratios) / len(ratios)
     factor = beta**2
     return (1 + factor) * precision * recall / (factor * precision + recall) if precision + recall else 0.0

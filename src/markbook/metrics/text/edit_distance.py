@@ -46,9 +46,9 @@ def _distance(candidate: str, references: tuple[str, ...]) -> Score:
             longest = max(map(len, references))
             detail = f"texts of {len(candidate)} and {longest} characters: their distance takes minutes"
             return Missing(MissingKind.BUDGET, detail), {}
-        found = _against(candidate, reference)
-        if nearest is None or found < nearest:
-            nearest = found
+        distance = _against(candidate, reference)
+        if nearest is None or distance < nearest:
+            nearest = distance
     assert nearest is not None
     return nearest[0], {"edits": nearest[1], "longest": nearest[2]}
 

@@ -28,18 +28,18 @@ def positions(reference: Sequence[int], candidate: Sequence[int]) -> list[int]:
         hits = row & places.get(word, 0)
         row = ((row + hits) | (row - hits)) & full
         grown.append(row ^ full)
-    found = []
+    indices = []
     i, j = len(reference), len(candidate)
     length = grown[i].bit_count()
     while i and j and length:
         if reference[i - 1] == candidate[j - 1]:
-            found.append(i - 1)
+            indices.append(i - 1)
             i, j, length = i - 1, j - 1, length - 1
             continue
-        left = length - (grown[i] >> (j - 1) & 1)
+        length_left = length - (grown[i] >> (j - 1) & 1)
         above = (grown[i - 1] & ((1 << j) - 1)).bit_count()
-        if left > above:
-            j, length = j - 1, left
+        if length_left > above:
+            j, length = j - 1, length_left
         else:
             i, length = i - 1, above
-    return found
+    return indices

@@ -75,10 +75,10 @@ _STEP_4 = (
 
 def _by_letter(suffixes: Iterable[tuple[str, str]]) -> dict[str, tuple[tuple[str, str], ...]]:
     """Return the rules by the last letter but one of their suffix, in order: no other rule can fit a word."""
-    found: dict[str, list[tuple[str, str]]] = {}
+    rules: dict[str, list[tuple[str, str]]] = {}
     for rule in suffixes:
-        found.setdefault(rule[0][-2], []).append(rule)
-    return {letter: tuple(rules) for letter, rules in found.items()}
+        rules.setdefault(rule[0][-2], []).append(rule)
+    return {letter: tuple(rules) for letter, rules in rules.items()}
 
 
 _RULES_2, _RULES_3, _RULES_4 = _by_letter(_STEP_2), _by_letter(_STEP_3), _by_letter((suffix, "") for suffix in _STEP_4)

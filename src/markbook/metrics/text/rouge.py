@@ -91,14 +91,16 @@ class Rouge(Metric):
         families: dict[tuple[bool, str], list[int]] = {}
         for i, metric in enumerate(metrics):
             families.setdefault((metric.stemmer, metric.tokenizer), []).append(i)
-        found: list[list[Measurement]] = [[] for _ in metrics]
+        columns: list[list[Measurement]] = [[] for _ in metrics]
         for (stemmer, tokenizer), members in families.items():
             chosen = [metrics[i] for i in members]
-            score = partial(_scores, [one.name for one in chosen], _vocabulary(stemmer=stemmer, tokenizer=tokenizer))
-            measured = measure_blocks([(one.name, one.signature) for one in chosen], items, score)
+            score = partial(
+                _scores, [metric.name for metric in chosen], _vocabulary(stemmer=stemmer, tokenizer=tokenizer)
+            )
+            measured = measure_blocks([(metric.name, metric.signature) for metric in chosen], items, score)
             for i, column in zip(members, measured, strict=True):
-                found[i] = column
-        return found
+                columns[i] = column
+        return columns
 
 
 def _vocabulary(*, stemmer: bool, tokenizer: str) -> Vocabulary:
@@ -130,30 +132,30 @@ def _scores(kinds: Sequence[Kind], vocabulary: Vocabulary, block: Block) -> list
     pairs = [(candidate, reference) for candidate, references in block.rows for reference in references]
     tokens = vocabulary.tokens(map(_pieces, block.texts))
     against = _Against(block, pairs, tokens, vocabulary)
-    found = []
+    columns = []
     for kind in kinds:
         scored = against.scores(kind)
         if len(pairs) > len(block.rows):
             scored = _best(scored, [len(references) for _, references in block.rows])
-        found.append(scored)
+        columns.append(scored)
     sizes = tokens.sizes.tolist()
     for row, (candidate, references) in enumerate(block.rows):
         if not sizes[candidate] or not any(sizes[reference] for reference in references):
-            for column in found:
+            for column in columns:
                 value, stats = column[row]
                 column[row] = value, {**stats, "tokens_empty": True}
-    return found
+    return columns
 
 
 def _best(scores: list[Score], counts: Sequence[int]) -> list[Score]:
     """Return of each row's scores the first with the largest F1, or a reason why one of them has none."""
     remaining = iter(scores)
-    found = []
+    scores_chosen = []
     for count in counts:
         row = list(islice(remaining, count))
         missing = next((score for score in row if isinstance(score[0], Missing)), None)
-        found.append(missing or max(row, key=itemgetter(0)))
-    return found
+        scores_chosen.append(missing or max(row, key=itemgetter(0)))
+    return scores_chosen
 
 
 class _Against:
@@ -207,7 +209,7 @@ class _Against:
         ]
         tokens = self._vocabulary.tokens(chain.from_iterable(split))
         lines = iter(tokens.lists())
-        return [list(islice(lines, len(one))) for one in split]
+        return [list(islice(lines, len(line_words))) for line_words in split]
 
     def _f1(self, hits: Numbers, shorter: int) -> list[Score]:
         """Return F1 = 2 P R / (P + R) of these matches; a text has `shorter` fewer n-grams than words."""
@@ -239,8 +241,8 @@ def _summary_hits(candidate: list[list[int]], reference: list[list[int]]) -> int
     for line in reference:
         words = frozenset(line)
         union: set[int] = set()
-        for other, known in zip(candidate, as_sets, strict=True):
-            if not words.isdisjoint(known):
+        for other, word_set in zip(candidate, as_sets, strict=True):
+            if not words.isdisjoint(word_set):
                 union.update(positions(line, other))
         for i in sorted(union):
             word = line[i]

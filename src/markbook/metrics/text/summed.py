@@ -61,4 +61,6 @@ class Summed(Metric):
 
 
 def _rows(measurements: Iterable[Measurement]) -> npt.NDArray[np.float64]:
-    return np.array([cast("list[float]", one.stats[SUMS]) for one in measurements if SUMS in one.stats])
+    return np.array(
+        [cast("list[float]", measurement.stats[SUMS]) for measurement in measurements if SUMS in measurement.stats]
+    )

@@ -24,11 +24,11 @@ _SUFFIXES = {
 
 
 def _by_last_letter() -> dict[str, list[tuple[str, str, str]]]:
-    found: dict[str, list[tuple[str, str, str]]] = {}
+    by_letter: dict[str, list[tuple[str, str, str]]] = {}
     for part, rules in _SUFFIXES.items():
         for old, new in rules:
-            found.setdefault(old[-1], []).append((part, old, new))
-    return found
+            by_letter.setdefault(old[-1], []).append((part, old, new))
+    return by_letter
 
 
 _RULES = _by_last_letter()
@@ -53,22 +53,22 @@ def table_digest() -> str:
 def synonyms(word: str) -> frozenset[str]:
     """Return the one-word synonyms of a word over all its parts of speech and base forms, and the word itself."""
     own = _entry(word)
-    found = {word}
+    words_found = {word}
     for part, words in own.items():
         if part in _SUFFIXES:
-            _add(found, word, words)
+            _add(words_found, word, words)
         else:  # the part in capitals: base forms that no rule gives
             for form in words:
-                _add(found, form, _entry(form).get(part.lower(), ()))
+                _add(words_found, form, _entry(form).get(part.lower(), ()))
     for part, old, new in _RULES.get(word[-1:], ()):
         if word.endswith(old) and part.upper() not in own:
             form = word[: -len(old)] + new
-            _add(found, form, _entry(form).get(part, ()))
-    return frozenset(found)
+            _add(words_found, form, _entry(form).get(part, ()))
+    return frozenset(words_found)
 
 
-def _add(found: set[str], form: str, words: Iterable[str]) -> None:
-    found.update([form if word == "=" else word for word in words])
+def _add(words_found: set[str], form: str, words: Iterable[str]) -> None:
+    words_found.update([form if word == "=" else word for word in words])
 
 
 @lru_cache(maxsize=1 << 16)

@@ -67,8 +67,8 @@ def _counts(candidate: str, references: tuple[str, ...], *, options: tuple[bool,
     if own * longest > _MOST_CELLS:  # it makes a table of them, again and again
         detail = f"texts of {own} and {longest} words: the search for shifts takes minutes"
         return Missing(MissingKind.BUDGET, detail)
-    found = _metric(options).sentence_score(candidate, list(references))
-    return [float(found.num_edits), float(found.ref_length)]
+    score = _metric(options).sentence_score(candidate, list(references))
+    return [float(score.num_edits), float(score.ref_length)]
 
 
 def _size(text: str, options: tuple[bool, ...]) -> int:

@@ -70,7 +70,7 @@ class TfidfCosine(Metric):
 
         def score(item: Item) -> Score:
             scored = [_cosine(terms, item.attempt.text, other, idf) for other in given(item.sample.references)]
-            return max(scored, key=lambda one: one[0])
+            return max(scored, key=lambda pair: pair[0])
 
         return measure_each(self.name, self.signature, items, score)
 
@@ -91,15 +91,15 @@ class _Terms:
         self._recent: dict[str, _Counts] = {}
 
     def of(self, text: str) -> _Counts:
-        found = self._recent.get(text)
-        if found is None:
+        counts = self._recent.get(text)
+        if counts is None:
             if len(self._recent) >= 64:
                 del self._recent[next(iter(self._recent))]
             words = list(chain.from_iterable(map(self._pieces.__getitem__, text.lower().split())))
             numbers = np.array(words, dtype=np.int64)
             pairs = ((numbers[:-1] + 1) << 32) + numbers[1:]
-            found = self._recent[text] = _Counts(*np.unique(np.concatenate((numbers, pairs)), return_counts=True))
-        return found
+            counts = self._recent[text] = _Counts(*np.unique(np.concatenate((numbers, pairs)), return_counts=True))
+        return counts
 
 
 class _Pieces(dict[str, tuple[int, ...]]):
@@ -112,8 +112,8 @@ class _Pieces(dict[str, tuple[int, ...]]):
     def __missing__(self, piece: str) -> tuple[int, ...]:
         stop = _stop_words()
         words = [word for word in _WORD.findall(piece) if word not in stop]
-        found = self[piece] = tuple(self._numbers.setdefault(word, len(self._numbers)) for word in words)
-        return found
+        numbers = self[piece] = tuple(self._numbers.setdefault(word, len(self._numbers)) for word in words)
+        return numbers
 
 
 @lru_cache(maxsize=1)
@@ -124,14 +124,14 @@ def _stop_words() -> frozenset[str]:
 
 def _fit(terms: _Terms, items: Iterable[Item]) -> dict[int, float]:
     """Return each term's idf over all texts of the rows that can be scored."""
-    found: Counter[int] = Counter()
+    frequencies: Counter[int] = Counter()
     n = 0
     for item in items:
         if problem(item.attempt.text, item.sample.references) is None:
             for text in (item.attempt.text, *given(item.sample.references)):
-                found.update(terms.of(text).terms.tolist())
+                frequencies.update(terms.of(text).terms.tolist())
                 n += 1
-    return {term: 1.0 + math.log((1 + n) / (1 + df)) for term, df in found.items()}
+    return {term: 1.0 + math.log((1 + n) / (1 + df)) for term, df in frequencies.items()}
 
 
 def _cosine(
@@ -151,8 +151,8 @@ def _cosine(
         own = _ONE_OF_TWO * int(ours.counts @ ours.counts) + (1 - _ONE_OF_TWO) * int(a @ a)
         other = _ONE_OF_TWO * int(theirs.counts @ theirs.counts) + (1 - _ONE_OF_TWO) * int(b @ b)
         return clamp(int(a @ b) / math.sqrt(own * other)), {"shared_terms": len(a)}
-    weights = [np.array([idf[term] for term in one.terms.tolist()]) * one.counts for one in (ours, theirs)]
+    weights = [np.array([idf[term] for term in counts.terms.tolist()]) * counts.counts for counts in (ours, theirs)]
     # Terms are numbered in the batch's order, so only an exact sum is the same for every order of the rows.
     dot = math.fsum((weights[0][places[shared]] * weights[1][shared]).tolist())
-    lengths = math.sqrt(math.prod(math.fsum((one * one).tolist()) for one in weights))
+    lengths = math.sqrt(math.prod(math.fsum((vector * vector).tolist()) for vector in weights))
     return clamp(dot / lengths), {"shared_terms": len(a)}

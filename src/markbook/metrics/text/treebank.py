@@ -75,11 +75,11 @@ def pieces(text: str) -> list[str | Piece]:
     if not any(quote in text for quote in _QUOTES):
         # Only the rules of quotes tell a space from other white space, or look at the start of a text.
         body = text.rstrip(_AFTER_LAST)
-        found: list[str | Piece] = [*body.split()]
-        if len(found) < 2:
+        parts_found: list[str | Piece] = [*body.split()]
+        if len(parts_found) < 2:
             return [Piece(text, start=True, end=True)]
-        found[-1] = Piece(f" {found[-1]}{text[len(body) :]}", start=False, end=True)
-        return found
+        parts_found[-1] = Piece(f" {parts_found[-1]}{text[len(body) :]}", start=False, end=True)
+        return parts_found
     parts = _together(text.split(" ")) if "' '" in text else text.split(" ")
     last = len(parts) - 1
     while last > 0 and _ENDS.issuperset("".join(parts[last].split())):
@@ -105,24 +105,24 @@ def _together(parts: list[str]) -> list[str]:
 
 def tokens(pieces: Sequence[str | Piece]) -> list[list[str]]:
     """Return the tokens of each piece in lower case, which METEOR compares."""
-    known: dict[str, list[str]] = {}
+    tokens_by_part: dict[str, list[str]] = {}
     # Only the rules of quotes tell a space from other white space.
     plain = [piece.split() if isinstance(piece, str) and _QUOTES.isdisjoint(piece) else None for piece in pieces]
     for part in chain.from_iterable([parts for parts in plain if parts]):
-        known[part] = _simple(part)
-    ruled = [part for part, found in known.items() if not found]
+        tokens_by_part[part] = _simple(part)
+    ruled = [part for part, part_tokens in tokens_by_part.items() if not part_tokens]
     if ruled:
         # Between spaces, no rule but those of quotes reaches over the end of a line.
         lines = " \n ".join(ruled)
-        known.update(zip(ruled, map(str.split, _spaced(f" {lines} ").split("\n")), strict=True))
+        tokens_by_part.update(zip(ruled, map(str.split, _spaced(f" {lines} ").split("\n")), strict=True))
     quoted = iter(_together_spaced([str(piece) for piece in pieces if _is_quoted(piece)]))
-    found = []
+    token_lists = []
     for piece, parts in zip(pieces, plain, strict=True):
         if parts is not None:
-            found.append(list(chain.from_iterable([known[part] for part in parts])))
+            token_lists.append(list(chain.from_iterable([tokens_by_part[part] for part in parts])))
         else:
-            found.append(next(quoted) if _is_quoted(piece) else _alone(piece))
-    return [[token.lower() for token in piece] for piece in found]
+            token_lists.append(next(quoted) if _is_quoted(piece) else _alone(piece))
+    return [[token.lower() for token in piece] for piece in token_lists]
 
 
 def _is_quoted(piece: str | Piece) -> bool:

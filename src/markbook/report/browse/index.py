@@ -74,7 +74,7 @@ class Query:
     @property
     def is_plain(self) -> bool:
         """Whether every attempt is asked for as it lies."""
-        return not any(getattr(self, one.name) for one in fields(self))
+        return not any(getattr(self, field.name) for field in fields(self))
 
 
 class _Names:
@@ -227,8 +227,8 @@ class Index:
         table = self.table()
         keep = np.ones(len(table), dtype=bool)
         for name, column in (("model", _MODEL), ("error", _ERROR), ("topic", _TOPIC)):
-            if wanted := getattr(query, name):
-                keep &= table[:, column] == self._names[column].find(wanted)
+            if value := getattr(query, name):
+                keep &= table[:, column] == self._names[column].find(value)
         if query.status in STATUSES:
             keep &= table[:, _STATUS] == STATUSES.index(query.status)
         if query.sample:
@@ -249,8 +249,8 @@ class Index:
     def _samples_like(self, words: str) -> list[int]:
         if words.startswith("="):
             return [self._names[_SAMPLE].find(words[1:])]
-        wanted = words.casefold()
-        return [number for number, name in enumerate(self.samples) if wanted in name.casefold()]
+        folded = words.casefold()
+        return [number for number, name in enumerate(self.samples) if folded in name.casefold()]
 
     def _order(self, sort: str, table: Table) -> Places:
         """Return the rows in order; what has no value comes last either way. Kept once everything is indexed."""
@@ -283,10 +283,10 @@ class Index:
         import numpy as np
 
         table, places = self.places(query)
-        found = np.flatnonzero(table[places, _LOCATION] == location)
-        if not len(found):
+        matches = np.flatnonzero(table[places, _LOCATION] == location)
+        if not len(matches):
             return -1, len(places), None, None
-        at = int(found[0])
+        at = int(matches[0])
         before = int(table[places[at - 1], _LOCATION]) if at else None
         after = int(table[places[at + 1], _LOCATION]) if at + 1 < len(places) else None
         return at, len(places), before, after
@@ -296,15 +296,15 @@ class Index:
         import numpy as np
 
         names = list(self._names[_ERROR].all)
-        found = np.bincount(self.table()[:, _ERROR].astype(int), minlength=len(names))
-        return {name: int(count) for name, count in zip(names, found, strict=False) if name and count}
+        counts = np.bincount(self.table()[:, _ERROR].astype(int), minlength=len(names))
+        return {name: int(count) for name, count in zip(names, counts, strict=False) if name and count}
 
     def statuses(self) -> dict[str, int]:
         """Return how many attempts have each status."""
         import numpy as np
 
-        found = np.bincount(self.table()[:, _STATUS].astype(int), minlength=len(STATUSES))
-        return {name: int(count) for name, count in zip(STATUSES, found, strict=True) if count}
+        counts = np.bincount(self.table()[:, _STATUS].astype(int), minlength=len(STATUSES))
+        return {name: int(count) for name, count in zip(STATUSES, counts, strict=True) if count}
 
     def by_topic(self) -> WorstTopics:
         """Return the topics with the worst mean scores, with each model's; kept once all attempts are indexed."""
@@ -322,14 +322,14 @@ class Index:
         sign = -1 if self.results.direction == "lower" else 1
         there.sort(key=lambda at: sign * float(np.mean(sums[at][counts[at] > 0] / counts[at][counts[at] > 0])))
         limits = (0.0, 1.0) if len(table) and 0 <= table[:, _SCORE].min() <= table[:, _SCORE].max() <= 1 else _OPEN
-        shown = models[:TOPIC_MODELS]
-        found = [
+        models_shown = models[:TOPIC_MODELS]
+        topics = [
             TopicMeans(names[at], int(counts[at].sum()), {
-                model: _mean(table[cells == at * len(models) + of], limits) for of, model in enumerate(shown) if counts[at, of]
+                model: _mean(table[cells == at * len(models) + of], limits) for of, model in enumerate(models_shown) if counts[at, of]
             })
             for at in there[:WORST_TOPICS]
         ]  # fmt: skip
-        worst = WorstTopics(found, len(there))
+        worst = WorstTopics(topics, len(there))
         self._topics = worst if self.is_done else None
         return worst
 
@@ -364,7 +364,7 @@ def _known(value: float) -> float | None:
 
 def _number(text: str) -> float | None:
     try:
-        found = float(text) if text else None
+        number = float(text) if text else None
     except ValueError:
         return None
-    return None if found is None or math.isnan(found) else found
+    return None if number is None or math.isnan(number) else number

@@ -50,9 +50,9 @@ class Listed:
     """How many attempts were looked through for words; None where none were asked for."""
 
 
-def query_of(asked: Mapping[str, str], default: str = "") -> Query:
+def query_of(parameters: Mapping[str, str], default: str = "") -> Query:
     """Return what an address asks for."""
-    values = {one.name: asked.get(one.name, "")[:500] for one in fields(Query)}
+    values = {field.name: parameters.get(field.name, "")[:500] for field in fields(Query)}
     if values["sort"].removeprefix("-") not in SORTS:
         values["sort"] = default
     return Query(**values)
@@ -72,27 +72,27 @@ def listed(index: Index, query: Query, words: str, start: int) -> Listed:
         following = start + PAGE_ROWS if start + PAGE_ROWS < places.size or not index.is_done else None
         return Listed(rows, int(places.size), following)
     table, places = index.places(query)
-    wanted = words.casefold().split()
+    words_searched = words.casefold().split()
     until = time.monotonic() + _TEXT_SECONDS
-    found: list[Entry] = []
+    entries: list[Entry] = []
     at = start
-    while at < places.size and len(found) < PAGE_ROWS and time.monotonic() < until:
+    while at < places.size and len(entries) < PAGE_ROWS and time.monotonic() < until:
         entry = index.found(table, int(places[at]))
         at += 1
         text = _text(index, entry)
-        if all(word in text for word in wanted):
-            found.append(entry)
-    return Listed(found, int(places.size), at if at < places.size else None, at - start)
+        if all(word in text for word in words_searched):
+            entries.append(entry)
+    return Listed(entries, int(places.size), at if at < places.size else None, at - start)
 
 
 def _text(index: Index, entry: Entry) -> str:
     """Return all words of an attempt in small letters, nothing where it cannot be read."""
     try:
-        shown = index.results.shown(entry.location)
+        attempt = index.results.shown(entry.location)
     except (MarkbookError, OSError, ValueError, KeyError, TypeError, AttributeError):
         return ""
-    why = str(shown.why.to_record()) if shown.why else ""
-    return f"{shown.sample}\n{shown.text}\n{shown.error}\n{why}".casefold()
+    why = str(attempt.why.to_record()) if attempt.why else ""
+    return f"{attempt.sample}\n{attempt.text}\n{attempt.error}\n{why}".casefold()
 
 
 def shown_at(index: Index, number: int, location: int) -> Side:
@@ -107,11 +107,11 @@ def shown_at(index: Index, number: int, location: int) -> Side:
         raise NotFound from error
 
 
-def matrix_page(index: Index, number: int, name: str, asked: Mapping[str, str]) -> str:
+def matrix_page(index: Index, number: int, name: str, parameters: Mapping[str, str]) -> str:
     """Return the page of items by models, with the beginning of each answer."""
-    order = asked.get("order", "differ") if asked.get("order") in ORDERS else "differ"
-    start = whole(asked.get("start", "0") or "0")
-    found = matrix_of(index, order, start, MATRIX_ROWS)
+    order = parameters.get("order", "differ") if parameters.get("order") in ORDERS else "differ"
+    start = whole(parameters.get("start", "0") or "0")
+    matrix = matrix_of(index, order, start, MATRIX_ROWS)
 
     def words(square: Square | None) -> str:
         if square is None:
@@ -121,7 +121,7 @@ def matrix_page(index: Index, number: int, name: str, asked: Mapping[str, str]) 
         except (MarkbookError, OSError, ValueError, KeyError, TypeError, AttributeError):
             return ""
 
-    rows = [(item, [(square, words(square)) for square in squares]) for item, squares in found.rows]
+    rows = [(item, [(square, words(square)) for square in squares]) for item, squares in matrix.rows]
     return render(
         "matrix.html.j2",
         title=f"{name}: items by models",
@@ -130,12 +130,14 @@ def matrix_page(index: Index, number: int, name: str, asked: Mapping[str, str]) 
         orders=ORDERS,
         start=start,
         size=MATRIX_ROWS,
-        models=found.models,
-        n_models=found.n_models,
+        models=matrix.models,
+        n_models=matrix.n_models,
         rows=rows,
-        total=found.total,
+        total=matrix.total,
         is_done=index.is_done,
-        at_of=lambda squares: ",".join(f"{number}:{one.first.location}" for one, _ in squares if one)[:400],
+        at_of=lambda squares: ",".join(
+            f"{number}:{squares_of_row.first.location}" for squares_of_row, _ in squares if squares_of_row
+        )[:400],
     )
 
 
@@ -147,16 +149,16 @@ def compare_page(sides: list[Side]) -> str:
     return render("compare.html.j2", title=title, sides=sides, differences=differences, compared=_LINES)
 
 
-def _difference(one: str, other: str) -> list[str]:
-    return list(difflib.unified_diff(one.splitlines()[:_LINES], other.splitlines()[:_LINES], lineterm="", n=3))[2:]
+def _difference(first: str, other: str) -> list[str]:
+    return list(difflib.unified_diff(first.splitlines()[:_LINES], other.splitlines()[:_LINES], lineterm="", n=3))[2:]
 
 
 def copied(index: Index, query: Query, form: str) -> Iterator[str]:
     """Yield the attempts that are asked for as CSV or Markdown, at most `COPIED_ROWS`."""
     table, places = index.places(query)
     heads = ("item", "model", "result", "score", "error", "topic", "seconds")
-    rows = ((one.sample, one.model, one.status, one.score, one.error, one.topic, one.seconds)
-            for one in (index.found(table, int(at)) for at in places[:COPIED_ROWS]))  # fmt: skip
+    rows = ((entry.sample, entry.model, entry.status, entry.score, entry.error, entry.topic, entry.seconds)
+            for entry in (index.found(table, int(at)) for at in places[:COPIED_ROWS]))  # fmt: skip
     if form == "md":
         yield "| " + " | ".join(heads) + " |\n|" + "---|" * len(heads) + "\n"
         for row in rows:
@@ -168,12 +170,12 @@ def copied(index: Index, query: Query, form: str) -> Iterator[str]:
                 + " |\n"
             )
         return
-    kept = io.StringIO()
-    writer = csv.writer(kept, lineterminator="\n")
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(heads)
     for row in rows:
         writer.writerow([csv_cell(cell) for cell in row])
-    yield kept.getvalue()
+    yield buffer.getvalue()
 
 
 def _sorted_by(column: str, query: Query) -> dict[str, object]:
@@ -182,24 +184,24 @@ def _sorted_by(column: str, query: Query) -> dict[str, object]:
     return {**asdict(query), "sort": f"-{column}" if falls else column}
 
 
-def run_page(index: Index, number: int, about: Mapping[str, object], asked: Mapping[str, str]) -> str:
+def run_page(index: Index, number: int, about: Mapping[str, object], parameters: Mapping[str, str]) -> str:
     """Return the page of one run: what it is, its topics and errors, and its attempts.
 
     Args:
         index: its attempts.
         number: its number in addresses.
         about: what the page says of the run besides.
-        asked: what the address asks for.
+        parameters: what the address asks for.
     """
-    start, words = whole(asked.get("start", "0") or "0"), asked.get("text", "").strip()[:500]
+    start, words = whole(parameters.get("start", "0") or "0"), parameters.get("text", "").strip()[:500]
     is_done = index.is_done  # before any count: what is counted while the last rows come is not final
-    query = query_of(asked, "sample" if is_done else "")
-    found = listed(index, query, words, start)
+    query = query_of(parameters, "sample" if is_done else "")
+    listing = listed(index, query, words, start)
     path = f"/run/{number}"
     return render(
         "run.html.j2",
         number=number,
-        found=found,
+        found=listing,
         start=start,
         query=query,
         text=words,

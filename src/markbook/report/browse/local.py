@@ -99,8 +99,8 @@ class LocalServer(http.server.ThreadingHTTPServer):
 
     def who(self, token: str) -> str | None:
         """Return for whom a token was made; None for nobody."""
-        given = token.encode()
-        return next((name for name, own in self.tokens.items() if hmac.compare_digest(given, own.encode())), None)
+        token_bytes = token.encode()
+        return next((name for name, own in self.tokens.items() if hmac.compare_digest(token_bytes, own.encode())), None)
 
 
 def whole(text: str) -> int:
@@ -145,14 +145,14 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             return
         self._answer(parts.path, query)
 
-    def _admit(self, place: str, cookie: str) -> None:
+    def _admit(self, address: str, cookie: str) -> None:
         """Lead on with the cookie; who comes from another page is led by a page of ours, or the cookie would not go along."""
         headers = {"Set-Cookie": cookie}
         if self.headers.get("Sec-Fetch-Site") == "cross-site":
-            body = f'<!doctype html><title>Markbook</title><meta http-equiv="refresh" content="0;url={html.escape(place)}">'
+            body = f'<!doctype html><title>Markbook</title><meta http-equiv="refresh" content="0;url={html.escape(address)}">'
             self._send(Reply(body, headers=headers))
         else:
-            self._send(Reply("", HTTPStatus.SEE_OTHER, "text/plain", {"Location": place, **headers}))
+            self._send(Reply("", HTTPStatus.SEE_OTHER, "text/plain", {"Location": address, **headers}))
 
     do_HEAD = do_GET  # noqa: N815 - the name that http.server looks for
 
@@ -178,10 +178,10 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         except ValueError:
             self._refuse(HTTPStatus.BAD_REQUEST, "There are too many fields.")
             return None
-        found: dict[str, str] = {}
+        fields: dict[str, str] = {}
         for name, value in pairs:  # what is ticked several times is one list
-            found[name] = f"{found[name]},{value}" if name == "at" and name in found else value
-        return found
+            fields[name] = f"{fields[name]},{value}" if name == "at" and name in fields else value
+        return fields
 
     def _answer(self, path: str, query: Mapping[str, str], form: Mapping[str, str] | None = None) -> None:
         who = self.server.who(self._given())
@@ -202,8 +202,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _given(self) -> str:
         pairs = (part.strip().partition("=") for part in self.headers.get("Cookie", "").split(";"))
-        found = {name: value for name, _, value in pairs}
-        return found.get(self._cookie, found.get(COOKIE, ""))
+        cookies = {name: value for name, _, value in pairs}
+        return cookies.get(self._cookie, cookies.get(COOKIE, ""))
 
     @property
     def _cookie(self) -> str:

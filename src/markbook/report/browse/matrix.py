@@ -48,8 +48,8 @@ def matrix_of(index: Index, order: str, start: int, count: int) -> Matrix:
         return Matrix(models, [], 0)
     cells = table[:, 2].astype(np.int64) * len(index.models) + table[:, 1].astype(np.int64)
     size = len(samples) * len(index.models)
-    known = ~np.isnan(table[:, 4])  # a missing score is no 0: it neither flips nor differs
-    cells, values = cells[known], table[known, 4]
+    has_score = ~np.isnan(table[:, 4])  # a missing score is no 0: it neither flips nor differs
+    cells, values = cells[has_score], table[has_score, 4]
     tries = np.bincount(cells, minlength=size).reshape(len(samples), -1)
     sums = np.bincount(cells, weights=values, minlength=size).reshape(len(samples), -1)
     squares = np.bincount(cells, weights=values**2, minlength=size).reshape(len(samples), -1)
@@ -58,13 +58,13 @@ def matrix_of(index: Index, order: str, start: int, count: int) -> Matrix:
         spread = np.where(tries > 1, np.maximum(0.0, squares / tries - means**2), 0.0)
     sign = -1.0 if index.results.direction == "lower" else 1.0
     chosen = _ordered(order, sign * means, spread, samples)
-    kept = np.isin(table[:, 2], chosen[start : start + count])
-    found: dict[tuple[str, str], list[Entry]] = {}
-    for place in np.flatnonzero(kept):
-        entry = index.found(table, int(place))
-        found.setdefault((entry.sample, entry.model), []).append(entry)
+    is_chosen = np.isin(table[:, 2], chosen[start : start + count])
+    entries_by_square: dict[tuple[str, str], list[Entry]] = {}
+    for row in np.flatnonzero(is_chosen):
+        entry = index.found(table, int(row))
+        entries_by_square.setdefault((entry.sample, entry.model), []).append(entry)
     rows = [
-        (samples[at], [_square(found.get((samples[at], model)), sign) for model in models])
+        (samples[at], [_square(entries_by_square.get((samples[at], model)), sign) for model in models])
         for at in chosen[start : start + count]
     ]
     return Matrix(models, rows, len(chosen), len(index.models))
@@ -102,6 +102,6 @@ def _ordered(order: str, means: NDArray[np.float64], spread: NDArray[np.float64]
 def _square(entries: list[Entry] | None, sign: float) -> Square | None:
     if not entries:
         return None
-    scores = [one.score for one in entries if one.score is not None]
-    worst = min(entries, key=lambda one: (one.score is not None, sign * (one.score or 0.0)))
+    scores = [entry.score for entry in entries if entry.score is not None]
+    worst = min(entries, key=lambda entry: (entry.score is not None, sign * (entry.score or 0.0)))
     return Square(worst, sum(scores) / len(scores) if scores else None, len(entries))

@@ -45,18 +45,18 @@ def _environment() -> Environment:
     def plain(value: object) -> object:
         return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
-    made = Environment(
+    environment = Environment(
         loader=FunctionLoader(lambda name: _template(name).read_text(encoding="utf-8")),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=plain,
         trim_blocks=True,
     )
-    made.globals["style"] = Markup(style())  # noqa: S704 - our own file
-    made.globals["label_script"] = Markup(label_script())  # noqa: S704 - our own file
-    made.globals["keys_script"] = Markup(keys_script())  # noqa: S704 - our own file
-    made.filters["code"] = lambda text: Markup(highlight(text))  # noqa: S704 - highlight escapes
-    return made
+    environment.globals["style"] = Markup(style())  # noqa: S704 - our own file
+    environment.globals["label_script"] = Markup(label_script())  # noqa: S704 - our own file
+    environment.globals["keys_script"] = Markup(keys_script())  # noqa: S704 - our own file
+    environment.filters["code"] = lambda text: Markup(highlight(text))  # noqa: S704 - highlight escapes
+    return environment
 
 
 def render(template: str, **values: Any) -> str:

@@ -73,7 +73,7 @@ def listed_run(number: int, name: str, run: Run) -> ListedRun:
         what=what,
         models=", ".join(_names(config.get("models"))),
         started=str(manifest.get("started", "")),
-        scores=tuple(found for one in (scores or ())[:_MODELS] if (found := _score(one)) is not None),
+        scores=tuple(score for record in (scores or ())[:_MODELS] if (score := _score(record)) is not None),
         group=(run.command, what, str(inputs.get("benchmark", ""))),
     )
 
@@ -94,17 +94,20 @@ def _score(record: Any) -> Score | None:
     scale = Scale((0.0, 1.0) if limits == [0.0, 1.0] else (0.0, 0.0))
     value = float(record["value"])
     low, high = (record.get(end) if isinstance(record.get(end), int | float) else value for end in ("low", "high"))
-    known = low != high
+    has_interval = low != high
     points = (scale.factor * value, scale.factor * float(low or 0.0), scale.factor * float(high or 0.0))
     return Score(
-        cut(str(record.get("model", "")), 80), scale.value(value), scale.spread(low, high) if known else "", points
+        cut(str(record.get("model", "")), 80),
+        scale.value(value),
+        scale.spread(low, high) if has_interval else "",
+        points,
     )
 
 
 def alike(runs: Sequence[ListedRun]) -> list[ListedRun]:
     """Return the runs, each with how many of them have scores on its benchmark."""
-    counts = Counter(one.group for one in runs if one.scores)
-    return [replace(one, alike=counts[one.group] if one.scores else 1) for one in runs]
+    counts = Counter(run.group for run in runs if run.scores)
+    return [replace(run, alike=counts[run.group] if run.scores else 1) for run in runs]
 
 
 def trend_page(number: int, runs: Sequence[ListedRun]) -> str:
@@ -117,7 +120,7 @@ def trend_page(number: int, runs: Sequence[ListedRun]) -> str:
 
     from markbook.report import charts
 
-    ordered = sorted((one for one in runs if one.scores), key=lambda one: (one.started, one.name))[-_TREND:]
+    ordered = sorted((run for run in runs if run.scores), key=lambda run: (run.started, run.name))[-_TREND:]
     if not ordered:
         raise NotFound("No run of this benchmark has a score.")
     marks: list[dict[str, Any]] = []
@@ -125,11 +128,11 @@ def trend_page(number: int, runs: Sequence[ListedRun]) -> str:
     for run in ordered:
         for score in run.scores:
             name = f"{cut(run.label or run.name, 28)} {cut(score.model, 28)}"
-            name = f"{name} ({len(marks) + 1})" if any(one["name"] == name for one in marks) else name
-            value, low, high = (round(one, 2) for one in score.points)
+            name = f"{name} ({len(marks) + 1})" if any(mark["name"] == name for mark in marks) else name
+            value, low, high = (round(point, 2) for point in score.points)
             marks.append({"name": name, "value": value, "low": low, "high": high})
             rows.append((run.number, run.label or run.name, run.started, score))
-    picture = charts.intervals(marks, [str(one["name"]) for one in marks], "Score")
+    picture = charts.intervals(marks, [str(mark["name"]) for mark in marks], "Score")
     return render(
         "trend.html.j2",
         title=f"{ordered[-1].what}: {len(ordered)} run{'s' if len(ordered) > 1 else ''}",

@@ -37,21 +37,21 @@ _LIVE_SECONDS = 3.0
 
 def find_runs(folder: Path) -> list[Path]:
     """Return the run folders in a folder, to a depth of three, and other tools' files; newest name first, no links."""
-    found: list[Path] = []
+    folders: list[Path] = []
     waiting = [(folder, 0)]
-    while waiting and len(found) < MOST_RUNS:
+    while waiting and len(folders) < MOST_RUNS:
         here, depth = waiting.pop()
         with looking_into(here):
             if (here / "run.json").is_file():
-                found.append(here)
+                folders.append(here)
             elif depth < _DEPTH:
-                waiting += [(one, depth + 1) for one in here.iterdir() if one.is_dir() and not one.is_symlink()]
+                waiting += [(path, depth + 1) for path in here.iterdir() if path.is_dir() and not path.is_symlink()]
     try:
-        found += foreign_paths(folder)[: MOST_RUNS - len(found)]
+        folders += foreign_paths(folder)[: MOST_RUNS - len(folders)]
     except DataError:  # too much to look through for other tools' files: our own runs are shown all the same
-        if not found:
+        if not folders:
             raise
-    return sorted(found, key=lambda path: (path.name, str(path)), reverse=True)
+    return sorted(folders, key=lambda path: (path.name, str(path)), reverse=True)
 
 
 @dataclass
@@ -96,11 +96,11 @@ class Site:
         return number
 
     @staticmethod
-    def _open(one: _Opened) -> None:
+    def _open(opened: _Opened) -> None:
         try:
-            one.run = open_run(one.path, check=False)
+            opened.run = open_run(opened.path, check=False)
         except MarkbookError as error:
-            one.run = f"{one.path.name}: {error.message}"
+            opened.run = f"{opened.path.name}: {error.message}"
 
     def run(self, number: int) -> Run:
         """Return a run by its number.
@@ -108,34 +108,36 @@ class Site:
         Raises:
             NotFound: there is none, or it cannot be read.
         """
-        one = self._opened.get(number)
-        if one is None:
+        opened = self._opened.get(number)
+        if opened is None:
             raise NotFound
-        found = one.run
-        if isinstance(found, str):
-            raise NotFound(found)
-        if one.checked != (state := ("whole", found.manifest.get("updated"))):
+        run = opened.run
+        if isinstance(run, str):
+            raise NotFound(run)
+        if opened.checked != (state := ("whole", run.manifest.get("updated"))):
             try:
-                found.check()
+                run.check()
             except MarkbookError as error:
-                raise NotFound(f"{found.folder.name}: {error}") from error
-            one.checked = state
-        return found
+                raise NotFound(f"{run.folder.name}: {error}") from error
+            opened.checked = state
+        return run
 
     def index(self, number: int) -> Index:
         """Return the index of a run, started; of one that is going on, what it holds by now."""
         run = self.run(number)
-        one = self._opened[number]
+        opened = self._opened[number]
         with self._lock:
-            is_old = one.index is not None and one.index.is_done and time.monotonic() - one.read > _LIVE_SECONDS
+            is_old = (
+                opened.index is not None and opened.index.is_done and time.monotonic() - opened.read > _LIVE_SECONDS
+            )
             if run.status == "running" and is_old:
-                self._open(one)
-                one.index = None
-                run = one.run if isinstance(one.run, Run) else run
-            if one.index is None:
-                one.index, one.read = Index(results_of(run, partial=True)), time.monotonic()
-            one.index.start()
-            return one.index
+                self._open(opened)
+                opened.index = None
+                run = opened.run if isinstance(opened.run, Run) else run
+            if opened.index is None:
+                opened.index, opened.read = Index(results_of(run, partial=True)), time.monotonic()
+            opened.index.start()
+            return opened.index
 
     def page(self, path: str, query: Mapping[str, str]) -> str:
         """Return the HTML of an address.
@@ -182,14 +184,14 @@ class Site:
 
     def _list(self, query: Mapping[str, str]) -> str:
         self.refresh()
-        wanted = query.get("q", "").casefold()
-        broken = [one.run for one in self._opened.values() if isinstance(one.run, str)]
-        rows = alike([one for one in self._runs() if wanted in one.words.casefold()])
+        words = query.get("q", "").casefold()
+        broken = [opened.run for opened in self._opened.values() if isinstance(opened.run, str)]
+        rows = alike([run for run in self._runs() if words in run.words.casefold()])
         return render("list.html.j2", title="Runs", rows=rows, broken=broken, query=query, folder=str(self.folder))
 
     def _trend(self, number: int) -> str:
         this = listed_run(number, "", self.run(number))
-        return trend_page(number, [one for one in self._runs() if one.group == this.group])
+        return trend_page(number, [run for run in self._runs() if run.group == this.group])
 
     def _run(self, number: int, query: Mapping[str, str]) -> str:
         index = self.index(number)
@@ -203,7 +205,7 @@ class Site:
         facts += [(name, str(manifest[name])) for name in ("isolation", "attempts", "answers") if name in manifest]
         listed = listed_run(number, run.folder.name, run)
         facts += [("Tags", ", ".join(listed.tags))] if listed.tags else []
-        facts += [(one.model, f"{one.value} {one.span}".strip()) for one in listed.scores[:12]]
+        facts += [(score.model, f"{score.value} {score.span}".strip()) for score in listed.scores[:12]]
         about: dict[str, Any] = {
             "title": listed.label or run.folder.name, "facts": facts, "size": PAGE_ROWS, "failure": index.failure,
             "has_report": (run.folder / "report.html").is_file(), "is_live": run.status == "running",
@@ -212,14 +214,14 @@ class Site:
         }  # fmt: skip
         return listing.run_page(index, number, about, query)
 
-    def _attempt(self, number: int, location: int, asked: Mapping[str, str]) -> str:
+    def _attempt(self, number: int, location: int, parameters: Mapping[str, str]) -> str:
         index = self.index(number)
         side = shown_at(index, number, location)
         index.wait(_EVERY, _SHORT_LOOK)
-        query = query_of(asked, "sample")
-        place, total, before, after = index.beside(query, location)
-        others = [one for one in index.of_sample(side.shown.sample) if one.location != location][:200]
-        near = [location, *(one.location for one in others)][:SIDES]
+        query = query_of(parameters, "sample")
+        position, total, before, after = index.beside(query, location)
+        others = [entry for entry in index.of_sample(side.shown.sample) if entry.location != location][:200]
+        near = [location, *(entry.location for entry in others)][:SIDES]
 
         def at(other: int | None) -> str:
             return "" if other is None else address(f"/attempt/{number}/{other}", query)
@@ -230,14 +232,14 @@ class Site:
             one=side,
             others=others,
             is_done=index.is_done,
-            place=place,
+            place=position,
             total=total,
             before=at(before),
             after=at(after),
             list_at=address(
-                f"/run/{number}", query, start=place // PAGE_ROWS * PAGE_ROWS if place >= PAGE_ROWS else ""
+                f"/run/{number}", query, start=position // PAGE_ROWS * PAGE_ROWS if position >= PAGE_ROWS else ""
             ),
-            all_at=",".join(f"{number}:{one}" for one in near),
+            all_at=",".join(f"{number}:{location_}" for location_ in near),
         )
 
     def _compare(self, query: Mapping[str, str]) -> str:

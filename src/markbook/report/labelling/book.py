@@ -57,14 +57,14 @@ class LabelBook:
             self._size = 0
             return
         data = b"".join(self.disk.chunks(self.path))
-        whole = data[: data.rfind(b"\n") + 1]
-        torn = data[len(whole) :]
+        complete = data[: data.rfind(b"\n") + 1]
+        torn = data[len(complete) :]
         if not any(torn.startswith(opening[: len(torn)]) for opening in _OPENINGS):
             raise DataError("this is no file of labels: its last line is not one of ours", at=str(self.path))
         self._read(is_torn=bool(torn))
-        self._size = len(whole)
-        if len(whole) < len(data):
-            self.disk.truncate(self.path, len(whole))
+        self._size = len(complete)
+        if len(complete) < len(data):
+            self.disk.truncate(self.path, len(complete))
 
     def _read(self, *, is_torn: bool) -> None:
         lines = list(read_jsonl(self.path))
@@ -115,7 +115,7 @@ class LabelBook:
                 at=str(self.path),
                 hint="name another --labels, or the rubric that was used",
             )
-        chances = {one.item.key: one.probability for one in drawn}
+        chances = {drawn_item.item.key: drawn_item.probability for drawn_item in drawn}
         strangers = [key for key in self.labels if key not in chances]
         if strangers:
             raise UsageError(

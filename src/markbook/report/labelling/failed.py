@@ -25,19 +25,19 @@ def drawn_traces(path: str, count: int, seed: int) -> tuple[list[Drawn], Callabl
     if not items:
         raise DataError("every trace here succeeded: none is to be labelled", at=path)
     drawn = draw(items, count, seed=seed, share=0.0)
-    wanted = {one.item.id for one in drawn}
-    seen = {name: _seen(trace) for name, trace in _named(path) if name in wanted}
-    return drawn, lambda item: seen[item.id]
+    ids = {drawn_item.item.id for drawn_item in drawn}
+    shown_traces = {name: _seen(trace) for name, trace in _named(path) if name in ids}
+    return drawn, lambda item: shown_traces[item.id]
 
 
 def _named(path: str) -> Iterator[tuple[str, Trace]]:
     """Yield the traces with a name each: their own where that is the first of its kind."""
-    taken: set[str] = set()
+    names_used: set[str] = set()
     for number, trace in enumerate(read_traces(Path(path)), start=1):
         name = trace.id or f"run #{number}"
-        while name in taken:  # one may be called as another is numbered
+        while name in names_used:  # one may be called as another is numbered
             name = f"{name} #{number}"
-        taken.add(name)
+        names_used.add(name)
         yield name, trace
 
 

@@ -39,7 +39,7 @@ class SittingOptions:
 
 
 @contextmanager
-def open_sitting(asked: SittingOptions) -> Iterator[tuple[Session, list[str]]]:
+def open_sitting(options: SittingOptions) -> Iterator[tuple[Session, list[str]]]:
     """Yield the sitting and what there is to say beforehand; its folder of labels is nobody else's meanwhile.
 
     Raises:
@@ -47,40 +47,42 @@ def open_sitting(asked: SittingOptions) -> Iterator[tuple[Session, list[str]]]:
         UsageError: a model that the run does not have, a rater twice, or labels of another draw.
         RunInUseError: somebody labels into this folder.
     """
-    if len(set(asked.raters)) < len(asked.raters):
+    if len(set(options.raters)) < len(options.raters):
         raise UsageError("a rater is named twice")
-    for rater in asked.raters:
+    for rater in options.raters:
         check_rater(rater)
-    if asked.reasons and Path(asked.run).is_file():
-        drawn, texts = drawn_traces(asked.run, asked.count, asked.seed)
-        path, notes = Path(asked.run), list[str]()
+    if options.reasons and Path(options.run).is_file():
+        drawn, texts = drawn_traces(options.run, options.count, options.seed)
+        path, notes = Path(options.run), list[str]()
     else:
-        judged = read_judged(asked.run, asked.score, fails=asked.reasons)
-        drawn, texts, notes = _drawn(judged, asked)
+        judged = read_judged(options.run, options.score, fails=options.reasons)
+        drawn, texts, notes = _drawn(judged, options)
         path = judged.path
-    with _books(asked.labels or _home(path), asked.raters) as (books, others):
-        yield Session(asked.rubric, drawn, books, texts, seed=asked.seed, others=others), notes
+    with _books(options.labels or _home(path), options.raters) as (books, others):
+        yield Session(options.rubric, drawn, books, texts, seed=options.seed, others=others), notes
 
 
-def _drawn(judged: JudgedRun, asked: SittingOptions) -> tuple[list[Drawn], _Texts, list[str]]:
+def _drawn(judged: JudgedRun, options: SittingOptions) -> tuple[list[Drawn], _Texts, list[str]]:
     """Return what of a run is labelled, and what there is to say of that."""
-    items, answers = _pairs(judged, asked) if asked.pair else _single(judged)
+    items, answers = _pairs(judged, options) if options.pair else _single(judged)
     notes = []
     if judged.n_empty:
         notes.append(
             f"{judged.n_empty} samples have no answer to show and are not drawn: `judge correct` lets their scores "
             "stand as they are"
         )
-    known = [] if asked.reasons else [item for item in items if item.score is not None]
-    if known:
-        if len(known) < len(items):
-            notes.append(f"{len(items) - len(known)} of {len(items)} items have no {judged.sheet.metric}: left out")
-        items = known
-    is_alike = asked.alike or asked.reasons
-    drawn = draw(items, asked.count, seed=asked.seed, share=0.0 if is_alike else SHARE)
-    texts = _Texts(judged, answers, asked.seed, tells_why=asked.reasons)
-    if not any(texts(one.item).answers[0].strip() for one in drawn[:20]):
-        raise DataError(_NO_TEXT, at=asked.run, hint="for a run of reviews its --reviews file must be where it was")
+    scored_items = [] if options.reasons else [item for item in items if item.score is not None]
+    if scored_items:
+        if len(scored_items) < len(items):
+            notes.append(
+                f"{len(items) - len(scored_items)} of {len(items)} items have no {judged.sheet.metric}: left out"
+            )
+        items = scored_items
+    is_alike = options.alike or options.reasons
+    drawn = draw(items, options.count, seed=options.seed, share=0.0 if is_alike else SHARE)
+    texts = _Texts(judged, answers, options.seed, tells_why=options.reasons)
+    if not any(texts(drawn_item.item).answers[0].strip() for drawn_item in drawn[:20]):
+        raise DataError(_NO_TEXT, at=options.run, hint="for a run of reviews its --reviews file must be where it was")
     return drawn, texts, notes
 
 
@@ -111,24 +113,24 @@ def _others(folder: Path, raters: tuple[str, ...]) -> list[Label]:
 
 
 def _single(judged: JudgedRun) -> tuple[list[LabelItem], dict[tuple[str, str], JudgedAnswers]]:
-    items = [LabelItem(one.sample, one.model, score=judged.on_unit(one.score)) for one in judged.answers]
-    return items, {(one.sample, one.model): one for one in judged.answers}
+    items = [LabelItem(answer.sample, answer.model, score=judged.on_unit(answer.score)) for answer in judged.answers]
+    return items, {(answer.sample, answer.model): answer for answer in judged.answers}
 
 
-def _pairs(judged: JudgedRun, asked: SittingOptions) -> tuple[list[LabelItem], dict[tuple[str, str], JudgedAnswers]]:
+def _pairs(judged: JudgedRun, options: SittingOptions) -> tuple[list[LabelItem], dict[tuple[str, str], JudgedAnswers]]:
     _, answers = _single(judged)
     models = list(dict.fromkeys(model for _, model in answers))
-    one, other = asked.pair or ("", "")
-    for name in (one, other):
+    first_system, other = options.pair or ("", "")
+    for name in (first_system, other):
         if name not in models:
             raise UsageError(f"the run has no model {name!r:.60}", hint="it has " + ", ".join(models[:10]))
-    if one == other:
+    if first_system == other:
         raise UsageError("a model cannot be compared with itself")
     items = []
-    for sample in [sample for sample, model in answers if model == one and (sample, other) in answers]:
-        scores = [judged.on_unit(answers[sample, model].score) for model in (one, other)]
+    for sample in [sample for sample, model in answers if model == first_system and (sample, other) in answers]:
+        scores = [judged.on_unit(answers[sample, model].score) for model in (first_system, other)]
         gap = None if scores[0] is None or scores[1] is None else 0.5 + (scores[0] - scores[1]) / 2
-        items.append(LabelItem(sample, one, other, gap))
+        items.append(LabelItem(sample, first_system, other, gap))
     return items, answers
 
 
@@ -145,9 +147,13 @@ class _Texts:
     def __call__(self, item: LabelItem) -> Seen:
         """Return it."""
         models = (item.system, item.against) if item.against else (item.system,)
-        shown = [self._results.shown(self._location(item.id, model)) for model in models]
-        return Seen(shown[0].prompt, tuple(one.text for one in shown), why=shown[0].why if self._tells_why else None)
+        attempts = [self._results.shown(self._location(item.id, model)) for model in models]
+        return Seen(
+            attempts[0].prompt,
+            tuple(attempt.text for attempt in attempts),
+            why=attempts[0].why if self._tells_why else None,
+        )
 
     def _location(self, sample: str, model: str) -> int:
-        held = self._answers[sample, model].locations
-        return held[int(chance(self._seed, "attempt", sample, model) * len(held)) % len(held)]
+        locations = self._answers[sample, model].locations
+        return locations[int(chance(self._seed, "attempt", sample, model) * len(locations)) % len(locations)]

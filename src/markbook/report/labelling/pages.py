@@ -57,10 +57,10 @@ class LabelPages:
         if request.form is not None:
             return self._take(request) if request.path == "/label" else _missing()
         if request.path == "/find":
-            place = self._session.place_of(request.who, request.query.get("id", ""))
-            if place is None:
+            index = self._session.place_of(request.who, request.query.get("id", ""))
+            if index is None:
                 raise NotFound("This is none of what is labelled here.")
-            return Reply(self._page(request.who, place))
+            return Reply(self._page(request.who, index))
         if request.path == "/":
             return Reply(self._page(request.who, self._session.next_place(request.who)))
         return Reply(self._page(request.who, self._place(request)))
@@ -73,45 +73,45 @@ class LabelPages:
             raise NotFound
         return int(number)
 
-    def _page(self, who: str, place: int | None, failure: str = "") -> str:
+    def _page(self, who: str, index: int | None, failure: str = "") -> str:
         session = self._session
         labelled, last = len(session.books[who].labels), session.last_place(who)
-        given = None if place is None else session.given(who, place)
+        label = None if index is None else session.given(who, index)
         return render(
             "label.html.j2",
             title="Label",
             labelled=labelled,
             total=len(session.order(who)),
-            back=None if last == place else last,
+            back=None if last == index else last,
             task=_task(session),
-            shown=None if place is None else session.seen(who, place),
-            token="" if place is None else session.token(session.order(who)[place].item),
+            shown=None if index is None else session.seen(who, index),
+            token="" if index is None else session.token(session.order(who)[index].item),
             questions=self._questions,
-            given="" if given is None else _words(given),
+            given="" if label is None else _words(label),
             agreement=self._agreement(),
             failure=failure,
         )
 
     def _agreement(self) -> str:
-        found = self._session.agreement()
-        if found is None:
+        agreement = self._session.agreement()
+        if agreement is None:
             return ""
-        alpha = found.alpha
+        alpha = agreement.alpha
         if alpha.value is None:
-            return f"The same in {found.same} of {found.shared} items that two have labelled ({alpha.note})."
+            return f"The same in {agreement.same} of {agreement.shared} items that two have labelled ({alpha.note})."
         between = "" if alpha.low is None else f" {format_interval(alpha.low, alpha.high)}"
         return (
-            f"The same in {found.same} of {found.shared} items that two have labelled; Krippendorff's alpha "
+            f"The same in {agreement.same} of {agreement.shared} items that two have labelled; Krippendorff's alpha "
             f"{format_number(alpha.value)}{between}. Told anew every ten items."
         )
 
     def _take(self, request: Request) -> Reply:
         form = request.form or {}
-        said = self._said(form)
-        if said is None:
+        statement = self._said(form)
+        if statement is None:
             raise NotFound("That answers not every question; go back and answer each.")
         try:
-            self._session.take(request.who, form.get("item", ""), said)
+            self._session.take(request.who, form.get("item", ""), statement)
         except KeyError as error:
             raise NotFound from error
         except StorageError as error:
@@ -127,19 +127,19 @@ class LabelPages:
             if form.get(question.name) not in [choice.value for choice in question.choices]:
                 return None
         if self._questions == (_WINNER,):
-            return Said(winner=next(one for one in get_args(Winner) if one == form["winner"]))
+            return Said(winner=next(winner for winner in get_args(Winner) if winner == form["winner"]))
         return Said({question.name.removeprefix("mark."): int(form[question.name]) for question in self._questions})
 
 
 def _task(session: Session) -> str:
     """Return what is asked, with the criteria of a comparison, which has one question for all of them."""
     rubric = session.rubric
-    asked = [criterion.question for criterion in rubric.criteria] if rubric.is_pairwise else []
-    return " ".join((rubric.task, *asked))
+    questions = [criterion.question for criterion in rubric.criteria] if rubric.is_pairwise else []
+    return " ".join((rubric.task, *questions))
 
 
 def _questions(session: Session) -> list[FormQuestion]:
-    found = []
+    questions = []
     for criterion in session.rubric.criteria:
         low, high = session.rubric.scale_for(criterion)
         words = dict(criterion.anchors)
@@ -147,8 +147,8 @@ def _questions(session: Session) -> list[FormQuestion]:
         choices = [
             Choice(str(mark), str(mark % 10), words.get(mark, ends.get(mark, ""))) for mark in range(low, high + 1)
         ]
-        found.append(FormQuestion(f"mark.{criterion.name}", criterion.question, tuple(choices)))
-    return found
+        questions.append(FormQuestion(f"mark.{criterion.name}", criterion.question, tuple(choices)))
+    return questions
 
 
 def _words(label: Label) -> str:

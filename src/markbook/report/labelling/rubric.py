@@ -44,11 +44,11 @@ def reason_rubric(reasons: Sequence[str] = ()) -> ReasonRubric:
     Raises:
         UsageError: more reasons than there are keys, one twice, or an empty one.
     """
-    words = [one.strip()[:_LONGEST] for one in reasons] or list(REASONS)
+    words = [reason.strip()[:_LONGEST] for reason in reasons] or list(REASONS)
     if len(words) > len(REASONS) or not all(words) or len({NOT_FAILED, *words}) <= len(words):
         raise UsageError(f"give at most {len(REASONS)} reasons, each once and none empty")
     anchors = tuple(enumerate((NOT_FAILED, *words)))
-    asked = Criterion(_NAME, "Why did it fail?", anchors=anchors)
+    criterion = Criterion(_NAME, "Why did it fail?", anchors=anchors)
     return ReasonRubric(
-        "reasons", "Say why it failed, as far as you can see.", (asked,), ("answer",), scale=(0, len(words))
+        "reasons", "Say why it failed, as far as you can see.", (criterion,), ("answer",), scale=(0, len(words))
     )

@@ -81,9 +81,11 @@ class Session:
         self._orders: dict[str, list[Drawn]] = {}
         for book in books:
             book.join(drawn, self.draw, self._rubric_name)
-            self._orders[book.rater] = sorted(drawn, key=lambda one: chance(seed, "order", book.rater, *one.item.key))
+            self._orders[book.rater] = sorted(
+                drawn, key=lambda drawn_item: chance(seed, "order", book.rater, *drawn_item.item.key)
+            )
         self._places = {
-            rater: {self.token(one.item): place for place, one in enumerate(order)}
+            rater: {self.token(drawn_item.item): index for index, drawn_item in enumerate(order)}
             for rater, order in self._orders.items()
         }
 
@@ -100,27 +102,33 @@ class Session:
     def next_place(self, rater: str) -> int | None:
         """Return the place of the first item that a rater has not labelled; None at the end."""
         labels = self.books[rater].labels
-        return next((at for at, one in enumerate(self._orders[rater]) if one.item.key not in labels), None)
+        return next(
+            (at for at, drawn_item in enumerate(self._orders[rater]) if drawn_item.item.key not in labels), None
+        )
 
     def place_of(self, rater: str, name: str) -> int | None:
         """Return the first place of what has a name; None if nothing here has it."""
-        return next((at for at, one in enumerate(self._orders[rater]) if one.item.id == name), None)
+        return next((at for at, drawn_item in enumerate(self._orders[rater]) if drawn_item.item.id == name), None)
 
     def last_place(self, rater: str) -> int | None:
         """Return the place of the item that a rater has labelled last."""
         labels = self.books[rater].labels
         last = next(reversed(labels), None)
-        return None if last is None else next(at for at, one in enumerate(self._orders[rater]) if one.item.key == last)
+        return (
+            None
+            if last is None
+            else next(at for at, drawn_item in enumerate(self._orders[rater]) if drawn_item.item.key == last)
+        )
 
-    def seen(self, rater: str, place: int) -> Seen:
+    def seen(self, rater: str, index: int) -> Seen:
         """Return what a rater sees of the item at a place of his order."""
-        item = self._orders[rater][place].item
-        found = self._texts(item)
-        return replace(found, answers=found.answers[::-1]) if self._is_turned(rater, item) else found
+        item = self._orders[rater][index].item
+        item_shown = self._texts(item)
+        return replace(item_shown, answers=item_shown.answers[::-1]) if self._is_turned(rater, item) else item_shown
 
-    def given(self, rater: str, place: int) -> Label | None:
+    def given(self, rater: str, index: int) -> Label | None:
         """Return what a rater has said of the item at a place."""
-        return self.books[rater].labels.get(self._orders[rater][place].item.key)
+        return self.books[rater].labels.get(self._orders[rater][index].item.key)
 
     def take(self, rater: str, token: str, said: Said) -> None:
         """Write down what a rater says.
@@ -129,8 +137,8 @@ class Session:
             KeyError: there is no such item.
             StorageError: it is not saved.
         """
-        one = self._orders[rater][self._places[rater][token]]
-        item, book = one.item, self.books[rater]
+        drawn_item = self._orders[rater][self._places[rater][token]]
+        item, book = drawn_item.item, self.books[rater]
         with self._lock:
             book.put(
                 Label(
@@ -139,7 +147,7 @@ class Session:
                     item.system,
                     item.against,
                     rater,
-                    one.probability,
+                    drawn_item.probability,
                     dict(said.marks),
                     self.draw,
                     reason=self.rubric.reason(said.marks) if isinstance(self.rubric, ReasonRubric) else "",
@@ -160,16 +168,16 @@ class Session:
     def _is_turned(self, rater: str, item: LabelItem) -> bool:
         return bool(item.against) and chance(self._seed, "side", rater, *item.key) > 0.5
 
-    def _value(self, rater: str, item: LabelItem, said: Said) -> float | None:
-        if said.winner is not None:
+    def _value(self, rater: str, item: LabelItem, statement: Said) -> float | None:
+        if statement.winner is not None:
             first = 0.0 if self._is_turned(rater, item) else 1.0
-            return {"first": first, "second": 1.0 - first, "tie": 0.5}[said.winner]
-        return self.rubric.overall(said.marks) if said.marks else None
+            return {"first": first, "second": 1.0 - first, "tie": 0.5}[statement.winner]
+        return self.rubric.overall(statement.marks) if statement.marks else None
 
 
 def _shared(labels: Sequence[Label]) -> int:
     by_item: dict[Key, set[str]] = {}
-    for one in labels:
-        if one.label is not None:
-            by_item.setdefault(one.aligned().key, set()).add(one.rater)
+    for label in labels:
+        if label.label is not None:
+            by_item.setdefault(label.aligned().key, set()).add(label.rater)
     return sum(len(raters) > 1 for raters in by_item.values())

@@ -38,28 +38,34 @@ def evidence_of(
     """
     if text is None:
         return ()
-    texts = [one for one in references if isinstance(one, str)]
-    is_short = len(text) <= LONGEST and all(len(one) <= LONGEST for one in texts)
-    found = []
+    texts = [reference for reference in references if isinstance(reference, str)]
+    is_short = len(text) <= LONGEST and all(len(reference) <= LONGEST for reference in texts)
+    evidence = []
     # What a judge says of one criterion stands in what it says by the whole rubric.
     rubrics = tuple(f"{name}." for name in values if isinstance((stats.get(name) or {}).get("marks"), Mapping))
     for name in [name for name in values if not (rubrics and name.startswith(rubrics))][:MOST]:
-        one = _one(name, stats.get(name) or {}, text, texts if is_short else [])
-        found += [one] if one is not None else []
-    whole = all(value in (None, 1) for value in values.values())
-    if compares and is_short and texts and not whole and not any(one.edits for one in found):
-        found += [one for one in [against(text, texts)] if one is not None]
-    return tuple(found)
+        item = _one(name, stats.get(name) or {}, text, texts if is_short else [])
+        evidence += [item] if item is not None else []
+    is_perfect = all(value in (None, 1) for value in values.values())
+    if (
+        compares
+        and is_short
+        and texts
+        and not is_perfect
+        and not any(shown_evidence.edits for shown_evidence in evidence)
+    ):
+        evidence += [comparison for comparison in [against(text, texts)] if comparison is not None]
+    return tuple(evidence)
 
 
 def _one(name: str, stats: Stats, text: str, references: Sequence[str]) -> Evidence | None:
     """Return the evidence of one score; what it is of is told by the shape of its stats, so that new metrics have it too."""
     if not stats:
         return None
-    found = judged(name, stats) or pointed(name, stats)
-    if found is None and references:
-        found = overlapping(name, stats, text, references) or edited(name, stats, text, references)
-    return found or facts_of(name, stats)
+    evidence = judged(name, stats) or pointed(name, stats)
+    if evidence is None and references:
+        evidence = overlapping(name, stats, text, references) or edited(name, stats, text, references)
+    return evidence or facts_of(name, stats)
 
 
 _LISTED, _PARTS = 10, 60
@@ -72,18 +78,18 @@ class Room:
     def __init__(self) -> None:
         self._left = _PAGE_BYTES
 
-    def __call__(self, found: Sequence[Evidence]) -> tuple[Evidence, ...]:
+    def __call__(self, evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
         """Return the evidence of one answer, nothing once the room is used up."""
         if self._left <= 0:
             return ()
-        short = tuple(map(_brief, found))
-        self._left -= sum(one.size for one in short)
+        short = tuple(map(_brief, evidence))
+        self._left -= sum(item.size for item in short)
         return short
 
 
-def _brief(one: Evidence) -> Evidence:
+def _brief(evidence: Evidence) -> Evidence:
     lists = tuple(
         (name, some if len(some) <= _LISTED else (*some[:_LISTED], f"and {len(some) - _LISTED} more"))
-        for name, some in one.lists
+        for name, some in evidence.lists
     )
-    return replace(one, lists=lists, edits=one.edits[:_PARTS])
+    return replace(evidence, lists=lists, edits=evidence.edits[:_PARTS])

@@ -14,25 +14,29 @@ _FACTS = 12
 
 def pointed(name: str, stats: Mapping[str, object]) -> Evidence | None:
     """Return the points of a quality score with their lines; None where the stats hold none."""
-    points = [one for one in _list(stats.get("points")) if isinstance(one, Mapping)]
+    points = [point for point in _list(stats.get("points")) if isinstance(point, Mapping)]
     if not points:
         return None
-    said = _mapping(stats.get("evidence"))
-    findings = [_point(one) for one in points] + [
-        _reported(tool, _mapping(one)) for tool, one in list(said.items())[:5]
+    linter_results = _mapping(stats.get("evidence"))
+    findings = [_point(point) for point in points] + [
+        _reported(tool, _mapping(linter_result)) for tool, linter_result in list(linter_results.items())[:5]
     ]
     return Evidence(name, facts_text({key: stats[key] for key in ("passed", "total") if key in stats}), tuple(findings))
 
 
-def _point(one: Mapping[str, object]) -> Finding:
-    passed = one.get("passed") is True
-    words = _text(one.get("evidence"), _WORDS) + (" (nothing there could have failed it)" if one.get("vacuous") else "")
-    return Finding(_text(one.get("id"), _NAME), "passed" if passed else "failed", _line(one.get("line")), words.strip())
+def _point(point: Mapping[str, object]) -> Finding:
+    passed = point.get("passed") is True
+    words = _text(point.get("evidence"), _WORDS) + (
+        " (nothing there could have failed it)" if point.get("vacuous") else ""
+    )
+    return Finding(
+        _text(point.get("id"), _NAME), "passed" if passed else "failed", _line(point.get("line")), words.strip()
+    )
 
 
-def _reported(tool: object, said: Mapping[str, object]) -> Finding:
+def _reported(tool: object, result: Mapping[str, object]) -> Finding:
     """Return what a linter said; it changes no score."""
-    return Finding(_text(tool, _NAME), "noted", words=facts_text(_mapping(said.get("rules"))) or "nothing found")
+    return Finding(_text(tool, _NAME), "noted", words=facts_text(_mapping(result.get("rules"))) or "nothing found")
 
 
 def judged(name: str, stats: Mapping[str, object]) -> Evidence | None:
@@ -46,19 +50,19 @@ def judged(name: str, stats: Mapping[str, object]) -> Evidence | None:
             _text(criterion, _NAME).replace("_", " "),
             _number(mark),
             words=_text(_mapping(why.get(criterion)).get("reason"), _WORDS),
-            quotes=tuple(_text(one, _QUOTE) for one in _list(_mapping(why.get(criterion)).get("quotes"))[:5]),
+            quotes=tuple(_text(quote, _QUOTE) for quote in _list(_mapping(why.get(criterion)).get("quotes"))[:5]),
         )
         for criterion, mark in list(marks.items())[:_MOST]
     ]
     findings += [
-        Finding(f"judge {_text(judge, _NAME)}", "", words=facts_text(_mapping(said)))
-        for judge, said in list(by_judge.items())[:_MOST]
+        Finding(f"judge {_text(judge, _NAME)}", "", words=facts_text(_mapping(judge_marks)))
+        for judge, judge_marks in list(by_judge.items())[:_MOST]
     ]
     named = {"n": "replies that counted", "n_missing": "replies without a mark", "deviation": "deviation",
              "coverage": "share of the text read", "quotes": "quotes", "quotes_found": "quotes found in the text",
              "flipped": "changed their mind with the order"}  # fmt: skip
-    told = {words: stats[key] for key, words in named.items() if stats.get(key) not in (None, "")}
-    return Evidence(name, facts_text(told), tuple(findings))
+    facts = {words: stats[key] for key, words in named.items() if stats.get(key) not in (None, "")}
+    return Evidence(name, facts_text(facts), tuple(findings))
 
 
 def facts_of(name: str, stats: Mapping[str, object]) -> Evidence | None:
@@ -69,12 +73,12 @@ def facts_of(name: str, stats: Mapping[str, object]) -> Evidence | None:
 
 def facts_text(stats: Mapping[str, object]) -> str:
     """Return numbers and short words with their names, in one line."""
-    found = []
+    facts = []
     for key, value in list(stats.items())[:_FACTS]:
-        one = _plain(value)
-        if one:
-            found.append(f"{_text(key, _NAME).replace('_', ' ')} {one}")
-    return ", ".join(found)
+        value_text = _plain(value)
+        if value_text:
+            facts.append(f"{_text(key, _NAME).replace('_', ' ')} {value_text}")
+    return ", ".join(facts)
 
 
 def _plain(value: object) -> str:
@@ -85,10 +89,10 @@ def _plain(value: object) -> str:
     if isinstance(value, str):
         return cut(value, 200)
     if isinstance(value, Mapping):
-        inner = [f"{_text(key, 40)} {_number(one)}" for key, one in list(value.items())[:8] if _is_number(one)]
+        inner = [f"{_text(key, 40)} {_number(number)}" for key, number in list(value.items())[:8] if _is_number(number)]
         return f"({', '.join(inner)})" if inner else ""
-    if isinstance(value, Sequence) and value and all(isinstance(one, str | int | float) for one in value):
-        return cut(" / ".join(_number(one) if _is_number(one) else str(one) for one in value[:20]), 200)
+    if isinstance(value, Sequence) and value and all(isinstance(part, str | int | float) for part in value):
+        return cut(" / ".join(_number(part) if _is_number(part) else str(part) for part in value[:20]), 200)
     return ""
 
 

@@ -39,8 +39,8 @@ def _bleu(name: str, stats: Mapping[str, object], text: str, references: Sequenc
     lead += f"; {stats.get('sys_len')} words against {stats.get('ref_len')}"
     for tokenizer, low, end in itertools.product(bleu_tokens.NAMES, (False, True), (False, True)):
         ours, *theirs = (
-            [(word, word) for word in bleu_tokens.words(tokenizer, one, lowercase=low, keep_end=end)]
-            for one in (text, *references)
+            [(word, word) for word in bleu_tokens.words(tokenizer, side, lowercase=low, keep_end=end)]
+            for side in (text, *references)
         )
         if len(ours) == stats.get("sys_len") and _hits(ours, theirs, len(counts)) == counts:
             return Evidence(name, lead, lists=_lists(ours, theirs, (1, 2)))
@@ -57,20 +57,20 @@ def _rouge(name: str, stats: Mapping[str, object], text: str, references: Sequen
     precision, recall = stats["precision"], stats["recall"]
     if not isinstance(precision, float) or not isinstance(recall, float):
         return None
-    wanted = precision, recall
+    precision_recall = precision, recall
     lead = f"precision {format_number(precision)}, recall {format_number(recall)}"
     sizes = sorted((1, 2), key=lambda n: str(n) not in name)
     for stemmer, tokenizer in itertools.product((True, False), TOKENIZERS):
         ours, *theirs = (compared_words(one, stemmer=stemmer, tokenizer=tokenizer) for one in (text, *references))
         for other in theirs:
             shares = {n: _shares(sum((_grams(ours, n) & _grams(other, n)).values()), n, ours, other) for n in sizes}
-            size = next((n for n in sizes if shares[n] == wanted), None)
+            size = next((n for n in sizes if shares[n] == precision_recall), None)
             if size is not None and "l" not in name.lower().partition("rouge")[2]:
                 return Evidence(name, lead, lists=_lists(ours, [other], (size,)))
             edits = script(
                 [one for _, one in other], [one for _, one in ours], [one for one, _ in other], [one for one, _ in ours]
             )
-            if _shares(edits.common, 1, ours, other) == wanted:
+            if _shares(edits.common, 1, ours, other) == precision_recall:
                 return Evidence(
                     name, lead, edits=edits.parts, note="The words of the common subsequence stay; in small letters."
                 )
@@ -88,43 +88,43 @@ def _grams(tokens: Tokens, n: int) -> Counter[tuple[str, ...]]:
 
 def _most(several: Sequence[Tokens], n: int) -> Counter[tuple[str, ...]]:
     """Return each n-gram as often as the reference has it that has it most."""
-    found: Counter[tuple[str, ...]] = Counter()
+    largest: Counter[tuple[str, ...]] = Counter()
     for tokens in several:
-        found |= _grams(tokens, n)
-    return found
+        largest |= _grams(tokens, n)
+    return largest
 
 
 def _lists(ours: Tokens, theirs: Sequence[Tokens], sizes: Sequence[int]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return what matches, what is missed and what is too much, for n-grams of these sizes."""
-    found: list[tuple[str, tuple[str, ...]]] = []
+    lists: list[tuple[str, tuple[str, ...]]] = []
     for n in sizes:
-        own, wanted = _grams(ours, n), _most(theirs, n)
+        own, reference_grams = _grams(ours, n), _most(theirs, n)
         spelled = _spelled((*theirs, ours), n)
         for words, grams in (
-            ("missed", wanted - own),
-            ("not in the reference", own - wanted),
-            ("matched", own & wanted),
+            ("missed", reference_grams - own),
+            ("not in the reference", own - reference_grams),
+            ("matched", own & reference_grams),
         ):
             if grams:
-                found.append((f"{_SIZES[n]} {words}, {grams.total()}", _shown(grams, spelled)))
-    return tuple(found)
+                lists.append((f"{_SIZES[n]} {words}, {grams.total()}", _shown(grams, spelled)))
+    return tuple(lists)
 
 
 def _spelled(several: Sequence[Tokens], n: int) -> dict[tuple[str, ...], str]:
     """Return how each n-gram is written where it comes first."""
-    found: dict[tuple[str, ...], str] = {}
+    spellings: dict[tuple[str, ...], str] = {}
     for tokens in several:
         for at in range(len(tokens) - n + 1):
             part = tokens[at : at + n]
-            found.setdefault(tuple(word for _, word in part), " ".join(word for word, _ in part))
-    return found
+            spellings.setdefault(tuple(word for _, word in part), " ".join(word for word, _ in part))
+    return spellings
 
 
 def _shown(grams: Counter[tuple[str, ...]], spelled: Mapping[tuple[str, ...], str]) -> tuple[str, ...]:
     ordered = sorted(grams, key=lambda gram: (-grams[gram], spelled[gram]))
-    shown = [cut(spelled[gram], _GRAM) + (f" ×{grams[gram]}" if grams[gram] > 1 else "") for gram in ordered[:LISTED]]  # noqa: RUF001 - times
-    return (*shown, f"and {len(ordered) - LISTED} more") if len(ordered) > LISTED else tuple(shown)
+    visible = [cut(spelled[gram], _GRAM) + (f" ×{grams[gram]}" if grams[gram] > 1 else "") for gram in ordered[:LISTED]]  # noqa: RUF001 - times
+    return (*visible, f"and {len(ordered) - LISTED} more") if len(ordered) > LISTED else tuple(visible)
 
 
 def _numbers(value: object) -> list[int]:
-    return [int(one) for one in value] if isinstance(value, list | tuple) else []
+    return [int(number) for number in value] if isinstance(value, list | tuple) else []

@@ -26,13 +26,13 @@ class Script:
 
 
 def script(
-    wanted: Sequence[str], given: Sequence[str], wanted_words: Sequence[str], given_words: Sequence[str]
+    expected: Sequence[str], actual: Sequence[str], wanted_words: Sequence[str], given_words: Sequence[str]
 ) -> Script:
     """Return the longest common subsequence of words as parts.
 
     Args:
-        wanted: the reference's words as they are compared.
-        given: the answer's.
+        expected: the reference's words as they are compared.
+        actual: the answer's.
         wanted_words: the same as they are shown.
         given_words: the answer's.
     """
@@ -40,9 +40,9 @@ def script(
 
     parts: list[tuple[Change, str]] = []
     common = 0
-    for one in LCSseq.opcodes(wanted, given):
-        begin, end, start, stop = one.src_start, one.src_end, one.dest_start, one.dest_end
-        if one.tag == "equal":
+    for opcode in LCSseq.opcodes(expected, actual):
+        begin, end, start, stop = opcode.src_start, opcode.src_end, opcode.dest_start, opcode.dest_end
+        if opcode.tag == "equal":
             common += end - begin
             parts.append(("same", " ".join(given_words[start:stop])))
             continue
@@ -73,32 +73,36 @@ def against(text: str, references: Sequence[str]) -> Evidence | None:
     if text in references:
         return None
     pieces = _WORDS.findall(text)
-    nearest = min(references, key=lambda one: Levenshtein.distance(_WORDS.findall(one), pieces))
+    nearest = min(references, key=lambda reference: Levenshtein.distance(_WORDS.findall(reference), pieces))
     return Evidence("against the reference", edits=_parts(_WORDS.findall(nearest), pieces))
 
 
-def _parts(wanted: Sequence[str], given: Sequence[str]) -> tuple[tuple[Change, str], ...]:
+def _parts(expected: Sequence[str], actual: Sequence[str]) -> tuple[tuple[Change, str], ...]:
     from rapidfuzz.distance import Levenshtein
 
     parts: list[tuple[Change, str]] = []
-    for one in Levenshtein.opcodes(wanted, given):
-        begin, end, start, stop = one.src_start, one.src_end, one.dest_start, one.dest_end
-        if one.tag == "equal":
-            parts.append(("same", "".join(given[start:stop])))
+    for opcode in Levenshtein.opcodes(expected, actual):
+        begin, end, start, stop = opcode.src_start, opcode.src_end, opcode.dest_start, opcode.dest_end
+        if opcode.tag == "equal":
+            parts.append(("same", "".join(actual[start:stop])))
             continue
-        parts += [("lost", "".join(wanted[begin:end]))] if end > begin else []
-        parts += [("added", "".join(given[start:stop]))] if stop > start else []
+        parts += [("lost", "".join(expected[begin:end]))] if end > begin else []
+        parts += [("added", "".join(actual[start:stop]))] if stop > start else []
     return _bounded(parts)
 
 
 def _bounded(parts: Sequence[tuple[Change, str]]) -> tuple[tuple[Change, str], ...]:
     """Return parts of which long equal ones lack their middle, as many as are readable."""
-    found: list[tuple[Change, str]] = []
+    shortened: list[tuple[Change, str]] = []
     for change, text in parts[:_MOST]:
         if change == "same" and len(text) > 2 * _KEPT + 20:
-            found += [("same", text[:_KEPT]), ("gap", f"{len(text) - 2 * _KEPT} characters"), ("same", text[-_KEPT:])]
+            shortened += [
+                ("same", text[:_KEPT]),
+                ("gap", f"{len(text) - 2 * _KEPT} characters"),
+                ("same", text[-_KEPT:]),
+            ]
         elif len(text) > _PART:
-            found += [(change, text[:_PART]), ("gap", f"{len(text) - _PART} characters")]
+            shortened += [(change, text[:_PART]), ("gap", f"{len(text) - _PART} characters")]
         else:
-            found.append((change, text))
-    return (*found, ("gap", f"{len(parts) - _MOST} more parts")) if len(parts) > _MOST else tuple(found)
+            shortened.append((change, text))
+    return (*shortened, ("gap", f"{len(parts) - _MOST} more parts")) if len(parts) > _MOST else tuple(shortened)

@@ -43,8 +43,8 @@ class Questions:
     @property
     def digest(self) -> str:
         """SHA-256 over all that is asked: a resumed run asks the same."""
-        asked = [[*each.key, each.prompt, each.system] for each in self.requests]
-        return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
+        keys_and_prompts = [[*request.key, request.prompt, request.system] for request in self.requests]
+        return hashlib.sha256(json.dumps(keys_and_prompts).encode()).hexdigest()
 
 
 def plan_questions(benchmark: Benchmark, options: ExamOptions) -> Questions:
@@ -59,13 +59,15 @@ def plan_questions(benchmark: Benchmark, options: ExamOptions) -> Questions:
             hint=f"ask once, then mark the run's {ANSWERS} with --solutions and --stop-when",
         )
     continues = goes_on(options)
-    given = sampling_with(Sampling(), options.gen_kwargs) if options.gen_kwargs else Sampling()
+    sampling = sampling_with(Sampling(), options.gen_kwargs) if options.gen_kwargs else Sampling()
     count = options.samples or 1
-    seed = (options.seed or None) if given.seed is None else given.seed
+    seed = (options.seed or None) if sampling.seed is None else sampling.seed
     requests = []
     for sample in benchmark.samples:
         prompt, stops = _continued(sample, benchmark.format) if continues else (_asked(sample, benchmark.format), ())
-        settings = GenerationSettings(given.temperature, given.top_p, given.max_tokens, given.stop or stops, seed)
+        settings = GenerationSettings(
+            sampling.temperature, sampling.top_p, sampling.max_tokens, sampling.stop or stops, seed
+        )
         system = "" if continues else options.system
         prompt = options.system + prompt if continues else prompt
         requests += [PromptRequest((sample.id, index), prompt, system, settings) for index in range(count)]
@@ -84,8 +86,8 @@ def _asked(sample: Sample, benchmark: str) -> str:
     if code:
         about = "" if text in code else f"{text}\n\n"
         tag = sample.language or "python"
-        whole = f"Reply with the whole code, imports included, {_FENCED}."
-        return f"{about}Complete this {title} code. {whole}\n\n```{tag}\n{code.rstrip()}\n```"
+        instruction = f"Reply with the whole code, imports included, {_FENCED}."
+        return f"{about}Complete this {title} code. {instruction}\n\n```{tag}\n{code.rstrip()}\n```"
     return f"{_stated(sample, benchmark)}\n\nWrite it in {title}. Reply with the code {_FENCED}."
 
 
@@ -139,8 +141,8 @@ def ask(plan: ExamPlan, questions: Questions, journal: RunWriter, watch: Watcher
     Raises:
         IncompleteError: not one question was answered.
     """
-    asked = Replies(journal, questions.generator, watch, len(questions.requests))
-    replies = asked.replies_to(questions.requests)
+    collector = Replies(journal, questions.generator, watch, len(questions.requests))
+    replies = collector.replies_to(questions.requests)
     model, path = plan.models[0], journal.folder / ANSWERS
     journal.publish({ANSWERS: "".join(_rows(plan, model, replies))})
     lost = [reply for reply in replies.values() if reply.missing is not None]

@@ -121,11 +121,20 @@ def check_benchmark(
             outcomes[job.sample.id].append(outcome)
         level = box.level.value
         quick = [
-            sample for sample in benchmark.samples if all((one.seconds or 0.0) < _QUICK for one in outcomes[sample.id])
+            sample
+            for sample in benchmark.samples
+            if all((outcome.seconds or 0.0) < _QUICK for outcome in outcomes[sample.id])
         ]
         weak = _weak(quick, box, Limits(seconds=min(timeout, _BRIEF)))
-    problems = [found for sample in benchmark.samples if (found := _judge(benchmark, sample.id, outcomes[sample.id]))]
-    labels = Counter(test.verdict for found in outcomes.values() for outcome in found[:1] for test in outcome.tests)
+    problems = [
+        problem for sample in benchmark.samples if (problem := _judge(benchmark, sample.id, outcomes[sample.id]))
+    ]
+    labels = Counter(
+        test.verdict
+        for outcomes_of_sample in outcomes.values()
+        for outcome in outcomes_of_sample[:1]
+        for test in outcome.tests
+    )
     return BenchmarkCheck(
         benchmark=benchmark.name,
         total=len(benchmark.samples),
@@ -153,38 +162,43 @@ def _weak(samples: Sequence[Sample], box: Box, limits: Limits) -> tuple[WeakTest
         if sample.entry_point.isidentifier() and not sample.language and sample.problem_type in _CALLED and sample.tests
         for answer, imports in answers.items()
     ]
-    found: dict[str, list[WeakTest]] = {}
+    weak_tests: dict[str, list[WeakTest]] = {}
     for job, outcome in box.run(jobs):
         passed = tuple(number for number, test in enumerate(outcome.tests) if test.passed)
         if passed and (job.key in _EMPTY or len(passed) == len(outcome.tests)):
-            made = WeakTest(job.sample.id, job.key, passed, len(outcome.tests))
-            found.setdefault(job.sample.id, []).append(made)
+            weak_test = WeakTest(job.sample.id, job.key, passed, len(outcome.tests))
+            weak_tests.setdefault(job.sample.id, []).append(weak_test)
     order = list(answers)
-    best = {name: min(some, key=lambda one: (-len(one.tests), order.index(one.answer))) for name, some in found.items()}
+    best = {
+        name: min(some, key=lambda candidate: (-len(candidate.tests), order.index(candidate.answer)))
+        for name, some in weak_tests.items()
+    }
     return tuple(best[sample.id] for sample in samples if sample.id in best)
 
 
 def _checked_package(
     path: Path, *, timeout: float, workers: int | None, isolation: Literal["auto", "strict", "weak"]
 ) -> BenchmarkCheck:
-    found = check_package(path, timeout=timeout, workers=workers, isolation=isolation)
+    package_check = check_package(path, timeout=timeout, workers=workers, isolation=isolation)
     problems = tuple(
-        FaultyProblem(one.name, "fails", int(one.result == "AC"), 1, one.detail)
-        for one in found.submissions
-        if not one.holds
+        FaultyProblem(submission.name, "fails", int(submission.result == "AC"), 1, submission.detail)
+        for submission in package_check.submissions
+        if not submission.holds
     )
     return BenchmarkCheck(
         benchmark=path.name.removesuffix(".zip"),
-        total=len(found.submissions),
+        total=len(package_check.submissions),
         problems=problems,
         faults=(),
         rejected_rows=0,
-        isolation=found.isolation,
-        separated_share=found.verdicts[Verdict.SEPARATED] / found.verdicts.total() if found.verdicts else None,
-        verdicts={verdict.value: found.verdicts[verdict] for verdict in Verdict},
-        submissions=found.submissions,
-        not_run=found.not_run,
-        time_limit=found.seconds,
+        isolation=package_check.isolation,
+        separated_share=package_check.verdicts[Verdict.SEPARATED] / package_check.verdicts.total()
+        if package_check.verdicts
+        else None,
+        verdicts={verdict.value: package_check.verdicts[verdict] for verdict in Verdict},
+        submissions=package_check.submissions,
+        not_run=package_check.not_run,
+        time_limit=package_check.seconds,
     )
 
 
@@ -195,18 +209,18 @@ def _jobs(benchmark: Benchmark, limits: Limits) -> Iterator[Job]:
                 yield Job(f"{round_}:{sample.id}", sample.references[0], sample, limits)
 
 
-def _judge(benchmark: Benchmark, task_id: str, found: list[Outcome]) -> FaultyProblem | None:
+def _judge(benchmark: Benchmark, task_id: str, outcomes: list[Outcome]) -> FaultyProblem | None:
     sample = next(sample for sample in benchmark.samples if sample.id == task_id)
-    if not found:
+    if not outcomes:
         return FaultyProblem(task_id, "no_solution", 0, len(sample.tests), "the row has no canonical solution")
-    marks = [mark(sample, outcome) for outcome in found]
-    patterns = {tuple(test.passed for test in outcome.tests) for outcome in found}
+    marks = [mark(sample, outcome) for outcome in outcomes]
+    patterns = {tuple(test.passed for test in outcome.tests) for outcome in outcomes}
     if len(patterns) > 1:
         detail = "passed " + " and then ".join(f"{got.passed} of {got.total}" for got in marks)
         return FaultyProblem(task_id, "flips", marks[0].passed, marks[0].total, detail)
     if marks[0].all_passed:
         return None
-    return FaultyProblem(task_id, "fails", marks[0].passed, marks[0].total, _why(found[0]))
+    return FaultyProblem(task_id, "fails", marks[0].passed, marks[0].total, _why(outcomes[0]))
 
 
 def _why(outcome: Outcome) -> str:

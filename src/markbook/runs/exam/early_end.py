@@ -25,17 +25,17 @@ class ExamSoFar:
         """Take up what a resumed run had marked."""
         self._plan, self._journal = plan, journal
         self._samples = plan.benchmark.samples
-        self._places = {sample.id: place for place, sample in enumerate(self._samples)}
+        self._places = {sample.id: index for index, sample in enumerate(self._samples)}
         self._tallies = {model: self._tally(model) for model in plan.models}
         for row in journal.rows(OUTCOME):
             self.add(str(row.key[0]), str(row.key[1]), outcome_of(row.data))
 
     def _tally(self, model: str) -> Tally:
-        found = Tally(model, self._samples, self._plan.options.error_policy)
+        tally = Tally(model, self._samples, self._plan.options.error_policy)
         lacking = self._plan.answers.lacking(model)
         if any(lacking):
-            found.lacking = array("I", lacking)
-        return found
+            tally.lacking = array("I", lacking)
+        return tally
 
     def add(self, model: str, task: str, outcome: Outcome) -> None:
         """Count an attempt."""

@@ -68,9 +68,9 @@ class ExamResults(ExamView):
 
         if metric not in (None, "exam_score"):
             raise UsageError(f"an exam has no metric {metric!r}", hint=suggest(str(metric), ["exam_score"]))
-        found = exam_sheet(list(self.tallies.values()))
-        found = replace(found, signatures=exam_signatures(self.config))
-        return replace(found, notes=(STOPPED_NOTE,)) if self.stopped else found
+        sheet = exam_sheet(list(self.tallies.values()))
+        sheet = replace(sheet, signatures=exam_signatures(self.config))
+        return replace(sheet, notes=(STOPPED_NOTE,)) if self.stopped else sheet
 
     def page(self) -> Page:
         """Return everything that an exam's report shows."""

@@ -105,14 +105,14 @@ class Grading:
             judged: whether the problem's own judge did its work.
         """
         missing = None if judged else NOT_JUDGED
-        whole = bool(passed) and all(passed) and error is None
+        passes_all = bool(passed) and all(passed) and error is None
         if share is not None:
             return Mark(len(passed), sum(passed), error, False, share == 1.0, share, missing)
         if self.points:
-            return Mark(len(passed), sum(passed), error, False, whole, self._worth(passed), missing)
+            return Mark(len(passed), sum(passed), error, False, passes_all, self._worth(passed), missing)
         if self.together:
-            return Mark(1, int(whole), error, error is not None, whole, missing=missing)
-        return Mark(len(passed), sum(passed), error, error is not None, whole, missing=missing)
+            return Mark(1, int(passes_all), error, error is not None, passes_all, missing=missing)
+        return Mark(len(passed), sum(passed), error, error is not None, passes_all, missing=missing)
 
     def _worth(self, passed: Sequence[bool]) -> float:
         """Return the share of a problem's points that were earned; a test without any is worth none."""

@@ -79,22 +79,26 @@ def check_package(
     limits = Limits(seconds=min(timeout, MEASURING_SECONDS), memory_bytes=package.memory_bytes or Limits().memory_bytes)
     if package.output_bytes:
         limits = replace(limits, output_bytes=package.output_bytes)
-    marker = ProgramMarker(sorted({one.language for one in runnable}), workers=workers, isolation=isolation)
+    marker = ProgramMarker(
+        sorted({submission.language for submission in runnable}), workers=workers, isolation=isolation
+    )
     with closing(marker):
-        right = [one for one in runnable if one.submission.promised == ("AC",)]
+        right = [submission for submission in runnable if submission.submission.promised == ("AC",)]
         usual = package.seconds or limits.seconds
-        found = dict(_ran(marker, [one.job(sample, limits, usual) for one in right]))
-        seconds = package.seconds or _limit(package, found)
-        others = [one for one in runnable if one.submission.promised != ("AC",)]
-        found |= dict(_ran(marker, [one.job(sample, limits, seconds) for one in others]))
+        outcomes = dict(_ran(marker, [submission.job(sample, limits, usual) for submission in right]))
+        seconds = package.seconds or _limit(package, outcomes)
+        others = [submission for submission in runnable if submission.submission.promised != ("AC",)]
+        outcomes |= dict(_ran(marker, [submission.job(sample, limits, seconds) for submission in others]))
         level = marker.level.value
     return PackageCheck(
-        submissions=tuple(_submitted(one.submission, found[one.submission.name]) for one in runnable),
+        submissions=tuple(
+            _submitted(submission.submission, outcomes[submission.submission.name]) for submission in runnable
+        ),
         not_run=tuple(not_run),
         seconds=seconds,
         isolation=level,
         verdicts=Counter(
-            test.verdict.value for outcome in found.values() for test in outcome.tests if test.result != "-"
+            test.verdict.value for outcome in outcomes.values() for test in outcome.tests if test.result != "-"
         ),
     )
 
@@ -104,19 +108,19 @@ def _ran(marker: ProgramMarker, jobs: Sequence[Job]) -> Iterator[tuple[str, Outc
         yield job.key, outcome
 
 
-def _limit(package: Package, found: dict[str, Outcome]) -> float:
+def _limit(package: Package, outcomes: dict[str, Outcome]) -> float:
     """Return the time limit that follows from the accepted submissions, in whole seconds."""
-    slowest = max((outcome.slowest or 0.0 for outcome in found.values()), default=0.0)
+    slowest = max((outcome.slowest or 0.0 for outcome in outcomes.values()), default=0.0)
     return max(LEAST_SECONDS, math.ceil(slowest * package.time_multiplier))
 
 
 def _runnable(package: Package) -> tuple[list[_Runnable], list[str]]:
     """Return the submissions that can be run here, and of the others why not."""
-    found: list[_Runnable] = []
+    runnable: list[_Runnable] = []
     not_run: list[str] = []
     for submission in package.submissions:
         files = {PurePosixPath(name).name: package.bundle.read(name) for name in submission.files}
-        languages = {one for name, content in files.items() if (one := language_of(name, content))}
+        languages = {language_name for name, content in files.items() if (language_name := language_of(name, content))}
         if len(languages) != 1:
             not_run.append(f"{submission.name}: in no language that is known here")
             continue
@@ -126,8 +130,8 @@ def _runnable(package: Package) -> tuple[list[_Runnable], list[str]]:
         except MarkbookError as error:
             not_run.append(f"{submission.name}: {error.message}")
             continue
-        found.append(_Runnable(submission, language, files))
-    return found, not_run
+        runnable.append(_Runnable(submission, language, files))
+    return runnable, not_run
 
 
 def _submitted(submission: Submission, outcome: Outcome) -> Submitted:

@@ -88,15 +88,15 @@ class ExamOptions(AskingOptions):
 
     def identity(self) -> dict[str, object]:
         """Return the options that can change a result; how a model is asked is none where the answers exist."""
-        found = super(
+        identity = super(
             ExamOptions, self
         ).identity()  # a slotted dataclass is made anew, which the bare call does not know
         if self.model is None:
-            return {name: value for name, value in found.items() if name not in _ASKED}
+            return {name: value for name, value in identity.items() if name not in _ASKED}
         from markbook.model.connect import without_secrets
 
-        asked = {"model": self.model, "base_url": without_secrets(self.base_url)}
-        return {**found, **asked, **({"generator": self.generator} if self.generator else {})}
+        model_options = {"model": self.model, "base_url": without_secrets(self.base_url)}
+        return {**identity, **model_options, **({"generator": self.generator} if self.generator else {})}
 
     def limits(self) -> Limits:
         """Return what an attempt may use."""
@@ -191,15 +191,15 @@ def plan_exam(request: ExamOptions, machines: Machines) -> ExamPlan:
     """
     request = with_answerer(request, has_answers=bool(request.solutions), of="--solutions")
     request.limits()
-    given = [Path(path) for path in request.solutions]
-    many = sum(path.stat().st_size for path in given if path.is_file()) > _MANY
+    paths = [Path(path) for path in request.solutions]
+    many = sum(path.stat().st_size for path in paths if path.is_file()) > _MANY
     machines.begin_sandbox(request.box(), None if many else 1)
     paper = load_benchmark(Path(request.benchmark), request.format)
-    whole, faults = without_faults(paper, language_fault)
-    sound, unavailable = available(whole, skip=request.skip_unavailable)
+    benchmark, faults = without_faults(paper, language_fault)
+    sound, unavailable = available(benchmark, skip=request.skip_unavailable)
     questions = None
     if request.model is None:
-        answers = machines.open(load_answers(given, sound, extract=request.extract, language=_named))
+        answers = machines.open(load_answers(paths, sound, extract=request.extract, language=_named))
         models = answers.models
     else:
         from markbook.runs.exam.asking import plan_questions  # exams of answers that exist need no client
@@ -227,10 +227,10 @@ def _named(name: str) -> str:
     from markbook.languages import language
 
     try:
-        found = language(name).name
+        canonical = language(name).name
     except UsageError as error:
         raise RowError(f"{error.message}{f' ({error.hint})' if error.hint else ''}") from None
-    return "" if found == "python" else found
+    return "" if canonical == "python" else canonical
 
 
 def languages_of(benchmark: Benchmark) -> tuple[str, ...]:
@@ -250,16 +250,16 @@ def available(benchmark: Benchmark, *, skip: bool) -> tuple[Benchmark, list[str]
         if (sample.language or sample.judge is not None) and (error := _unfit(sample)) is not None:
             lacking[sample.id] = error.message
             reasons.setdefault(error.message, error)
-    kept = tuple(sample for sample in benchmark.samples if sample.id not in lacking)
-    if lacking and (not skip or not kept):
+    samples = tuple(sample for sample in benchmark.samples if sample.id not in lacking)
+    if lacking and (not skip or not samples):
         raise next(iter(reasons.values()))
     total = len(benchmark.samples)
-    said = [
+    notes = [
         f"unavailable: {count} of {total} problems: {message} ({reasons[message].hint.partition(';')[0]}); "
-        f"scored {len(kept)} of {total}"
+        f"scored {len(samples)} of {total}"
         for message, count in Counter(lacking.values()).items()
     ]
-    return replace(benchmark, samples=kept, left_out=frozenset(lacking)) if lacking else benchmark, said
+    return replace(benchmark, samples=samples, left_out=frozenset(lacking)) if lacking else benchmark, notes
 
 
 def _unfit(sample: Sample) -> EnvironmentUnfitError | None:

@@ -18,7 +18,7 @@ def exam_sheet(tallies: Sequence[Tally]) -> Sheet:
     All tallies are over the same problems.
     """
     marks = {
-        tally.model: {sample.id: tally.cell(place) for place, sample in enumerate(tally.samples)} for tally in tallies
+        tally.model: {sample.id: tally.cell(index) for index, sample in enumerate(tally.samples)} for tally in tallies
     }
     samples = tallies[0].samples if tallies else ()
     return Sheet(
@@ -38,5 +38,5 @@ def exam_signatures(config: Mapping[str, object]) -> Mapping[str, str]:
 
 def sample_meta(sample: Sample) -> Mapping[str, str]:
     """Return the groups that a sample belongs to, by grouping; the ones it lacks are left out."""
-    found = {grouping: group_of(sample, grouping) for grouping in GROUPINGS}
-    return {grouping: group for grouping, group in found.items() if group}
+    groups = {grouping: group_of(sample, grouping) for grouping in GROUPINGS}
+    return {grouping: group for grouping, group in groups.items() if group}

@@ -38,15 +38,17 @@ def plan_stop(samples: Sequence[Sample], models: Sequence[str], options: ExamOpt
     baseline = open_against(options.against, options.stop_when)
     if not options.stop_when:
         return None
-    known = None
+    baseline_sheet = None
     if baseline is not None:
-        known = baseline.sheet(None)
-        if known.metric != "exam_score" and baseline.manifest["command"] != FOREIGN:
-            raise UsageError(f"an exam cannot be held against marks by {known.metric!r}")
-        signatures = {} if options.allow_different_measures else known.signatures
-        known = replace(known, metric="exam_score", signatures=signatures)
+        baseline_sheet = baseline.sheet(None)
+        if baseline_sheet.metric != "exam_score" and baseline.manifest["command"] != FOREIGN:
+            raise UsageError(f"an exam cannot be held against marks by {baseline_sheet.metric!r}")
+        signatures = {} if options.allow_different_measures else baseline_sheet.signatures
+        baseline_sheet = replace(baseline_sheet, metric="exam_score", signatures=signatures)
     # As the journal will give them back, so that a problem's content is known by the same digest.
-    kept = [sample_of(sample_record(sample)) for sample in samples]
-    own = replace(exam_sheet([Tally(model, kept) for model in models]), signatures=exam_signatures(options.identity()))
-    stopping = Stopping(parse_rule(options.stop_when), own, known, seed=options.seed)
-    return ExamStop(stopping, identity_of(stopping, known))
+    stripped = [sample_of(sample_record(sample)) for sample in samples]
+    own = replace(
+        exam_sheet([Tally(model, stripped) for model in models]), signatures=exam_signatures(options.identity())
+    )
+    stopping = Stopping(parse_rule(options.stop_when), own, baseline_sheet, seed=options.seed)
+    return ExamStop(stopping, identity_of(stopping, baseline_sheet))

@@ -145,24 +145,24 @@ class Tally:
         count = sum(self.verdicts.values())
         return self.unchecked / count if count else None
 
-    def problem_score(self, place: int, policy: ErrorPolicy | None = None) -> float | None:
+    def problem_score(self, index: int, policy: ErrorPolicy | None = None) -> float | None:
         """Return the mean score of the samples of a problem, 0..1, those nobody answered at 0; None without an attempt."""
         total = self.zero if (policy or self.policy) == "zero" else self.partial
         # the mean of many thirds may exceed 1 by one rounding
-        return min(1.0, total[place] / self.tries(place)) if self.attempts[place] else None
+        return min(1.0, total[index] / self.tries(index)) if self.attempts[index] else None
 
-    def cell(self, place: int) -> Cell:
+    def cell(self, index: int) -> Cell:
         """Return a problem's score as comparisons read it: 0 if nobody tried, a reason if no answer could be judged.
 
         It is passed if every attempt passed all its tests.
         """
-        if not self._counts(place):
+        if not self._counts(index):
             return Cell(None, NOT_JUDGED, passed=False)
-        return Cell(self.problem_score(place) or 0.0, passed=0 < self.tries(place) == self.right[place])
+        return Cell(self.problem_score(index) or 0.0, passed=0 < self.tries(index) == self.right[index])
 
-    def tries(self, place: int) -> int:
+    def tries(self, index: int) -> int:
         """Return how many samples of a problem were asked for: its attempts and those that nobody answered."""
-        return self.attempts[place] + self.lacking[place]
+        return self.attempts[index] + self.lacking[index]
 
     def groups(self, grouping: Grouping) -> list[str]:
         """Return the groups that the benchmark has, sorted."""
@@ -170,7 +170,7 @@ class Tally:
 
     def places(self, grouping: Grouping, group: str) -> list[int]:
         """Return the problems of a group."""
-        return [place for place, sample in enumerate(self.samples) if group_of(sample, grouping) == group]
+        return [index for index, sample in enumerate(self.samples) if group_of(sample, grouping) == group]
 
     def exam_score(
         self, places: Sequence[int] | None = None, *, group: str = "total", policy: ErrorPolicy | None = None
@@ -193,10 +193,10 @@ class Tally:
     def _computed(
         self, metric: str, places: Sequence[int] | None, policy: ErrorPolicy | None, *, absent_counts: bool
     ) -> Summary:
-        chosen = [place for place in (range(len(self.samples)) if places is None else places) if self._counts(place)]
-        scores = [self.problem_score(place, policy) for place in chosen]
+        chosen = [index for index in (range(len(self.samples)) if places is None else places) if self._counts(index)]
+        scores = [self.problem_score(index, policy) for index in chosen]
         values = [score for score in scores if score is not None]
-        found = summarise_values(
+        summary = summarise_values(
             values,
             metric=metric,
             n_missing={"absent": len(scores) - len(values)},
@@ -206,30 +206,30 @@ class Tally:
         lost = (len(self.samples) if places is None else len(places)) - len(chosen)
         if lost:
             words = f"{lost} problems whose own judge failed count for nobody"
-            found = replace(found, note=f"{found.note}; {words}" if found.note else words)
-        partial = [place for place in chosen if self.attempts[place] and self.lacking[place]]
-        if not partial or found.bounds is None:
-            return found
-        high = found.bounds[1] + math.fsum(self.lacking[place] / self.tries(place) for place in partial) / len(scores)
+            summary = replace(summary, note=f"{summary.note}; {words}" if summary.note else words)
+        partial = [index for index in chosen if self.attempts[index] and self.lacking[index]]
+        if not partial or summary.bounds is None:
+            return summary
+        high = summary.bounds[1] + math.fsum(self.lacking[index] / self.tries(index) for index in partial) / len(scores)
         words = f"{len(partial)} problems have samples that nobody answered, which score 0"
-        note = f"{found.note}; {words}" if found.note else words
-        bounds = found.bounds[0], min(1.0, high)
-        return replace(found, n_partial=len(partial), bounds=bounds, note=note)
+        note = f"{summary.note}; {words}" if summary.note else words
+        bounds = summary.bounds[0], min(1.0, high)
+        return replace(summary, n_partial=len(partial), bounds=bounds, note=note)
 
     def pass_at(self, k: int) -> Estimate:
         """Return pass@k over the benchmark's problems, 0..1; a problem without an attempt counts as unsolved.
 
         There is no value if a problem has attempts, but fewer than k.
         """
-        places = [place for place in range(len(self.samples)) if self._counts(place)]
-        counts = [self.tries(place) if self.attempts[place] else k for place in places]
-        return pass_at_k_summary(counts, [self.right[place] for place in places], k, seed=self.seed)
+        places = [index for index in range(len(self.samples)) if self._counts(index)]
+        counts = [self.tries(index) if self.attempts[index] else k for index in places]
+        return pass_at_k_summary(counts, [self.right[index] for index in places], k, seed=self.seed)
 
-    def _counts(self, place: int) -> bool:
+    def _counts(self, index: int) -> bool:
         """Whether a problem says anything: not where every answer to it could not be judged."""
-        return bool(self.attempts[place] or not self.unjudged[place])
+        return bool(self.attempts[index] or not self.unjudged[index])
 
     def pass_ks(self) -> Iterator[int]:
         """Yield the k up to the largest number of attempts at any problem."""
-        most = max((self.tries(place) for place in range(len(self.samples)) if self.attempts[place]), default=0)
+        most = max((self.tries(index) for index in range(len(self.samples)) if self.attempts[index]), default=0)
         return (k for k in PASS_AT if k <= most)

@@ -134,7 +134,7 @@ class ExamView:
         Of a run that broke off, only those whose planned attempts are all marked: every number is then exact for
         them, and nothing that was not reached yet counts as absent.
         """
-        return tuple(sample for place, sample in enumerate(self._all_samples) if place in self._settled)
+        return tuple(sample for index, sample in enumerate(self._all_samples) if index in self._settled)
 
     @cached_property
     def _all_samples(self) -> tuple[Sample, ...]:
@@ -165,13 +165,13 @@ class ExamView:
         """The problems whose planned attempts are all marked."""
         places = set(range(len(self._all_samples)))
         if self.stopped:
-            seen = set(self.stopped["samples"])
-            return frozenset(place for place in places if self._all_samples[place].id in seen)
+            settled_ids = set(self.stopped["samples"])
+            return frozenset(index for index in places if self._all_samples[index].id in settled_ids)
         if self.marked == self.planned:
             return frozenset(places)
         for model, about in self.models.items():
             counts = Counter(self._orders[model].places)
-            places -= {place for place, planned in enumerate(about["planned"]) if counts[place] < planned}
+            places -= {index for index, planned in enumerate(about["planned"]) if counts[index] < planned}
         return frozenset(places)
 
     def partial_note(self) -> str:
@@ -197,10 +197,10 @@ class ExamView:
         tallies = {model: Tally(model, self.samples, self.policy, seed) for model in self.models}
         for model, about in self.models.items():
             if "lacking" in about:
-                tallies[model].lacking = array("I", (about["lacking"][place] for place in sorted(self._settled)))
+                tallies[model].lacking = array("I", (about["lacking"][index] for index in sorted(self._settled)))
         for model, tally in tallies.items():
-            for place, location in self._places(model):
-                tally.add(place, self._attempt(location).outcome)
+            for index, location in self._places(model):
+                tally.add(index, self._attempt(location).outcome)
         return tallies
 
     @property
@@ -216,21 +216,21 @@ class ExamView:
 
     def attempts(self, model: str, places: Collection[int] | None = None) -> Iterator[MarkedAttempt]:
         """Yield a model's marked attempts in benchmark order, read one at a time; only those at `places` if given."""
-        for place, location in self._places(model):
-            if places is not None and place not in places:
+        for index, location in self._places(model):
+            if places is not None and index not in places:
                 continue
-            found, sample = self._attempt(location), self.samples[place]
-            got = mark(sample, found.outcome)
-            measurement = got.measurement(self.policy, sample.id, found.index, model)
-            yield MarkedAttempt(sample, found.index, found.outcome, found.about, got, measurement)
+            attempt, sample = self._attempt(location), self.samples[index]
+            got = mark(sample, attempt.outcome)
+            measurement = got.measurement(self.policy, sample.id, attempt.index, model)
+            yield MarkedAttempt(sample, attempt.index, attempt.outcome, attempt.about, got, measurement)
 
     def _places(self, model: str) -> Iterator[tuple[int, int]]:
         """Yield (place among `samples`, location) of a model's marked attempts in benchmark order."""
         new_place = {old: new for new, old in enumerate(sorted(self._settled))}
         order = self._orders[model]
-        for place, location in zip(order.places, order.locations, strict=True):
-            if place in new_place:
-                yield new_place[place], location
+        for index, location in zip(order.places, order.locations, strict=True):
+            if index in new_place:
+                yield new_place[index], location
 
     @cached_property
     def _orders(self) -> dict[str, _Order]:
@@ -242,7 +242,7 @@ class ExamView:
 
     @cached_property
     def _read(self) -> _Journal:
-        found = _Journal()
+        journal = _Journal()
         samples: dict[int, Sample] = {}
         faults: dict[int, dict[str, Any]] = {}
         models: dict[str, ModelRecord] = {}
@@ -252,31 +252,31 @@ class ExamView:
         for location, row in self.journal.locate_all():
             if row.kind == OUTCOME:
                 first = location if first is None else first
-                if location - first < _KEPT_BYTES and len(found.kept) < _KEPT:
-                    found.kept[location] = _attempt_of(row)
+                if location - first < _KEPT_BYTES and len(journal.kept) < _KEPT:
+                    journal.kept[location] = _attempt_of(row)
                 if str(row.key[0]) not in models or str(row.key[1]) not in place_of:
                     early.append((location, row))
                     continue
-                found.add(location, row, place_of)
+                journal.add(location, row, place_of)
             elif row.kind == SAMPLE:
                 sample = sample_of(row.data)
                 samples[_number(row)] = sample
                 place_of[sample.id] = _number(row)
             elif row.kind == MODEL:
                 models[str(row.key[0])] = cast("ModelRecord", row.data)
-                found.keys.setdefault(str(row.key[0]), (array("Q"), array("Q")))
+                journal.keys.setdefault(str(row.key[0]), (array("Q"), array("Q")))
             elif row.kind == FAULT:
                 faults[_number(row)] = dict(row.data)
             elif row.kind == STOPPED:
-                found.stopped = cast("StoppedRecord", row.data)
+                journal.stopped = cast("StoppedRecord", row.data)
         for location, row in early:
-            found.add(location, row, place_of)
+            journal.add(location, row, place_of)
         # By number and by name: a repaired journal has rows that were lost at its end.
-        found.samples = [samples[number] for number in sorted(samples)]
-        found.faults = [faults[number] for number in sorted(faults)]
+        journal.samples = [samples[number] for number in sorted(samples)]
+        journal.faults = [faults[number] for number in sorted(faults)]
         named = [model for model in self.config.get("models", ()) if model in models]
-        found.models = {model: models[model] for model in (*named, *models)}
-        return found
+        journal.models = {model: models[model] for model in (*named, *models)}
+        return journal
 
 
 def _attempt_of(row: JournalRow) -> _Attempt:
@@ -304,11 +304,11 @@ class _Order:
 
 def _sorted(keys: array[int], locations: array[int]) -> _Order:
     """Return the order of these keys; `keys` is used up. Copies are kept few: they are the peak of a large run."""
-    places, found = array("I"), array("Q")
+    places, sorted_locations = array("I"), array("Q")
     if len(keys) <= _FEW:
         order = sorted(range(len(keys)), key=keys.__getitem__)
         places.extend(keys[at] >> 32 for at in order)
-        found.extend(locations[at] for at in order)
+        sorted_locations.extend(locations[at] for at in order)
     else:
         import numpy as np
 
@@ -316,8 +316,8 @@ def _sorted(keys: array[int], locations: array[int]) -> _Order:
         ranks = np.argsort(view, kind="stable").astype(np.uint32)
         view >>= np.uint64(32)
         places.frombytes(view.astype(np.uint32)[ranks].data.cast("B"))
-        found.frombytes(np.frombuffer(locations, dtype=np.uint64)[ranks].data.cast("B"))
-    return _Order(places, found)
+        sorted_locations.frombytes(np.frombuffer(locations, dtype=np.uint64)[ranks].data.cast("B"))
+    return _Order(places, sorted_locations)
 
 
 def sample_record(sample: Sample) -> dict[str, object]:
@@ -346,21 +346,21 @@ def attempt_record(attempt: Attempt, outcome: Outcome) -> dict[str, object]:
 
 
 def _test_record(test: Test) -> dict[str, object]:
-    found = {name: value for name in Test.__dataclass_fields__ if (value := _plain(getattr(test, name)))}
+    record = {name: value for name in Test.__dataclass_fields__ if (value := _plain(getattr(test, name)))}
     if test.stdin is None:
-        return found
+        return record
     points = {} if test.points is None else {"points": test.points}
     # what a program reads and prints may be megabytes, and the reports show its beginning
-    return {**found, **points, "stdin": cut(test.stdin, STREAM_KEPT), "stdout": cut(test.stdout, STREAM_KEPT)}
+    return {**record, **points, "stdin": cut(test.stdin, STREAM_KEPT), "stdout": cut(test.stdout, STREAM_KEPT)}
 
 
 def _plain(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
-def sample_of(kept: Mapping[str, object]) -> Sample:
+def sample_of(record: Mapping[str, object]) -> Sample:
     """Return the problem of a journal record."""
-    data = cast("SampleRecord", kept)
+    data = cast("SampleRecord", record)
     tests = tuple(
         Test(
             setup=test.get("setup", ""),
@@ -384,6 +384,6 @@ def sample_of(kept: Mapping[str, object]) -> Sample:
         entry_point=data["entry_point"],
         meta=meta,
         source=data["source"],
-        problem_type=next((one for one in ProblemType if one == kind), None),
+        problem_type=next((problem_type for problem_type in ProblemType if problem_type == kind), None),
         language=data.get("language", ""),
     )

@@ -72,8 +72,8 @@ def exam(
         UnknownOptionError: an option that does not exist.
         UsageError: neither answers nor a model, or both; a model that cannot be asked.
     """
-    given = (solutions,) if isinstance(solutions, str | os.PathLike) else tuple(solutions)
-    named = {"benchmark": benchmark, "solutions": given, "model": model, "base_url": base_url, "resume": resume}
+    sources = (solutions,) if isinstance(solutions, str | os.PathLike) else tuple(solutions)
+    named = {"benchmark": benchmark, "solutions": sources, "model": model, "base_url": base_url, "resume": resume}
     request = options_of(ExamOptions, {**options, **named, "reports": reports, "output": output or "generated"}, "exam")
     return conduct(Exam(), request, watcher)
 
@@ -178,13 +178,13 @@ def _unsound(
         for sample in unsolved
         if sample.references
     ]
-    found: dict[str, str] = {}
+    unsound: dict[str, str] = {}
     for job, outcome in box.run(jobs) if jobs else ():
         if LOST not in outcome.flags and not mark(job.sample, outcome).all_passed:
             failed = next((number for number, test in enumerate(outcome.tests) if not test.passed), 0)
             why = outcome.error_type or (outcome.tests[failed].error_type if outcome.tests else "") or "AssertionError"
-            found[job.sample.id] = f"test {failed}: {why}"
-    return dict(sorted(found.items()))
+            unsound[job.sample.id] = f"test {failed}: {why}"
+    return dict(sorted(unsound.items()))
 
 
 def _solved_before(writer: RunWriter, plan: ExamPlan) -> tuple[Counter[str], Counter[str]]:
@@ -218,8 +218,8 @@ def _jobs(writer: RunWriter, plan: ExamPlan, attempts: Iterable[Attempt], runnin
 def _record_inputs(writer: RunWriter, plan: ExamPlan) -> None:
     """Put what the reports need of the inputs into the journal, so that they need nothing else."""
     answers = plan.answers
-    for place, sample in enumerate(plan.benchmark.samples):
-        writer.add(SAMPLE, (place,), sample_record(sample))
+    for index, sample in enumerate(plan.benchmark.samples):
+        writer.add(SAMPLE, (index,), sample_record(sample))
     for model in plan.models:
         planned = plan.planned(model)
         source = answers.source(model) if plan.questions is None else ANSWERS

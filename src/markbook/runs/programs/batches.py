@@ -37,7 +37,7 @@ class PendingBuild:
     def run(self, key: str) -> ProgramRun:
         """Return the run that builds what waits; from here on it is under way."""
         self._under[key], self.waiting = self.waiting, {}
-        texts = [one.files[self.tool.language.source] for one in self._under[key].values()]
+        texts = [written_program.files[self.tool.language.source] for written_program in self._under[key].values()]
         stdin = b"".join(_LENGTH.pack(len(text)) + text for text in texts)
         limits = build_limits(self.tool.language)
         limits = Limits(
@@ -54,9 +54,9 @@ class PendingBuild:
 
     def done(self, key: str, executed: list[Executed]) -> Iterator[tuple[str, Written, Built | None]]:
         """Yield the programs of a batch with what came of each; None where it is to be built by itself."""
-        found = _read(executed[0].stdout if executed else b"")
-        for name, one in self._under.pop(key).items():
-            yield name, one, next(found, None)
+        built_texts = _read(executed[0].stdout if executed else b"")
+        for name, program in self._under.pop(key).items():
+            yield name, program, next(built_texts, None)
 
 
 def _read(data: bytes) -> Iterator[Built | None]:

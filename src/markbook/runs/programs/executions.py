@@ -81,32 +81,32 @@ def written(tool: Toolchain, job: Job, test: Test) -> Written:
         ValueError: the test has no end at which something could be added.
     """
     words = {"nonce": secrets.token_hex(16), "token": secrets.token_hex(16)}
-    made = tool.language.program(test.setup, job.code, test.program, words)
-    files = {name: text.encode("utf-8", "surrogatepass") for name, text in made.files.items()}
-    return Written(tool, files, made.words, words["nonce"], words["token"])
+    program = tool.language.program(test.setup, job.code, test.program, words)
+    files = {name: text.encode("utf-8", "surrogatepass") for name, text in program.files.items()}
+    return Written(tool, files, program.words, words["nonce"], words["token"])
 
 
-def whole_run(key: str, one: Written, limits: Limits, *, proves: bool) -> MarkedRun:
+def whole_run(key: str, program: Written, limits: Limits, *, proves: bool) -> MarkedRun:
     """Return the run of a program: built where that is to be done, then run, with every word that proves something."""
-    language = one.tool.language
+    language = program.tool.language
     build: tuple[Phase, ...] = ()
     if language.build:
-        around = {**one.tool.places.environment, **language.environment, **language.build_environment}
-        around = {name: one.tool.filled(value, one.words) for name, value in around.items()}
-        command = one.tool.command(language.build, one.words)
+        around = {**program.tool.places.environment, **language.environment, **language.build_environment}
+        around = {name: program.tool.filled(value, program.words) for name, value in around.items()}
+        command = program.tool.command(language.build, program.words)
         build = (Phase(command, build_limits(language), builds=True, environment=around),)
     drop = language.drop if language.build else ()
-    return _run(key, one, limits, one.files, build, drop, proves=proves)
+    return _run(key, program, limits, program.files, build, drop, proves=proves)
 
 
-def built_run(key: str, one: Written, limits: Limits, files: Mapping[str, bytes], *, proves: bool) -> MarkedRun:
+def built_run(key: str, program: Written, limits: Limits, files: Mapping[str, bytes], *, proves: bool) -> MarkedRun:
     """Return the run of a program that is built already, into these files."""
-    return _run(key, one, limits, files, (), (), proves=proves)
+    return _run(key, program, limits, files, (), (), proves=proves)
 
 
 def _run(
     key: str,
-    one: Written,
+    program: Written,
     limits: Limits,
     files: Mapping[str, bytes],
     build: tuple[Phase, ...],
@@ -114,19 +114,21 @@ def _run(
     *,
     proves: bool,
 ) -> MarkedRun:
-    language = one.tool.language
-    around = {**one.tool.places.environment, **language.environment}
-    around = {name: one.tool.filled(value, one.words) for name, value in around.items()}
+    language = program.tool.language
+    around = {**program.tool.places.environment, **language.environment}
+    around = {name: program.tool.filled(value, program.words) for name, value in around.items()}
     if language.processes > limits.processes:
         limits = replace(limits, processes=language.processes)
-    said = secrets.token_hex(16)
-    words = [said]
+    end_line = secrets.token_hex(16)
+    words = [end_line]
     if proves and not language.ending.catches:
-        words.insert(secrets.randbelow(2), one.nonce)
-    command = one.tool.command(language.run, one.words)
+        words.insert(secrets.randbelow(2), program.nonce)
+    command = program.tool.command(language.run, program.words)
     phases = (*build, *(Phase(command, limits, stdin=word.encode(), environment=around) for word in words))
-    place = words.index(said)
-    return MarkedRun(key, files, phases, drop=drop, programs=language.programs, written=one, said=said, place=place)
+    index = words.index(end_line)
+    return MarkedRun(
+        key, files, phases, drop=drop, programs=language.programs, written=program, said=end_line, place=index
+    )
 
 
 def build_limits(language: Language) -> Limits:
@@ -144,7 +146,7 @@ def judged(tool: Toolchain, run: MarkedRun, executed: list[Executed], *, proves:
     if not executed:
         failed = TestResult(passed=False, error_type="Crash", error_message="the worker was lost twice while it ran")
         return Found(failed, ErrorKind.OTHER, is_lost=True)
-    seconds, wall = sum(one.seconds for one in executed), sum(one.wall_seconds for one in executed)
+    seconds, wall = sum(phase.seconds for phase in executed), sum(phase.wall_seconds for phase in executed)
     runs = run.in_order(executed)
     if not runs:
         return Found(*_not_built(tool, executed[0]), seconds=seconds, wall=wall)
@@ -162,51 +164,56 @@ def judged(tool: Toolchain, run: MarkedRun, executed: list[Executed], *, proves:
     return Found(*_failed(tool, runs[0], run), seconds=seconds, wall=wall)
 
 
-def _prints(found: Executed, line: str, quiet: str) -> bool:
+def _prints(executed: Executed, line: str, quiet: str) -> bool:
     """Whether a program ended well, having printed on a line of its own what only the end of its tests prints."""
-    if not found.is_good or line.encode() not in found.stdout.splitlines():
+    if not executed.is_good or line.encode() not in executed.stdout.splitlines():
         return False
-    return not (quiet and _pattern(quiet).search(_text(found.stderr)))
+    return not (quiet and _pattern(quiet).search(_text(executed.stderr)))
 
 
-def not_built(tool: Toolchain, said: str) -> Found:
+def not_built(tool: Toolchain, compiler_output: str) -> Found:
     """Return what a program comes to that the compiler refused with these words."""
-    message = _line(tool.language.failures.build, _text(said.encode("utf-8", "replace"))) or "the compiler refused it"
+    message = (
+        _line(tool.language.failures.build, _text(compiler_output.encode("utf-8", "replace")))
+        or "the compiler refused it"
+    )
     failed = TestResult(passed=False, error_type="CompileError", error_message=clean(message))
     return Found(failed, ErrorKind.SYNTAX)
 
 
-def _not_built(tool: Toolchain, found: Executed) -> tuple[TestResult, ErrorKind, str]:
-    said = _text(found.stderr) + _text(found.stdout)
-    message = _line(tool.language.failures.build, said) or found.refused or f"the compiler ended with {found.status}"
-    if found.limit:
-        message = f"the compiler reached its limit ({found.limit})"
+def _not_built(tool: Toolchain, executed: Executed) -> tuple[TestResult, ErrorKind, str]:
+    output = _text(executed.stderr) + _text(executed.stdout)
+    message = (
+        _line(tool.language.failures.build, output) or executed.refused or f"the compiler ended with {executed.status}"
+    )
+    if executed.limit:
+        message = f"the compiler reached its limit ({executed.limit})"
     failed = TestResult(passed=False, error_type="CompileError", error_message=clean(message))
-    return failed, ErrorKind.SYNTAX, found.limit
+    return failed, ErrorKind.SYNTAX, executed.limit
 
 
-def _failed(tool: Toolchain, found: Executed, run: MarkedRun) -> tuple[TestResult, ErrorKind | None, str]:
+def _failed(tool: Toolchain, executed: Executed, run: MarkedRun) -> tuple[TestResult, ErrorKind | None, str]:
     failures = tool.language.failures
-    out = found.stdout.replace(run.token.encode(), b"").replace(run.written.nonce.encode(), b"")
-    said = f"{_text(found.stderr)}\n{_text(out)}"
+    out = executed.stdout.replace(run.token.encode(), b"").replace(run.written.nonce.encode(), b"")
+    output = f"{_text(executed.stderr)}\n{_text(out)}"
     kind: ErrorKind | None = ErrorKind.OTHER
-    limit = found.limit
+    limit = executed.limit
     if limit in ("cpu", "wall"):
         kind, name, message = ErrorKind.TIMEOUT, "TimeoutError", "the time limit was reached"
-    elif limit or _pattern(failures.memory).search(said):
+    elif limit or _pattern(failures.memory).search(output):
         limit = limit or "memory"
         name, message = "LimitError", f"the limit was reached: {limit}"
-    elif found.status == 0 and not (failures.quiet and _pattern(failures.quiet).search(said)):
+    elif executed.status == 0 and not (failures.quiet and _pattern(failures.quiet).search(output)):
         name, message = "EndNotReached", _ENDED_EARLY
-    elif line := _line(failures.syntax, said):
+    elif line := _line(failures.syntax, output):
         kind, name, message = ErrorKind.SYNTAX, "CompileError", line
-    elif line := _line(failures.names, said):
+    elif line := _line(failures.names, output):
         kind, name, message = ErrorKind.NAME, "NameError", line
-    elif _pattern(failures.tests).search(said.strip()):
-        kind, name, message = None, "AssertionError", _line(failures.tests, said)
+    elif _pattern(failures.tests).search(output.strip()):
+        kind, name, message = None, "AssertionError", _line(failures.tests, output)
     else:
-        name = f"signal {found.signal}" if found.signal else f"exit status {found.status}"
-        message = found.refused or _line(r"\S", said)
+        name = f"signal {executed.signal}" if executed.signal else f"exit status {executed.status}"
+        message = executed.refused or _line(r"\S", output)
     return TestResult(passed=False, error_type=name, error_message=clean(message)), kind, limit
 
 

@@ -21,20 +21,20 @@ Raw = Mapping[str, object]
 """A failed test as the sandbox's own explanations are sent."""
 
 
-def stream_failed(place: int, fed: bytes, wanted: str, ran: Executed, files: Mapping[str, bytes], words: str) -> Raw:
+def stream_failed(index: int, fed: bytes, expected: str, ran: Executed, files: Mapping[str, bytes], words: str) -> Raw:
     """Return why a program that reads and writes failed a test.
 
     Args:
-        place: of the test.
+        index: of the test.
         fed: what it read.
-        wanted: what it was to print.
+        expected: what it was to print.
         ran: what became of it.
         files: the program.
         words: what its judge said, or how it ended.
     """
     heard = said(ran.stderr)
-    found = printed(place, fed.decode("utf-8", "replace"), wanted, ran.stdout, b"")
-    return {**found, "err": heard, "error": words, "lines": _in_first(heard, files)}
+    explanation = printed(index, fed.decode("utf-8", "replace"), expected, ran.stdout, b"")
+    return {**explanation, "err": heard, "error": words, "lines": _in_first(heard, files)}
 
 
 def streams_why(tests: Iterable[Raw], built: Raw | None = None) -> Why | None:
@@ -63,38 +63,38 @@ class Program:
     """Words of this one run, that are not shown."""
 
 
-def program_failed(place: int, one: Program, heard: str, ran: Executed | None) -> Raw:
+def program_failed(index: int, program: Program, heard: str, ran: Executed | None) -> Raw:
     """Return why a test program failed with an answer, its lines counted in the answer.
 
     Args:
-        place: of the test.
-        one: the program.
+        index: of the test.
+        program: the program.
         heard: what its compiler said; empty where it was built.
         ran: what became of it then.
     """
     words = said(heard.encode("utf-8", "replace")) if heard else said(ran.stderr) if ran else ""
     out = said(ran.stdout) if ran and not heard else ""
-    for secret in one.secrets:
+    for secret in program.secrets:
         words, out = words.replace(secret, ""), out.replace(secret, "")
-    at = one.text.find(one.answer.rstrip("\n"))
-    lines = [] if at < 0 else named_lines(one.source, words, one.answer, one.text.count("\n", 0, at))
-    return {"test": place, "part": -1, "error": words.strip(), "lines": lines, "out": out.strip()}
+    at = program.text.find(program.answer.rstrip("\n"))
+    lines = [] if at < 0 else named_lines(program.source, words, program.answer, program.text.count("\n", 0, at))
+    return {"test": index, "part": -1, "error": words.strip(), "lines": lines, "out": out.strip()}
 
 
 def programs_why(tests: Iterable[Raw]) -> Why | None:
     """Return why an attempt failed whose tests are programs of their own; one compiler's words stand for all of them."""
-    some = [dict(one) for one in tests]
+    some = [dict(raw) for raw in tests]
     if not some:
         return None
-    outs = [str(one.pop("out", "")) for one in some]
+    outs = [str(raw.pop("out", "")) for raw in some]
     return why_said({"tests": some[:MOST], "left_out": len(some[MOST:]), "out": next(filter(None, outs), "")})
 
 
 def said(data: bytes) -> str:
     """Return the beginning and the end of what a program said, without what would move a terminal, the same in every run."""
     text = _HASH.sub("@...", _TERMINAL.sub("", data.decode("utf-8", "replace")))
-    left = len(text) - _HEAD - _TAIL
-    return text if left <= 0 else f"{text[:_HEAD]}\n... {left} characters ...\n{text[-_TAIL:]}"
+    remaining = len(text) - _HEAD - _TAIL
+    return text if remaining <= 0 else f"{text[:_HEAD]}\n... {remaining} characters ...\n{text[-_TAIL:]}"
 
 
 def named_lines(source: str, words: str, answer: str, before: int) -> list[list[object]]:
@@ -107,8 +107,10 @@ def named_lines(source: str, words: str, answer: str, before: int) -> list[list[
         before: so many lines stand before it in the file.
     """
     lines = answer.split("\n")
-    found = re.finditer(rf"{re.escape(source)}\"?(?:, line |[:(])(\d{{1,6}})", words)
-    inside = [number for number in dict.fromkeys(int(one[1]) - before for one in found) if 0 < number <= len(lines)]
+    matches = re.finditer(rf"{re.escape(source)}\"?(?:, line |[:(])(\d{{1,6}})", words)
+    inside = [
+        number for number in dict.fromkeys(int(match[1]) - before for match in matches) if 0 < number <= len(lines)
+    ]
     return [[number, "", lines[number - 1].strip()] for number in inside[:_LINES]]
 
 

@@ -31,9 +31,9 @@ def judge_seconds() -> float:
     return JUDGE_LIMITS.seconds
 
 
-def build_phases(made: Whole, tool: Toolchain) -> tuple[Phase, ...]:
+def build_phases(program: Whole, tool: Toolchain) -> tuple[Phase, ...]:
     """Return the phase that builds a program; none where its text is run."""
-    if not made.build:
+    if not program.build:
         return ()
     language = tool.language
     limits = Limits(
@@ -42,17 +42,17 @@ def build_phases(made: Whole, tool: Toolchain) -> tuple[Phase, ...]:
         file_bytes=_BUILD_FILES,
         processes=_BUILD_PROCESSES,
     )
-    return (Phase(made.build, limits, builds=True, environment=made.build_environment),)
+    return (Phase(program.build, limits, builds=True, environment=program.build_environment),)
 
 
-def not_built(tool: Toolchain, found: Executed) -> str:
+def not_built(tool: Toolchain, executed: Executed) -> str:
     """Return why a program was not built: what its compiler says."""
-    if found.limit:
-        return f"the compiler reached its limit ({found.limit})"
-    said = (found.stderr + found.stdout).decode("utf-8", "replace")
-    lines = [line.strip() for line in said.splitlines()[:2000]]
+    if executed.limit:
+        return f"the compiler reached its limit ({executed.limit})"
+    output = (executed.stderr + executed.stdout).decode("utf-8", "replace")
+    lines = [line.strip() for line in output.splitlines()[:2000]]
     line = next((line for line in lines if says(tool.language.failures.build, line)), "")
-    return checkers.shown(line.encode()) or found.refused or f"the compiler ended with {found.status}"
+    return checkers.shown(line.encode()) or executed.refused or f"the compiler ended with {executed.status}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,19 +77,19 @@ def made_of(judge: Judge) -> JudgeCommands:
     files: dict[str, bytes] = {}
     build: list[Phase] = []
     built_by, programs, calls = [], [], []
-    for place, one in enumerate(judge.all):
-        folder, tool = str(place), find(one.language)
-        made = _whole(one, tool)
-        files |= {f"{folder}/{name}": content for name, content in made.files.items()}
-        programs += [f"{folder}/{name}" for name in made.programs]
-        for phase in build_phases(made, tool):
+    for index, member in enumerate(judge.all):
+        folder, tool = str(index), find(member.language)
+        program = _whole(member, tool)
+        files |= {f"{folder}/{name}": content for name, content in program.files.items()}
+        programs += [f"{folder}/{name}" for name in program.programs]
+        for phase in build_phases(program, tool):
             command = (*_IN_FOLDER, folder, *(_placed(word, folder) for word in phase.argv))
             around = {name: _placed(word, folder) for name, word in phase.environment.items()}
             build.append(replace(phase, argv=command, environment=around))
             built_by.append(tool)
         limits = replace(JUDGE_LIMITS, processes=max(JUDGE_LIMITS.processes, tool.language.processes))
-        around = {name: _placed(word, folder) for name, word in made.environment.items()}
-        calls.append(Phase(tuple(_placed(word, folder) for word in made.run), limits, environment=around))
+        around = {name: _placed(word, folder) for name, word in program.environment.items()}
+        calls.append(Phase(tuple(_placed(word, folder) for word in program.run), limits, environment=around))
     return JudgeCommands(files, tuple(build), tuple(built_by), tuple(programs), tuple(calls))
 
 
@@ -103,9 +103,9 @@ def _whole(judge: Judge, tool: Toolchain) -> Whole:
         return _scripted(dict(judge.files))
     if judge.convention != "function":
         return whole(tool, dict(judge.files))
-    given = {name or "checker.py": content for name, content in judge.files}
-    made = whole(tool, {"main.py": FUNCTION.encode()})
-    return replace(made, files={**made.files, **given})
+    judge_files = {name or "checker.py": content for name, content in judge.files}
+    program = whole(tool, {"main.py": FUNCTION.encode()})
+    return replace(program, files={**program.files, **judge_files})
 
 
 def _scripted(files: Mapping[str, bytes]) -> Whole:
@@ -121,20 +121,20 @@ def ready(seat: Seat[T], judge: Judge) -> Steps[str]:
     if seat.holds == judge.name:
         return ""
     try:
-        made = made_of(judge)
+        commands = made_of(judge)
     except (MarkbookError, ValueError) as error:
         return f"the judge cannot be made: {error}"
     seat.holds = ""
-    turn = Turn(judge=ProgramRun("judge", made.files, made.build, programs=made.programs, stays=True))
+    turn = Turn(judge=ProgramRun("judge", commands.files, commands.build, programs=commands.programs, stays=True))
     built = (yield turn)[WorkerRole.JUDGE]
     if built and not built[-1].is_good:
-        return f"the judge cannot be built: {not_built(made.built_by[len(built) - 1], built[-1])}"
+        return f"the judge cannot be built: {not_built(commands.built_by[len(built) - 1], built[-1])}"
     seat.holds = judge.name
     return ""
 
 
 def judge_phases(
-    judge: Judge, test: Test, stdin: bytes, kept: Mapping[str, bytes], printed: bytes | None
+    judge: Judge, test: Test, stdin: bytes, feedback: Mapping[str, bytes], printed: bytes | None
 ) -> tuple[Phase, ...]:
     """Return the run of each judge on one test.
 
@@ -142,21 +142,21 @@ def judge_phases(
         judge: the first of them.
         test: has the answer.
         stdin: what the program was given, in this pass.
-        kept: what was left of an earlier pass.
+        feedback: what was left of an earlier pass.
         printed: by the program; None where the judge hears the program itself.
     """
     files = {"input": stdin, "answer": as_bytes(test.stdout), "feedback/": b""}
-    files |= {f"feedback/{name}": content for name, content in kept.items()}
+    files |= {f"feedback/{name}": content for name, content in feedback.items()}
     if printed is not None and judge.convention != "icpc":
         files["output"] = printed
     flags = judge.flags if test.judge_flags is None else test.judge_flags
-    given, output, answer = (f"{WORK}/{name}" for name in ("input", "output", "answer"))
+    input_path, output, answer = (f"{WORK}/{name}" for name in ("input", "output", "answer"))
     if judge.convention == "icpc":
-        words = checkers.icpc_arguments(given, answer, f"{WORK}/feedback", flags)
+        words = checkers.icpc_arguments(input_path, answer, f"{WORK}/feedback", flags)
     elif judge.convention == "function":
-        words = [_placed(BUILD, "0"), given, output, answer]
+        words = [_placed(BUILD, "0"), input_path, output, answer]
     else:
-        words = [*checkers.testlib_arguments(given, output, answer), *flags]
+        words = [*checkers.testlib_arguments(input_path, output, answer), *flags]
     heard = printed or b"" if judge.convention == "icpc" else b""
     return tuple(
         replace(call, argv=(*call.argv, *words), stdin=heard, work=files, takes="feedback")
@@ -171,8 +171,8 @@ def judge_run(phases: tuple[Phase, ...], judge: Judge) -> ProgramRun:
 
 def said_by_all(judge: Judge, heard: Sequence[Executed], passes_left: int) -> Checked:
     """Return what judges say that have to agree: the first that does not accept decides, else the last."""
-    said = [said_by(judge, one, passes_left) for one in heard]
-    return next((one for one in said if one.result != "AC"), said[-1])
+    verdicts = [said_by(judge, executed, passes_left) for executed in heard]
+    return next((verdict for verdict in verdicts if verdict.result != "AC"), verdicts[-1])
 
 
 def said_by(judge: Judge, heard: Executed, passes_left: int) -> Checked:
@@ -191,10 +191,10 @@ def said_by(judge: Judge, heard: Executed, passes_left: int) -> Checked:
 
 def _returned(heard: Executed, status: int) -> Checked:
     try:
-        said = json.loads(heard.files["returned.json"])
-        if "returned" in said:
-            return checkers.python_function(said["returned"])
-        return Checked("JE", f"the checker raised {said['raised']}")
+        reply = json.loads(heard.files["returned.json"])
+        if "returned" in reply:
+            return checkers.python_function(reply["returned"])
+        return Checked("JE", f"the checker raised {reply['raised']}")
     except (KeyError, TypeError, ValueError, RecursionError):
         return Checked("JE", f"the checker ended with status {status} and returned nothing")
 

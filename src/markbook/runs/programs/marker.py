@@ -79,9 +79,9 @@ class ProgramMarker:
             EnvironmentUnfitError: the toolchain of one of them is not here.
             UsageError: there is no such language.
         """
-        found = {name: find(name) for name in languages}
-        self._names = {name: tool.language.name for name, tool in found.items()}
-        self._tools: dict[str, Toolchain] = {tool.language.name: tool for tool in found.values()}
+        toolchains = {name: find(name) for name in languages}
+        self._names = {name: tool.language.name for name, tool in toolchains.items()}
+        self._tools: dict[str, Toolchain] = {tool.language.name: tool for tool in toolchains.values()}
         self._names |= {name: name for name in self._tools}
         self._prebuilt = Prebuilt(keep.built)
         folders = dict.fromkeys(folder for tool in self._tools.values() for folder in tool.folders)
@@ -150,10 +150,10 @@ class ProgramMarker:
             if passed != (job.key == _RIGHT):
                 self.close()
                 title = self._tool(job).language.title
-                said = outcome.tests[0].error_message or "a wrong one passes"
+                message = outcome.tests[0].error_message or "a wrong one passes"
                 raise EnvironmentUnfitError(
                     f"{title} programs cannot be marked here: the {job.key} program of the self-test "
-                    f"{'passes' if passed else 'fails'}: {said}",
+                    f"{'passes' if passed else 'fails'}: {message}",
                     hint="is its toolchain where every user of this machine may read it?",
                 )
 
@@ -204,23 +204,23 @@ class ProgramMarker:
         """Submit a job's programs; yield what is decided already."""
         self._number += 1
         key = str(self._number)
-        one = self._under[key] = _Under(job)
-        for place, test in enumerate(job.sample.tests):
-            self._submit(f"{key}:{place}", one, test)
+        pending = self._under[key] = _Under(job)
+        for index, test in enumerate(job.sample.tests):
+            self._submit(f"{key}:{index}", pending, test)
         yield from self._ended(key)
 
-    def _submit(self, key: str, one: _Under, test: Test) -> None:
-        place = int(key.partition(":")[2])
+    def _submit(self, key: str, pending: _Under, test: Test) -> None:
+        index = int(key.partition(":")[2])
         try:
-            program = written(self._tool(one.job), one.job, test)
+            program = written(self._tool(pending.job), pending.job, test)
         except ValueError as error:
             failed = TestResult(passed=False, error_type="BenchmarkFault", error_message=str(error))
-            one.found[place] = Found(failed, ErrorKind.OTHER, fault=str(error))
+            pending.found[index] = Found(failed, ErrorKind.OTHER, fault=str(error))
             return
         program = self._prebuilt_for(program)
         batch = self._batches.get(program.tool.language.name)
         if batch is None:
-            self._box.submit(whole_run(key, program, one.job.limits, proves=self._proves))
+            self._box.submit(whole_run(key, program, pending.job.limits, proves=self._proves))
             return
         batch.waiting[key] = program
         if batch.is_full:
@@ -257,61 +257,61 @@ class ProgramMarker:
             yield from self._built(run.key, executed)
             return
         assert isinstance(run, MarkedRun)
-        key, _, place = run.key.partition(":")
-        one = self._under[key]
-        found = judged(self._tool(one.job), run, executed, proves=self._proves)
-        if self._explain and executed and not found.result.passed:
+        key, _, index = run.key.partition(":")
+        pending = self._under[key]
+        result = judged(self._tool(pending.job), run, executed, proves=self._proves)
+        if self._explain and executed and not result.result.passed:
             built = run.phases[0].builds
             heard = executed[0].stderr + executed[0].stdout if built and len(executed) == 1 else b""
             ran = next(iter(run.in_order(executed)), None)
-            why = self._why(int(place), one, run.written, heard.decode("utf-8", "replace"), ran)
-            found = replace(found, why=why)
-        one.found[int(place)] = found
+            why = self._why(int(index), pending, run.written, heard.decode("utf-8", "replace"), ran)
+            result = replace(result, why=why)
+        pending.found[int(index)] = result
         yield from self._ended(key)
 
-    def _why(self, place: int, one: _Under, written: Written, heard: str, ran: Executed | None) -> Raw | None:
+    def _why(self, index: int, pending: _Under, written: Written, heard: str, ran: Executed | None) -> Raw | None:
         if not self._explain:
             return None
         secrets = (written.token, written.nonce)
-        program = Program(written.tool.language.source, written.text, one.job.code, secrets)
-        return program_failed(place, program, heard, ran)
+        program = Program(written.tool.language.source, written.text, pending.job.code, secrets)
+        return program_failed(index, program, heard, ran)
 
     def _built(self, key: str, executed: list[Executed]) -> Iterator[tuple[Job, Outcome]]:
         """Run what a batch has built; what it did not come to is built by itself."""
         for name, program, built in self._batches[key.partition(":")[2]].done(key, executed):
-            number, _, place = name.partition(":")
-            one = self._under[number]
+            number, _, index = name.partition(":")
+            pending = self._under[number]
             if built is None:
-                self._box.submit(whole_run(name, program, one.job.limits, proves=self._proves))
+                self._box.submit(whole_run(name, program, pending.job.limits, proves=self._proves))
             elif isinstance(built, str):
-                found = not_built(program.tool, built)
-                one.found[int(place)] = replace(found, why=self._why(int(place), one, program, built, None))
+                result = not_built(program.tool, built)
+                pending.found[int(index)] = replace(result, why=self._why(int(index), pending, program, built, None))
                 yield from self._ended(number)
             else:
-                self._box.submit(built_run(name, program, one.job.limits, built, proves=self._proves))
+                self._box.submit(built_run(name, program, pending.job.limits, built, proves=self._proves))
 
     def _ended(self, key: str) -> Iterator[tuple[Job, Outcome]]:
         """Yield the outcome of a job, if every test of it is decided."""
-        one = self._under[key]
-        if len(one.found) == len(one.job.sample.tests):
+        pending = self._under[key]
+        if len(pending.found) == len(pending.job.sample.tests):
             del self._under[key]
-            yield one.job, self._outcome(one)
+            yield pending.job, self._outcome(pending)
 
-    def _outcome(self, one: _Under) -> Outcome:
-        found = [one.found[place] for place in range(len(one.job.sample.tests))]
-        bad = next((each for each in found if each.error is not None), None)
+    def _outcome(self, pending: _Under) -> Outcome:
+        results = [pending.found[index] for index in range(len(pending.job.sample.tests))]
+        bad = next((result for result in results if result.error is not None), None)
         return Outcome(
-            tests=tuple(each.result for each in found),
+            tests=tuple(result.result for result in results),
             error=bad.error if bad else None,
             error_type=bad.result.error_type if bad else "",
             error_message=bad.result.error_message if bad else "",
-            flags=(LOST,) if any(each.is_lost for each in found) else (),
-            limit=next((each.limit for each in found if each.limit), ""),
-            benchmark_fault=next((each.fault for each in found if each.fault), ""),
+            flags=(LOST,) if any(result.is_lost for result in results) else (),
+            limit=next((result.limit for result in results if result.limit), ""),
+            benchmark_fault=next((result.fault for result in results if result.fault), ""),
             isolation=self.level,
-            seconds=sum(each.seconds for each in found),
-            wall_seconds=sum(each.wall for each in found),
-            why=programs_why(each.why for each in found if each.why),
+            seconds=sum(result.seconds for result in results),
+            wall_seconds=sum(result.wall for result in results),
+            why=programs_why(result.why for result in results if result.why),
         )
 
 
@@ -366,10 +366,10 @@ class MixedBox:
             yield from self._box.run(in_python)
 
 
-def _among(jobs: Iterable[Job], wanted: Callable[[Job], bool], others: list[Job]) -> Iterator[Job]:
+def _among(jobs: Iterable[Job], is_wanted: Callable[[Job], bool], others: list[Job]) -> Iterator[Job]:
     """Yield the jobs that are wanted, and put the others aside."""
     for job in jobs:
-        if wanted(job):
+        if is_wanted(job):
             yield job
         else:
             others.append(job)

@@ -58,13 +58,13 @@ class Recall:
         ready: deque[tuple[Job, Outcome]] = deque()
         under: dict[str, list[Job]] = {}
         names: dict[int, str] = {}
-        for job, found in run(self._unknown(jobs, ready, under, names, level)):
+        for job, outcome in run(self._unknown(jobs, ready, under, names, level)):
             yield from _taken(ready)
             name = names.pop(id(job))
-            self._learn(name, job, found, level())
-            yield job, found
+            self._learn(name, job, outcome, level())
+            yield job, outcome
             for twin in under.pop(name, ()):
-                yield twin, found
+                yield twin, outcome
         yield from _taken(ready)
 
     def _unknown(
@@ -82,9 +82,9 @@ class Recall:
                 self.duplicates += 1
                 under[name].append(job)
                 continue
-            found = self._found(name, job, level)
-            if found is not None:
-                ready.append((job, found))
+            outcome = self._found(name, job, level)
+            if outcome is not None:
+                ready.append((job, outcome))
                 continue
             names[id(job)] = name
             if self._dedupe:
@@ -101,21 +101,23 @@ class Recall:
         self.reused += 1
         return replace(outcome_of(record), isolation=level())
 
-    def _learn(self, name: str, job: Job, found: Outcome, level: Isolation) -> None:
+    def _learn(self, name: str, job: Job, outcome: Outcome, level: Isolation) -> None:
         """Remember an outcome, unless another run may bring another one."""
-        if not may_be_remembered(found):
+        if not may_be_remembered(outcome):
             return
         if self._dedupe:
-            self._known[name] = found
+            self._known[name] = outcome
             if len(self._known) > _MOST:
                 self._known.pop(next(iter(self._known)))
         if self._kept.used and job.code.strip():
-            self._kept.put(self._key(name, job, level), outcome_record(found))
+            self._kept.put(self._key(name, job, level), outcome_record(outcome))
 
     def _key(self, name: str, job: Job, level: Isolation) -> str:
         sample = job.sample
         languages = [sample.language or "python", *(sorted(sample.judge.languages) if sample.judge else ())]
-        return digest("program", name, repr((level.value, *self._ways)), *(identity(find(one)) for one in languages))
+        return digest(
+            "program", name, repr((level.value, *self._ways)), *(identity(find(language)) for language in languages)
+        )
 
 
 def _taken(ready: deque[tuple[Job, Outcome]]) -> Iterator[tuple[Job, Outcome]]:
@@ -133,9 +135,9 @@ def _content(job: Job) -> str:
 def _ours() -> str:
     """Return a name for our own code that makes and judges programs."""
     total = hashlib.blake2b(digest_size=20)
-    place = Path(markbook.__file__).parent
+    folder = Path(markbook.__file__).parent
     for room in _OURS:
-        for path in sorted((place / room).rglob("*.py")):
+        for path in sorted((folder / room).rglob("*.py")):
             total.update(path.read_bytes())
     return total.hexdigest()
 
@@ -143,7 +145,7 @@ def _ours() -> str:
 def identity(tool: Toolchain) -> str:
     """Return a name for everything but the job that a verdict in a language depends on: our code, its own, its toolchain."""
     language = tool.language
-    asked = (language.locate, language.words, language.where)
-    sources = {code.co_filename for one in asked if (code := getattr(one, "__code__", None)) is not None}
+    functions = (language.locate, language.words, language.where)
+    sources = {code.co_filename for function in functions if (code := getattr(function, "__code__", None)) is not None}
     texts = [Path(path).read_text("utf-8", "replace") for path in sorted(sources) if Path(path).exists()]
     return digest(_ours(), as_text(language), *texts, tool.state)

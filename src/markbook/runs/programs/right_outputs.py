@@ -24,12 +24,12 @@ class RightOutputs:
         self._expected: dict[str, bool] = {}
         self._canonical: dict[str, bool] = {}
 
-    def expected(self, sample: Sample, place: int) -> Steps[bool]:
+    def expected(self, sample: Sample, index: int) -> Steps[bool]:
         """Return whether the judge takes a test's expected output; not where there is none."""
-        judge, test = sample.judge, sample.tests[place]
+        judge, test = sample.judge, sample.tests[index]
         if judge is None or judge.is_interactive or not test.stdout.strip():
             return False
-        name = task_name(_only(sample, place))
+        name = task_name(_only(sample, index))
         if name not in self._expected:
             phases = judge_phases(judge, test, as_bytes(test.stdin or ""), {}, as_bytes(test.stdout))
             heard = (yield Turn(judge=judge_run(phases, judge)))[WorkerRole.JUDGE]
@@ -40,21 +40,21 @@ class RightOutputs:
         """Whether there is a canonical solution that can be run here."""
         return bool(sample.references) and find(sample.canonical_language or "python").language.name in self._languages
 
-    def is_known(self, sample: Sample, place: int) -> bool:
+    def is_known(self, sample: Sample, index: int) -> bool:
         """Whether `canonical` knows its answer without running anything."""
-        return task_name(_only(sample, place)) in self._canonical
+        return task_name(_only(sample, index)) in self._canonical
 
-    def canonical(self, job: Job, place: int, begin: Begin, seat: Seat[Outcome]) -> Steps[bool]:
+    def canonical(self, job: Job, index: int, begin: Begin, seat: Seat[Outcome]) -> Steps[bool]:
         """Return whether the judge takes what the canonical solution does on a test; it is built where the answer was."""
-        sample = _only(job.sample, place)
+        sample = _only(job.sample, index)
         name = task_name(sample)
         if name not in self._canonical:
             alone = replace(sample, references=(), language=sample.canonical_language or "python")
-            found = yield from begin(Job("", sample.references[0], alone, job.limits))(seat)
-            self._canonical[name] = found.tests[0].result == "AC"
+            outcome = yield from begin(Job("", sample.references[0], alone, job.limits))(seat)
+            self._canonical[name] = outcome.tests[0].result == "AC"
         return self._canonical[name]
 
 
-def _only(sample: Sample, place: int) -> Sample:
+def _only(sample: Sample, index: int) -> Sample:
     """Return a problem with one of its tests."""
-    return replace(sample, tests=(sample.tests[place],), group=None)
+    return replace(sample, tests=(sample.tests[index],), group=None)

@@ -102,9 +102,9 @@ class StreamMarker:
             )
         under: dict[str, Job] = {}
         seats: Seats[Outcome] = Seats(self._programs, self._judges if names else None, self.stop)
-        for key, found in seats.run(self._attempts(jobs, under)):
+        for key, result in seats.run(self._attempts(jobs, under)):
             job = under.pop(key)
-            yield job, self._lost(job, found) if isinstance(found, Lost) else found
+            yield job, self._lost(job, result) if isinstance(result, Lost) else result
 
     def _attempts(
         self, jobs: Iterable[Job], under: dict[str, Job]
@@ -115,10 +115,10 @@ class StreamMarker:
 
     def _lost(self, job: Job, lost: Lost) -> Outcome:
         message = f"the worker of the {lost.side} was lost twice while it ran"
-        found = all_failed(
+        outcome = all_failed(
             job.sample, ErrorKind.OTHER, message=message, isolation=self.level, error_type="Crash", flags=(LOST,)
         )
         if lost.side is WorkerRole.PROGRAM:
-            return replace(found, flags=("crash",))
-        tests = tuple(replace(test, result="JE") for test in found.tests)
-        return replace(found, tests=tests, error=None, benchmark_fault=message)
+            return replace(outcome, flags=("crash",))
+        tests = tuple(replace(test, result="JE") for test in outcome.tests)
+        return replace(outcome, tests=tests, error=None, benchmark_fault=message)

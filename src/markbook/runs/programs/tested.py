@@ -52,17 +52,17 @@ def scored(sample: Sample, found: Mapping[int, JudgedTest], fault: str) -> tuple
     if fault:
         return None, fault
     if group is None:
-        return shares(sample.tests, {place: one.checked for place, one in found.items()}), ""
-    checked = {str(place): one.checked for place, one in found.items()}
+        return shares(sample.tests, {index: judged.checked for index, judged in found.items()}), ""
+    checked = {str(index): judged.checked for index, judged in found.items()}
     return share(group, checked, is_judged=sample.judge is not None)
 
 
-def shares(tests: Sequence[Test], found: Mapping[int, Checked]) -> float | None:
+def shares(tests: Sequence[Test], checks: Mapping[int, Checked]) -> float | None:
     """Return the share of the points of tests that judges gave; None where none of them spoke of shares."""
-    if all(one.points is None and one.multiplier is None for one in found.values()):
+    if all(checked.points is None and checked.multiplier is None for checked in checks.values()):
         return None
     worth = [1.0 if test.points is None else test.points for test in tests]
-    earned = [_share(found[place], most) * most for place, most in enumerate(worth) if place in found]
+    earned = [_share(checks[index], most) * most for index, most in enumerate(worth) if index in checks]
     total = math.fsum(worth)
     return min(1.0, math.fsum(earned) / total) if total else None
 

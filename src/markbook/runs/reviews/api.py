@@ -82,16 +82,16 @@ def _asked(
 ) -> dict[str, object]:
     """Return what was asked for, as --resume takes it up; nothing where a part of it was made in Python."""
     judges, policy, similarity = words
-    said: dict[str, object] = {
+    request: dict[str, object] = {
         "judges": list(map(plain_judge, judges)),
         "policy": policy,
         "similarity": ",".join(similarity),
     }
-    said |= (options or JudgeOptions()).asked()
+    request |= (options or JudgeOptions()).asked()
     names = ("papers", "reviews", "traces", "config_file", "tool_reference")
-    given = {name: place for name, place in zip(names, places, strict=True) if place is not None}
-    paths = {name: os.fspath(place) for name, place in given.items() if isinstance(place, str | os.PathLike)}
-    return {**paths, **said} if len(paths) == len(given) else {}
+    inputs = {name: source for name, source in zip(names, places, strict=True) if source is not None}
+    paths = {name: os.fspath(source) for name, source in inputs.items() if isinstance(source, str | os.PathLike)}
+    return {**paths, **request} if len(paths) == len(inputs) else {}
 
 
 def _configured(
@@ -109,6 +109,6 @@ def _configured(
             chosen, similarity=parse_similarity(tuple(similarity)), semantic_asked="semantic" in similarity
         )
     if tool_reference is not None:
-        held = tool_reference if isinstance(tool_reference, Mapping) else Path(tool_reference)
-        chosen = replace(chosen, tool_reference=held)
+        references = tool_reference if isinstance(tool_reference, Mapping) else Path(tool_reference)
+        chosen = replace(chosen, tool_reference=references)
     return chosen

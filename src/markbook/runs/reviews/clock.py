@@ -44,7 +44,7 @@ class Clock:
 
     def report(self, reviews: int, targets: Mapping[str, float]) -> dict[str, TierTime]:
         """Return the time of each tier for one review beside its documented target."""
-        found = {**self.seconds, "total": time.perf_counter() - self.start}
+        seconds_by_tier = {**self.seconds, "total": time.perf_counter() - self.start}
         return {
             name: {
                 "seconds": round(seconds, 6),
@@ -52,5 +52,5 @@ class Clock:
                 "target": targets.get(name),
                 "met": name not in targets or seconds / max(1, reviews) <= targets[name],
             }
-            for name, seconds in found.items()
+            for name, seconds in seconds_by_tier.items()
         }

@@ -120,8 +120,8 @@ def read_config(path: Path, profile: Profile = "corrected") -> ReviewConfig:
         raise ConfigError(source.reason, at=str(path))
     record = source.record
     at = str(path)
-    known = {"metrics_and_weights", "evaluation", "composite_scoring", "tier1_traditional", "tier2_llm_judge"}
-    if not known & set(record) and "evaluation_system" not in record and "tier3_graph" not in record:
+    sections_known = {"metrics_and_weights", "evaluation", "composite_scoring", "tier1_traditional", "tier2_llm_judge"}
+    if not sections_known & set(record) and "evaluation_system" not in record and "tier3_graph" not in record:
         raise ConfigError(
             "this is no config_eval.json: it has neither metrics_and_weights nor a section of the three-tier shape",
             at=at,
@@ -233,13 +233,15 @@ def parse_similarity(named: object, at: str = "") -> tuple[str, ...]:
     Raises:
         ConfigError: it is no list of known names, or an empty one.
     """
-    known = list(SIMILARITY_WEIGHTS)
+    similarity_names = list(SIMILARITY_WEIGHTS)
     if not isinstance(named, list | tuple) or not named:
-        raise ConfigError("'similarity_metrics' must list at least one similarity", at=at, hint=", ".join(known))
+        raise ConfigError(
+            "'similarity_metrics' must list at least one similarity", at=at, hint=", ".join(similarity_names)
+        )
     for name in named:
-        if name not in known:
-            raise ConfigError(f"unknown similarity {name!r}", at=at, hint=suggest(str(name), known))
-    return tuple(name for name in known if name in named)
+        if name not in similarity_names:
+            raise ConfigError(f"unknown similarity {name!r}", at=at, hint=suggest(str(name), similarity_names))
+    return tuple(name for name in similarity_names if name in named)
 
 
 def _read_judge(config: ReviewConfig, section: Record, at: str) -> ReviewConfig:
@@ -253,8 +255,8 @@ def _read_judge(config: ReviewConfig, section: Record, at: str) -> ReviewConfig:
     if isinstance(model := section.get("model"), str):
         config = replace(config, judge_name=model)
     if section.get("weights") is not None:
-        given = _section(section, "weights", at)
-        weights = {RUBRIC_NAMES.get(name, name): value for name, value in given.items()}
+        weights_given = _section(section, "weights", at)
+        weights = {RUBRIC_NAMES.get(name, name): value for name, value in weights_given.items()}
         config = replace(config, rubric_weights=_named(weights, tuple(TIER_WEIGHTS), "tier2 weights", at))
     if "paper_excerpt_length" in section and config.profile != "documented":
         note = "paper_excerpt_length has no effect: papers are judged whole, in parts where they are long"
@@ -264,14 +266,14 @@ def _read_judge(config: ReviewConfig, section: Record, at: str) -> ReviewConfig:
 
 def _read_graph(config: ReviewConfig, section: Record, path: Path) -> ReviewConfig:
     at = str(path)
-    if (held := section.get("tool_reference")) is not None:
-        if not isinstance(held, str | Mapping):
+    if (references := section.get("tool_reference")) is not None:
+        if not isinstance(references, str | Mapping):
             raise ConfigError("'tool_reference' is neither a file nor a map of contexts to tools", at=at)
-        config = replace(config, tool_reference=path.parent / held if isinstance(held, str) else held)
+        config = replace(config, tool_reference=path.parent / references if isinstance(references, str) else references)
     if section.get("graph_weights") is None:
         return config
-    given = _named(section["graph_weights"], (*GRAPH_NAMES, *GRAPH_WEIGHTS), "graph_weights", at)
-    return replace(config, graph_weights={GRAPH_NAMES.get(name, name): value for name, value in given.items()})
+    weights = _named(section["graph_weights"], (*GRAPH_NAMES, *GRAPH_WEIGHTS), "graph_weights", at)
+    return replace(config, graph_weights={GRAPH_NAMES.get(name, name): value for name, value in weights.items()})
 
 
 def _read_system(config: ReviewConfig, section: Record, at: str) -> ReviewConfig:
@@ -282,21 +284,21 @@ def _read_system(config: ReviewConfig, section: Record, at: str) -> ReviewConfig
         config = replace(config, tiers=tuple(sorted(set(tiers))))
     targets = section.get("performance_targets")
     if isinstance(targets, Mapping):
-        found = dict(config.targets)
+        all_targets = dict(config.targets)
         for name, value in targets.items():
             short = name.split("_")[0]
-            if short in found and not isinstance(value, bool) and isinstance(value, int | float):
-                found[short] = _positive(value, f"performance_targets.{name}", at)
-        config = replace(config, targets=found)
+            if short in all_targets and not isinstance(value, bool) and isinstance(value, int | float):
+                all_targets[short] = _positive(value, f"performance_targets.{name}", at)
+        config = replace(config, targets=all_targets)
     return config
 
 
-def _named(value: object, known: tuple[str, ...], what: str, at: str) -> dict[str, float]:
+def _named(value: object, known_names: tuple[str, ...], what: str, at: str) -> dict[str, float]:
     if not isinstance(value, Mapping):
         raise ConfigError(f"{what!r} is no object", at=at)
     for name in value:
-        if name not in known:
-            raise ConfigError(f"unknown name {name!r} in {what}", at=at, hint=suggest(str(name), list(known)))
+        if name not in known_names:
+            raise ConfigError(f"unknown name {name!r} in {what}", at=at, hint=suggest(str(name), list(known_names)))
     numbers = {name: _number(number, f"{what}.{name}", at) for name, number in value.items()}
     if not sum(numbers.values()) > 0:
         raise ConfigError(f"no weight above 0 in {what}", at=at)
@@ -324,7 +326,7 @@ def check_policy(policy: str) -> Policy:
     Raises:
         ConfigError: it is not one of the three.
     """
-    for known in get_args(Policy):
-        if policy == known:
-            return known  # type: ignore[no-any-return]  # get_args has no narrower type
+    for policy_name in get_args(Policy):
+        if policy == policy_name:
+            return policy_name  # type: ignore[no-any-return]  # get_args has no narrower type
     raise ConfigError(f"unknown policy {policy!r}", hint=suggest(policy, list(get_args(Policy))))

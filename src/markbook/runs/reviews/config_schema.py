@@ -18,7 +18,7 @@ def config_schema() -> Schema:
     """Return the schema; sections that have no effect are allowed, as the reader allows them."""
     weights = _metric_weights()
     sections = _sections(weights)
-    named = {name: {"type": "object", "properties": held} for name, held in sections.items()}
+    named = {name: {"type": "object", "properties": properties} for name, properties in sections.items()}
     return {
         "$schema": DIALECT,
         "title": "Markbook review config (config_eval.json)",

@@ -54,10 +54,10 @@ class ReviewResults(ReviewsView):
 
     def entries(self) -> Iterator[Entry]:
         """Yield every review."""
-        for place, row in self.located_rows():
+        for location, row in self.located_rows():
             score = row["composite"].get("composite_score")
             status: Status = "scored" if score is not None else "partial"
-            yield Entry(place, str(row["system"]), str(row["paper_id"]), status, score)
+            yield Entry(location, str(row["system"]), str(row["paper_id"]), status, score)
 
     def shown(self, location: int) -> Shown:
         """Return the review whose row begins at a place of results.jsonl.
@@ -93,4 +93,4 @@ class ReviewResults(ReviewsView):
         inputs = self.manifest.get("inputs") or {}
         if any(inputs.get(f"reviews/{name}") != digest for name, digest in generated.digests.items()):
             return {}
-        return {(one.sample_id, one.model, one.index): one.text for one in generated.attempts}
+        return {(attempt.sample_id, attempt.model, attempt.index): attempt.text for attempt in generated.attempts}

@@ -69,9 +69,9 @@ def choose(by_paper: Sequence[Sequence[KnownText]], most: int) -> list[KnownText
     several = [reviews for reviews in by_paper if len(reviews) > 1] or [reviews for reviews in by_paper if reviews]
     if not several:
         return []
-    each = max(2, -(-most // len(several)))
-    taken = spread(several, max(1, most // each))
-    return [review for reviews in taken for review in reviews[:each]][:most]
+    per_paper = max(2, -(-most // len(several)))
+    papers_chosen = spread(several, max(1, most // per_paper))
+    return [review for reviews in papers_chosen for review in reviews[:per_paper]][:most]
 
 
 def _human(paper: Paper) -> list[KnownText]:
@@ -96,4 +96,4 @@ def spread(items: Sequence[_T], most: int) -> list[_T]:
     """
     if len(items) <= most:
         return list(items)
-    return [items[place * len(items) // most] for place in range(most)]
+    return [items[index * len(items) // most] for index in range(most)]

@@ -77,8 +77,8 @@ def plan_review(request: ReviewRequest) -> ReviewPlan:
         DataError: no paper or no generated review can be read.
         UsageError: a judge or config that cannot be used.
     """
-    for given in (request.papers, request.reviews):
-        check_readable(given)
+    for path in (request.papers, request.reviews):
+        check_readable(path)
     papers: Papers = plugins.create("loaders", "peerread").load(request.papers)
     generated: Generated = plugins.create("loaders", "generated_reviews").load(request.reviews)
     attempts = generated.attempts[: request.limit]
@@ -109,7 +109,7 @@ def _inputs(
     if request.traces is not None:
         inputs["traces"] = _digest_folder(request.traces)
     if references:
-        text = json.dumps({name: asdict(held) for name, held in sorted(references.items())}, sort_keys=True)
+        text = json.dumps({name: asdict(reference) for name, reference in sorted(references.items())}, sort_keys=True)
         inputs["tool_reference"] = hashlib.sha256(text.encode()).hexdigest()
     return inputs
 

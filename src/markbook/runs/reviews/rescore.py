@@ -63,11 +63,11 @@ class _Rescore(Kind[_Request, _Plan]):
         for kind in _KINDS:
             for row in plan.run.rows(kind):
                 journal.add(kind, row.key, row.data, remember=False)
-        kept, human = read_journal(journal.rows)
+        reviews, human = read_journal(journal.rows)
         old = plan.run.manifest
         models = read_part(plan.run, "judge_models", list[str], [])
         papers = read_part(plan.run, "papers_read", list[str], [])
-        rows, summary = score(kept, human, plan.config, papers, judge_asked=bool(models), models=models)
+        rows, summary = score(reviews, human, plan.config, papers, judge_asked=bool(models), models=models)
         same = {name: old[name] for name in ("incomplete", "papers_read", "judge_models", "similarity") if name in old}
         files = reports(rows, summary)
         return Ended(status="done" if plan.run.status == "done" else "incomplete", facts=same, files=files)

@@ -29,9 +29,9 @@ def review_sheet(view: ReviewsView, metric: str | None) -> Sheet:
     """
     chosen = metric or COMPOSITE
     systems = view.summary["systems"]
-    known = list(dict.fromkeys(key for record in systems.values() for key in record["metrics"]))
-    if chosen not in known:
-        raise UsageError(f"a review has no number {chosen!r}", hint=suggest(chosen, known))
+    keys = list(dict.fromkeys(key for record in systems.values() for key in record["metrics"]))
+    if chosen not in keys:
+        raise UsageError(f"a review has no number {chosen!r}", hint=suggest(chosen, keys))
     tier, _, field = chosen.partition(".")
     values: dict[str, dict[str, list[float | Missing]]] = {system: {} for system in systems}
     for row in view.rows():
@@ -41,13 +41,15 @@ def review_sheet(view: ReviewsView, metric: str | None) -> Sheet:
                 f"results.jsonl is damaged: the summary has no system {row['system']!r:.60}", at=str(view.run.folder)
             )
         values[row["system"]].setdefault(str(row["paper_id"]), []).append(value_of(part, field, part))
-    seen = [one for papers in values.values() for rows in papers.values() for one in rows if isinstance(one, float)]
+    all_values = [
+        row for papers in values.values() for rows in papers.values() for row in rows if isinstance(row, float)
+    ]
     # The document's formulas leave 0..1, so there the range is what was seen; elsewhere only a damaged file leaves it.
     is_documented = view.summary["profile"] == "documented"
-    limits = (min([0.0, *seen]), max([1.0, *seen])) if is_documented else (0.0, 1.0)
+    limits = (min([0.0, *all_values]), max([1.0, *all_values])) if is_documented else (0.0, 1.0)
     absent = Cell(None, Missing(MissingKind.ABSENT, "nobody reviewed the paper"))
     every = list(
-        dict.fromkeys([*view.summary.get("paper_ids", ()), *(one for papers in values.values() for one in papers)])
+        dict.fromkeys([*view.summary.get("paper_ids", ()), *(paper for papers in values.values() for paper in papers)])
     )
     marks = {
         system: {paper: cell_of(papers[paper], limits) if paper in papers else absent for paper in every}
@@ -82,13 +84,13 @@ _OF_JUDGES = ("models", "samples", "temperature", "max_tokens", "mode", "part_ch
 
 def review_signatures(config: Mapping[str, Any], metric: str = COMPOSITE) -> Mapping[str, str]:
     """Return what a number of reviews is measured by, of what run.json says of it."""
-    asked, judge = config.get("review", {}), config.get("judge")
+    review_config, judge = config.get("review", {}), config.get("judge")
     tier = metric.partition(".")[0]
     names = _OF_TIER.get(tier, (*dict.fromkeys(name for part in _OF_TIER.values() for name in part), *_OF_COMPOSITE))
-    parts = [f"{name}:{json.dumps(asked[name], sort_keys=True)}" for name in names if name in asked]
+    parts = [f"{name}:{json.dumps(review_config[name], sort_keys=True)}" for name in names if name in review_config]
     if tier not in ("tier1", "tier3"):
-        held = None if judge is None else {name: judge[name] for name in _OF_JUDGES if name in judge}
-        parts.append(f"judge:{json.dumps(held, sort_keys=True)}")
+        judge_config = None if judge is None else {name: judge[name] for name in _OF_JUDGES if name in judge}
+        parts.append(f"judge:{json.dumps(judge_config, sort_keys=True)}")
     return {"": "|".join((metric, *parts))}
 
 

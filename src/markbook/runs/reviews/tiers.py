@@ -47,17 +47,17 @@ class Similarities:
         """Make the metrics; one that cannot be made is remembered with its reason."""
         self.unavailable: dict[str, Missing] = {}
         self._executor = executor
-        wanted = []
+        similarities = []
         for name in config.similarity:
             if name == "semantic" and not config.bertscore_model and not config.semantic_asked:
                 hint = "name a model with bertscore_model in the config, or leave it out with --similarity"
                 self.unavailable[name] = Missing(MissingKind.UNAVAILABLE, f"no model was named: {hint}")
             else:
-                wanted.append((name, config.bertscore_model if name == "semantic" else ""))
-        self._wanted = tuple(wanted)
-        made, faults = _metrics(self._wanted)
+                similarities.append((name, config.bertscore_model if name == "semantic" else ""))
+        self._wanted = tuple(similarities)
+        metrics, faults = _metrics(self._wanted)
         self.unavailable |= faults
-        self.signatures = {name: metric.signature for name, metric in made.items()}
+        self.signatures = {name: metric.signature for name, metric in metrics.items()}
         """What can change each number."""
 
     def measure(self, pairs: Iterable[tuple[str, str]]) -> Iterator[dict[str, float | Missing]]:
@@ -77,25 +77,25 @@ def _each(executor: Executor | None, work: Callable[[_In], _Out], items: Iterabl
 
 
 @cache
-def _metrics(wanted: tuple[tuple[str, str], ...]) -> tuple[dict[str, Metric], dict[str, Missing]]:
+def _metrics(similarities: tuple[tuple[str, str], ...]) -> tuple[dict[str, Metric], dict[str, Missing]]:
     """Return the metrics of these similarities and models, and why some cannot be made; one set a process."""
-    made: dict[str, Metric] = {}
+    metrics: dict[str, Metric] = {}
     faults: dict[str, Missing] = {}
-    for name, model in wanted:
+    for name, model in similarities:
         options: dict[str, object] = {"model": model} if model else {}
         try:
-            made[name] = plugins.create("metrics", PLUGINS[name], **options)
+            metrics[name] = plugins.create("metrics", PLUGINS[name], **options)
         except (ExtraMissingError, ConfigError, UsageError) as error:
             faults[name] = Missing(MissingKind.UNAVAILABLE, str(error))
-    return made, faults
+    return metrics, faults
 
 
 def _measure_batch(
-    wanted: tuple[tuple[str, str], ...], batch: Sequence[tuple[str, str]]
+    similarities: tuple[tuple[str, str], ...], batch: Sequence[tuple[str, str]]
 ) -> list[dict[str, float | Missing]]:
     items = [Item(Sample("", references=(reference,)), Attempt("", review)) for review, reference in batch]
     rows: list[dict[str, float | Missing]] = [{} for _ in batch]
-    for name, metric in _metrics(wanted)[0].items():
+    for name, metric in _metrics(similarities)[0].items():
         for row, measured in zip(rows, _measure(metric, items), strict=True):
             row[name] = measured.value if measured.missing is None else measured.missing  # type: ignore[assignment]  # exactly one of the two is there
             cut = measured.stats.get("truncated")
@@ -136,8 +136,8 @@ def tier1_rows(
         elif not paper.human:
             record["reason"] = to_json(Missing(MissingKind.NOT_APPLICABLE, "the paper has no human review"))
         else:
-            found = itertools.islice(measured, len(paper.human))
-            record["references"] = [{name: to_json(value) for name, value in row.items()} for row in found]
+            rows = itertools.islice(measured, len(paper.human))
+            record["references"] = [{name: to_json(value) for name, value in row.items()} for row in rows]
         yield attempt, record
 
 
@@ -156,8 +156,8 @@ def human_rows(similarities: Similarities, papers: Sequence[Paper]) -> Iterator[
     )
     for paper in several:
         count = len(paper.human)
-        found = itertools.islice(measured, count * (count - 1) // 2)
-        rows = [{name: to_json(value) for name, value in row.items()} for row in found]
+        pairs = itertools.islice(measured, count * (count - 1) // 2)
+        rows = [{name: to_json(value) for name, value in row.items()} for row in pairs]
         yield paper.id, {"reviews": count, "pairs": rows}
 
 
@@ -191,11 +191,13 @@ class TraceFolder:
         for file in sorted(folder.rglob("*")):
             if not file.is_file() or file.name.startswith("."):
                 continue
-            place = file.relative_to(folder)
-            name = place.with_name(place.name.split(".json")[0] if ".json" in place.name else place.stem).as_posix()
+            relative = file.relative_to(folder)
+            name = relative.with_name(
+                relative.name.split(".json")[0] if ".json" in relative.name else relative.stem
+            ).as_posix()
             self._files.setdefault(name, file)
-            if place.name == "trace.json" and len(place.parts) > 1:
-                self._files.setdefault(place.parent.as_posix(), file)
+            if relative.name == "trace.json" and len(relative.parts) > 1:
+                self._files.setdefault(relative.parent.as_posix(), file)
 
     def find(self, attempt: Attempt) -> Path | None:
         """Return the trace of a review, a system's own before the paper's, or the one that its row names."""
@@ -218,12 +220,12 @@ def tool_references(config: ReviewConfig) -> dict[str, Reference]:
         DataError: it is no reference of tools.
         UsageError: there is no such file.
     """
-    held = config.tool_reference
-    if held is None:
+    tool_reference = config.tool_reference
+    if tool_reference is None:
         return {}
-    if isinstance(held, Path):
-        return read_references(held)
-    return references_of(held, "tool_reference")
+    if isinstance(tool_reference, Path):
+        return read_references(tool_reference)
+    return references_of(tool_reference, "tool_reference")
 
 
 def reference_for(references: Mapping[str, Reference], attempt: Attempt) -> Reference | None:
@@ -273,12 +275,12 @@ def tier3_row(work: TraceWork, profile: Profile) -> dict[str, object]:
         name: to_json(value.missing if value.missing is not None else float(value.value or 0.0))
         for name, value in measured.items()
     }
-    told, share = _told(trace)
+    planning_text, share = _told(trace)
     return {
         "metrics": metrics,
         # A log with a single moment in it measures no duration.
         "seconds": trace.seconds or None,
-        "summary": told,
+        "summary": planning_text,
         "summary_share": share,
         "graph": agent_graph(trace),
     }
@@ -311,5 +313,5 @@ def agent_graph(trace: Trace) -> dict[str, object]:
     edges = Counter((step.agent, step.target) for step in trace.steps if step.target)
     return {
         "agents": {name: steps[name] for name in trace.roster[:AGENTS_SHOWN]},
-        "edges": [[one, two, count] for (one, two), count in edges.most_common(EDGES_SHOWN)],
+        "edges": [[sender, two, count] for (sender, two), count in edges.most_common(EDGES_SHOWN)],
     }

@@ -89,10 +89,12 @@ class _Review:
 
     def ended(self) -> Ended:
         """Return the files and what run.json says, made from the journal."""
-        kept, human = read_journal(self.writer.rows)
+        reviews, human = read_journal(self.writer.rows)
         models = self.judging.settings.models if self.judging else ()
         paper_ids = [paper.id for paper in self.papers.papers]
-        rows, summary = score(kept, human, self.config, paper_ids, judge_asked=self.judging is not None, models=models)
+        rows, summary = score(
+            reviews, human, self.config, paper_ids, judge_asked=self.judging is not None, models=models
+        )
         _log.info("%d reviews scored; report in %s", len(rows), self.writer.folder)
         incomplete = self._incomplete(rows)
         for line in incomplete:
@@ -137,17 +139,17 @@ class _Review:
     def _tier3(self, traces: TraceFolder, asking: Asking | None) -> None:
         """Read the traces; hand each review to the judges as soon as its trace is known."""
         summaries = {row.key: _summary_of(row.data) for row in self.writer.rows("tier3")}
-        found = [
+        paths = [
             None if self.writer.has("tier3", self._key(attempt)) else traces.find(attempt) for attempt in self.attempts
         ]
         work = [
             (path, reference_for(self.plan.references, attempt))
-            for attempt, path in zip(self.attempts, found, strict=True)
+            for attempt, path in zip(self.attempts, paths, strict=True)
             if path is not None
         ]
         self._say_unused(traces, is_empty=not work and not summaries)
         measured = tier3_rows(work, self.config.profile, self.executor)
-        for attempt, path in zip(self.attempts, found, strict=True):
+        for attempt, path in zip(self.attempts, paths, strict=True):
             key = self._key(attempt)
             if path is not None:
                 record = next(measured)
@@ -212,22 +214,24 @@ class _Review:
             self.watch.noted(f"{traces.folder}: no trace is named after a reviewed paper, such as {paper}.json")
         elif self.request.limit is None and (strays := traces.strays(self.attempts)):
             self.watch.noted(f"{traces.folder}: named after no reviewed paper: {', '.join(strays[:_NAMED])}")
-        if left := useless_references(self.plan.references, self.attempts):
-            self.watch.noted(f"no reviewed paper belongs to the tool reference of {', '.join(left[:_NAMED])}")
+        if unused_references := useless_references(self.plan.references, self.attempts):
+            self.watch.noted(
+                f"no reviewed paper belongs to the tool reference of {', '.join(unused_references[:_NAMED])}"
+            )
 
     def _incomplete(self, rows: Sequence[ReviewRow]) -> list[str]:
         """Return what was asked for and could not do its work."""
-        found: list[str] = []
+        problems: list[str] = []
         if self.config.semantic_asked and 1 in self.config.tiers:
-            found += _gaps(rows, "tier1", ("semantic_score",))
+            problems += _gaps(rows, "tier1", ("semantic_score",))
         if self.judging is not None and 2 in self.config.tiers:
-            found += _gaps(rows, "tier2", ("technical_accuracy", "constructiveness", "planning_rationality"))
-            found += _lost_answers(rows)
+            problems += _gaps(rows, "tier2", ("technical_accuracy", "constructiveness", "planning_rationality"))
+            problems += _lost_answers(rows)
         if self.request.traces is not None and 3 in self.config.tiers:
-            found += _gaps(rows, "tier3", ("overall_score", "graph_complexity"), only=MissingKind.UNAVAILABLE)
+            problems += _gaps(rows, "tier3", ("overall_score", "graph_complexity"), only=MissingKind.UNAVAILABLE)
             if not any(True for kind in ("tier3", "tier3_gap") for _ in self.writer.rows(kind)):
-                found.append("tier3: no trace is named after a reviewed paper")
-        return found
+                problems.append("tier3: no trace is named after a reviewed paper")
+        return problems
 
 
 def _batches(names: Iterable[str], size: int) -> Iterator[list[str]]:
@@ -255,7 +259,9 @@ def _gaps(rows: Sequence[ReviewRow], tier: Tier, names: Sequence[str], only: Mis
     gaps = []
     for name in names:
         reasons = (reasons_of(row[tier]).get(name) for row in rows)
-        ours = [one for one in reasons if one is not None and one.kind.is_ours and only in (None, one.kind)]
+        ours = [
+            reason for reason in reasons if reason is not None and reason.kind.is_ours and only in (None, reason.kind)
+        ]
         if ours:
             gaps.append(f"{tier}.{name}: {len(ours)} of {len(rows)} ({ours[0].kind}: {ours[0].detail})")
     return gaps

@@ -27,13 +27,13 @@ def check_askable(tasks: Sequence[TaskPlan], options: TaskOptions) -> None:
     other = f"--model {COMPLETIONS}:NAME asks a server that continues texts; --predictions takes answers that exist"
     if continues and options.turns:
         raise UsageError(f"--turns does not go with {COMPLETIONS}:, which knows no turns")
-    for each in tasks:
-        name, beams = repr(each.task.name), each.task.sampling.beams
-        if each.rows.weighings and not continues:
+    for task_plan in tasks:
+        name, beams = repr(task_plan.task.name), task_plan.task.sampling.beams
+        if task_plan.rows.weighings and not continues:
             raise UsageError(
                 f"{name} is answered by how likely given texts are, which a chat model does not say", hint=other
             )
-        if each.task.prefix and not continues:
+        if task_plan.task.prefix and not continues:
             raise UsageError(
                 f"{name} begins the reply for the model (`gen_prefix`), which chat servers do not offer", hint=other
             )
@@ -43,9 +43,9 @@ def check_askable(tasks: Sequence[TaskPlan], options: TaskOptions) -> None:
                 hint="--predictions takes answers that exist",
             )
         if (
-            each.task.output != "loglikelihood_rolling"
+            task_plan.task.output != "loglikelihood_rolling"
             and not options.system
-            and any(not context for weighing in each.rows.weighings.values() for context, _ in weighing.pairs)
+            and any(not context for weighing in task_plan.rows.weighings.values() for context, _ in weighing.pairs)
         ):
             raise UsageError(
                 f"{name} weighs texts with nothing before them, and no server says how likely a text's first token is",
@@ -66,9 +66,9 @@ def together(key: tuple[str | int, ...], replies: Sequence[ModelReply]) -> Model
         key,
         text=text,
         finish="stop",
-        input_tokens=None if None in read else sum(each or 0 for each in read),
-        output_tokens=None if None in written else sum(each or 0 for each in written),
-        cost=None if None in costs else sum(each or 0.0 for each in costs),
+        input_tokens=None if None in read else sum(count or 0 for count in read),
+        output_tokens=None if None in written else sum(count or 0 for count in written),
+        cost=None if None in costs else sum(cost or 0.0 for cost in costs),
         requests=sum(reply.requests for reply in replies),
         seconds=sum(reply.seconds for reply in replies),
     )

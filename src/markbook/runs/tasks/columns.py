@@ -49,59 +49,66 @@ class Columns:
     def add(self, marked: Sequence[MarkedAnswer]) -> None:
         """Take the marks of the next rows; all answers to a row come together."""
         by_sample: dict[str, list[MarkedAnswer]] = {}
-        for each in marked:
-            by_sample.setdefault(each.answer.sample.id, []).append(each)
+        for answer in marked:
+            by_sample.setdefault(answer.answer.sample.id, []).append(answer)
         for sample in by_sample:
             self._places[sample] = len(self._places)
         for bound in self._plan.metrics:
             self._take(bound, by_sample)
-        for key, kept in self._passes.items():
+        for key, column in self._passes.items():
             for rows in by_sample.values():
                 first = rows[0].measurements[key]
-                kept.marks.add(pass_cell(first.result, first.stats))
-                kept.signature = kept.signature or first.signature
+                column.marks.add(pass_cell(first.result, first.stats))
+                column.signature = column.signature or first.signature
         if self._plan.scorers:
             self.scores.add([rows[0] for rows in by_sample.values()])
 
     def _take(self, bound: Bound, by_sample: Mapping[str, Sequence[MarkedAnswer]]) -> None:
-        kept = self._metrics[bound.key]
+        column = self._metrics[bound.key]
         keeps = not bound.metric.averages or (isinstance(bound.metric, JudgeMetric) and not bound.is_criterion)
         for rows in by_sample.values():
-            found = [each.measurements[bound.key] for each in rows]
-            kept.marks.add(row_mark(found, bound.metric.range))
+            measurements = [row.measurements[bound.key] for row in rows]
+            column.marks.add(row_mark(measurements, bound.metric.range))
             if keeps:
-                kept.measurements.append(found)
-            if not kept.signature:
+                column.measurements.append(measurements)
+            if not column.signature:
                 # Only a metric that was run knows all of its signature, such as a model's digest.
-                kept.signature = next((one.signature for one in found if one.value is not None and one.signature), "")
+                column.signature = next(
+                    (
+                        measurement.signature
+                        for measurement in measurements
+                        if measurement.value is not None and measurement.signature
+                    ),
+                    "",
+                )
 
     def columns(self) -> list[TaskColumn]:
         """Return a column for each metric, in the task's order."""
         task, pipeline = self._plan.task.name, self._filtered.pipeline
-        found = []
+        columns = []
         for bound in self._plan.metrics:
-            kept, metric = self._metrics[bound.key], bound.metric
+            column, metric = self._metrics[bound.key], bound.metric
             own = None if metric.averages else metric
-            found.append(
+            columns.append(
                 TaskColumn(
-                    task, self._plan.key(bound.key, pipeline), kept.marks, metric.range, metric.direction,
-                    kept.signature or metric.signature, own, kept.measurements if own is not None else (),
+                    task, self._plan.key(bound.key, pipeline), column.marks, metric.range, metric.direction,
+                    column.signature or metric.signature, own, column.measurements if own is not None else (),
                 )
             )  # fmt: skip
-        found += self.scores.columns()
-        for key, kept in self._passes.items():
+        columns += self.scores.columns()
+        for key, column in self._passes.items():
             name = self._plan.key(key, pipeline)
-            found.append(TaskColumn(task, name, kept.marks, (0.0, 1.0), "higher", kept.signature))
-        return found
+            columns.append(TaskColumn(task, name, column.marks, (0.0, 1.0), "higher", column.signature))
+        return columns
 
     def agreement(self) -> dict[str, PanelAgreement]:
         """Return how well the judges of a panel agree, by metric; nothing where one judges alone."""
-        found: dict[str, PanelAgreement] = {}
+        agreements: dict[str, PanelAgreement] = {}
         for bound in self._plan.metrics:
             if isinstance(bound.metric, JudgeMetric) and not bound.is_criterion:
                 agreement = bound.metric.agreement(
-                    [one for row in self._metrics[bound.key].measurements for one in row]
+                    [measurement for row in self._metrics[bound.key].measurements for measurement in row]
                 )
                 if agreement is not None:
-                    found[self._plan.key(bound.key, self._filtered.pipeline)] = agreement
-        return found
+                    agreements[self._plan.key(bound.key, self._filtered.pipeline)] = agreement
+        return agreements

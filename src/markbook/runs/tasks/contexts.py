@@ -64,24 +64,24 @@ def context_gap(
     ]
     a = [mark.value for mark, _ in shared if mark.value is not None]
     b = [other.value for _, other in shared if other.value is not None]
-    found = paired_difference(a, b, confidence=CONFIDENCE)
-    sd, n = found.stats.get("sd"), found.n
+    estimate = paired_difference(a, b, confidence=CONFIDENCE)
+    sd, n = estimate.stats.get("sd"), estimate.n
     # The t test decides here, as it does over clusters: each row is one of its own.
-    differences = Differences(n, found.value, sd, clusters=n) if sd and found.value is not None else None
+    differences = Differences(n, estimate.value, sd, clusters=n) if sd and estimate.value is not None else None
     gap = ContextGap(
         metric=first.key,
         first=first.task,
         second=second.task,
         contexts=contexts,
         direction=first.direction,
-        difference=found.value,
-        interval=found.interval,
-        p=found.p,
-        n=found.n,
+        difference=estimate.value,
+        interval=estimate.interval,
+        p=estimate.p,
+        n=estimate.n,
         n_left_out=len({*first.marks, *second.marks}) - len(shared),
         n_partial=sum(mark.is_partial or other.is_partial for mark, other in shared),
         minimum_detectable_effect=None,
-        note=found.note,
+        note=estimate.note,
     )
     return gap, differences
 
@@ -93,13 +93,15 @@ def adjusted(gaps: Sequence[tuple[ContextGap, Differences | None]]) -> list[Cont
 
     ps = holm([gap.p for gap, _ in gaps])
     still_open = [p is not None and p >= 1 - CONFIDENCE for p in ps]
-    found = []
+    adjusted_gaps = []
     for at, ((gap, differences), p) in enumerate(zip(gaps, ps, strict=True)):
         level = (1 - CONFIDENCE) / (1 + sum(still_open[:at]) + sum(still_open[at + 1 :]))
         least = None if differences is None else detectable_difference(differences, alpha=level)
         verdict = _verdict(gap, p)
-        found.append(replace(gap, p_adjusted=p, family=len(gaps), verdict=verdict, minimum_detectable_effect=least))
-    return found
+        adjusted_gaps.append(
+            replace(gap, p_adjusted=p, family=len(gaps), verdict=verdict, minimum_detectable_effect=least)
+        )
+    return adjusted_gaps
 
 
 def _verdict(gap: ContextGap, p: float | None) -> str:

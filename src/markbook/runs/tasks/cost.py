@@ -19,19 +19,19 @@ def cost_sections(view: TasksView) -> list[Section]:
     An unknown price is unknown, not 0: it is left out of the mean, counted, and a task without any is not drawn.
     """
     costs = _costs(view)
-    if not any(cost is not None for found in costs.values() for cost in found):
+    if not any(cost is not None for task_costs in costs.values() for cost in task_costs):
         return []
     lines, cells = [], []
     for task, record in view.summary["tasks"].items():
-        found = costs.get(task, [])
-        known = [cost for cost in found if cost is not None]
+        task_costs = costs.get(task, [])
+        known_costs = [cost for cost in task_costs if cost is not None]
         metric, first = next(iter(record["metrics"].items()))
         summary = Summary.from_record(first)
         value, interval = summary.value, summary.interval
-        mean = math.fsum(known) / len(known) if known else None
+        mean = math.fsum(known_costs) / len(known_costs) if known_costs else None
         lines.append(
-            (task, NOTHING if mean is None else format_number(1000 * mean, 4), NOTHING if not known else format_number(math.fsum(known), 4),
-             f"{len(known)} of {len(found)}", metric + ("" if summary.direction == "higher" else " (lower is better)"),
+            (task, NOTHING if mean is None else format_number(1000 * mean, 4), NOTHING if not known_costs else format_number(math.fsum(known_costs), 4),
+             f"{len(known_costs)} of {len(task_costs)}", metric + ("" if summary.direction == "higher" else " (lower is better)"),
              format_number(value))
         )  # fmt: skip
         if mean is not None and value is not None and 0 <= value <= 1:
@@ -48,11 +48,11 @@ def cost_sections(view: TasksView) -> list[Section]:
 
 def _costs(view: TasksView) -> dict[str, list[float | None]]:
     """Return the cost of each answer by task, None where its price is unknown; an answer marked twice costs once."""
-    found: dict[str, dict[tuple[Any, Any], float | None]] = {}
+    costs: dict[str, dict[tuple[Any, Any], float | None]] = {}
     for row in view.rows():
         if row.get("reply") is not None:
-            found.setdefault(str(row["task"]), {})[row["id"], row["index"]] = _cost(row)
-    return {task: list(costs.values()) for task, costs in found.items()}
+            costs.setdefault(str(row["task"]), {})[row["id"], row["index"]] = _cost(row)
+    return {task: list(costs.values()) for task, costs in costs.items()}
 
 
 def _cost(row: AnswerRow) -> float | None:

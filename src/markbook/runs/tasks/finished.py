@@ -67,12 +67,12 @@ class TaskResults(TasksView):
 
         several = len(self.summary["tasks"]) > 1
         main, pipeline, _ = main_metric(self)
-        for place, row in self.located_rows():
+        for location, row in self.located_rows():
             value = row["metrics"].get(main) if pipeline in ("", row["pipeline"]) else None
             model = str(row.get("model") or "answer")
             error = row["tests"]["error"] if "tests" in row else ""
             name = sample_name(row, several=several)
-            yield Entry(place, model, name, answer_status(row), value, error, str(row["task"]))
+            yield Entry(location, model, name, answer_status(row), value, error, str(row["task"]))
 
     def shown(self, location: int) -> Shown:
         """Return the answer whose row begins at a place of results.jsonl.

@@ -43,8 +43,8 @@ _EVERY = 20
 
 def judging_options(options: TaskOptions) -> dict[str, object]:
     """Return what the user says of the judges, by the metric's own names."""
-    said = {name: getattr(options, name) for name in _OPTIONS}
-    return {_OPTIONS[name]: value for name, value in said.items() if value not in (None, "", ())}
+    values = {name: getattr(options, name) for name in _OPTIONS}
+    return {_OPTIONS[name]: value for name, value in values.items() if value not in (None, "", ())}
 
 
 def judges_of(tasks: Sequence[TaskPlan]) -> Iterator[tuple[str, JudgeMetric]]:
@@ -104,7 +104,7 @@ def remembered(plan: Plan, writer: RunWriter, watch: Watcher) -> Iterator[tuple[
     memory = JournalMemory(writer, None if path is None else Cassette(Path(path)), watch)
     yield replace(plan, tasks=tuple(_with(task, memory) for task in plan.tasks)), memory
     if memory.cassette is not None:
-        memory.cassette.close(whole=memory.is_complete)
+        memory.cassette.close(is_complete=memory.is_complete)
 
 
 def _with(task: TaskPlan, memory: Memory) -> TaskPlan:

@@ -36,7 +36,7 @@ class Tested:
 
     def as_record(self) -> TestedRecord:
         """Return it as JSON."""
-        found: TestedRecord = {
+        record: TestedRecord = {
             "passed": self.passed,
             "verdict": self.verdict,
             "error": self.error,
@@ -44,8 +44,8 @@ class Tested:
             "fault": self.fault,
         }
         if self.why is not None:
-            found["why"] = self.why.to_record()
-        return found
+            record["why"] = self.why.to_record()
+        return record
 
     @classmethod
     def of(cls, record: TestedRecord) -> Tested:
@@ -114,39 +114,39 @@ def answers(
     read = plan.answers.attempts if plan.answers is not None else {}
     model = model or (plan.answers.model if plan.answers is not None else "")
     for sample in samples:
-        known = {each.index: each for each in read.get(sample.id, [])}
+        recorded = {attempt.index: attempt for attempt in read.get(sample.id, [])}
         key, weighing = (plan.task.name, sample.id), plan.rows.weighings.get(sample.id)
         if plan.answers is not None:
-            found = [_recorded(key, each) for each in known.values()] or [_recorded(key, None)]
+            replies_found = [_recorded(key, attempt) for attempt in recorded.values()] or [_recorded(key, None)]
         elif weighing is not None:
-            found = [together((*key, 0), [replies[*key, place] for place in range(len(weighing.pairs))])]
+            replies_found = [together((*key, 0), [replies[*key, position] for position in range(len(weighing.pairs))])]
         else:
-            found = [replies[*key, index] for index in range(plan.count)]
-        given = [reply for reply in found if reply.missing is None]
-        texts = [reply.text for reply in given]
-        wanted, is_list = len(found), False
-        if not any(each.meta.get("filtered") for each in known.values()):
+            replies_found = [replies[*key, index] for index in range(plan.count)]
+        answered = [reply for reply in replies_found if reply.missing is None]
+        texts = [reply.text for reply in answered]
+        count, is_list = len(replies_found), False
+        if not any(attempt.meta.get("filtered") for attempt in recorded.values()):
             row = {} if sample.row is None else sample.row.record
             try:
-                left = filtered.step(texts, row) if texts else []
-                texts, is_list = as_list(left), not isinstance(left, str)
-                if len(given) < len(found) > 1:
-                    wanted = max(1, len(as_list(filtered.step([""] * len(found), row))))
+                filtered_texts = filtered.step(texts, row) if texts else []
+                texts, is_list = as_list(filtered_texts), not isinstance(filtered_texts, str)
+                if len(answered) < len(replies_found) > 1:
+                    count = max(1, len(as_list(filtered.step([""] * len(replies_found), row))))
             except ForeignError as error:
                 missing = Missing(MissingKind.FAILED, f"the filter {error}")
-                found = [replace(reply, missing=reply.missing or missing) for reply in found]
-                given, texts = [], []
-        if len(texts) > len(given) or (given and not texts):
-            problem = f"leaves {len(texts)} texts of {len(given)} answers" if texts else "leaves nothing of the row"
+                replies_found = [replace(reply, missing=reply.missing or missing) for reply in replies_found]
+                answered, texts = [], []
+        if len(texts) > len(answered) or (answered and not texts):
+            problem = f"leaves {len(texts)} texts of {len(answered)} answers" if texts else "leaves nothing of the row"
             missing = Missing(MissingKind.FAILED if texts else MissingKind.UNDEFINED, f"the filter {problem}")
-            found = [replace(reply, missing=reply.missing or missing) for reply in found]
-            given, texts = [], []
+            replies_found = [replace(reply, missing=reply.missing or missing) for reply in replies_found]
+            answered, texts = [], []
         # A filter may leave fewer answers than there were (the first, the most frequent one): those are renumbered.
-        kept = given if len(texts) == len(given) else given[: len(texts)]
-        lacking = [reply for reply in found if reply.missing is not None][: max(0, wanted - len(kept))]
-        for reply, text in [*zip(kept, texts, strict=True), *((reply, "") for reply in lacking)]:
+        replies_kept = answered if len(texts) == len(answered) else answered[: len(texts)]
+        lacking = [reply for reply in replies_found if reply.missing is not None][: max(0, count - len(replies_kept))]
+        for reply, text in [*zip(replies_kept, texts, strict=True), *((reply, "") for reply in lacking)]:
             index = int(reply.key[-1])
-            source, name = (known[index].source, known[index].model) if index in known else ("", model)
+            source, name = (recorded[index].source, recorded[index].model) if index in recorded else ("", model)
             yield FilteredAnswer(filtered.pipeline.name, sample, index, reply, text, name, source, is_list)
 
 
@@ -168,38 +168,42 @@ def measure(
     """Yield each answer with its marks, in order; names are those under which the task's scorers spoke so far."""
     passes = _pass_marks(plan, plan.passes, given, outcomes) if plan.passes else {}
     scored = _scored(plan, given, names) if plan.scorers else {}
-    answered = [each for each in given if each.reply.missing is None]
-    items = [Item(each.sample, Attempt(each.sample.id, each.text, each.model, each.index)) for each in answered]
+    answered = [answer for answer in given if answer.reply.missing is None]
+    items = [
+        Item(answer.sample, Attempt(answer.sample.id, answer.text, answer.model, answer.index)) for answer in answered
+    ]
     metrics = [bound.metric for bound in plan.metrics]
     columns = measure_items(metrics, items, workers)
     number = 0
-    for each in given:
-        found = passes.get((each.sample.id, each.index), {})
-        if each.reply.missing is None:
-            found |= {bound.key: column[number] for bound, column in zip(plan.metrics, columns, strict=True)}
+    for answer in given:
+        measurements = passes.get((answer.sample.id, answer.index), {})
+        if answer.reply.missing is None:
+            measurements |= {bound.key: column[number] for bound, column in zip(plan.metrics, columns, strict=True)}
             number += 1
         else:
-            found |= {bound.key: _unanswered(bound.metric.name, each) for bound in plan.metrics}
-        own = scored.get((each.sample.id, each.index))
+            measurements |= {bound.key: _unanswered(bound.metric.name, answer) for bound in plan.metrics}
+        own = scored.get((answer.sample.id, answer.index))
         yield MarkedAnswer(
-            each,
-            found if own is None else found | own.measurements,
-            outcomes.get(each.key(plan.task.name)),
+            answer,
+            measurements if own is None else measurements | own.measurements,
+            outcomes.get(answer.key(plan.task.name)),
             {} if own is None else own.raws,
             () if own is None else own.lacking,
         )
 
 
-def _scored(plan: TaskPlan, given: Sequence[FilteredAnswer], names: ScoreNames) -> dict[tuple[str, int], RowScore]:
+def _scored(
+    plan: TaskPlan, answers_given: Sequence[FilteredAnswer], names: ScoreNames
+) -> dict[tuple[str, int], RowScore]:
     """Return what the scorers say of each row, at its first answer."""
     by_sample: dict[str, list[FilteredAnswer]] = {}
-    for each in given:
-        by_sample.setdefault(each.sample.id, []).append(each)
+    for answer in answers_given:
+        by_sample.setdefault(answer.sample.id, []).append(answer)
     rows = []
     for several in by_sample.values():
         first = several[0]
         attempt = Attempt(first.sample.id, first.text, first.model, first.index)
-        texts = [each.text for each in several if each.reply.missing is None]
+        texts = [answer.text for answer in several if answer.reply.missing is None]
         missing = None if texts else first.reply.missing
         weighing = plan.rows.weighings.get(first.sample.id)
         rows.append(RowAnswer(first.sample, attempt, texts, missing, weighing, is_list=first.is_list))
@@ -214,17 +218,17 @@ def _unanswered(metric: str, answer: FilteredAnswer) -> Measurement:
 
 
 def _pass_marks(
-    plan: TaskPlan, passes: RowPassAtK, given: Sequence[FilteredAnswer], outcomes: Mapping[Key, Tested]
+    plan: TaskPlan, passes: RowPassAtK, answers_given: Sequence[FilteredAnswer], outcomes: Mapping[Key, Tested]
 ) -> dict[tuple[str, int], dict[str, Measurement]]:
     """Return pass@k of each row, at its first answer."""
     rows: dict[str, list[FilteredAnswer]] = {}
-    for each in given:
-        rows.setdefault(each.sample.id, []).append(each)
-    found = {}
+    for answer in answers_given:
+        rows.setdefault(answer.sample.id, []).append(answer)
+    marks_by_row = {}
     for sample_id, several in rows.items():
         marks = {f"pass@{k}": _pass_mark(k, several, plan.task.name, outcomes, passes.language) for k in passes.ks}
-        found[sample_id, several[0].index] = marks
-    return found
+        marks_by_row[sample_id, several[0].index] = marks
+    return marks_by_row
 
 
 def _pass_mark(
@@ -233,20 +237,20 @@ def _pass_mark(
     from markbook.stats import pass_at_k
 
     name = f"pass@{k}"
-    known = [outcome for each in several if (outcome := outcomes.get(each.key(task))) is not None]
-    n, c = len(known), sum(each.passed for each in known)
+    outcomes_known = [outcome for answer in several if (outcome := outcomes.get(answer.key(task))) is not None]
+    n, c = len(outcomes_known), sum(tested.passed for tested in outcomes_known)
     first = several[0]
-    gaps = Counter(each.reply.missing.kind.value for each in several if each.reply.missing is not None)
+    gaps = Counter(answer.reply.missing.kind.value for answer in several if answer.reply.missing is not None)
     stats: dict[str, object] = {"n": n, "c": c}
     value: float | None = None
     missing: Missing | None = None
-    fault = next((each.fault for each in known if each.fault), "")
+    fault = next((tested.fault for tested in outcomes_known if tested.fault), "")
     broken = problem_of(first.sample.tests, language)
     if broken is not None:
         missing = first.reply.missing or broken
     elif fault:
         missing = Missing(MissingKind.UNDEFINED, f"the tests are broken: {fault}")
-    elif not known:
+    elif not outcomes_known:
         missing = first.reply.missing or Missing(MissingKind.UNDEFINED, "no answer was run")
     else:
         value = pass_at_k(n, c, k).value

@@ -83,29 +83,30 @@ class TaskPlan:
             seed: where the task states none.
             continues: whether the model continues texts: then a system message is their beginning.
         """
-        given = self.task.sampling
+        sampling = self.task.sampling
         settings = GenerationSettings(
-            given.temperature,
-            given.top_p,
-            given.max_tokens,
-            given.stop,
-            (seed or None) if given.seed is None else given.seed,
+            sampling.temperature,
+            sampling.top_p,
+            sampling.max_tokens,
+            sampling.stop,
+            (seed or None) if sampling.seed is None else sampling.seed,
         )
-        found = []
+        requests = []
         for sample in self.samples:
             name, weighing = (self.task.name, sample.id), self.rows.weighings.get(sample.id)
             turns, system = self.rows.turns.get(sample.id, ()), sample.system
             if continues and system and self.task.description:
                 system = beside(system, sample.input, self.task.delimiters[1]).removesuffix(sample.input)
             if weighing is None:
-                asked = (sample.input, system, settings, turns)
-                found += [PromptRequest((*name, index), *asked) for index in range(self.count)]
+                prompt = (sample.input, system, settings, turns)
+                requests += [PromptRequest((*name, index), *prompt) for index in range(self.count)]
             else:
                 pairs = enumerate(weighing.pairs)
-                found += [
-                    PromptRequest((*name, place), asked, system, continuation=text) for place, (asked, text) in pairs
+                requests += [
+                    PromptRequest((*name, index), context, system, continuation=text)
+                    for index, (context, text) in pairs
                 ]
-        return found
+        return requests
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,7 @@ class Plan:
     rejections: tuple[Rejection, ...]
 
     def __len__(self) -> int:
-        return sum(len(each.samples) for each in self.tasks)
+        return sum(len(task.samples) for task in self.tasks)
 
 
 def plan_tasks(options: TaskOptions) -> Plan:
@@ -133,18 +134,18 @@ def plan_tasks(options: TaskOptions) -> Plan:
     """
     predictions = None if options.predictions is None else Path(options.predictions)
     loaded, groups = load_all([os.fspath(target) for target in options.tasks])
-    wanted = [variant for each in loaded for variant in _variants(each, options.contexts)]
-    if not wanted:
+    variants = [variant for loaded_task in loaded for variant in _variants(loaded_task, options.contexts)]
+    if not variants:
         raise UsageError("no task is named")
     find = Finder() if options.allow_code else nothing
-    plans = [_plan_one(each, options, find, alone=len(wanted) == 1) for each in wanted]
+    plans = [_plan_one(variant, options, find, alone=len(variants) == 1) for variant in variants]
     _check_contexts(plans, options.contexts)
     for group, names in groups if not options.contexts else ():
-        _check_group(group, [each for each in plans if each.task.name in names])
-    answered = [each for each in plans if each.answers is not None and each.answers.attempts]
+        _check_group(group, [plan for plan in plans if plan.task.name in names])
+    answered = [plan for plan in plans if plan.answers is not None and plan.answers.attempts]
     if predictions is not None and not answered:
         raise DataError("there is no answer to any row of these tasks", at=str(predictions), hint=_why_none(plans))
-    rejections = [reject for each in plans for reject in _rejections(each)]
+    rejections = [reject for plan in plans for reject in _rejections(plan)]
     return Plan(
         tuple(plans),
         tuple((group, tuple(names)) for group, names in groups) if not options.contexts else (),
@@ -156,36 +157,36 @@ def plan_tasks(options: TaskOptions) -> Plan:
 
 def planned_signatures(plans: Sequence[TaskPlan], key: str) -> dict[str, str]:
     """Return what a metric will be measured by in each task that has it, as far as that is known before the work."""
-    found: dict[str, str] = {}
-    for each in plans:
-        signatures = {bound.key: bound.metric.signature for bound in each.metrics}
-        signatures |= {name: scorer.scored(name).signature for scorer in each.scorers for name in scorer.keys}
-        named = {each.key(name, of.pipeline): mark for of in each.pipelines for name, mark in signatures.items()}
+    by_task: dict[str, str] = {}
+    for plan in plans:
+        signatures = {bound.key: bound.metric.signature for bound in plan.metrics}
+        signatures |= {name: scorer.scored(name).signature for scorer in plan.scorers for name in scorer.keys}
+        named = {plan.key(name, of.pipeline): mark for of in plan.pipelines for name, mark in signatures.items()}
         if key in named:
-            found[each.task.name] = named[key]
-    return found
+            by_task[plan.task.name] = named[key]
+    return by_task
 
 
-def group_keys(wanted: GroupMetric, plans: Sequence[TaskPlan]) -> list[str]:
+def group_keys(metric: GroupMetric, plans: Sequence[TaskPlan]) -> list[str]:
     """Return the names in results that a group's metric sums up over some tasks."""
-    own = result_keys(wanted.metric)
-    keys = (key for each in plans for key in each.keys)
+    own = result_keys(metric.metric)
+    keys = (key for plan in plans for key in plan.keys)
     parts = ((key, *key.partition(",")[::2]) for key in keys)
-    named = wanted.pipelines
+    named = metric.pipelines
     return list(dict.fromkeys(key for key, name, of in parts if name in own and (not named or not of or of in named)))
 
 
 def _check_group(group: TaskGroup, plans: Sequence[TaskPlan]) -> None:
     """Refuse a metric that no task of a group has; what functions of the user's own are called is known only later."""
-    if any(each.scorers for each in plans):
+    if any(plan.scorers for plan in plans):
         return
-    known = list(dict.fromkeys(key.partition(",")[0] for each in plans for key in each.keys))
-    for wanted in group.aggregates:
-        if not group_keys(wanted, plans):
+    keys_known = list(dict.fromkeys(key.partition(",")[0] for plan in plans for key in plan.keys))
+    for metric in group.aggregates:
+        if not group_keys(metric, plans):
             raise ConfigError(
-                f"no task of the group {group.name!r} has the metric {wanted.metric!r} to sum up",
-                at=wanted.at or str(group.file),
-                hint=suggest(wanted.metric, known),
+                f"no task of the group {group.name!r} has the metric {metric.metric!r} to sum up",
+                at=metric.at or str(group.file),
+                hint=suggest(metric.metric, keys_known),
             )
 
 
@@ -209,9 +210,9 @@ def _variants(loaded: Loaded, contexts: Sequence[ContextMode]) -> list[tuple[Loa
 
 
 def _plan_one(
-    wanted: tuple[Loaded, str, ContextMode | None], options: TaskOptions, find: Find, *, alone: bool
+    variant: tuple[Loaded, str, ContextMode | None], options: TaskOptions, find: Find, *, alone: bool
 ) -> TaskPlan:
-    loaded, base, mode = wanted
+    loaded, base, mode = variant
     task = overridden(loaded.task, options)
     if task.unsafe_at and options.allow_code and not options.allow_unsafe_code:
         raise ConfigError(
@@ -224,11 +225,11 @@ def _plan_one(
     if task.output != "generate_until":
         for pipeline in task.pipelines:
             check_likelihood_filters(pipeline)
-    whole, scorers = row_scorer(task, find), function_scorers(task, find)
-    if whole is not None and _omits_first_token(task, options):
-        whole = whole.signed("without first token")
+    row_scorer_, scorers = row_scorer(task, find), function_scorers(task, find)
+    if row_scorer_ is not None and _omits_first_token(task, options):
+        row_scorer_ = row_scorer_.signed("without first token")
     metrics, passes = bind(
-        task if whole is None else dataclasses.replace(task, metrics=()),
+        task if row_scorer_ is None else dataclasses.replace(task, metrics=()),
         options.profile,
         has_references=task.references is not None or rows.has_references,
         has_tests=rows.has_tests,
@@ -246,9 +247,9 @@ def _plan_one(
         base=base,
         mode=rows.mode,
         rows=rows,
-        pipelines=tuple(Filtered(each, build(each, find)) for each in task.pipelines),
+        pipelines=tuple(Filtered(pipeline, build(pipeline, find)) for pipeline in task.pipelines),
         metrics=tuple(metrics),
-        scorers=tuple(scorers.values()) if whole is None else (whole,),
+        scorers=tuple(scorers.values()) if row_scorer_ is None else (row_scorer_,),
         passes=passes,
         count=count,
         answers=answers,
@@ -257,10 +258,10 @@ def _plan_one(
 
 def _first_token_notes(plans: Sequence[TaskPlan], options: TaskOptions) -> list[str]:
     return [
-        f"{each.task.name}: the first token of each text is left out, for no server says how likely it is;"
+        f"{plan.task.name}: the first token of each text is left out, for no server says how likely it is;"
         " --system names what stands before it, such as <|endoftext|>"
-        for each in plans
-        if _omits_first_token(each.task, options)
+        for plan in plans
+        if _omits_first_token(plan.task, options)
     ]
 
 
@@ -298,54 +299,56 @@ def _check_contexts(plans: Sequence[TaskPlan], contexts: Sequence[ContextMode]) 
     """Refuse to compare context modes where they make no difference."""
     if len(contexts) < 2:
         return
-    for each in plans:
-        others = [other for other in plans if other.base == each.base and other is not each]
-        asked = [sample.input for sample in each.samples]
-        if any([sample.input for sample in other.samples] == asked for other in others):
+    for plan in plans:
+        others = [other for other in plans if other.base == plan.base and other is not plan]
+        inputs = [sample.input for sample in plan.samples]
+        if any([sample.input for sample in other.samples] == inputs for other in others):
             raise UsageError(
-                f"the prompts of {each.base!r} are the same in two context modes",
-                at=each.task.prompt.at,
+                f"the prompts of {plan.base!r} are the same in two context modes",
+                at=plan.task.prompt.at,
                 hint="rows need a field `context`, and the template must show it: {{ context }}",
             )
 
 
 def _why_none(plans: Sequence[TaskPlan]) -> str:
-    unknown = [place for each in plans if each.answers for place in each.answers.unknown]
+    unknown = [location for plan in plans if plan.answers for location in plan.answers.unknown]
     if unknown:
         ids = ", ".join(sample.id for sample in plans[0].samples[:3])
         return f"{len(unknown)} answers name other rows, the first at {unknown[0]}; the task's are {ids}, ..."
-    names = ", ".join(f"samples_{each.task.name}.jsonl" for each in plans[:3])
+    names = ", ".join(f"samples_{plan.task.name}.jsonl" for plan in plans[:3])
     return f"a folder holds {names} or {plans[0].task.name}.jsonl"
 
 
-def _rejections(each: TaskPlan) -> list[Rejection]:
-    return [*each.rows.rejections, *(each.answers.rejections if each.answers else [])]
+def _rejections(plan: TaskPlan) -> list[Rejection]:
+    return [*plan.rows.rejections, *(plan.answers.rejections if plan.answers else [])]
 
 
 def _inputs(plans: Sequence[TaskPlan]) -> dict[str, str]:
     inputs: dict[str, str] = {}
-    for each in plans:
+    for plan in plans:
         read = {
-            **each.rows.inputs,
-            **{f"answers/{n}": d for n, d in (each.answers.inputs if each.answers else {}).items()},
+            **plan.rows.inputs,
+            **{f"answers/{n}": d for n, d in (plan.answers.inputs if plan.answers else {}).items()},
         }
-        inputs |= {f"{each.task.name}/{name}": digest for name, digest in read.items()}
+        inputs |= {f"{plan.task.name}/{name}": digest for name, digest in read.items()}
     return inputs
 
 
 def _warnings(plans: Sequence[TaskPlan], predictions: Path | None) -> list[str]:
-    found: list[str] = []
-    for each in plans:
-        found += [f"{each.task.name}: {note}" for note in each.rows.notes]
-        if each.rows.rejections:
-            found.append(f"{each.task.name}: {len(each.rows.rejections)} rows could not be used")
-        if each.answers is None:
+    warnings: list[str] = []
+    for plan in plans:
+        warnings += [f"{plan.task.name}: {note}" for note in plan.rows.notes]
+        if plan.rows.rejections:
+            warnings.append(f"{plan.task.name}: {len(plan.rows.rejections)} rows could not be used")
+        if plan.answers is None:
             continue
-        found += each.answers.warnings
-        if each.answers.rejections:
-            found.append(f"{each.task.name}: {len(each.answers.rejections)} answers could not be used")
-        if each.answers.unknown:
-            found.append(f"{each.task.name}: {len(each.answers.unknown)} answers name rows that the task does not have")
-        if not each.answers.attempts:
-            found.append(f"{each.task.name}: no answers in {predictions}")
-    return found
+        warnings += plan.answers.warnings
+        if plan.answers.rejections:
+            warnings.append(f"{plan.task.name}: {len(plan.answers.rejections)} answers could not be used")
+        if plan.answers.unknown:
+            warnings.append(
+                f"{plan.task.name}: {len(plan.answers.unknown)} answers name rows that the task does not have"
+            )
+        if not plan.answers.attempts:
+            warnings.append(f"{plan.task.name}: no answers in {predictions}")
+    return warnings

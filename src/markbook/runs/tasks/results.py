@@ -52,38 +52,38 @@ class MarkCollector:
         self._columns_of(plan, filtered).add(marked)
         is_first = filtered is plan.pipelines[0]
         parts = {bound.key for bound in plan.metrics if bound.is_criterion}
-        for each in marked:
-            is_answered = each.answer.reply.missing is None
+        for answer in marked:
+            is_answered = answer.answer.reply.missing is None
             self.answers += is_answered
             self._answered[plan.task.name] += is_answered and is_first
-            for key, one in each.measurements.items():
-                if one.missing is not None and one.missing.kind.is_ours and key not in parts:
-                    self._broken[f"{plan.task.name}: {one.missing.kind.value}"] += 1
-            self._lines.append(_ENCODER.encode(_row(plan, filtered, each)) + "\n")
+            for key, measurement in answer.measurements.items():
+                if measurement.missing is not None and measurement.missing.kind.is_ours and key not in parts:
+                    self._broken[f"{plan.task.name}: {measurement.missing.kind.value}"] += 1
+            self._lines.append(_ENCODER.encode(_row(plan, filtered, answer)) + "\n")
 
     def names(self, plan: TaskPlan, filtered: Filtered) -> ScoreNames:
         """Return the names under which a task's scorers have spoken so far."""
         return self._columns_of(plan, filtered).scores.names
 
     def _columns_of(self, plan: TaskPlan, filtered: Filtered) -> Columns:
-        place = (plan.task.name, filtered.pipeline.name)
-        if place not in self._taken:
-            self._taken[place] = Columns(plan, filtered)
-        return self._taken[place]
+        column_key = (plan.task.name, filtered.pipeline.name)
+        if column_key not in self._taken:
+            self._taken[column_key] = Columns(plan, filtered)
+        return self._taken[column_key]
 
     def finish(self) -> None:
         """Take no more rows."""
-        for (task, _), taken in self._taken.items():
-            taken.scores.finish()
-            for place in range(taken.rows if taken.scores.is_late else 0):
-                for _name, why in taken.scores.missed(place):
+        for (task, _), columns in self._taken.items():
+            columns.scores.finish()
+            for index in range(columns.rows if columns.scores.is_late else 0):
+                for _name, why in columns.scores.missed(index):
                     if why.kind.is_ours:
                         self._broken[f"{task}: {why.kind.value}"] += 1
 
     @cached_property
     def columns(self) -> list[TaskColumn]:
         """The marks of each task by each metric, once all rows are taken."""
-        return [column for taken in self._taken.values() for column in taken.columns()]
+        return [column for columns in self._taken.values() for column in columns.columns()]
 
     @property
     def broken(self) -> dict[str, int]:
@@ -92,25 +92,25 @@ class MarkCollector:
 
     def rows(self) -> Iterator[str]:
         """Yield `results.jsonl`: one line an answer, in the order of tasks and rows."""
-        late = {place: taken.scores for place, taken in self._taken.items() if taken.scores.is_late}
+        late = {column_key: columns.scores for column_key, columns in self._taken.items() if columns.scores.is_late}
         return self._completed(late) if late else iter(self._lines)
 
     def _completed(self, late: Mapping[tuple[str, str], ScoreColumns]) -> Iterator[str]:
         """Yield the lines with the names that came after them, at each row's first answer."""
-        seen: dict[tuple[str, str], tuple[int, str]] = {}
+        last_rows: dict[tuple[str, str], tuple[int, str]] = {}
         for line in self._lines:
             row = json.loads(line)
-            place = (row["task"], row["pipeline"])
-            number, last = seen.get(place, (-1, ""))
-            if place not in late or row["id"] == last:
+            column_key = (row["task"], row["pipeline"])
+            number, last = last_rows.get(column_key, (-1, ""))
+            if column_key not in late or row["id"] == last:
                 yield line
                 continue
-            seen[place] = number + 1, row["id"]
-            yield _ENCODER.encode(completed(row, late[place].missed(number + 1))) + "\n"
+            last_rows[column_key] = number + 1, row["id"]
+            yield _ENCODER.encode(completed(row, late[column_key].missed(number + 1))) + "\n"
 
     def summary(self, model: str) -> TasksSummary:
         """Return `summary.json`."""
-        tasks = {each.task.name: self._task(each) for each in self._plan.tasks}
+        tasks = {task.task.name: self._task(task) for task in self._plan.tasks}
         return {
             "schema": SCHEMA,
             "model": model,
@@ -146,23 +146,23 @@ class MarkCollector:
 
     def _panels(self, plan: TaskPlan) -> dict[str, PanelAgreement]:
         """Return how well the judges of a panel agree, by metric; nothing where one judges alone."""
-        found: dict[str, PanelAgreement] = {}
+        agreements: dict[str, PanelAgreement] = {}
         for filtered in plan.pipelines:
-            if (taken := self._taken.get((plan.task.name, filtered.pipeline.name))) is not None:
-                found |= taken.agreement()
-        return found
+            if (columns := self._taken.get((plan.task.name, filtered.pipeline.name))) is not None:
+                agreements |= columns.agreement()
+        return agreements
 
     def _group(self, group: TaskGroup, names: Sequence[str]) -> GroupRecord:
         options = self._options
         metrics: dict[str, GroupSummaryRecord] = {}
-        for wanted in group.aggregates:
-            for key in result_keys(wanted.metric):
-                matching = self._matching(key, wanted.pipelines, names)
+        for aggregate in group.aggregates:
+            for key in result_keys(aggregate.metric):
+                matching = self._matching(key, aggregate.pipelines, names)
                 for full_key, columns in matching.items():
                     summary = summarise_group(
                         group.name,
                         columns,
-                        weight_by_size=wanted.weight_by_size,
+                        weight_by_size=aggregate.weight_by_size,
                         policy=options.missing,
                         seed=options.seed,
                     )
@@ -171,25 +171,25 @@ class MarkCollector:
 
     def _matching(self, key: str, pipelines: Sequence[str], names: Sequence[str]) -> dict[str, list[TaskColumn]]:
         """Return a group metric's columns by their name in results."""
-        found: dict[str, list[TaskColumn]] = {}
+        columns: dict[str, list[TaskColumn]] = {}
         for column in self.columns:
             own, _, pipeline = column.key.partition(",")
             if own == key and column.task in names and (not pipelines or not pipeline or pipeline in pipelines):
-                found.setdefault(column.key, []).append(column)
-        return found
+                columns.setdefault(column.key, []).append(column)
+        return columns
 
     def _context_gaps(self) -> list[tuple[ContextGap, Differences | None]]:
         """Return the paired differences between the context modes of each task, fuller minus less."""
         order = {"full": 0, "minimal": 1, "none": 2}
-        plans = sorted(self._plan.tasks, key=lambda each: order[each.mode])
-        found: list[tuple[ContextGap, Differences | None]] = []
-        for base in dict.fromkeys(each.base for each in self._plan.tasks):
-            variants = [each for each in plans if each.base == base]
-            for place, first in enumerate(variants):
-                for second in variants[place + 1 :]:
+        plans = sorted(self._plan.tasks, key=lambda plan: order[plan.mode])
+        gaps: list[tuple[ContextGap, Differences | None]] = []
+        for base in dict.fromkeys(plan.base for plan in self._plan.tasks):
+            variants = [plan for plan in plans if plan.base == base]
+            for index, first in enumerate(variants):
+                for second in variants[index + 1 :]:
                     if _same_rows(first.samples, second.samples):
-                        found += self._differences(first, second)
-        return found
+                        gaps += self._differences(first, second)
+        return gaps
 
     def _differences(self, first: TaskPlan, second: TaskPlan) -> list[tuple[ContextGap, Differences | None]]:
         others = {column.key: column for column in self.columns if column.task == second.task.name}
@@ -202,19 +202,19 @@ class MarkCollector:
 
 def _same_rows(first: Sequence[Sample], second: Sequence[Sample]) -> bool:
     """Whether two tasks ask about the same rows: only then a difference is paired."""
-    return [each.row for each in first] == [each.row for each in second]
+    return [sample.row for sample in first] == [sample.row for sample in second]
 
 
 def _row(plan: TaskPlan, filtered: Filtered, marked: MarkedAnswer) -> AnswerRow:
     answer = marked.answer
-    reply, asked = answer.reply, answer.sample.row
-    assert asked is not None  # a task's samples are made of its rows
-    found = marked.measurements.items()
+    reply, row_asked = answer.reply, answer.sample.row
+    assert row_asked is not None  # a task's samples are made of its rows
+    measurements = marked.measurements.items()
     row: AnswerRow = {
         "task": plan.task.name,
         "id": answer.sample.id,
-        "doc_id": asked.place,
-        "doc": asked.record,
+        "doc_id": row_asked.place,
+        "doc": row_asked.record,
         "index": answer.index,
         "pipeline": filtered.pipeline.name,
         "model": answer.model,
@@ -223,8 +223,10 @@ def _row(plan: TaskPlan, filtered: Filtered, marked: MarkedAnswer) -> AnswerRow:
         "references": list(answer.sample.references),
         "reply": None if reply.missing else reply.raw or reply.text,
         "text": None if reply.missing else answer.text,
-        "metrics": {key: one.value for key, one in found},
-        "missing": {key: one.missing.to_record() for key, one in found if one.missing is not None},
+        "metrics": {key: measurement.value for key, measurement in measurements},
+        "missing": {
+            key: measurement.missing.to_record() for key, measurement in measurements if measurement.missing is not None
+        },
         "source": answer.sample.source.rpartition("/")[2],
     }
     if reply.missing is None:  # what a question that was not answered took is in run.json
@@ -235,7 +237,7 @@ def _row(plan: TaskPlan, filtered: Filtered, marked: MarkedAnswer) -> AnswerRow:
         row["likelihoods"] = json.loads(answer.text)
     if marked.tested is not None:
         row["tests"] = marked.tested.as_record()
-    stats = {key: dict(one.stats) for key, one in found if one.stats}
+    stats = {key: dict(measurement.stats) for key, measurement in measurements if measurement.stats}
     if stats:
         row["stats"] = stats
     return row
@@ -243,13 +245,13 @@ def _row(plan: TaskPlan, filtered: Filtered, marked: MarkedAnswer) -> AnswerRow:
 
 def _bill(reply: ModelReply) -> BillRecord:
     """Return how a reply ended and what it took, as far as its server said."""
-    found: BillRecord = {}
+    bill: BillRecord = {}
     if reply.finish:
-        found["finish"] = reply.finish
+        bill["finish"] = reply.finish
     if reply.input_tokens is not None:
-        found["input_tokens"] = reply.input_tokens
+        bill["input_tokens"] = reply.input_tokens
     if reply.output_tokens is not None:
-        found["output_tokens"] = reply.output_tokens
+        bill["output_tokens"] = reply.output_tokens
     if reply.cost is not None:
-        found["cost"] = reply.cost
-    return found
+        bill["cost"] = reply.cost
+    return bill

@@ -35,39 +35,39 @@ def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
     """
     tasks = view.summary["tasks"]
     chosen = _chosen(tasks, metric)
-    held = (record["metrics"].get(chosen) for record in tasks.values())
-    summaries = [Summary.from_record(record) for record in held if record is not None]
+    records = (record["metrics"].get(chosen) for record in tasks.values())
+    summaries = [Summary.from_record(record) for record in records if record is not None]
     signatures = {
         task: record["metrics"][chosen]["signature"] for task, record in tasks.items() if chosen in record["metrics"]
     }
     own, _, pipeline = chosen.partition(",")
-    found: dict[str, dict[str, list[_Mark]]] = {}
+    marks_by_model: dict[str, dict[str, list[_Mark]]] = {}
     meta: dict[str, Mapping[str, str]] = {}
     several = len(tasks) > 1
     digests: dict[str, str] = {}
     by_place = all(record.get("ids", "place") == "place" for record in tasks.values())
-    whole = _Whole(tasks, chosen)
+    means = _Whole(tasks, chosen)
     for row in view.rows():
         if own not in row["metrics"] or pipeline not in ("", row["pipeline"]):
             continue
         sample = sample_name(row, several=several)
         mark = _mark(row, own)
-        whole.add(str(row["task"]), sample, mark.value)
-        found.setdefault(str(row["model"] or name), {}).setdefault(sample, []).append(mark)
+        means.add(str(row["task"]), sample, mark.value)
+        marks_by_model.setdefault(str(row["model"] or name), {}).setdefault(sample, []).append(mark)
         by_place = by_place and str(row["id"]) == str(row["doc_id"])
         if several:
             meta[sample] = {"topic": str(row["task"])}
         if sample not in digests:
             digests[sample] = digest([row["task"], row["doc"]] if several else row["doc"])
-    limits = min(one.range[0] for one in summaries), max(one.range[1] for one in summaries)
+    limits = min(summary.range[0] for summary in summaries), max(summary.range[1] for summary in summaries)
     marks: dict[str, dict[str, Cell]] = {}
-    for model in list(found):
-        answers = found.pop(model)  # so that not all are there twice
-        marks[model] = {sample: _cell(each, own, limits) for sample, each in answers.items()}
+    for model in list(marks_by_model):
+        answers = marks_by_model.pop(model)  # so that not all are there twice
+        marks[model] = {sample: _cell(row_answers, own, limits) for sample, row_answers in answers.items()}
     return Sheet(
         chosen, marks, range=limits, direction=summaries[0].direction, meta=meta, digests=digests, by_place=by_place,
         notes=(STOPPED_NOTE,) if "stopped" in view.summary else (), task="" if several else next(iter(tasks)),
-        signatures=signatures, is_of_rows=whole.is_no_mean(), aliases=partial(_aliases, view, several=several),
+        signatures=signatures, is_of_rows=means.is_no_mean(), aliases=partial(_aliases, view, several=several),
     )  # fmt: skip
 
 
@@ -75,12 +75,12 @@ class _Whole:
     """Finds out whether a metric's number over a task is the mean of its rows' numbers."""
 
     def __init__(self, tasks: Mapping[str, TaskRecord], metric: str) -> None:
-        held = {task: record["metrics"].get(metric) for task, record in tasks.items()}
+        records = {task: record["metrics"].get(metric) for task, record in tasks.items()}
         # Where missing rows count for something, the number is a mean: the others leave them out.
         self._stated = {
-            task: one["value"]
-            for task, one in held.items()
-            if one and one["policy"] == "exclude" and one["value"] is not None
+            task: metric_record["value"]
+            for task, metric_record in records.items()
+            if metric_record and metric_record["policy"] == "exclude" and metric_record["value"] is not None
         }
         self._values: dict[str, dict[str, list[float]]] = {task: {} for task in self._stated}
 
@@ -104,26 +104,29 @@ def _aliases(view: TasksView, *, several: bool) -> dict[str, Aliases]:
     What two tasks of the run hold alike says only beside a task's name which row it is.
     """
     tasks: dict[str, str] = {}
-    found: dict[str, tuple[str, str, list[str]]] = {}
+    rows_by_name: dict[str, tuple[str, str, list[str]]] = {}
     for row in view.rows():
         name, task = sample_name(row, several=several), str(row["task"])
-        if name not in found:
+        if name not in rows_by_name:
             texts = json.dumps(row["doc"], indent=2, ensure_ascii=False), row["prompt"], question(row)
             hashes = [hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest() for text in texts if text]
-            found[name] = task, digest([task, row["doc"]]), list(dict.fromkeys(hashes))
-            for one in hashes:
-                tasks[one] = task if tasks.get(one, task) == task else ""
+            rows_by_name[name] = task, digest([task, row["doc"]]), list(dict.fromkeys(hashes))
+            for row_hash in hashes:
+                tasks[row_hash] = task if tasks.get(row_hash, task) == task else ""
     return {
-        name: Aliases(ours, (*(in_task(task, one) for one in hashes), *(one for one in hashes if tasks[one])))
-        for name, (task, ours, hashes) in found.items()
+        name: Aliases(
+            ours,
+            (*(in_task(task, row_hash) for row_hash in hashes), *(row_hash for row_hash in hashes if tasks[row_hash])),
+        )
+        for name, (task, ours, hashes) in rows_by_name.items()
     }
 
 
 def _chosen(tasks: Mapping[str, TaskRecord], metric: str | None) -> str:
-    known = list(dict.fromkeys(key for record in tasks.values() for key in record["metrics"]))
-    chosen = metric or next(iter(known), "")
-    if chosen not in known:
-        raise UsageError(f"the run has no metric {chosen!r}", hint=suggest(chosen, known))
+    keys = list(dict.fromkeys(key for record in tasks.values() for key in record["metrics"]))
+    chosen = metric or next(iter(keys), "")
+    if chosen not in keys:
+        raise UsageError(f"the run has no metric {chosen!r}", hint=suggest(chosen, keys))
     return chosen
 
 
@@ -171,8 +174,8 @@ def _mark(row: AnswerRow, metric: str) -> _Mark:
 
 
 def _cell(answers: Sequence[_Mark], metric: str, limits: tuple[float, float]) -> Cell:
-    tests = [each.passed for each in answers if each.passed is not None]
+    tests = [answer.passed for answer in answers if answer.passed is not None]
     passed = all(tests) if tests else None
     if metric.startswith("pass@"):
         return pass_cell(answers[0].value, answers[0].stats, passed=passed)
-    return cell_of([each.value for each in answers], limits, passed=passed)
+    return cell_of([answer.value for answer in answers], limits, passed=passed)

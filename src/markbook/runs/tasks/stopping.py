@@ -47,36 +47,42 @@ def plan_stop(plan: Plan, options: TaskOptions) -> TaskStop | None:
         return None
     if len(options.contexts) > 1:
         raise UsageError("context modes are compared row by row, so all of them need all rows")
-    metric, limits, direction, known = _deciding(plan, baseline)
-    if known is not None and options.allow_different_measures:
-        known = dataclasses.replace(known, signatures={})
-    model = options.model or next((one for each in plan.tasks for one in _models(each)), "") or "answers"
+    metric, limits, direction, baseline_sheet = _deciding(plan, baseline)
+    if baseline_sheet is not None and options.allow_different_measures:
+        baseline_sheet = dataclasses.replace(baseline_sheet, signatures={})
+    model = (
+        options.model
+        or next((model_name for task_plan in plan.tasks for model_name in _models(task_plan)), "")
+        or "answers"
+    )
     own = _sheet(plan, model, metric, limits, direction)
-    stopping = Stopping(parse_rule(options.stop_when), own, known, seed=options.seed)
-    return TaskStop(stopping, model, metric, identity_of(stopping, known))
+    stopping = Stopping(parse_rule(options.stop_when), own, baseline_sheet, seed=options.seed)
+    return TaskStop(stopping, model, metric, identity_of(stopping, baseline_sheet))
 
 
-def _models(each: TaskPlan) -> list[str]:
-    read = each.answers.attempts if each.answers is not None else {}
+def _models(plan: TaskPlan) -> list[str]:
+    read = plan.answers.attempts if plan.answers is not None else {}
     return [attempt.model for several in read.values() for attempt in several]
 
 
 def _deciding(plan: Plan, baseline: Finished | None) -> tuple[str, tuple[float, float], Direction, Sheet | None]:
     """Return the first metric that both have, its range and direction, and the baseline's marks by it."""
-    known: dict[str, tuple[tuple[float, float], Direction]] = {}
-    for each in plan.tasks:
-        for filtered in each.pipelines:
-            known |= {each.key(b.key, filtered.pipeline): (b.metric.range, b.metric.direction) for b in each.metrics}
-            for name in each.passes.keys if each.passes else ():
-                known[each.key(name, filtered.pipeline)] = (0.0, 1.0), "higher"
-    for metric, (limits, direction) in known.items():
+    metrics_known: dict[str, tuple[tuple[float, float], Direction]] = {}
+    for task_plan in plan.tasks:
+        for filtered in task_plan.pipelines:
+            metrics_known |= {
+                task_plan.key(b.key, filtered.pipeline): (b.metric.range, b.metric.direction) for b in task_plan.metrics
+            }
+            for name in task_plan.passes.keys if task_plan.passes else ():
+                metrics_known[task_plan.key(name, filtered.pipeline)] = (0.0, 1.0), "higher"
+    for metric, (limits, direction) in metrics_known.items():
         if baseline is None:
             return metric, limits, direction, None
         try:
             return metric, limits, direction, baseline.sheet(metric)
         except UsageError:
             continue
-    own = ", ".join(known) or "none that can decide"
+    own = ", ".join(metrics_known) or "none that can decide"
     other = "nothing" if baseline is None else f"{baseline.sheet(None).metric!r}"
     raise UsageError(f"the tasks are marked by {own}, the baseline by {other}: nothing that both have")
 
@@ -85,9 +91,9 @@ def _named(plan: Plan) -> list[tuple[str, TaskPlan, Sample]]:
     """Return the rows by the names that comparisons give them."""
     several = len(plan.tasks) > 1
     return [
-        (f"{each.task.name}/{sample.id}" if several else sample.id, each, sample)
-        for each in plan.tasks
-        for sample in each.samples
+        (f"{task_plan.task.name}/{sample.id}" if several else sample.id, task_plan, sample)
+        for task_plan in plan.tasks
+        for sample in task_plan.samples
     ]
 
 
@@ -95,10 +101,10 @@ def _sheet(plan: Plan, model: str, metric: str, limits: tuple[float, float], dir
     """Return the rows that there will be, as `task_sheet` will name them."""
     several = len(plan.tasks) > 1
     digests = {}
-    by_place = all(not each.task.data.id_field for each in plan.tasks)
-    for name, each, sample in _named(plan):
+    by_place = all(not task_plan.task.data.id_field for task_plan in plan.tasks)
+    for name, task_plan, sample in _named(plan):
         assert sample.row is not None  # a task's samples are made of its rows
-        digests[name] = digest([each.task.name, sample.row.record] if several else sample.row.record)
+        digests[name] = digest([task_plan.task.name, sample.row.record] if several else sample.row.record)
         by_place = by_place and sample.id == str(sample.row.place)
     marks = {model: dict.fromkeys(digests, _TO_COME)}
     signatures = planned_signatures(plan.tasks, metric)
@@ -108,13 +114,15 @@ def _sheet(plan: Plan, model: str, metric: str, limits: tuple[float, float], dir
 def narrowed(plan: Plan, names: Collection[str]) -> Plan:
     """Return the plan of these rows only; a task without any is left out."""
     chosen: dict[str, list[Sample]] = {}
-    for name, each, sample in _named(plan):
+    for name, task_plan, sample in _named(plan):
         if name in names:
-            chosen.setdefault(each.task.name, []).append(sample)
+            chosen.setdefault(task_plan.task.name, []).append(sample)
     tasks = [
-        dataclasses.replace(each, rows=dataclasses.replace(each.rows, samples=tuple(chosen[each.task.name])))
-        for each in plan.tasks
-        if each.task.name in chosen
+        dataclasses.replace(
+            task_plan, rows=dataclasses.replace(task_plan.rows, samples=tuple(chosen[task_plan.task.name]))
+        )
+        for task_plan in plan.tasks
+        if task_plan.task.name in chosen
     ]
     return dataclasses.replace(plan, tasks=tuple(tasks))
 

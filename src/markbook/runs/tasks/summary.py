@@ -64,10 +64,10 @@ def pass_cell(value: float | Missing, stats: Mapping[str, object], *, passed: bo
     """Return the cell of a row's pass@k, whose stats tell which of its answers are missing and what that leaves open."""
     if isinstance(value, Missing):
         return Cell(None, value, passed=passed)
-    said = cast("_PassStats", stats)
-    bounds = said.get("bounds")
+    pass_stats = cast("_PassStats", stats)
+    bounds = pass_stats.get("bounds")
     span = None if bounds is None else (float(bounds[0]), float(bounds[1]))
-    return Cell(value, passed=passed, n_missing=said.get("n_missing") or {}, span=span)
+    return Cell(value, passed=passed, n_missing=pass_stats.get("n_missing") or {}, span=span)
 
 
 def summarise_column(column: TaskColumn, *, policy: Policy, seed: int) -> Summary:
@@ -79,13 +79,13 @@ def summarise_column(column: TaskColumn, *, policy: Policy, seed: int) -> Summar
     return _mean([column], column.task, policy=policy, seed=seed)
 
 
-def _left_out(found: Summary, policy: Policy) -> Summary:
+def _left_out(summary: Summary, policy: Policy) -> Summary:
     """Return the number over all rows, which is no mean, with the note that the policy counts nothing there."""
-    lost = sum(found.n_missing.values())
+    lost = sum(summary.n_missing.values())
     if policy == "exclude" or not lost:
-        return found
+        return summary
     note = f"{lost} missing left out: in a number that is no mean none has a worst value"
-    return dataclasses.replace(found, note="; ".join(part for part in (found.note, note) if part))
+    return dataclasses.replace(summary, note="; ".join(part for part in (summary.note, note) if part))
 
 
 def _aggregated(column: TaskColumn, aggregation: Aggregation, *, seed: int) -> Summary:
@@ -136,16 +136,16 @@ def _over(aggregation: Aggregation, raws: Sequence[object]) -> tuple[float | Non
 
 def _bootstrap(aggregation: Aggregation, raws: Sequence[object], seed: int) -> Interval | None:
     rng = random.Random(seed)  # noqa: S311 - resampling, not a secret
-    found = []
+    estimates = []
     for _ in range(_RESAMPLES):
         value, _why = _over(aggregation, rng.choices(raws, k=len(raws)))
         if value is not None:
-            found.append(value)
-    found.sort()
-    if len(found) < _RESAMPLES // 2:
+            estimates.append(value)
+    estimates.sort()
+    if len(estimates) < _RESAMPLES // 2:
         return None
-    cut = round(0.025 * (len(found) - 1))
-    low, high = found[cut], found[-1 - cut]
+    cut = round(0.025 * (len(estimates) - 1))
+    low, high = estimates[cut], estimates[-1 - cut]
     return Interval(low, high, "bootstrap") if high > low else None
 
 
@@ -183,16 +183,16 @@ def summarise_group(
     if weight_by_size:
         return pooled
     means = [_mean([column], column.task, policy=policy, seed=seed) for column in columns]
-    known = [mean.value for mean in means if mean.value is not None]
+    mean_values = [mean.value for mean in means if mean.value is not None]
     ends = [mean.bounds for mean in means if mean.bounds is not None]
     interval = None
-    if policy == "exclude" and len(known) == len(columns):
-        values = [[one.value for one in column.marks.values() if one.value is not None] for column in columns]
+    if policy == "exclude" and len(mean_values) == len(columns):
+        values = [[mark.value for mark in column.marks.values() if mark.value is not None] for column in columns]
         interval = mean_of_means(values, limits=columns[0].range).interval
     note = "the mean of the tasks' numbers, each task counting the same"
     return dataclasses.replace(
         pooled,
-        value=math.fsum(known) / len(known) if known else None,
+        value=math.fsum(mean_values) / len(mean_values) if mean_values else None,
         interval=interval,
         bounds=_mean_ends(ends) if len(ends) == len(means) else None,
         note=f"{note}: no interval" if interval is None else note,
@@ -207,13 +207,17 @@ def _of_numbers(
     columns: Sequence[TaskColumn], pooled: Summary, *, weight_by_size: bool, policy: Policy, seed: int
 ) -> Summary:
     """Return the mean of the tasks' own numbers, where those are no means of rows that could be pooled."""
-    found = [(summarise_column(column, policy=policy, seed=seed), len(column.marks)) for column in columns]
-    known = [(each.value, size if weight_by_size else 1) for each, size in found if each.value is not None]
-    total = math.fsum(size for _, size in known)
+    summaries = [(summarise_column(column, policy=policy, seed=seed), len(column.marks)) for column in columns]
+    weighted = [
+        (task_summary.value, size if weight_by_size else 1)
+        for task_summary, size in summaries
+        if task_summary.value is not None
+    ]
+    total = math.fsum(size for _, size in weighted)
     summary = dataclasses.replace(
         pooled,
-        value=math.fsum(value * size for value, size in known) / total if total else None,
-        n=sum(each.n for each, _ in found),
+        value=math.fsum(value * size for value, size in weighted) / total if total else None,
+        n=sum(task_summary.n for task_summary, _ in summaries),
         interval=None,
         bounds=None,
         policy="exclude",

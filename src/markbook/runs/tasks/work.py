@@ -110,7 +110,7 @@ class TasksPlan(Planned):
     @property
     def runs_tests(self) -> bool:
         """Whether any task runs tests."""
-        return any(each.passes for each in self.plan.tasks)
+        return any(task.passes for task in self.plan.tasks)
 
 
 def plan_run(options: TaskOptions, machines: Machines) -> TasksPlan:
@@ -129,15 +129,15 @@ def plan_run(options: TaskOptions, machines: Machines) -> TasksPlan:
     workers = machines.open(start_workers(options.engine, options.workers, answers_at))
     if workers is not None and workers.is_local:
         machines.renderer = workers.executor
-    found = plan_tasks(options)
+    plan = plan_tasks(options)
     if options.model is not None:
-        check_askable(found.tasks, options)
-    stop = plan_stop(found, options)
+        check_askable(plan.tasks, options)
+    stop = plan_stop(plan, options)
     return TasksPlan(
-        manifest=_manifest(found, options, stop),
-        skipped=Skipped(len(found.rejections), next(iter(found.rejections), None)),
+        manifest=_manifest(plan, options, stop),
+        skipped=Skipped(len(plan.rejections), next(iter(plan.rejections), None)),
         options=options,
-        plan=found,
+        plan=plan,
         generator=generator_of(options),
         workers=workers,
         stop=stop,
@@ -157,7 +157,7 @@ def start_run(plan: TasksPlan, machines: Machines) -> None:
     if plan.runs_tests:
         from markbook.runs.sandboxes import BoxSettings
 
-        languages = {each.passes.language for each in plan.plan.tasks if each.passes} - {""}
+        languages = {task_plan.passes.language for task_plan in plan.plan.tasks if task_plan.passes} - {""}
         box = BoxSettings(
             plan.options.workers, plan.options.isolation, languages=tuple(sorted(languages)), explain=True
         )
@@ -172,12 +172,12 @@ def answer_and_mark(plan: TasksPlan, journal: RunWriter, machines: Machines, wat
     with remembered(plan.plan, journal, watch) as (judged, memory):
         done = judged
 
-        def marked(part: Plan) -> MarkCollector:
+        def mark_part(part: Plan) -> MarkCollector:
             return _marked(part, replies_to(part), plan, journal, box)
 
         if plan.stop is not None:
-            done, stopped = ask_until_enough(plan.stop, judged, journal, marked)
-        results = marked(done)
+            done, stopped = ask_until_enough(plan.stop, judged, journal, mark_part)
+        results = mark_part(done)
     replies = replies_to(done)
     summary = results.summary(options.model or "") | ({"stopped": stopped} if stopped else {})
     for line in words_of(stopped) if stopped else ():
@@ -205,10 +205,10 @@ def _replies(plan: TasksPlan, journal: RunWriter, watch: Watcher) -> Callable[[P
     continues, seed = goes_on(plan.options), plan.options.seed
 
     def requests(part: Plan) -> list[PromptRequest]:
-        return [request for each in part.tasks for request in each.requests(seed, continues=continues)]
+        return [request for task in part.tasks for request in task.requests(seed, continues=continues)]
 
-    asked = Replies(journal, plan.generator, watch, len(requests(plan.plan)))
-    return lambda part: asked.replies_to(requests(part))
+    collector = Replies(journal, plan.generator, watch, len(requests(plan.plan)))
+    return lambda part: collector.replies_to(requests(part))
 
 
 def pieces_of(plan: TaskPlan) -> Iterator[Sequence[Sample]]:
@@ -228,13 +228,13 @@ def _marked(
     earlier = (
         {row.key: Tested.of(cast("TestedRecord", row.data)) for row in journal.rows(OUTCOME)} if plan.runs_tests else {}
     )
-    for each in part.tasks:
-        for filtered in each.pipelines:
-            for samples in pieces_of(each):
-                given = list(answers(each, filtered, samples, replies, options.model or ""))
-                outcomes = _execute(journal, each, given, earlier, box, options) if each.passes else {}
-                marked = measure(each, given, outcomes, plan.workers, results.names(each, filtered))
-                results.add(each, filtered, list(marked))
+    for task in part.tasks:
+        for filtered in task.pipelines:
+            for samples in pieces_of(task):
+                filtered_answers = list(answers(task, filtered, samples, replies, options.model or ""))
+                outcomes = _execute(journal, task, filtered_answers, earlier, box, options) if task.passes else {}
+                marked = measure(task, filtered_answers, outcomes, plan.workers, results.names(task, filtered))
+                results.add(task, filtered, list(marked))
     results.finish()
     return results
 
@@ -244,9 +244,11 @@ def _manifest(work: Plan, options: TaskOptions, stop: TaskStop | None) -> Manife
         **options.identity(),
         "model": options.model,
         "base_url": without_secrets(options.base_url),
-        "tasks": {each.task.name: {**each.task.resolved, "context": each.mode} for each in work.tasks},
+        "tasks": {
+            task_plan.task.name: {**task_plan.task.resolved, "context": task_plan.mode} for task_plan in work.tasks
+        },
         # Replies in the journal are kept by their place: they belong to these prompts and right answers alone.
-        "prompts_and_targets": {each.task.name: each.rows.digest for each in work.tasks},
+        "prompts_and_targets": {task_plan.task.name: task_plan.rows.digest for task_plan in work.tasks},
         "groups": {group.name: dict(group.resolved) for group, _names in work.groups},
     }
     if judges := {name: metric.signature for name, metric in judges_of(work.tasks)}:
@@ -266,7 +268,7 @@ def _manifest(work: Plan, options: TaskOptions, stop: TaskStop | None) -> Manife
         },
         ASKING: options.kept(ASKING),
         **({JUDGING: _plain_judging(options)} if judges else {}),
-        "files": {each.task.name: each.task.file.name for each in work.tasks},
+        "files": {task_plan.task.name: task_plan.task.file.name for task_plan in work.tasks},
         "rows": len(work),
         "skipped": {"rows_and_answers": len(work.rejections)},
         "warnings": list(work.warnings),
@@ -277,10 +279,10 @@ def _manifest(work: Plan, options: TaskOptions, stop: TaskStop | None) -> Manife
 
 def _plain_judging(options: TaskOptions) -> dict[str, object]:
     """Return how the judges are asked, as JSON and without secrets."""
-    kept = options.kept(JUDGING)
+    judge_options = options.kept(JUDGING)
     cassette = None if options.cassette is None else os.fspath(options.cassette)
     return {
-        **kept,
+        **judge_options,
         "judges": list(map(plain_judge, options.judges)),
         "cassette": cassette,
         "judge_url": without_secrets(options.judge_url),
@@ -289,8 +291,8 @@ def _plain_judging(options: TaskOptions) -> dict[str, object]:
 
 def _execute(
     writer: RunWriter,
-    each: TaskPlan,
-    given: Sequence[FilteredAnswer],
+    task_plan: TaskPlan,
+    filtered_answers: Sequence[FilteredAnswer],
     earlier: Mapping[Key, Tested],
     box: Any,
     settings: TaskOptions,
@@ -298,13 +300,13 @@ def _execute(
     """Run the tests of a task on some answers, those excepted that the journal has."""
     from markbook.sandbox import Job
 
-    name = each.task.name
-    keys = [answer.key(name) for answer in given]
+    name = task_plan.task.name
+    keys = [answer.key(name) for answer in filtered_answers]
     done = {key: earlier[key] for key in keys if key in earlier}
     limits = Limits(seconds=settings.timeout)
-    language = each.passes.language if each.passes else ""
+    language = task_plan.passes.language if task_plan.passes else ""
     waiting = {}
-    for answer in given:
+    for answer in filtered_answers:
         key = answer.key(name)
         if key not in done and answer.reply.missing is None and problem_of(answer.sample.tests, language) is None:
             # A right solution, by which the sandbox finds out how to keep tests and candidate apart.

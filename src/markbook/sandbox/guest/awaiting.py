@@ -80,10 +80,10 @@ def reset() -> None:
     for loop in _loops:
         loop.close()
     _loops.clear()
-    found = sys.modules.get("asyncio")
-    if found is not None:
-        found._set_running_loop(None)  # noqa: SLF001 - listed in its module's __all__
-        found.set_event_loop_policy(None)
+    asyncio_module = sys.modules.get("asyncio")
+    if asyncio_module is not None:
+        asyncio_module._set_running_loop(None)  # noqa: SLF001 - listed in its module's __all__
+        asyncio_module.set_event_loop_policy(None)
 
 
 def steps(peer: Any, awaitable: Any) -> Generator[None, None, Any]:
@@ -106,5 +106,5 @@ def steps(peer: Any, awaitable: Any) -> Generator[None, None, Any]:
 
 
 def _is_cancellation(error: BaseException) -> bool:
-    found = sys.modules.get("asyncio")
-    return found is not None and isinstance(error, found.CancelledError)
+    asyncio_module = sys.modules.get("asyncio")
+    return asyncio_module is not None and isinstance(error, asyncio_module.CancelledError)

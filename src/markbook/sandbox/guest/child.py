@@ -205,50 +205,52 @@ def serve(link: wire.Ends, stage: Stage, guard: Guard) -> None:
     stage.leave()
     guard(os.getpid())
     gc.enable()
-    beside, code, seed, stage.output.left, asked = marshal.loads(link.receive())  # noqa: S302 - from the examiner
+    beside, code, seed, stage.output.left, names = marshal.loads(link.receive())  # noqa: S302 - from the examiner
     if beside == explained.EXPLAIN:
-        explained.serve(lambda record: _say(link, record), stage, code, seed, asked)
+        explained.serve(lambda record: _say(link, record), stage, code, seed, names)
         return
     if beside == explained.APART:
-        seconds, asked = asked
+        seconds, names = names
         why = explained.load_apart(stage, code, seed, seconds)
         if why is not None:
             _say(link, why)
         else:
-            _apart(link, stage, asked)
+            _apart(link, stage, names)
         return
     error = stage.load(code, seed)
     if error is not None:
         _say(link, {"error": error})
     elif beside:
-        _beside(link, stage, asked)
+        _beside(link, stage, names)
     else:
-        _apart(link, stage, asked)
+        _apart(link, stage, names)
 
 
-def _apart(link: wire.Ends, stage: Stage, asked: list[str]) -> None:
+def _apart(link: wire.Ends, stage: Stage, names: list[str]) -> None:
     """Answer what the examiner asks, the first time before it does: which of these names there are."""
     peer = stage.peer
     peer.link = link
-    peer.open(stage.named(asked))
+    peer.open(stage.named(names))
     while True:
         peer.serve(wire.decode(link.receive().decode("utf-8")))
 
 
-def _beside(link: wire.Ends, stage: Stage, asked: list[str]) -> None:
+def _beside(link: wire.Ends, stage: Stage, names: list[str]) -> None:
     """Say which of the names there are, take one test after the other, and say what became of it."""
-    _say(link, {"names": [name for name in asked if name in stage.namespace]})
-    nonce, text, entry, aliases, before, left, *given = slices.read(link.receive())
+    _say(link, {"names": [name for name in names if name in stage.namespace]})
+    nonce, text, entry, aliases, before, remaining, *test_part = slices.read(link.receive())
     namespace = namespace_of(stage.namespace, stage.builtins, text, entry, aliases, before)
     while True:
-        index, test = given
+        index, test = test_part
         done: dict[int, int] = {}
         result = mark(test, namespace, done)
-        left -= 1
-        _say(link, {"nonce": nonce, "i": index, "left": left, "r": result, "done": sorted(map(list, done.items()))})
-        if not left:
+        remaining -= 1
+        _say(
+            link, {"nonce": nonce, "i": index, "left": remaining, "r": result, "done": sorted(map(list, done.items()))}
+        )
+        if not remaining:
             return
-        given = slices.read(link.receive())
+        test_part = slices.read(link.receive())
 
 
 _REHEARSED = """
@@ -275,9 +277,9 @@ def rehearse(guard: Guard) -> None:
     code = compile_solution(_REHEARSED)
     program = compile(_REHEARSED_TEST, "<test>", "exec")
     wrong, unknown = (compile(text, "<test>", "eval") for text in ("f(1) == 2", "f(g)"))
-    found = [(0, ("p", None, program, 1)), (1, ("a", None, wrong, 0)), (2, ("a", None, unknown, 0))]
-    tests = [("nonce", _REHEARSED, "f", ["func"], [], len(found), *found[0]), *found[1:]]
-    calls = [wire.encode(["q", "c", [["b", 0], given], [], False]).encode() for given in (1, "a", ["L", [1, 2]])]
+    tests_to_run = [(0, ("p", None, program, 1)), (1, ("a", None, wrong, 0)), (2, ("a", None, unknown, 0))]
+    tests = [("nonce", _REHEARSED, "f", ["func"], [], len(tests_to_run), *tests_to_run[0]), *tests_to_run[1:]]
+    calls = [wire.encode(["q", "c", [["b", 0], argument], [], False]).encode() for argument in (1, "a", ["L", [1, 2]])]
     scripts = [
         [marshal.dumps((True, code, False, 9, ["f"])), *map(marshal.dumps, tests)],
         [marshal.dumps((False, code, False, 9, ["f"])), *calls],

@@ -72,9 +72,9 @@ class Place:
 class Phase:
     """What is to be executed, as the host says it."""
 
-    def __init__(self, record: dict[str, Any], place: Place) -> None:
-        self.argv = [place.filled(word) for word in record["argv"]]
-        self.environment = {name: place.filled(value) for name, value in record["environment"].items()}
+    def __init__(self, record: dict[str, Any], folders: Place) -> None:
+        self.argv = [folders.filled(word) for word in record["argv"]]
+        self.environment = {name: folders.filled(value) for name, value in record["environment"].items()}
         self.builds: bool = record["builds"]
         self.stdin = record["stdin"].encode("latin-1")
         limits = record["limits"]
@@ -85,11 +85,11 @@ class Phase:
 class Execution:
     """A phase under way."""
 
-    def __init__(self, phase: Phase, place: Place, note: Callable[[int], None], link: Link | None = None) -> None:
+    def __init__(self, phase: Phase, folders: Place, note: Callable[[int], None], link: Link | None = None) -> None:
         """Prepare; `note` is told the number of the process that is started, `link` is what it reads from and writes to."""
         self._link = link
         self._phase = phase
-        self._place = place
+        self._place = folders
         self._note = note
         self._hit = ""
         self._status: int | None = None
@@ -97,7 +97,7 @@ class Execution:
         self._seen: dict[int, bytearray] = {}
         self._printed = 0
         self._usage = usage.Usage()
-        self._account = sharing.Account(phase.memory) if place.filter is not None else None
+        self._account = sharing.Account(phase.memory) if folders.filter is not None else None
 
     def run(self) -> dict[str, Any]:
         """Execute and return what became of it."""
@@ -106,12 +106,12 @@ class Execution:
         out, out_end = os.pipe()
         err, err_end = os.pipe()
         fault, fault_end = os.pipe()
-        given = _given(self._phase.stdin) if link is None else link.reader
+        stdin = _given(self._phase.stdin) if link is None else link.reader
         self._pid = os.fork()
         if self._pid == 0:
-            _become(self._phase, self._place, (given, out_end, err_end), fault_end, self._account)
+            _become(self._phase, self._place, (stdin, out_end, err_end), fault_end, self._account)
         self._note(self._pid)
-        for descriptor in (given, out_end, err_end, fault_end):
+        for descriptor in (stdin, out_end, err_end, fault_end):
             os.close(descriptor)
         if self._account is not None:
             self._account.listen()
@@ -176,7 +176,7 @@ class Execution:
         try:
             while not self._hit:
                 ready = [descriptor for descriptor, _ in poll.poll(max(1.0, 1000 * (following - time.monotonic())))]
-                closed = [one for one in ready if one in self._seen and not self._take(one)]
+                closed = [descriptor for descriptor in ready if descriptor in self._seen and not self._take(descriptor)]
                 for descriptor in closed:
                     poll.unregister(descriptor)
                 if handle in ready:
@@ -237,11 +237,11 @@ class Execution:
     def _look(self, wall: float) -> str:
         """Return the limit that is hit by now, empty if none."""
         self._reap(os.WNOHANG)
-        found = self._take_in()
+        usage_now = self._take_in()
         spent = self._spent(wall)
-        memory = found.resident
+        memory = usage_now.resident
         if self._account is not None:  # what was granted may be held by nobody's page table
-            memory += max(0, self._account.granted - found.shared)
+            memory += max(0, self._account.granted - usage_now.shared)
         self._peak = max(self._peak, memory)
         phase = self._phase
         if spent >= phase.cpu:
@@ -250,7 +250,7 @@ class Execution:
             return "wall"
         if memory > phase.memory:
             return "memory"
-        if found.tasks >= phase.processes:
+        if usage_now.tasks >= phase.processes:
             return "processes"
         if not self._place.private and scratch.is_full(os.path.dirname(self._place.work)):
             return "file"
@@ -295,7 +295,7 @@ def _given(data: bytes) -> int:
 
 
 def _become(
-    phase: Phase, place: Place, standard: tuple[int, int, int], fault: int, account: sharing.Account | None
+    phase: Phase, folders: Place, standard: tuple[int, int, int], fault: int, account: sharing.Account | None
 ) -> NoReturn:
     """Turn the calling process, a child, into the program."""
     try:
@@ -305,24 +305,24 @@ def _become(
             signal.signal(number, signal.SIG_DFL)
         for place_of, descriptor in enumerate(standard):
             os.dup2(descriptor, place_of)
-        os.chdir(place.build if phase.builds else place.work)
+        os.chdir(folders.build if phase.builds else folders.work)
         os.umask(0o077)
-        _limit(phase, place)
+        _limit(phase, folders)
         if account is not None:
             account.enter()
-        place.confine(builds=phase.builds)
+        folders.confine(builds=phase.builds)
         os.execve(phase.argv[0], phase.argv, phase.environment)  # noqa: S606 - without one, that is the point
     except BaseException as error:
         os.write(fault, f"{phase.argv[0]}: {error}".encode("utf-8", "replace"))
     os._exit(127)
 
 
-def _limit(phase: Phase, place: Place) -> None:
+def _limit(phase: Phase, folders: Place) -> None:
     """Set hard limits: the kernel's own ends of what is looked at from time to time."""
     # Many kernels count this limit by sampled ticks, a quarter more than was used where a machine is busy: it may only
     # end what nobody looks at any more, for a look tells the time that was used.
     cpu = math.ceil(2 * phase.cpu) + 5
-    wanted = [
+    limits = [
         (resource.RLIMIT_CPU, cpu),
         (resource.RLIMIT_DATA, phase.memory),
         (resource.RLIMIT_FSIZE, phase.file),
@@ -331,9 +331,9 @@ def _limit(phase: Phase, place: Place) -> None:
         (resource.RLIMIT_MEMLOCK, 1 << 16),
     ]
     # the kernel counts by user: where that is not one of the worker's own, what else he runs is counted too
-    others = _OWN_PROCESSES if place.owner else usage.tasks_of_user()
-    wanted.append((resource.RLIMIT_NPROC, others + phase.processes))
-    for kind, value in wanted:
+    others = _OWN_PROCESSES if folders.owner else usage.tasks_of_user()
+    limits.append((resource.RLIMIT_NPROC, others + phase.processes))
+    for kind, value in limits:
         hard = resource.getrlimit(kind)[1]
         allowed = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(kind, (allowed, allowed))

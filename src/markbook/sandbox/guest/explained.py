@@ -101,11 +101,11 @@ class Watch:
             self._note(part, {"op": operator, **sides(left, right)})
         return truth
 
-    def near(self, part: int, operator: str, left: Any, right: Any, most: Any) -> Any:
+    def near(self, part: int, operator: str, left_side: Any, right: Any, most: Any) -> Any:
         """Compare the size of a difference with the most that it may be."""
-        truth = _OPERATORS[operator](abs(left - right), most)
+        truth = _OPERATORS[operator](abs(left_side - right), most)
         if not truth:
-            self._note(part, {"op": f"within {shown(most)}", **sides(left, right)})
+            self._note(part, {"op": f"within {shown(most)}", **sides(left_side, right)})
         return truth
 
     def called(self, part: int, name: str, function: Any, left: Any, right: Any, *more: Any, **named: Any) -> Any:
@@ -125,10 +125,10 @@ class Watch:
         """Note how a part failed: by an error, or as an assertion with these words."""
         if isinstance(error, _NOT_CAUGHT):
             raise error
-        found: dict[str, Any] = {} if error is None else raised(error, self.lines)
+        facts: dict[str, Any] = {} if error is None else raised(error, self.lines)
         if words is not None:
-            found["error"] = f"AssertionError: {text_of(AssertionError(words))}"[:TEXT]
-        self._note(part, found, adds=True)
+            facts["error"] = f"AssertionError: {text_of(AssertionError(words))}"[:TEXT]
+        self._note(part, facts, adds=True)
 
     def ended(self, error: BaseException) -> None:
         """Note what ended a test: it belongs to the part that was noted last, if any was."""
@@ -181,20 +181,20 @@ def serve(say: Callable[[dict[str, Any]], None], stage: Any, code: Any, seed: bo
     stage.output.left = 1 << 62
     _arm(seconds)
     watch = Watch()
-    said: dict[str, Any] = {}
+    answer: dict[str, Any] = {}
 
     def tell(**more: Any) -> None:
-        said.update(more, out=out.text, err=err.text, left_out=watch.left_out)
-        say(said)
+        answer.update(more, out=out.text, err=err.text, left_out=watch.left_out)
+        say(answer)
 
     try:
         load(stage, code, seed)
         namespace = namespace_of(stage.namespace, stage.builtins, text, entry, aliases, before)
-        for found in run(tests, namespace, watch):
-            tell(tests=found)
+        for results in run(tests, namespace, watch):
+            tell(tests=results)
     except Ended as limit:
         _arm(0)
-        said["limit"] = str(limit)
+        answer["limit"] = str(limit)
         tell(tests=watch.found, lines=lines_of(limit))
     except BaseException as error:
         _arm(0)
@@ -267,14 +267,14 @@ def _is_ours(frame: FrameType | None) -> bool:
 
 def load_apart(stage: Any, code: Any, seed: bool, seconds: float) -> dict[str, Any] | None:  # noqa: FBT001 - from the wire
     """Execute the solution of a failing attempt whose tests are elsewhere; return what went wrong if something did."""
-    said = _Said(stage)
-    _arm(seconds, said.end)
+    report = _Said(stage)
+    _arm(seconds, report.end)
     try:
         load(stage, code, seed)
     except BaseException as error:
-        said.note(error)
-        found = said.say()
-        return {"error": failure(error), "why": found if found["limit"] else {**raised(error), **found}}
+        report.note(error)
+        record = report.say()
+        return {"error": failure(error), "why": record if record["limit"] else {**raised(error), **record}}
     return None
 
 
@@ -363,12 +363,12 @@ def kind_of(value: Any) -> str:
 
 def _text(value: Any) -> str:
     try:
-        found = repr(value)
+        text = repr(value)
     except _NOT_CAUGHT:
         raise
     except BaseException as error:
         return f"<{kind_of(value)} whose repr raises {name_of(error)}>"
-    return found if type(found) is str else str(found)
+    return text if type(text) is str else str(text)
 
 
 def shown(value: Any) -> str:
@@ -379,13 +379,13 @@ def shown(value: Any) -> str:
 
 def sides(got: Any, expected: Any) -> dict[str, Any]:
     """Return two values as texts: of long ones the part around the first difference."""
-    one, other = _text(got), _text(expected)
-    apart = next((at for at, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))  # noqa: B905 - as far as both go
-    begin = max(0, apart - VALUE // 2) if max(len(one), len(other)) > VALUE else 0
-    found = {"got": part(one, begin), "expected": part(other, begin)}
-    found |= {"got_type": kind_of(got), "expected_type": kind_of(expected)}
+    got_text, other = _text(got), _text(expected)
+    apart = next((at for at, (a, b) in enumerate(zip(got_text, other)) if a != b), min(len(got_text), len(other)))  # noqa: B905 - as far as both go
+    begin = max(0, apart - VALUE // 2) if max(len(got_text), len(other)) > VALUE else 0
+    texts = {"got": part(got_text, begin), "expected": part(other, begin)}
+    texts |= {"got_type": kind_of(got), "expected_type": kind_of(expected)}
     where = _difference(got, expected)
-    return {**found, "difference": where} if where else found
+    return {**texts, "difference": where} if where else texts
 
 
 def part(text: str, begin: int) -> str:
@@ -422,24 +422,24 @@ def _is_plain(value: Any) -> bool:
     for _ in range(_LOOKED_AT):
         if not todo:
             return True
-        one = todo.pop()
-        kind = type(one)
+        item = todo.pop()
+        kind = type(item)
         if kind in (list, tuple, set, frozenset):
-            todo += one
+            todo += item
         elif kind is dict:
-            todo += [*one.keys(), *one.values()]
+            todo += [*item.keys(), *item.values()]
         elif kind not in _PLAIN:
             return False
     return False
 
 
 def _in_order(got: Any, expected: Any, unit: str) -> str:
-    size, wanted = len(got), len(expected)
-    for at in range(min(size, wanted)):
+    size, expected_size = len(got), len(expected)
+    for at in range(min(size, expected_size)):
         if got[at] != expected[at]:
             line = f" (line {got.count(chr(10), 0, at) + 1})" if unit == "character" and "\n" in got else ""
             return f"first differs at {unit} {at}{line}: {shown(got[at])[:80]} instead of {shown(expected[at])[:80]}"
-    return f"{size} {unit}s instead of {wanted}" if size != wanted else ""
+    return f"{size} {unit}s instead of {expected_size}" if size != expected_size else ""
 
 
 def _in_keys(got: Any, expected: Any) -> str:

@@ -33,39 +33,39 @@ def put(folder: str, files: Mapping[str, str]) -> None:
 
 def taken(folder: str) -> dict[str, str]:
     """Return the regular files that lie directly in a folder, as far as they are neither too many nor too large."""
-    found: dict[str, str] = {}
-    left = MOST_BYTES
+    files: dict[str, str] = {}
+    remaining = MOST_BYTES
     handle = _opened([folder])
     if handle is None:
-        return found
+        return files
     try:
         for name in sorted(os.listdir(handle))[:MOST_FILES]:
-            data = _content(name, handle, left)
+            data = _content(name, handle, remaining)
             if data is not None:
-                found[name] = data.decode("latin-1")
-                left -= len(data)
+                files[name] = data.decode("latin-1")
+                remaining -= len(data)
     finally:
         os.close(handle)
-    return found
+    return files
 
 
 def fetched(folder: str, names: list[str]) -> dict[str, str]:
     """Return those of these files below a folder that are there, as far as they are not too large; no link is followed."""
-    found: dict[str, str] = {}
-    left = MOST_BYTES
+    files: dict[str, str] = {}
+    remaining = MOST_BYTES
     for name in names:
         *inner, last = name.split("/")
         handle = _opened([folder, *inner])
         if handle is None:
             continue
         try:
-            data = _content(last, handle, left)
+            data = _content(last, handle, remaining)
         finally:
             os.close(handle)
         if data is not None:
-            found[name] = data.decode("latin-1")
-            left -= len(data)
-    return found
+            files[name] = data.decode("latin-1")
+            remaining -= len(data)
+    return files
 
 
 def _opened(path: list[str]) -> int | None:

@@ -41,8 +41,8 @@ def other(value: Any, by: int) -> Any:
     if kind is bool:
         return not value
     if kind in (int, float, complex):
-        made = value + by + abs(value)  # farther than any tolerance that is relative
-        return float(by) if made == value else made  # where it is infinite
+        changed = value + by + abs(value)  # farther than any tolerance that is relative
+        return float(by) if changed == value else changed  # where it is infinite
     if kind is str:
         return value + "abcdefghij"[by]
     if kind is bytes:
@@ -55,8 +55,8 @@ def other(value: Any, by: int) -> Any:
         return {**value, 1000 + by: by}
     numpy = sys.modules.get("numpy")
     if numpy is not None and kind is getattr(numpy, "ndarray", None) and value.dtype.kind in "iufc":
-        made = value + by + abs(value)
-        return object() if (made == value).all() else made  # empty, infinite, or back where it began
+        changed = value + by + abs(value)
+        return object() if (changed == value).all() else changed  # empty, infinite, or back where it began
     return object()
 
 
@@ -71,8 +71,8 @@ class Sticky(BaseException):
 def text_of(error: BaseException) -> str:
     """Return the error's text, short. It may run the candidate's `__str__`, so only call it where that is harmless."""
     try:
-        found = str(error)
-        return found[:MESSAGE_LENGTH] if type(found) is str else ""
+        text = str(error)
+        return text[:MESSAGE_LENGTH] if type(text) is str else ""
     except Exception:
         return ""
 
@@ -104,12 +104,12 @@ def received(form: Any, parts: int = 0) -> Result:
     if type(form) is not dict or type(form.get("p")) is not bool:
         raise wire.Gone("no result")
     texts = {name: form[name][:MESSAGE_LENGTH] for name in ("k", "t", "m") if type(form.get(name)) is str}
-    found = {"p": form["p"], **texts}
+    result = {"p": form["p"], **texts}
     if form.get("parts"):
         if type(form["parts"]) is not list or len(form["parts"]) != parts:
             raise wire.Gone("no parts of this test")
-        found["parts"] = list(map(received, form["parts"]))
-    return found
+        result["parts"] = list(map(received, form["parts"]))
+    return result
 
 
 class Parts:
@@ -147,15 +147,15 @@ class Parts:
 
     def results(self, *, passed: bool, stopped: Result | None) -> list[Result]:
         """Return one result a part, in source order."""
-        found = []
+        results = []
         for index in range(self.count):
             if index in self.failed:
-                found.append(self.failed[index])
+                results.append(self.failed[index])
             elif passed or (index in self.done and index != self.current):
-                found.append({"p": True})
+                results.append({"p": True})
             else:
-                found.append(dict(stopped) if stopped else {"p": False, "k": "a", "t": "", "m": "not reached"})
-        return found
+                results.append(dict(stopped) if stopped else {"p": False, "k": "a", "t": "", "m": "not reached"})
+        return results
 
 
 def mark(test: Compiled, namespace: dict[str, object], done: dict[int, int] | None = None) -> Result:

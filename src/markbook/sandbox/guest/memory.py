@@ -49,11 +49,11 @@ def _fill_holes() -> None:
 def _fill(size: int) -> None:
     for number in range(_MOST // size):
         if size == 16:
-            made: Any = object()
+            number_object: Any = object()
         elif size == 32:
-            made = float(number)
+            number_object = float(number)
         else:
-            made = bytes(size - bytes.__basicsize__)
-        if id(made) % _POOL == _HEADER:  # the first of a new pool: nothing older has a hole left
+            number_object = bytes(size - bytes.__basicsize__)
+        if id(number_object) % _POOL == _HEADER:  # the first of a new pool: nothing older has a hole left
             return
-        _kept.append(made)
+        _kept.append(number_object)

@@ -20,19 +20,19 @@ def rebinds(text: str) -> bool:
 class Living(dict[str, "Any"]):
     """Names of a solution that gives them other values: each is what it is there now, unless it was given one here."""
 
-    def __init__(self, seen: dict[str, Any], there: dict[str, Any], pythons: dict[str, Any]) -> None:
-        super().__init__(seen)
-        self._seen = dict(seen)
+    def __init__(self, visible: dict[str, Any], there: dict[str, Any], pythons: dict[str, Any]) -> None:
+        super().__init__(visible)
+        self._seen = dict(visible)
         self._there = there
         self._pythons = pythons
 
     def __getitem__(self, name: str) -> Any:
-        held = self.get(name, _NOTHING)
-        if held is self._seen.get(name, _NOTHING) and (held is not _NOTHING or name not in self._pythons):
-            held = self._there.get(name, held)
-        if held is _NOTHING:
+        value = self.get(name, _NOTHING)
+        if value is self._seen.get(name, _NOTHING) and (value is not _NOTHING or name not in self._pythons):
+            value = self._there.get(name, value)
+        if value is _NOTHING:
             raise KeyError(name)
-        return held
+        return value
 
 
 def namespace_of(
@@ -51,8 +51,8 @@ def namespace_of(
         aliases: what else tests call it.
         before: helpers from the benchmark's prompt, compiled.
     """
-    seen = {name: held for name, held in there.items() if name == entry or name not in pythons}
-    namespace = Living(seen, there, pythons) if rebinds(text) else seen
+    visible = {name: value for name, value in there.items() if name == entry or name not in pythons}
+    namespace = Living(visible, there, pythons) if rebinds(text) else visible
     namespace.update({"__name__": MODULE, "__builtins__": pythons, "candidate_solution": text})
 
     def find(name: str) -> Any:

@@ -55,9 +55,9 @@ def run(ends: list[int], stage: Stage, guard: Guard) -> NoReturn:
 def _text(descriptor: int) -> bytes:
     """Return what a file holds, which others read too, each from its beginning."""
     size = os.fstat(descriptor).st_size
-    found = os.pread(descriptor, size, 0)
+    data = os.pread(descriptor, size, 0)
     os.close(descriptor)
-    return found
+    return data
 
 
 def _main(code: Any, seed: bool, *, is_last: bool = True) -> int:  # noqa: FBT001 - from the wire
@@ -68,10 +68,10 @@ def _main(code: Any, seed: bool, *, is_last: bool = True) -> int:  # noqa: FBT00
         seed: whether it is to draw the same random numbers in every run.
         is_last: whether the process ends with it.
     """
-    given, printed, said = _made or _streams()
-    sys.stdin = sys.__stdin__ = given  # type: ignore[misc]  # as the interpreter does
+    stdin, printed, stderr = _made or _streams()
+    sys.stdin = sys.__stdin__ = stdin  # type: ignore[misc]  # as the interpreter does
     sys.stdout = sys.__stdout__ = printed  # type: ignore[misc]  # as above
-    sys.stderr = sys.__stderr__ = said  # type: ignore[misc]  # as above
+    sys.stderr = sys.__stderr__ = stderr  # type: ignore[misc]  # as above
     sys.argv[:] = [FILE]
     sys.modules.pop(MODULE, None)
     module = sys.modules["__main__"] = ModuleType("__main__")
@@ -83,7 +83,7 @@ def _main(code: Any, seed: bool, *, is_last: bool = True) -> int:  # noqa: FBT00
         random.seed(0)
     status = _executed(code, module)
     status = _left(status, is_last=is_last)
-    sys.stdin, sys.stdout, sys.stderr = given, printed, said  # what the program has put in their place is at its end
+    sys.stdin, sys.stdout, sys.stderr = stdin, printed, stderr  # what the program has put in their place is at its end
     vars(module).clear()  # a file that is still open is written out when nobody holds it any more
     return status if _flushed() else status or FLUSH_FAILED
 
@@ -94,20 +94,20 @@ _made: list[TextIOWrapper] = []
 
 def prepare() -> None:
     """Make, before the fork, the standard streams, to be a file and two pipes in every child, and try what each child does."""
-    kept = [os.dup(number) for number in range(3)]
+    saved = [os.dup(number) for number in range(3)]
     standard = sys.stdin, sys.stdout, sys.stderr, list(sys.argv), sys.modules["__main__"]
-    given = os.open(os.devnull, os.O_RDONLY)  # one can go back in it as in a file
+    null_file = os.open(os.devnull, os.O_RDONLY)  # one can go back in it as in a file
     reader, writer = os.pipe()
     text = marshal.dumps((compile(_REHEARSED, FILE, "exec"), False))
-    for number, descriptor in enumerate((given, writer, writer)):
+    for number, descriptor in enumerate((null_file, writer, writer)):
         os.dup2(descriptor, number)
     _made[:] = _streams()
     for _ in range(_REHEARSALS):
         code, seed = marshal.loads(text)  # noqa: S302 - our own
         _main(code, seed, is_last=False)
-    for descriptor in (given, reader, writer):
+    for descriptor in (null_file, reader, writer):
         os.close(descriptor)
-    for number, descriptor in enumerate(kept):
+    for number, descriptor in enumerate(saved):
         os.dup2(descriptor, number)
         os.close(descriptor)
     sys.stdin, sys.stdout, sys.stderr, sys.argv[:], sys.modules["__main__"] = standard

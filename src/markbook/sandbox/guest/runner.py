@@ -90,11 +90,11 @@ def _own_user(report: isolation.Report, config: WorkerSettings) -> bool:
 
 def _there(paths: list[str]) -> list[str]:
     """Return the folders that exist, without those within others."""
-    kept: list[str] = []
+    tops: list[str] = []
     for path in sorted({os.path.realpath(path) for path in paths}):
-        if os.path.exists(path) and not any(f"{path}/".startswith(f"{top}/") for top in kept):
-            kept.append(path)
-    return kept
+        if os.path.exists(path) and not any(f"{path}/".startswith(f"{top}/") for top in tops):
+            tops.append(path)
+    return tops
 
 
 def _watch(lifeline: int, runner: int, group: mmap.mmap) -> NoReturn:
@@ -144,31 +144,31 @@ class Runner:
 
     def _confine(self, report: isolation.Report, config: WorkerSettings) -> None:
         """Give up what no program needs, and prepare the walls that each is put behind."""
-        place = self._place
+        folders = self._place
         isolation.step(report, "capabilities", linux.drop_capabilities)
         isolation.step(report, "no new privileges", lambda: linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1))
         isolation.step(report, "not dumpable", lambda: linux.prctl(linux.PR_SET_DUMPABLE, 0))
         scoped = self._private
         if config["level"] in "AB":
             isolation.step(report, "landlock", lambda: self._rules(config))
-            scoped = scoped or (bool(place.rules) and landlock.version() >= landlock.SCOPES)
+            scoped = scoped or (bool(folders.rules) and landlock.version() >= landlock.SCOPES)
         if config["level"] in "ABC":
             isolation.step(report, "seccomp", lambda: self._filter(scoped=scoped))
         report.append({"name": "limits", "ok": True, "detail": ""})  # hard ones, set for each program
-        folder = os.path.dirname(place.work)
-        try_everything(report, lambda _pid: place.confine(builds=False), folder, programs=True)
+        folder = os.path.dirname(folders.work)
+        try_everything(report, lambda _pid: folders.confine(builds=False), folder, programs=True)
 
     def _rules(self, config: WorkerSettings) -> str:
-        place = self._place
+        folders = self._place
         tools = [isolation.inside(path) if self._private else path for path in config["readable"]]
         # what only root can see is not for the user that programs are
         common = [(path, landlock.RUN) for path in tools if os.access(path, os.R_OK)]
         common += [(path, landlock.WRITE) for path in ("/dev/null", "/dev/full", "/dev/urandom", "/dev/random")]
         common.append(("/dev/zero", landlock.READ))  # who may write to it can share memory by it that nobody counts
         common += [("/proc", landlock.READ)] if self._private else []
-        building, abi = landlock.ruleset([*common, (place.build, landlock.OWN), (place.work, landlock.WRITE)])
-        running, _ = landlock.ruleset([*common, (place.build, landlock.RUN), (place.work, landlock.WRITE)])
-        place.rules = {True: building, False: running}
+        building, abi = landlock.ruleset([*common, (folders.build, landlock.OWN), (folders.work, landlock.WRITE)])
+        running, _ = landlock.ruleset([*common, (folders.build, landlock.RUN), (folders.work, landlock.WRITE)])
+        folders.rules = {True: building, False: running}
         return f"version {abi}"
 
     def _filter(self, *, scoped: bool) -> None:
@@ -186,31 +186,31 @@ class Runner:
             wire.write(self._control, {"id": request["id"], "phases": self._attempt(request)})
 
     def _attempt(self, request: dict[str, Any]) -> list[dict[str, Any]]:
-        place = self._place
+        folders = self._place
         if not request["goes_on"]:
-            scratch.empty(place.build)
-        handing.put(place.build, request["files"])
-        found: list[dict[str, Any]] = []
+            scratch.empty(folders.build)
+        handing.put(folders.build, request["files"])
+        phases: list[dict[str, Any]] = []
         was_building = True
         for record in request["phases"]:
-            phase = execution.Phase(record, place)
+            phase = execution.Phase(record, folders)
             if was_building and not phase.builds:
                 self._seal(request)
             was_building = phase.builds
-            scratch.restore(os.path.dirname(place.work))  # no run sees by it what came before
-            handing.put(place.work, record["work"])
+            scratch.restore(os.path.dirname(folders.work))  # no run sees by it what came before
+            handing.put(folders.work, record["work"])
             got = self._executed(phase, is_linked=record["linked"])
             if record["takes"]:
-                got["files"] = handing.taken(os.path.join(place.work, record["takes"]))
+                got["files"] = handing.taken(os.path.join(folders.work, record["takes"]))
             if record["fetches"]:
-                got["files"] = handing.fetched(place.build if phase.builds else place.work, record["fetches"])
-            found.append(got)
-            scratch.empty(place.work)
+                got["files"] = handing.fetched(folders.build if phase.builds else folders.work, record["fetches"])
+            phases.append(got)
+            scratch.empty(folders.work)
             if phase.builds and (got["exit"] != 0 or got["hit"]):
                 break
         if not request["stays"]:
-            scratch.empty(place.build)
-        return found
+            scratch.empty(folders.build)
+        return phases
 
     def _executed(self, phase: execution.Phase, *, is_linked: bool) -> dict[str, Any]:
         link = None
@@ -238,8 +238,8 @@ class Runner:
                 continue  # the compiler's own doing
         for name in request["programs"]:
             folder, last = os.path.split(os.path.join(self._place.build, name))
-            for found in _files(folder) if last == "*" else [last]:
-                _let_run(os.path.join(folder, found))
+            for file_name in _files(folder) if last == "*" else [last]:
+                _let_run(os.path.join(folder, file_name))
 
 
 def _files(folder: str) -> list[str]:
@@ -257,8 +257,8 @@ def _let_run(path: str) -> None:
     except OSError:
         return  # there is none: starting it will say so
     try:
-        found = os.fstat(descriptor)
-        if stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
+        status = os.fstat(descriptor)
+        if stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
             os.fchmod(descriptor, 0o700)
     finally:
         os.close(descriptor)

@@ -31,9 +31,9 @@ def is_full(folder: str) -> bool:
                 continue
             entries += 1
             try:
-                found = os.stat(name, dir_fd=walk.here, follow_symlinks=False)
-                blocks += found.st_blocks
-                if stat.S_ISDIR(found.st_mode):
+                status = os.stat(name, dir_fd=walk.here, follow_symlinks=False)
+                blocks += status.st_blocks
+                if stat.S_ISDIR(status.st_mode):
                     walk.enter(name)
             except OSError:
                 continue  # it is gone
@@ -79,11 +79,11 @@ def restore(folder: str) -> None:
             if not name:
                 _same(walk.left, walk.here)
                 continue
-            found = os.stat(name, dir_fd=walk.here, follow_symlinks=False)
-            if stat.S_ISDIR(found.st_mode):
+            status = os.stat(name, dir_fd=walk.here, follow_symlinks=False)
+            if stat.S_ISDIR(status.st_mode):
                 walk.enter(name)
-            elif found.st_nlink == 1:
-                _same(name, walk.here, is_link=stat.S_ISLNK(found.st_mode))
+            elif status.st_nlink == 1:
+                _same(name, walk.here, is_link=stat.S_ISLNK(status.st_mode))
     finally:
         walk.close()
     if os.stat(folder).st_uid == os.geteuid():  # else nobody can change it

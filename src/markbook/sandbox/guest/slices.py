@@ -19,15 +19,15 @@ def taken_out(value: Any, mark: str) -> Any:
         return (mark, value.start, value.stop, value.step)
     if isinstance(value, CodeType):
         return value.replace(co_consts=taken_out(value.co_consts, mark))
-    return type(value)(taken_out(one, mark) for one in value) if type(value) in (tuple, list) else value
+    return type(value)(taken_out(item, mark) for item in value) if type(value) in (tuple, list) else value
 
 
 def read(payload: bytes) -> Any:
     """Return what bytes of the examiner's say."""
-    found = marshal.loads(payload)  # noqa: S302 - from the examiner
-    if type(found) is tuple and found[0] == MARKED:
-        return _put_back(found[2], found[1])
-    return found
+    value = marshal.loads(payload)  # noqa: S302 - from the examiner
+    if type(value) is tuple and value[0] == MARKED:
+        return _put_back(value[2], value[1])
+    return value
 
 
 def _put_back(value: Any, mark: str) -> Any:
@@ -35,4 +35,4 @@ def _put_back(value: Any, mark: str) -> Any:
         return value.replace(co_consts=_put_back(value.co_consts, mark))
     if type(value) is tuple and value[:1] == (mark,):
         return slice(*value[1:])
-    return type(value)(_put_back(one, mark) for one in value) if type(value) in (tuple, list) else value
+    return type(value)(_put_back(item, mark) for item in value) if type(value) in (tuple, list) else value

@@ -88,15 +88,15 @@ def _inherited(config: WorkerSettings) -> WorkerSettings:
 
 def _open_files(ours: set[int]) -> list[tuple[int, str]]:
     """Return the descriptors of files that libraries keep open, each with the path: libffi does with itself, for example."""
-    found: list[tuple[int, str]] = []
+    open_files: list[tuple[int, str]] = []
     for name in os.listdir("/proc/self/fd") if linux.SUPPORTED else ():
         number = int(name)
         try:
             if number > 2 and number not in ours and stat.S_ISREG(os.fstat(number).st_mode):
-                found.append((number, os.readlink(f"/proc/self/fd/{name}")))
+                open_files.append((number, os.readlink(f"/proc/self/fd/{name}")))
         except OSError:
             continue  # that of the listing
-    return found
+    return open_files
 
 
 def _pristine(config: WorkerSettings, door: _socket.socket, line: _socket.socket) -> NoReturn:
@@ -116,10 +116,10 @@ def _pristine(config: WorkerSettings, door: _socket.socket, line: _socket.socket
             isolation.confine(report, config, makes_files=True)
     except isolation.Unfit:
         pass  # the zygote met the same, and its report says so
-    found = wire.read(line.recv(1 << 16))
+    greeting = wire.read(line.recv(1 << 16))
     own = [{**layer, "name": f"examiner: {layer['name']}"} for layer in report if not layer["ok"]]
-    wire.write(door, {"hello": True, **found, "layers": found["layers"] + own})
-    if "unfit" in found:
+    wire.write(door, {"hello": True, **greeting, "layers": greeting["layers"] + own})
+    if "unfit" in greeting:
         os._exit(0)
     resource.setrlimit(resource.RLIMIT_AS, (_EXAMINER_MEMORY, _EXAMINER_MEMORY))
     resource.setrlimit(resource.RLIMIT_FSIZE, (_EXAMINER_FILE, _EXAMINER_FILE))

@@ -19,9 +19,9 @@ class Folder:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        found = os.stat(path)
-        self._mode = stat.S_IMODE(found.st_mode)
-        self._is_ours = found.st_uid == os.geteuid()  # else nobody can change its mode and attributes
+        status = os.stat(path)
+        self._mode = stat.S_IMODE(status.st_mode)
+        self._is_ours = status.st_uid == os.geteuid()  # else nobody can change its mode and attributes
         self._attributes = set(os.listxattr(path))
 
     def renew(self) -> None:
@@ -30,15 +30,15 @@ class Folder:
         Raises:
             OSError: something of it cannot be given back.
         """
-        found = os.stat(self._path)
+        status = os.stat(self._path)
         if self._is_ours:
-            if stat.S_IMODE(found.st_mode) != self._mode:
+            if stat.S_IMODE(status.st_mode) != self._mode:
                 os.chmod(self._path, self._mode)
             for attribute in os.listxattr(self._path):
                 if attribute not in self._attributes:
                     os.removexattr(self._path, attribute)
         os.utime(self._path)
-        if os.stat(self._path).st_mtime_ns <= found.st_mtime_ns:  # where times are only said to be changed
+        if os.stat(self._path).st_mtime_ns <= status.st_mtime_ns:  # where times are only said to be changed
             _make_files(self._path, 1)
 
 

@@ -40,13 +40,13 @@ class Usage:
 
     def look(self, group: int, *, shares: bool) -> None:
         """Take in what there is now; `shares`: also what is shared."""
-        found: dict[Process, tuple[int, int]] = {}
+        processes: dict[Process, tuple[int, int]] = {}
         faults = ticks = self.tasks = pages = self.shared = 0
         running = 0
         for number, fields in _processes(group):
             own = sum(map(int, fields[11:13]))
             children = sum(map(int, fields[13:15]))
-            found[number, int(fields[19])] = int(fields[7]), own
+            processes[number, int(fields[19])] = int(fields[7]), own
             faults += int(fields[8])
             ticks += children
             running += own
@@ -55,13 +55,13 @@ class Usage:
             self.shared += _shared(number) if shares else 0
         self.resident = pages * _PAGE
         ended_faults, ended = self._ended()
-        self.cpu = ended + ((running + ticks) / _TICKS if found else _first(group))
-        self._compare(faults + ended_faults, ticks + ended * _TICKS + _ROUNDED * (len(found) + 1))
+        self.cpu = ended + ((running + ticks) / _TICKS if processes else _first(group))
+        self._compare(faults + ended_faults, ticks + ended * _TICKS + _ROUNDED * (len(processes) + 1))
         for process, (its_faults, its_ticks) in self._last.items():
-            if process not in found:
+            if process not in processes:
                 self._faults += its_faults
                 self._ticks += its_ticks
-        self._last = found
+        self._last = processes
 
     def end(self) -> None:
         """Take in that no process is there any more."""
@@ -126,11 +126,11 @@ def _first(group: int) -> float:
 
 def tasks_of_user() -> int:
     """Return how many processes and threads the user of this process has."""
-    found = 0
+    count = 0
     for name in os.listdir("/proc"):
         try:
             if name.isdigit() and os.stat(f"/proc/{name}").st_uid == os.getuid():
-                found += os.stat(f"/proc/{name}/task").st_nlink - 2
+                count += os.stat(f"/proc/{name}/task").st_nlink - 2
         except OSError:
             continue
-    return found
+    return count

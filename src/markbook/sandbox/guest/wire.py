@@ -193,17 +193,17 @@ class Stream:
         Raises:
             Gone: what arrived is no record.
         """
-        found = []
+        records = []
         while (record := self._one()) is not None:
-            found.append(record)
-        return found
+            records.append(record)
+        return records
 
     def next(self) -> dict[str, Any] | None:
         """Block for the next record; None when the other side has closed."""
         while True:
-            found = self._one()
-            if found is not None:
-                return found
+            record = self._one()
+            if record is not None:
+                return record
             if not self.feed():
                 return None
 

@@ -105,8 +105,8 @@ class Zygote:
     def serve(self) -> NoReturn:
         """Answer the requests of one examiner after the other, once prepared, until there are none any more."""
         while True:
-            said, descriptors, _, _ = self._line.recvmsg(1, _socket.CMSG_SPACE(_DESCRIPTOR.size))
-            if not said:
+            message, descriptors, _, _ = self._line.recvmsg(1, _socket.CMSG_SPACE(_DESCRIPTOR.size))
+            if not message:
                 os._exit(0)
             (channel,) = _DESCRIPTOR.unpack(descriptors[0][2])
             os.dup2(channel, self._channel.fileno())

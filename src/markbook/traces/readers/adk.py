@@ -23,8 +23,8 @@ class AdkSession:
     def sniff(self, probe: Probe) -> int:
         """Return 90 for events with an author and an invocation, alone or in a session."""
         for row in probe.sample[:3]:
-            held = rows(row.get("events")) or [row]
-            if "author" in held[0] and _get(held[0], "invocation_id") is not None:
+            events = rows(row.get("events")) or [row]
+            if "author" in events[0] and _get(events[0], "invocation_id") is not None:
                 return 90
         return 0
 
@@ -101,8 +101,8 @@ class _Run:
             return
         identity = text_of(call.get("id"), 200)
         self.calls.add(len(self.steps), identity, name)
-        given = bounded(call.get("args"))
-        self.steps.append(Step(StepKind.TOOL, agent, name, id=identity, arguments=given, start=time))
+        arguments = bounded(call.get("args"))
+        self.steps.append(Step(StepKind.TOOL, agent, name, id=identity, arguments=arguments, start=time))
 
     def _answer(self, answer: Record, time: float | None) -> None:
         name = name_of(answer.get("name"))
@@ -115,10 +115,10 @@ class _Run:
         if at is None:
             self.unrecognised["tool results without a call"] += 1
             return
-        held = answer.get("response")
-        error = record(held).get("error")
-        failed = bool(error) or record(held).get("status") == "error"
+        response = answer.get("response")
+        error = record(response).get("error")
+        failed = bool(error) or record(response).get("status") == "error"
         self.steps[at] = replace(
             self.steps[at], ok=not failed, error=text_of(error, 200) or ("error" if failed else ""), end=time,
-            result=text_of(held),
+            result=text_of(response),
         )  # fmt: skip

@@ -34,17 +34,17 @@ class AgentsEval:
     def _run(self, item: Record) -> Trace:
         unrecognised = {}
         for key in _KEYS:
-            held = item.get(key)
-            strays = len(held) - len(rows(held)) if isinstance(held, list) else int(held is not None)
+            value = item.get(key)
+            strays = len(value) - len(rows(value)) if isinstance(value, list) else int(value is not None)
             if strays:
                 unrecognised[f"{key} that are no object"] = strays
-        said = [_message(row) for row in rows(item.get("agent_interactions"))]
+        messages = [_message(row) for row in rows(item.get("agent_interactions"))]
         called = [_call(row) for row in rows(item.get("tool_calls"))]
         called.sort(key=lambda step: (step.start is None, step.start or 0.0))
         events = rows(item.get("coordination_events"))
         agents = [name_of(name) for row in events for name in listed(row.get("target_agents"))]
         return make_trace(
-            [*said, *called], reader=self.name, id=name_of(item.get("execution_id")), agents=agents,
+            [*messages, *called], reader=self.name, id=name_of(item.get("execution_id")), agents=agents,
             unrecognised=unrecognised,
             # The log's own clock: a hand-off has no time of its own in this format.
             start=number(item.get("start_time")), end=number(item.get("end_time")),

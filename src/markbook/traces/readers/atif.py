@@ -23,8 +23,8 @@ class Atif:
 
     def sniff(self, probe: Probe) -> int:
         """Return 95 for objects whose schema version is ATIF's."""
-        known = [row for row in probe.sample[:3] if str(row.get("schema_version")).startswith("ATIF")]
-        return 95 if known and isinstance(known[0].get("steps"), list) else 0
+        trajectories = [row for row in probe.sample[:3] if str(row.get("schema_version")).startswith("ATIF")]
+        return 95 if trajectories and isinstance(trajectories[0].get("steps"), list) else 0
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield one run for each trajectory."""
@@ -54,17 +54,17 @@ class _Run:
             "cached_tokens": add_known(self.cached),
         }
         stated = {"input_tokens": "prompt", "output_tokens": "completion", "cached_tokens": "cached"}
-        known: dict[str, Any] = {
+        facts: dict[str, Any] = {
             key: whole(final.get(f"total_{stated[key]}_tokens")) if count is None else count
             for key, count in sums.items()
         }
         cost = number(final.get("total_cost_usd"))
         if cost is not None:
-            known["cost"] = cost
+            facts["cost"] = cost
         return make_trace(
             self.steps, reader=reader, id=name_of(item.get("session_id") or item.get("trajectory_id")),
             unrecognised=dict(self.unrecognised), notes=tuple(f"{n} {what}" for what, n in sorted(self.notes.items())),
-            **known,
+            **facts,
         )  # fmt: skip
 
     def _add(self, item: Record, agent: str, depth: int) -> None:
@@ -106,9 +106,9 @@ class _Run:
         for call in rows(row.get("tool_calls")):
             identity = text_of(call.get("tool_call_id"), 200)
             calls[identity] = len(self.steps)
-            given = bounded(call.get("arguments"))
+            arguments = bounded(call.get("arguments"))
             tool = name_of(call.get("function_name"))
-            self.steps.append(Step(StepKind.TOOL, agent, tool, id=identity, arguments=given, start=time))
+            self.steps.append(Step(StepKind.TOOL, agent, tool, id=identity, arguments=arguments, start=time))
         for result in rows(record(row.get("observation")).get("results")):
             self._result(result, calls, agent)
 

@@ -82,8 +82,8 @@ class Autogen:
     def sniff(self, probe: Probe) -> int:
         """Return 85 for messages with AutoGen's types and a source."""
         first = probe.sample[0] if probe.sample else {}
-        held = rows(first.get("messages"))
-        return 85 if _is_autogen(first) or (held and _is_autogen(held[0])) else 0
+        messages = rows(first.get("messages"))
+        return 85 if _is_autogen(first) or (messages and _is_autogen(messages[0])) else 0
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield one run for a list of messages, or one for each object that holds a list."""
@@ -134,8 +134,8 @@ class _AutogenRun:
         for call in rows(message.get("content")) if asks else ():
             identity = text_of(call.get("id"), 200)
             self.calls[identity] = len(self.steps)
-            tool, given = name_of(call.get("name")), parsed(call.get("arguments"))
-            self.steps.append(Step(StepKind.TOOL, agent, tool, id=identity, arguments=given))
+            tool, arguments = name_of(call.get("name")), parsed(call.get("arguments"))
+            self.steps.append(Step(StepKind.TOOL, agent, tool, id=identity, arguments=arguments))
 
     def _results(self, results: list[Record]) -> None:
         for result in results:

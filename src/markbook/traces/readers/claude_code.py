@@ -74,14 +74,14 @@ class _Sidechains:
 
     def _follow(self, row: Record, prompts: dict[str, list[str]]) -> None:
         agent, above = name_of(row.get("agentId")), name_of(row.get("parentUuid"))
-        found = self._by_agent.get(agent, "") or self._by_row.get(above, "")
-        if not found:
+        agent_found = self._by_agent.get(agent, "") or self._by_row.get(above, "")
+        if not agent_found:
             waiting = prompts.get(text_of(record(row.get("message")).get("content")), [])
-            found = waiting.pop(0) if waiting else ""
-        if found and agent:
-            self._by_agent[agent] = found
-        if found:
-            self._by_row[name_of(row.get("uuid"))] = found
+            agent_found = waiting.pop(0) if waiting else ""
+        if agent_found and agent:
+            self._by_agent[agent] = agent_found
+        if agent_found:
+            self._by_row[name_of(row.get("uuid"))] = agent_found
 
     def call(self, row: Record) -> str:
         """Return the id of the call that started a row's agent, empty where nothing says."""
@@ -140,10 +140,10 @@ class _Session:
             input_tokens=_largest(had.input_tokens, whole(usage.get("input_tokens"))),
             output_tokens=_largest(had.output_tokens, whole(usage.get("output_tokens"))),
         )
-        for held, key in ((self.cached, "cache_read_input_tokens"), (self.written, "cache_creation_input_tokens")):
+        for counts, key in ((self.cached, "cache_read_input_tokens"), (self.written, "cache_creation_input_tokens")):
             count = whole(usage.get(key))
             if count is not None:
-                held[identity] = max(count, held.get(identity, 0))
+                counts[identity] = max(count, counts.get(identity, 0))
         for block in rows(message.get("content")):
             if block.get("type") == "tool_use":
                 self._call(block, agent, time)
@@ -153,11 +153,11 @@ class _Session:
         if call in self.calls:
             return
         self.calls[call] = len(self.steps)
-        given = record(bounded(block.get("input")))
-        self.steps.append(Step(StepKind.TOOL, agent, name, id=call, arguments=given, start=time))
+        arguments = record(bounded(block.get("input")))
+        self.steps.append(Step(StepKind.TOOL, agent, name, id=call, arguments=arguments, start=time))
         if name in _SPAWN:
-            self.names[call] = name_of(given.get("subagent_type")) or "sub-agent"
-            text = text_of(given.get("prompt"))
+            self.names[call] = name_of(arguments.get("subagent_type")) or "sub-agent"
+            text = text_of(arguments.get("prompt"))
             target = self.names[call]
             self.steps.append(Step(StepKind.HANDOFF, agent, "delegation", target, parent=call, start=time, text=text))
 
@@ -189,8 +189,8 @@ class _Session:
         )  # fmt: skip
 
 
-def _largest(one: int | None, other: int | None) -> int | None:
+def _largest(first: int | None, other: int | None) -> int | None:
     """A stream repeats a reply's usage, and the last is the largest: take it once."""
-    if one is None or other is None:
-        return other if one is None else one
-    return max(one, other)
+    if first is None or other is None:
+        return other if first is None else first
+    return max(first, other)

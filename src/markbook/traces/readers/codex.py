@@ -65,13 +65,13 @@ class _Session:
         self._calls: dict[str, int] = {}
 
     def add(self, row: Record) -> None:
-        kind, held, time = str(row.get("type")), record(row.get("payload")), moment(row.get("timestamp"))
+        kind, payload, time = str(row.get("type")), record(row.get("payload")), moment(row.get("timestamp"))
         if kind == "session_meta" and "id" not in self.known:
-            self._meta(held)
+            self._meta(payload)
         elif kind == "response_item":
-            self._item(held, time)
-        elif kind == "event_msg" and held.get("type") == "token_count":
-            self._totals(record(record(held.get("info")).get("total_token_usage")))
+            self._item(payload, time)
+        elif kind == "event_msg" and payload.get("type") == "token_count":
+            self._totals(record(record(payload.get("info")).get("total_token_usage")))
         elif kind == "thread.started":
             self.known["id"] = name_of(row.get("thread_id"))
         elif kind == "item.completed":
@@ -81,23 +81,23 @@ class _Session:
         elif not (kind in _ROWS or kind in ("compacted", "error") or kind.startswith(("turn.", "item."))):
             self.unrecognised[f"rows of type {kind[:40]!r}"] += 1
 
-    def _meta(self, held: Record) -> None:
-        self.known["id"] = name_of(held.get("id"))
-        spawned = record(record(record(held.get("source")).get("subagent")).get("thread_spawn"))
+    def _meta(self, payload: Record) -> None:
+        self.known["id"] = name_of(payload.get("id"))
+        spawned = record(record(record(payload.get("source")).get("subagent")).get("thread_spawn"))
         self._agent = name_of(spawned.get("agent_nickname") or spawned.get("agent_role")) or self._agent
 
-    def _item(self, held: Record, time: float | None) -> None:
-        kind, call = str(held.get("type")), text_of(held.get("call_id"), 200)
+    def _item(self, payload: Record, time: float | None) -> None:
+        kind, call = str(payload.get("type")), text_of(payload.get("call_id"), 200)
         if kind == "message":
-            role = name_of(held.get("role")) or "message"
+            role = name_of(payload.get("role")) or "message"
             agent = self._agent if role == "assistant" else ""
-            self.steps.append(Step(StepKind.MESSAGE, agent, role, start=time, text=text_of(held.get("content"))))
+            self.steps.append(Step(StepKind.MESSAGE, agent, role, start=time, text=text_of(payload.get("content"))))
         elif kind in _CALLS:
-            name = name_of(held.get("name")) or kind.removesuffix("_call")
+            name = name_of(payload.get("name")) or kind.removesuffix("_call")
             if call:
                 self._calls[call] = len(self.steps)
-            given = parsed(held.get(_CALLS[kind]))
-            self.steps.append(Step(StepKind.TOOL, self._agent, name, id=call, arguments=given, start=time))
+            arguments = parsed(payload.get(_CALLS[kind]))
+            self.steps.append(Step(StepKind.TOOL, self._agent, name, id=call, arguments=arguments, start=time))
         elif kind in _OUTPUTS:
             at = self._calls.get(call)
             if at is None:
@@ -105,7 +105,7 @@ class _Session:
                 return
             # What a server's tool gives back is a foreign text, not a command's outcome.
             is_command = not self.steps[at].name.startswith("mcp")
-            text, ok = _outcome(held.get("output"), is_command=is_command)
+            text, ok = _outcome(payload.get("output"), is_command=is_command)
             error = "error" if ok is False else ""
             self.steps[at] = replace(self.steps[at], result=text, ok=ok, error=error, end=time)
 
@@ -143,15 +143,15 @@ class _Session:
 
 def _outcome(output: object, *, is_command: bool) -> tuple[str, bool | None]:
     """Return the text of a call's output and whether the call succeeded, where the output says it."""
-    held = parsed(output)
-    if isinstance(held, dict):
-        success, code = held.get("success"), record(held.get("metadata")).get("exit_code")
+    parsed_output = parsed(output)
+    if isinstance(parsed_output, dict):
+        success, code = parsed_output.get("success"), record(parsed_output.get("metadata")).get("exit_code")
         ok = success if isinstance(success, bool) else code == 0 if isinstance(code, int) else None
-        return text_of(held.get("output") or held.get("content") or held), ok
+        return text_of(parsed_output.get("output") or parsed_output.get("content") or parsed_output), ok
     text = text_of("\n".join(text_of(row.get("text")) for row in rows(output)) if isinstance(output, list) else output)
     for line in text.split("\n", _MOST_HEADERS)[:_MOST_HEADERS] if is_command else ():
-        if found := _CODE.match(line):
-            return text, int(found[1]) == 0
+        if match := _CODE.match(line):
+            return text, int(match[1]) == 0
         if not _HEADER.match(line):
             break
     return text, None

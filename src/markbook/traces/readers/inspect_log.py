@@ -78,21 +78,21 @@ def _with_events(steps: list[Step], events: list[Record], spans: Mapping[str, Re
     """Return the steps with the tool events: they know the times and the agent, and calls of sub-agents."""
     tools = [event for event in events if event.get("event") == "tool"]
     waiting = OpenCalls()
-    for place, event in enumerate(tools):
-        waiting.add(place, text_of(event.get("id"), 200), "")
-    left, made = set(range(len(tools))), []
+    for index, event in enumerate(tools):
+        waiting.add(index, text_of(event.get("id"), 200), "")
+    unmatched, merged = set(range(len(tools))), []
     for step in steps:
         at = waiting.answer(step.id, "") if step.kind is StepKind.TOOL and step.id else None
-        made.append(step if at is None else _tool(tools[at], spans, step))
-        left.discard(-1 if at is None else at)
-    made.extend(_tool(tools[at], spans, None) for at in sorted(left))
-    return made
+        merged.append(step if at is None else _tool(tools[at], spans, step))
+        unmatched.discard(-1 if at is None else at)
+    merged.extend(_tool(tools[at], spans, None) for at in sorted(unmatched))
+    return merged
 
 
-def _tool(event: Record, spans: Mapping[str, Record], known: Step | None) -> Step:
+def _tool(event: Record, spans: Mapping[str, Record], step: Step | None) -> Step:
     error = name_of(record(event.get("error")).get("type")) or ("failed" if event.get("failed") else "")
     return Step(
-        StepKind.TOOL, _agent(event, spans) or (known.agent if known else "assistant"), name_of(event.get("function")),
+        StepKind.TOOL, _agent(event, spans) or (step.agent if step else "assistant"), name_of(event.get("function")),
         id=text_of(event.get("id"), 200), start=moment(event.get("timestamp")), end=moment(event.get("completed")),
         ok=not error, error=error, arguments=parsed(event.get("arguments")), result=text_of(event.get("result")),
     )  # fmt: skip
@@ -125,5 +125,5 @@ def _success(value: object) -> bool | None:
     """Inspect marks C for correct, I for incorrect; a number is a success from 1 on."""
     if value in ("C", "I"):
         return value == "C"
-    found = number(value)
-    return None if found is None else found >= 1
+    result = number(value)
+    return None if result is None else result >= 1

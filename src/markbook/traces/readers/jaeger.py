@@ -33,8 +33,8 @@ class Jaeger:
 
 def _traces(row: Record) -> list[Record]:
     """Return the traces of an answer (`data`), or the trace that an object is."""
-    held = rows(row.get("data")) or [row]
-    return [one for one in held if "traceID" in one and isinstance(one.get("spans"), list)]
+    traces = rows(row.get("data")) or [row]
+    return [trace for trace in traces if "traceID" in trace and isinstance(trace.get("spans"), list)]
 
 
 def _spans(items: list[Any], source: Source) -> Iterator[tuple[Span, Role]]:
@@ -93,5 +93,5 @@ def _tags(value: object) -> dict[str, object]:
 
 
 def _event(log: Record) -> dict[str, object]:
-    held = _tags(log.get("fields"))
-    return {"name": held.pop("event", ""), "attributes": held}
+    fields = _tags(log.get("fields"))
+    return {"name": fields.pop("event", ""), "attributes": fields}

@@ -46,10 +46,10 @@ def _get(row: Record, name: str) -> Any:
 
 def _observations(item: Record) -> list[Record]:
     """Return the observations that an object holds, or that it is."""
-    for held in (item.get("observations"), item.get("data"), record(item.get("trace")).get("observations")):
-        found = [row for row in rows(held) if _is_observation(row)]
-        if found:
-            return found
+    for value in (item.get("observations"), item.get("data"), record(item.get("trace")).get("observations")):
+        observations = [row for row in rows(value) if _is_observation(row)]
+        if observations:
+            return observations
     return [item] if _is_observation(item) and _get(item, "traceId") else []
 
 
@@ -59,12 +59,12 @@ def _is_observation(row: Record) -> bool:
 
 def _spans(items: list[Any], source: Source) -> Iterator[tuple[Span, Role]]:
     for item in items:
-        held = record(item)
-        found = _observations(held)
-        if not found:
+        observation = record(item)
+        observations = _observations(observation)
+        if not observations:
             source.problems["objects that hold no observation"] += 1
-        trace = text_of(record(held.get("trace")).get("id") or held.get("id"), 200)
-        for row in found:
+        trace = text_of(record(observation.get("trace")).get("id") or observation.get("id"), 200)
+        for row in observations:
             yield _span(row, trace)
 
 
@@ -98,8 +98,10 @@ def _fill(role: Role, span: Span, row: Record, metadata: Record) -> None:
         role.agent = role.agent or _bare(span.name)
     elif role.kind == TOOL:
         role.name = name_of(span.attributes.get("gen_ai.tool.name")) or _bare(span.name)
-        given = parsed(row.get("input"))
-        role.arguments = role.arguments or (given if isinstance(given, str) else "" if given is None else dump(given))
+        arguments = parsed(row.get("input"))
+        role.arguments = role.arguments or (
+            arguments if isinstance(arguments, str) else "" if arguments is None else dump(arguments)
+        )
         role.result = role.result or text_of(output)
     elif role.kind == MODEL:
         _fill_usage(role, row)
@@ -121,9 +123,9 @@ def _fill_usage(role: Role, row: Record) -> None:
     parts = {key: count for key, count in details.items() if key != "total" and count is not None}
     beside = details.get("total") == sum(parts.values())
     read = [n for key, n in parts.items() if key == "input" or (beside and ("input" in key))]
-    said = [n for key, n in parts.items() if key == "output" or (beside and ("output" in key))]
+    counts = [n for key, n in parts.items() if key == "output" or (beside and ("output" in key))]
     role.input_tokens = sum(read) if read else whole(legacy.get("input", _get(row, "promptTokens")))
-    role.output_tokens = sum(said) if said else whole(legacy.get("output", _get(row, "completionTokens")))
+    role.output_tokens = sum(counts) if counts else whole(legacy.get("output", _get(row, "completionTokens")))
     role.cached_tokens = add_known(n for key, n in parts.items() if key in _CACHED)
     role.written_tokens = add_known(n for key, n in parts.items() if key in _WRITTEN)
     cost = number(_get(row, "totalCost"))

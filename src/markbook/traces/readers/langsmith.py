@@ -81,9 +81,9 @@ def _span(run: Record) -> tuple[Span, Role]:
 def _generated_tokens(outputs: Record) -> tuple[int | None, int | None]:
     """Return the tokens read and written that the messages of LangChain's generations state, over all of them."""
     messages = [
-        record(record(one.get("message")).get("kwargs"))
+        record(record(row.get("message")).get("kwargs"))
         for several in listed(outputs.get("generations"))
-        for one in rows(several)
+        for row in rows(several)
     ]
     usages = [record(message.get("usage_metadata")) for message in messages]
     read, written = ([whole(usage.get(key)) for usage in usages] for key in ("input_tokens", "output_tokens"))

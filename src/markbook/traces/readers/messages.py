@@ -26,8 +26,8 @@ class OpenAIMessages:
     def sniff(self, probe: Probe) -> int:
         """Return 50 where the first object is a message or holds a list of them."""
         for row in probe.sample[:3]:
-            held = rows(row.get("messages"))
-            if is_message(row) or (held and is_message(held[0])):
+            messages = rows(row.get("messages"))
+            if is_message(row) or (messages and is_message(messages[0])):
                 return 50
         return 0
 
@@ -37,14 +37,14 @@ class OpenAIMessages:
             yield self._run(messages, around)
 
     def _run(self, messages: Sequence[Record], around: Record) -> Trace:
-        made = chat_steps(messages)
+        chat = chat_steps(messages)
         usage = record(around.get("usage"))
-        known: dict[str, Any] = {}
+        facts: dict[str, Any] = {}
         if usage:
-            known["input_tokens"] = whole(usage.get("prompt_tokens", usage.get("input_tokens")))
-            known["output_tokens"] = whole(usage.get("completion_tokens", usage.get("output_tokens")))
+            facts["input_tokens"] = whole(usage.get("prompt_tokens", usage.get("input_tokens")))
+            facts["output_tokens"] = whole(usage.get("completion_tokens", usage.get("output_tokens")))
         identity = name_of(around.get("id"))
-        return make_trace(made.steps, reader=self.name, id=identity, unrecognised=dict(made.unrecognised), **known)
+        return make_trace(chat.steps, reader=self.name, id=identity, unrecognised=dict(chat.unrecognised), **facts)
 
 
 class TauBench:
@@ -66,7 +66,7 @@ class TauBench:
 
     def _run(self, item: Record) -> Trace:
         # tau-bench's tools answer a failed call with a text that begins with "Error".
-        made = chat_steps(rows(item["traj"]), agent="agent", error_prefix="Error")
+        chat = chat_steps(rows(item["traj"]), agent="agent", error_prefix="Error")
         error = record(item.get("info")).get("error")
         reward = None if error else number(item.get("reward"))  # a crash is noted as 0.0
         actions = record(record(item.get("info")).get("task")).get("actions")
@@ -78,7 +78,7 @@ class TauBench:
             reference = Reference(calls, source="data: the task's ground-truth actions")
         task, trial = str(item.get("task_id", "")), whole(item.get("trial"))
         return make_trace(
-            made.steps, reader=self.name, id=f"task {task} trial {trial}", task=task, trial=trial, score=reward,
-            success=None if reward is None else reward >= 1, reference=reference, unrecognised=dict(made.unrecognised),
+            chat.steps, reader=self.name, id=f"task {task} trial {trial}", task=task, trial=trial, score=reward,
+            success=None if reward is None else reward >= 1, reference=reference, unrecognised=dict(chat.unrecognised),
             notes=(f"the trajectory ended in an error: {text_of(error, 200)}",) if error else (),
         )  # fmt: skip

@@ -39,13 +39,13 @@ class MiniSweAgent:
                 source.problems["not a trajectory"] += 1
 
     def _run(self, item: Record) -> Trace:
-        made = _Steps()
+        mini_steps = _Steps()
         for message in rows(item["messages"]):
-            made.add(message)
+            mini_steps.add(message)
         info = record(item.get("info"))
         return make_trace(
-            made.steps, reader=self.name, id=name_of(item.get("instance_id")), unrecognised=dict(made.unrecognised),
-            cost=number(record(info.get("model_stats")).get("instance_cost")), cached_tokens=add_known(made.cached),
+            mini_steps.steps, reader=self.name, id=name_of(item.get("instance_id")), unrecognised=dict(mini_steps.unrecognised),
+            cost=number(record(info.get("model_stats")).get("instance_cost")), cached_tokens=add_known(mini_steps.cached),
             meta={"exit_status": text_of(info.get("exit_status"))},
         )  # fmt: skip
 
@@ -96,30 +96,30 @@ class _Steps:
         text = text_of(message.get("content"))
         code = whole(extra.get("returncode"))
         returned = _RETURNED.search(text)
-        known = code if code is not None or returned is None else int(returned[1])
-        ok = None if known is None and extra.get("returncode") is None else known == 0
+        exit_code = code if code is not None or returned is None else int(returned[1])
+        ok = None if exit_code is None and extra.get("returncode") is None else exit_code == 0
         self.steps[at] = replace(
-            self.steps[at], result=text, ok=ok, error="" if ok is not False else f"returncode {known}", end=time
+            self.steps[at], result=text, ok=ok, error="" if ok is not False else f"returncode {exit_code}", end=time
         )
 
 
 def _asked(message: Record, extra: Record) -> list[tuple[str, str, object]]:
     """Return id, tool and arguments of the calls of a reply: as functions, as parsed actions, or in its text."""
-    found: list[tuple[str, str, object]] = []
+    calls: list[tuple[str, str, object]] = []
     for call in rows(message.get("tool_calls")):
         function = record(call.get("function"))
         name = name_of(function.get("name")) or _TOOL
-        found.append((text_of(call.get("id"), 200), name, parsed(function.get("arguments"))))
-    if found:
-        return found
+        calls.append((text_of(call.get("id"), 200), name, parsed(function.get("arguments"))))
+    if calls:
+        return calls
     for action in listed(extra.get("actions")):
         command = record(action).get("command") if isinstance(action, dict) else action
         if isinstance(command, str):
-            found.append(
+            calls.append(
                 (text_of(record(action).get("tool_call_id"), 200), _TOOL, {"command": text_of(command, 65_536)})
             )
-    if found:
-        return found
+    if calls:
+        return calls
     content = message.get("content")
     blocks = _BLOCK.findall(content) if isinstance(content, str) else []
     # Older versions run a reply with exactly one block and refuse any other.

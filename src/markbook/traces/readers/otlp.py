@@ -51,7 +51,7 @@ class Otlp:
     def _runs(self, spool: SpanSpool, source: Source) -> Iterator[Trace]:
         """Yield the runs; a trace of other spans only (a web server's, say) is none where there are others."""
         empty: Trace | None = None
-        found = False
+        has_run = False
         for key, count in spool.runs():
             trace = trace_of(key, spool.spans(key), self.name)
             if count > MAX_SPANS:
@@ -62,9 +62,9 @@ class Otlp:
                 source.problems["traces without a step of any agent"] += 1
                 source.problems.update(trace.unrecognised)
                 continue
-            found = True
+            has_run = True
             yield trace
-        if empty is not None and not found:
+        if empty is not None and not has_run:
             # It is the only kind there is: one run in which nothing happened, and the counts say why.
             yield replace(empty, unrecognised={})
 
@@ -72,10 +72,10 @@ class Otlp:
     def _fill(spool: SpanSpool, source: Source) -> None:
         problems: Counter[str] = source.problems
         if source.is_lines:
-            found: Iterator[Found] = (pair for _, value in source.lines() for pair in _pairs(value, problems))
+            pairs: Iterator[Found] = (pair for _, value in source.lines() for pair in _pairs(value, problems))
         else:
-            found = spans(source.chunks(), problems)
-        for raw, around in found:
+            pairs = spans(source.chunks(), problems)
+        for raw, around in pairs:
             span = span_of(raw, around)
             if span is None:
                 problems["objects that are no span"] += 1
@@ -84,8 +84,8 @@ class Otlp:
 
 
 def _holds_batches(row: Record) -> bool:
-    held = rows(row.get("batches")) or rows(record(row.get("trace")).get("batches"))
-    return bool(held) and bool(_TEMPO & set(held[0]))
+    batches = rows(row.get("batches")) or rows(record(row.get("trace")).get("batches"))
+    return bool(batches) and bool(_TEMPO & set(batches[0]))
 
 
 _TEMPO = frozenset({"scopeSpans", "instrumentationLibrarySpans", "resource"})

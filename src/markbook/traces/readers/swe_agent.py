@@ -43,16 +43,16 @@ class SweAgent:
             steps = [step for entry in trajectory for step in _from_turn(entry)]
         info = record(item.get("info"))
         stats = record(info.get("model_stats"))
-        known: dict[str, Any] = {}
+        facts: dict[str, Any] = {}
         if whole(stats.get("api_calls")):
-            known["input_tokens"] = whole(stats.get("tokens_sent"))
-            known["output_tokens"] = whole(stats.get("tokens_received"))
-            known["cost"] = number(stats.get("instance_cost"))
+            facts["input_tokens"] = whole(stats.get("tokens_sent"))
+            facts["output_tokens"] = whole(stats.get("tokens_received"))
+            facts["cost"] = number(stats.get("instance_cost"))
         elif stats:
-            known["notes"] = ("the log counts no model call, so its token count of 0 is no count",)
+            facts["notes"] = ("the log counts no model call, so its token count of 0 is no count",)
         meta = {"exit_status": text_of(info.get("exit_status"))}
         identity = name_of(item.get("environment"))
-        return make_trace(steps, reader=self.name, id=identity, unrecognised=dict(unrecognised), meta=meta, **known)
+        return make_trace(steps, reader=self.name, id=identity, unrecognised=dict(unrecognised), meta=meta, **facts)
 
 
 def _from_history(history: list[Record], unrecognised: Counter[str]) -> list[Step]:
@@ -74,14 +74,14 @@ def _from_history(history: list[Record], unrecognised: Counter[str]) -> list[Ste
 
 
 def _calls(entry: Record, agent: str, answer: str) -> list[Step]:
-    asked = rows(entry.get("tool_calls"))
-    if asked:
+    calls = rows(entry.get("tool_calls"))
+    if calls:
         return [
             Step(
                 StepKind.TOOL, agent, name_of(record(call.get("function")).get("name")), id=text_of(call.get("id"), 200),
                 arguments=parsed(record(call.get("function")).get("arguments")), result=answer,
             )
-            for call in asked
+            for call in calls
         ]  # fmt: skip
     action = text_of(entry.get("action"), 65_536).strip()
     if not action:

@@ -28,34 +28,38 @@ class Tau2Bench:
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield one run for each simulation."""
         for item in source.items():
-            found = _simulations(record(item))
-            if not found:
+            simulations = _simulations(record(item))
+            if not simulations:
                 source.problems["objects without a simulation"] += 1
             tasks = {str(task.get("id")): task for task in rows(record(item).get("tasks"))}
-            for simulation in found:
+            for simulation in simulations:
                 yield _run(simulation, tasks.get(str(simulation.get("task_id")), {}), self.name)
 
 
 def _simulations(item: Record) -> list[Record]:
-    held = rows(item.get("simulations")) or [item]
-    return [one for one in held if "task_id" in one and "reward_info" in one and isinstance(one.get("messages"), list)]
+    simulations = rows(item.get("simulations")) or [item]
+    return [
+        simulation
+        for simulation in simulations
+        if "task_id" in simulation and "reward_info" in simulation and isinstance(simulation.get("messages"), list)
+    ]
 
 
 def _run(item: Record, task: Record, reader: str) -> Trace:
-    made = _Steps()
+    chat = _Steps()
     for message in rows(item["messages"]):
-        made.add(message)
+        chat.add(message)
     reward = number(record(item.get("reward_info")).get("reward"))
     name, trial = str(item.get("task_id")), whole(item.get("trial"))
-    notes = ("the simulated user's tokens and cost are left out",) if made.has_user_tokens else ()
-    known: dict[str, Any] = {}
+    notes = ("the simulated user's tokens and cost are left out",) if chat.has_user_tokens else ()
+    facts: dict[str, Any] = {}
     if number(item.get("agent_cost")) is not None:
-        known["cost"] = number(item.get("agent_cost"))
+        facts["cost"] = number(item.get("agent_cost"))
     return make_trace(
-        made.steps, reader=reader, id=f"task {name} trial {trial}"[:200], task=name, trial=trial, score=reward,
+        chat.steps, reader=reader, id=f"task {name} trial {trial}"[:200], task=name, trial=trial, score=reward,
         success=None if reward is None else reward >= 1, reference=_reference(task), notes=notes,
-        unrecognised=dict(made.unrecognised), meta={"termination_reason": text_of(item.get("termination_reason"))},
-        **known,
+        unrecognised=dict(chat.unrecognised), meta={"termination_reason": text_of(item.get("termination_reason"))},
+        **facts,
     )  # fmt: skip
 
 
@@ -102,11 +106,11 @@ class _Steps:
         if role == "tool":
             self._answer(message, time)
         for call in rows(message.get("tool_calls")):
-            identity, given = text_of(call.get("id"), 200), bounded(call.get("arguments"))
+            identity, arguments = text_of(call.get("id"), 200), bounded(call.get("arguments"))
             self._calls[identity] = len(self.steps)
             caller = _USER if call.get("requestor") == "user" or role == "user" else _AGENT
             name = name_of(call.get("name"))
-            self.steps.append(Step(StepKind.TOOL, caller, name, id=identity, arguments=given, start=time))
+            self.steps.append(Step(StepKind.TOOL, caller, name, id=identity, arguments=arguments, start=time))
 
     def _answer(self, message: Record, time: float | None) -> None:
         at = self._calls.get(text_of(message.get("id"), 200))

@@ -27,9 +27,9 @@ def requested_in(output: object) -> list[Record]:
         if depth > _DEEPEST:
             continue
         if isinstance(value, dict):
-            found = _calls(value.get("tool_calls"))
-            if found:
-                return found
+            records = _calls(value.get("tool_calls"))
+            if records:
+                return records
             waiting.extend(
                 (inner, depth + 1) for inner in islice(value.values(), _MOST) if isinstance(inner, dict | list)
             )
@@ -40,12 +40,12 @@ def requested_in(output: object) -> list[Record]:
 
 
 def _calls(value: object) -> list[Record]:
-    found: list[Record] = []
+    records: list[Record] = []
     for call in value if isinstance(value, list) else []:
-        held = record(call)
-        function = record(held.get("function"))
-        name = name_of(held.get("name")) or name_of(function.get("name"))
+        call_record = record(call)
+        function = record(call_record.get("function"))
+        name = name_of(call_record.get("name")) or name_of(function.get("name"))
         if name:
-            arguments = held.get("args", held.get("arguments", function.get("arguments")))
-            found.append({"name": name, "id": held.get("id"), "arguments": arguments})
-    return found
+            arguments = call_record.get("args", call_record.get("arguments", function.get("arguments")))
+            records.append({"name": name, "id": call_record.get("id"), "arguments": arguments})
+    return records

@@ -66,46 +66,50 @@ class Role:
 
 def role_of(span: Span) -> Role:
     """Return a span's role with what belongs to it."""
-    held = span.attributes
+    attributes = span.attributes
     kind = _kind(span)
     role = Role(
         kind=kind,
         agent=_agent(span, kind),
-        conversation=name_of(held.get("gen_ai.conversation.id") or held.get("session.id")),
+        conversation=name_of(attributes.get("gen_ai.conversation.id") or attributes.get("session.id")),
         error=_error(span),
     )
     if kind in (TOOL, OUTPUT_TOOL, DEFERRED):
         _fill_tool(role, span)
     elif kind == MODEL:
         _fill_model(role, span)
-    elif held.get("gen_ai.operation.name") == DECLARES:
+    elif attributes.get("gen_ai.operation.name") == DECLARES:
         role.name = DECLARES
     elif kind == HANDOFF:
-        role.target = name_of(held.get("gen_ai.transfer.target.name") or held.get("gen_ai.handoff.to_agent"))
+        role.target = name_of(
+            attributes.get("gen_ai.transfer.target.name") or attributes.get("gen_ai.handoff.to_agent")
+        )
         # Who hands over is said here; the agent of the span itself may be a placeholder.
-        role.agent = name_of(held.get("gen_ai.caller.name") or held.get("gen_ai.handoff.from_agent")) or role.agent
+        role.agent = (
+            name_of(attributes.get("gen_ai.caller.name") or attributes.get("gen_ai.handoff.from_agent")) or role.agent
+        )
     return role
 
 
 def _kind(span: Span) -> int:
-    held = span.attributes
-    operation = str(held.get("gen_ai.operation.name") or "").lower()
-    if held.get("gen_ai.transfer.target.name") or held.get("gen_ai.handoff.to_agent"):
+    attributes = span.attributes
+    operation = str(attributes.get("gen_ai.operation.name") or "").lower()
+    if attributes.get("gen_ai.transfer.target.name") or attributes.get("gen_ai.handoff.to_agent"):
         return HANDOFF
     if operation == "invoke_agent":
         return AGENT
     if operation == "execute_tool":
-        if str(held.get("logfire.msg") or "").startswith("running output function"):
+        if str(attributes.get("logfire.msg") or "").startswith("running output function"):
             return OUTPUT_TOOL
-        return DEFERRED if held.get("pydantic_ai.tool.deferral.name") else TOOL
+        return DEFERRED if attributes.get("pydantic_ai.tool.deferral.name") else TOOL
     if operation in _MODEL_OPERATIONS:
         return MODEL
     if operation in _STRUCTURE_OPERATIONS or operation.endswith("_memory"):
         return STRUCTURE
-    kind = str(held.get("openinference.span.kind") or "").upper()
+    kind = str(attributes.get("openinference.span.kind") or "").upper()
     if kind:
         return _OPENINFERENCE.get(kind, STRUCTURE)
-    kind = str(held.get("traceloop.span.kind") or "").lower()
+    kind = str(attributes.get("traceloop.span.kind") or "").lower()
     if kind:
         return _TRACELOOP.get(kind, STRUCTURE)
     return _kind_by_shape(span)
@@ -113,59 +117,67 @@ def _kind(span: Span) -> int:
 
 def _kind_by_shape(span: Span) -> int:
     """Older instrumentations name no operation: go by the attributes that only one role has."""
-    held = span.attributes
-    if held.get("gen_ai.tool.name") or (span.name == "running tool" and held.get("tool_arguments") is not None):
+    attributes = span.attributes
+    if attributes.get("gen_ai.tool.name") or (
+        span.name == "running tool" and attributes.get("tool_arguments") is not None
+    ):
         return TOOL
-    if held.get("gen_ai.request.model") and ("gen_ai.usage.input_tokens" in held or "gen_ai.system" in held):
+    if attributes.get("gen_ai.request.model") and (
+        "gen_ai.usage.input_tokens" in attributes or "gen_ai.system" in attributes
+    ):
         return MODEL
-    named = held.get("agent_name") or held.get("gen_ai.agent.name")
+    named = attributes.get("agent_name") or attributes.get("gen_ai.agent.name")
     if named and named not in PLACEHOLDERS:  # what stands in every span says of none that an agent ran in it
         return AGENT
-    if any(key.startswith(_FRAMEWORK_KEYS) for key in held):
+    if any(key.startswith(_FRAMEWORK_KEYS) for key in attributes):
         return STRUCTURE
     return UNKNOWN
 
 
 def _agent(span: Span, kind: int) -> str:
-    held = span.attributes
-    named = held.get("gen_ai.agent.name") or held.get("agent_name") or held.get("graph.node.id")
-    return name_of(named) or (name_of(held.get("agent.name")) if kind != TOOL else "")
+    attributes = span.attributes
+    named = attributes.get("gen_ai.agent.name") or attributes.get("agent_name") or attributes.get("graph.node.id")
+    return name_of(named) or (name_of(attributes.get("agent.name")) if kind != TOOL else "")
 
 
 def _error(span: Span) -> str:
-    found = name_of(span.attributes.get("error.type"))
-    if not found and span.ok is False:
-        found = span.message or "error"
-    for event in span.events if not found else ():
-        name, held = event_attributes(event)
+    message = name_of(span.attributes.get("error.type"))
+    if not message and span.ok is False:
+        message = span.message or "error"
+    for event in span.events if not message else ():
+        name, attributes = event_attributes(event)
         if name == "exception":
-            return name_of(held.get("exception.type")) or "exception"
-    return found
+            return name_of(attributes.get("exception.type")) or "exception"
+    return message
 
 
 def _fill_tool(role: Role, span: Span) -> None:
-    held = span.attributes
-    role.name = name_of(held.get("gen_ai.tool.name") or held.get("tool.name")) or _trim(span.name)
+    attributes = span.attributes
+    role.name = name_of(attributes.get("gen_ai.tool.name") or attributes.get("tool.name")) or _trim(span.name)
     arguments = _present(
-        held, "gen_ai.tool.call.arguments", "tool_arguments", "gcp.vertex.agent.tool_call_args", "input.value"
+        attributes, "gen_ai.tool.call.arguments", "tool_arguments", "gcp.vertex.agent.tool_call_args", "input.value"
     )
     if arguments is None:
-        arguments = held.get("tool.parameters")
+        arguments = attributes.get("tool.parameters")
     text = arguments if isinstance(arguments, str) else "" if arguments is None else dump(arguments)
     role.arguments = text[: MAX_ARGUMENTS + 1]
     result = _present(
-        held, "gen_ai.tool.call.result", "tool_response", "gcp.vertex.agent.tool_response", "output.value"
+        attributes, "gen_ai.tool.call.result", "tool_response", "gcp.vertex.agent.tool_response", "output.value"
     )
     role.result = text_of(result)
-    if held.get("openinference.span.kind"):
+    if attributes.get("openinference.span.kind"):
         role.arguments = _unwrap_arguments(role.arguments)
 
 
 def _unwrap_arguments(text: str) -> str:
     """OpenInference wraps keyword arguments in the call that it traced: `{"args": [], "kwargs": {..}}`."""
-    made = maybe_json(text)
-    if isinstance(made, dict) and set(made) <= {"args", "kwargs", "sanitize_inputs_outputs"} and made.get("kwargs"):
-        return dump(made["kwargs"])
+    decoded = maybe_json(text)
+    if (
+        isinstance(decoded, dict)
+        and set(decoded) <= {"args", "kwargs", "sanitize_inputs_outputs"}
+        and decoded.get("kwargs")
+    ):
+        return dump(decoded["kwargs"])
     return text
 
 
@@ -173,18 +185,18 @@ def _trim(name: str) -> str:
     return name.removeprefix("execute_tool ").removeprefix("running tool: ").removesuffix(".tool")
 
 
-def _present(held: Record, *keys: str) -> Any:
-    return next((held[key] for key in keys if held.get(key) is not None), None)
+def _present(attributes: Record, *keys: str) -> Any:
+    return next((attributes[key] for key in keys if attributes.get(key) is not None), None)
 
 
 def _fill_model(role: Role, span: Span) -> None:
-    held = span.attributes
-    role.name = name_of(_present(held, "gen_ai.response.model", "gen_ai.request.model", "llm.model_name"))
+    attributes = span.attributes
+    role.name = name_of(_present(attributes, "gen_ai.response.model", "gen_ai.request.model", "llm.model_name"))
     role.input_tokens, role.output_tokens, role.cached_tokens, role.written_tokens = (
-        whole(_present(held, *keys)) for keys in _TOKEN_KEYS
+        whole(_present(attributes, *keys)) for keys in _TOKEN_KEYS
     )
-    role.cost = number(_present(held, "operation.cost", "gen_ai.usage.cost", "llm.cost.total"))
-    messages = maybe_json(held.get("gen_ai.output.messages"))
+    role.cost = number(_present(attributes, "operation.cost", "gen_ai.usage.cost", "llm.cost.total"))
+    messages = maybe_json(attributes.get("gen_ai.output.messages"))
     for event in span.events:
         name, inner = event_attributes(event)
         if name == "gen_ai.client.inference.operation.details" and not messages:
@@ -192,7 +204,7 @@ def _fill_model(role: Role, span: Span) -> None:
     if messages:
         _read_parts(role, rows(messages))
     else:
-        _read_flattened(role, held)
+        _read_flattened(role, attributes)
 
 
 def _read_parts(role: Role, messages: list[Record]) -> None:
@@ -208,19 +220,19 @@ def _read_parts(role: Role, messages: list[Record]) -> None:
     role.text = text_of("\n".join(texts))
 
 
-def _read_flattened(role: Role, held: Record) -> None:
+def _read_flattened(role: Role, attributes: Record) -> None:
     """OpenInference flattens lists into dotted keys: `llm.output_messages.N.message.tool_calls.M.tool_call...`."""
     prefix = "llm.output_messages."
     calls: dict[str, dict[str, object]] = {}
     texts = []
-    for key, value in held.items():
+    for key, value in attributes.items():
         if not key.startswith(prefix):
             continue
-        place, _, leaf = key.rpartition(".tool_call.")
-        if place:
+        call_prefix, _, leaf = key.rpartition(".tool_call.")
+        if call_prefix:
             field_name = {"function.name": "name", "function.arguments": "arguments", "id": "id"}.get(leaf)
             if field_name:
-                calls.setdefault(place, {})[field_name] = value
+                calls.setdefault(call_prefix, {})[field_name] = value
         elif ".content" in key and isinstance(value, str):
             texts.append(value)
     role.requested = [record(call) for call in calls.values() if name_of(call.get("name"))]

@@ -49,17 +49,17 @@ def any_value(value: Any, depth: int = MAX_DEPTH) -> Any:
     shape = next((name for name in value if name in _SHAPES), "")
     if not shape:
         return value
-    held = value[shape]
+    content = value[shape]
     match _SHAPES[shape]:
         case "int":
-            return _integer(held)
+            return _integer(content)
         case "array":
-            items = record(held).get("values")
+            items = record(content).get("values")
             return [any_value(item, depth - 1) for item in items] if isinstance(items, list) else []
         case "kvlist":
-            return attributes(record(held).get("values"), depth - 1)
+            return attributes(record(content).get("values"), depth - 1)
         case _:
-            return held
+            return content
 
 
 def _integer(value: Any) -> Any:
@@ -94,13 +94,13 @@ def span_of(raw: Record, around: Record) -> Span | None:
     """Return a span, or None where the object is none: it has neither an id nor a name with attributes."""
     context = record(raw.get("context") or raw.get("span_context"))
     identity = _id(_first(raw, "spanId", "span_id", "id") or context.get("span_id"))
-    known = raw.get("attributes")
-    if not identity or not (isinstance(known, list | dict) or "startTimeUnixNano" in raw):
+    raw_attributes = raw.get("attributes")
+    if not identity or not (isinstance(raw_attributes, list | dict) or "startTimeUnixNano" in raw):
         return None
     status = raw.get("status")
     code = str(_first(record(status), "code", "status_code", "statusCode") if is_record(status) else status or "")
     scope = _first(raw, "scope", "instrumentation_scope", "instrumentationScope") or around.get("scope")
-    merged = attributes(known)
+    merged = attributes(raw_attributes)
     return Span(
         trace=_id(_first(raw, "traceId", "trace_id") or context.get("trace_id")),
         id=identity,
@@ -134,8 +134,8 @@ def _id(value: Any) -> str:
     if value.endswith("=") and len(value) in (12, 24):  # 8 and 16 bytes
         with contextlib.suppress(ValueError):
             value = base64.b64decode(value, validate=True).hex()
-    made = value.lower().removeprefix("0x")[:128]
-    return made if made.strip("0") else ""
+    digits = value.lower().removeprefix("0x")[:128]
+    return digits if digits.strip("0") else ""
 
 
 def _status(code: str) -> bool | None:

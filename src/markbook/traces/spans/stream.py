@@ -33,9 +33,9 @@ def spans(chunks: Iterator[str], problems: Counter[str]) -> Iterator[Found]:
     while reader.peek():
         try:
             if reader.peek() == "[":
-                for made in array(reader):
-                    if isinstance(made, dict):
-                        yield from inside(made, {})
+                for value in array(reader):
+                    if isinstance(value, dict):
+                        yield from inside(value, {})
                     else:
                         problems["not an object"] += 1
             else:
@@ -80,9 +80,9 @@ def _walk(
                 _fail()
             yield from _object(reader, around, problems, depth + 1)
         else:
-            made = reader.value()
-            if isinstance(made, dict):
-                yield made, around
+            value = reader.value()
+            if isinstance(value, dict):
+                yield value, around
             else:
                 problems["not an object"] += 1
         if reader.peek() != "]":

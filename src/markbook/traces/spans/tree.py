@@ -35,8 +35,8 @@ class RunTree:
         self.rows = rows
         self.kinds = [int(row["kind"]) for row in rows]
         self.notes: Counter[str] = Counter()
-        place = {(row["trace"], row["id"]): index for index, row in enumerate(rows)}
-        self.parents = [place.get((row["trace"], row["parent"]), _NOBODY) for row in rows]
+        positions = {(row["trace"], row["id"]): index for index, row in enumerate(rows)}
+        self.parents = [positions.get((row["trace"], row["parent"]), _NOBODY) for row in rows]
         orphans = sum(bool(row["parent"]) for row, up in zip(rows, self.parents, strict=True) if up == _NOBODY)
         if orphans:
             self.notes["spans whose parent is not in the file"] = orphans
@@ -82,7 +82,7 @@ class RunTree:
                     at = up
             for index in path:
                 near[index] = near[at]
-        return [_NOBODY if found is None else found for found in near]
+        return [_NOBODY if agent is None else agent for agent in near]
 
     def _drop_wrappers(self) -> None:
         """Take what only wraps for structure: model spans around model spans, nameless agents around agents."""
@@ -135,18 +135,18 @@ class RunTree:
 
         LangGraph runs tools in a node of their own, beside the agents'.
         """
-        asked: dict[str, str] = {}
+        askers: dict[str, str] = {}
         last = ""
         for index, row in enumerate(self.rows):
             owner = self.owners[index]
             if self.kinds[index] == MODEL and owner:
                 last = owner
                 if row["requested"]:
-                    asked |= {call.name: owner for call in maybe_call(row["requested"])}
+                    askers |= {call.name: owner for call in maybe_call(row["requested"])}
             elif self.kinds[index] == TOOL and not owner:
-                found = asked.get(row["name"], last)
-                if found:
-                    self.owners[index] = found
+                asker = askers.get(row["name"], last)
+                if asker:
+                    self.owners[index] = asker
                     self.notes["tool calls given to the agent whose model spoke before them"] += 1
 
     def caller(self, index: int) -> str:
@@ -167,10 +167,10 @@ class RunTree:
         ]  # fmt: skip
         if not around:
             return ""
-        found = min(around)[1]
-        if found and found != self.owners[index]:
+        caller = min(around)[1]
+        if caller and caller != self.owners[index]:
             self.notes["hand-offs known only from the times"] += 1
-        return found
+        return caller
 
 
 def trace_of(key: str, rows: Sequence[sqlite3.Row], reader: str) -> Trace:
@@ -240,18 +240,18 @@ def _step(tree: RunTree, index: int) -> Step | None:
 
 def _requested(tree: RunTree, placed: list[tuple[int, Step]]) -> list[Step]:
     """Return the steps with the calls that the models asked for, where no span shows an executed one."""
-    found: dict[int, list[Step]] = {}
+    requested_steps: dict[int, list[Step]] = {}
     for index, row in enumerate(tree.rows):
         if tree.kinds[index] == MODEL and row["requested"]:
-            found[index] = [
+            requested_steps[index] = [
                 Step(StepKind.TOOL, tree.owners[index], call.name, id=call.id, parent=row["id"],
                      start=_seconds(row["stop"]), arguments=call.arguments)
                 for call in maybe_call(row["requested"])
             ]  # fmt: skip
-    if found:
+    if requested_steps:
         reason = "tool calls as the models asked for them: no span shows their execution"
-        tree.notes[reason] = sum(map(len, found.values()))
-    return [made for index, step in placed for made in (step, *found.get(index, ()))]
+        tree.notes[reason] = sum(map(len, requested_steps.values()))
+    return [tree_step for index, step in placed for tree_step in (step, *requested_steps.get(index, ()))]
 
 
 def _note_agent_tokens(tree: RunTree, steps: list[Step]) -> None:

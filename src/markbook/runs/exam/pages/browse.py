@@ -51,14 +51,14 @@ def shown(run: ReadableJournal, location: int, samples: SampleFinder) -> Shown:
     if sample.is_program:
         words = assertions(sample)
     if len(words) != len(results):
-        words = [f"assertion {place + 1}" for place in range(len(results))]
+        words = [f"assertion {index + 1}" for index in range(len(results))]
     tests = tuple(
-        (cut(word, 2000), "passed" if one.passed else "failed", _words(one.verdict.value, one.error_type, one.error_message))
-        for word, one in zip(words, results, strict=True)
+        (cut(word, 2000), "passed" if test_result.passed else "failed", _words(test_result.verdict.value, test_result.error_type, test_result.error_message))
+        for word, test_result in zip(words, results, strict=True)
     )[:_TESTS_SHOWN]  # fmt: skip
     facts = [("Attempt", str(int(row.key[2]) + 1)), ("Isolation", outcome.isolation.value)]
     groups = {"topic": sample.meta.get("topic"), "complexity": sample.meta.get("complexity")}
-    facts += [(name, str(one)) for name, one in {**groups, "problem_type": sample.problem_type}.items() if one]
+    facts += [(name, str(value)) for name, value in {**groups, "problem_type": sample.problem_type}.items() if value]
     if outcome.limit:
         facts.append(("Limit hit", outcome.limit))
     return Shown(

@@ -50,11 +50,11 @@ def ranking(tallies: Sequence[Tally]) -> list[Tally]:
     """Return the models from the best score to the worst, those without one last; equal scores by name."""
     values = {tally.model: tally.exam_score().value for tally in tallies}
 
-    def place(tally: Tally) -> tuple[bool, float, str]:
+    def sort_key(tally: Tally) -> tuple[bool, float, str]:
         value = values[tally.model]
         return value is None, -(value or 0.0), tally.model
 
-    return sorted(tallies, key=place)
+    return sorted(tallies, key=sort_key)
 
 
 def strengths(tallies: Sequence[Tally], grouping: Grouping = "topic") -> dict[str, tuple[list[str], list[str]]]:
@@ -62,7 +62,7 @@ def strengths(tallies: Sequence[Tally], grouping: Grouping = "topic") -> dict[st
 
     A group counts as a strength or weakness from 5 points of distance on; at most three each, with their intervals.
     """
-    found: dict[str, tuple[list[str], list[str]]] = {}
+    strengths_by_model: dict[str, tuple[list[str], list[str]]] = {}
     for tally in tallies:
         others = [other for other in tallies if other is not tally]
         gaps = []
@@ -72,18 +72,18 @@ def strengths(tallies: Sequence[Tally], grouping: Grouping = "topic") -> dict[st
                 gaps.append((100 * gap.value, f"{group} ({_in_points(gap)})"))
         above = [words for gap, words in sorted(gaps, key=lambda pair: (-pair[0], pair[1])) if gap >= 5]
         below = [words for gap, words in sorted(gaps) if gap <= -5]
-        found[tally.model] = above[:3], below[:3]
-    return found
+        strengths_by_model[tally.model] = above[:3], below[:3]
+    return strengths_by_model
 
 
 def _gap(tally: Tally, others: Sequence[Tally], places: Sequence[int]) -> Summary:
     """Return how far a model is from the mean of the others, problem by problem."""
     gaps = []
-    for place in places:
-        own, *rest = (one.cell(place).value for one in (tally, *others))
-        known = [value for value in rest if value is not None]
-        if own is not None and known:
-            gaps.append(own - math.fsum(known) / len(known))
+    for index in places:
+        own, *rest = (side.cell(index).value for side in (tally, *others))
+        others_known = [value for value in rest if value is not None]
+        if own is not None and others_known:
+            gaps.append(own - math.fsum(others_known) / len(others_known))
     return summarise_values(gaps, range=(-1.0, 1.0), seed=tally.seed)
 
 

@@ -46,8 +46,8 @@ def exam_cases(view: ExamView) -> Iterator[Case]:
     for model, tally in view.tallies.items():
         for attempt in view.attempts(model):
             yield _exam_case(model, attempt, several=tally.evaluated > tally.answered)
-        for place, sample in enumerate(tally.samples):
-            if not tally.attempts[place] and not tally.unjudged[place]:
+        for index, sample in enumerate(tally.samples):
+            if not tally.attempts[index] and not tally.unjudged[index]:
                 yield Case(model, sample.id, "skipped", "absent: no attempt, scores 0")
 
 

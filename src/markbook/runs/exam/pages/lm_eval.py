@@ -27,10 +27,12 @@ def exam_files(view: ExamView, started: object) -> Mapping[str, Content]:
     several, stamp = len(view.models) > 1, harness_stamp(started)
     files: dict[str, Content] = {}
     for model, folder in folder_names(view.models).items():
-        place = f"{folder}/" if several else ""
+        prefix = f"{folder}/" if several else ""
         results = _results(view, view.tallies[model], task) | {"date": harness_date(started)}
-        files[f"{place}results{stamp}.json"] = json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        files[f"{place}samples_{name}{stamp}.jsonl"] = _samples(view, view.tallies[model])
+        files[f"{prefix}results{stamp}.json"] = (
+            json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        )
+        files[f"{prefix}samples_{name}{stamp}.jsonl"] = _samples(view, view.tallies[model])
     return files
 
 
@@ -56,27 +58,27 @@ def _results(view: ExamView, tally: Tally, task: str) -> dict[str, object]:
 def _metrics(tally: Tally) -> dict[str, object]:
     """Return the exam score and pass@k under the harness's names."""
     score = tally.exam_score()
-    found: dict[str, Any] = {f"exam_score,{PIPELINE}": score.value, f"exam_score_stderr,{PIPELINE}": "N/A"}
+    metrics: dict[str, Any] = {f"exam_score,{PIPELINE}": score.value, f"exam_score_stderr,{PIPELINE}": "N/A"}
     if score.interval is not None:
-        found[f"exam_score_interval,{PIPELINE}"] = [score.interval.low, score.interval.high]
+        metrics[f"exam_score_interval,{PIPELINE}"] = [score.interval.low, score.interval.high]
     scored = {"exam_score": tally.answered}
     for k in tally.pass_ks():
         estimate = tally.pass_at(k)
-        found[f"pass@{k},{PIPELINE}"] = estimate.value
-        found[f"pass@{k}_stderr,{PIPELINE}"] = "N/A" if estimate.se is None else estimate.se
+        metrics[f"pass@{k},{PIPELINE}"] = estimate.value
+        metrics[f"pass@{k}_stderr,{PIPELINE}"] = "N/A" if estimate.se is None else estimate.se
         if estimate.low is not None and estimate.high is not None:
-            found[f"pass@{k}_interval,{PIPELINE}"] = [estimate.low, estimate.high]
+            metrics[f"pass@{k}_interval,{PIPELINE}"] = [estimate.low, estimate.high]
         scored[f"pass@{k}"] = tally.answered
-    return {**found, "n_scored": scored}
+    return {**metrics, "n_scored": scored}
 
 
 def _samples(view: ExamView, tally: Tally) -> Iterator[str]:
     """Yield a row for each problem that has answers of which something can be said, with all of these."""
-    place = {sample.id: number for number, sample in enumerate(tally.samples)}
+    indices = {sample.id: number for number, sample in enumerate(tally.samples)}
     for name, several in groupby(view.attempts(tally.model), key=lambda attempt: attempt.sample.id):
         attempts = [attempt for attempt in several if attempt.measurement.missing is None]
         if attempts:
-            yield _row(place[name], attempts)
+            yield _row(indices[name], attempts)
 
 
 def _row(doc_id: int, attempts: Sequence[MarkedAttempt]) -> str:

@@ -79,7 +79,7 @@ def comparison_text(tallies: Sequence[Tally], *, benchmark: str, notes: Sequence
             ("#", "Model", "Score", "95 % interval", "Absent", "Error rate", "Separated", "Unchecked"),
             [
                 (
-                    str(place),
+                    str(rank),
                     markdown(tally.model),
                     _percent(tally.exam_score().value),
                     _interval(tally.exam_score()),
@@ -88,7 +88,7 @@ def comparison_text(tallies: Sequence[Tally], *, benchmark: str, notes: Sequence
                     _percent(tally.separated_share),
                     str(tally.unchecked),
                 )
-                for place, tally in enumerate(best, start=1)
+                for rank, tally in enumerate(best, start=1)
             ],
         ),
         "Two models whose intervals overlap may still differ, or not: `markbook compare` tests the paired difference.",
@@ -116,12 +116,12 @@ def _head(notes: Sequence[str]) -> list[str]:
 
 
 def _strength_lines(best: Sequence[Tally]) -> list[str]:
-    found = strengths(best)
-    if not any(above or below for above, below in found.values()):
+    strengths_by_model = strengths(best)
+    if not any(above or below for above, below in strengths_by_model.values()):
         return []
     rows = [
         (markdown(model), markdown("; ".join(above)) or NOTHING, markdown("; ".join(below)) or NOTHING)
-        for model, (above, below) in found.items()
+        for model, (above, below) in strengths_by_model.items()
     ]
     return [
         "## Strengths and weaknesses",
@@ -138,12 +138,14 @@ def _strength_lines(best: Sequence[Tally]) -> list[str]:
 def _pass_lines(tally: Tally) -> list[str]:
     rows = []
     for k in tally.pass_ks():
-        found = tally.pass_at(k)
-        if found.value is None:
-            rows.append((f"pass@{k}", NOTHING, found.note))
+        estimate = tally.pass_at(k)
+        if estimate.value is None:
+            rows.append((f"pass@{k}", NOTHING, estimate.note))
         else:
-            interval = "" if found.low is None else f"{_SCALE.spread(found.low, found.high)} ({found.method})"
-            rows.append((f"pass@{k}", _percent(found.value), interval))
+            interval = (
+                "" if estimate.low is None else f"{_SCALE.spread(estimate.low, estimate.high)} ({estimate.method})"
+            )
+            rows.append((f"pass@{k}", _percent(estimate.value), interval))
     return _table(("", "Share of problems", "95 % interval"), rows) if rows else []
 
 
@@ -223,14 +225,14 @@ def _percent(value: float | None) -> str:
 
 
 def _interval(summary: Summary) -> str:
-    found = summary.interval
-    return NOTHING if found is None else f"{_SCALE.spread(found.low, found.high)} ({found.method})"
+    interval = summary.interval
+    return NOTHING if interval is None else f"{_SCALE.spread(interval.low, interval.high)} ({interval.method})"
 
 
 def _spread(summary: Summary) -> str:
     """Return a score with its interval in one cell."""
-    found = summary.interval
-    return _percent(summary.value) + (f" {_SCALE.spread(found.low, found.high)}" if found else "")
+    interval = summary.interval
+    return _percent(summary.value) + (f" {_SCALE.spread(interval.low, interval.high)}" if interval else "")
 
 
 def _absent(summary: Summary) -> int:

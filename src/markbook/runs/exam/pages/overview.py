@@ -21,7 +21,7 @@ def overview(view: ExamView) -> dict[str, object]:
 
 def _exam(view: ExamView, model: str) -> dict[str, object]:
     tally = view.tallies[model]
-    found: dict[str, Any] = {
+    record: dict[str, Any] = {
         "exam_score": tally.exam_score().to_record(),
         "attempted_score": tally.attempted_score().to_record(),
         "error_rate": tally.error_rate,
@@ -32,5 +32,5 @@ def _exam(view: ExamView, model: str) -> dict[str, object]:
         "unchecked_share": tally.unchecked_share,
     }
     for k in tally.pass_ks():
-        found[f"pass@{k}"] = tally.pass_at(k).to_record()
-    return found
+        record[f"pass@{k}"] = tally.pass_at(k).to_record()
+    return record

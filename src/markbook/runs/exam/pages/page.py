@@ -52,33 +52,33 @@ def _facts(view: ExamView, tallies: Sequence[Tally]) -> tuple[tuple[str, str], .
 
 
 def _warnings(view: ExamView, tallies: Sequence[Tally]) -> list[str]:
-    found = []
+    warnings = []
     if len(tallies) > MOST_COMPARED:
-        found.append(f"{too_many(len(tallies))}.")
+        warnings.append(f"{too_many(len(tallies))}.")
     elif len(tallies) > 1 and comparison_of(tallies) is None:
-        found.append("The models are not compared: no two of them share a problem with a value.")
+        warnings.append("The models are not compared: no two of them share a problem with a value.")
     if view.isolation in ("C", "D"):
-        found.append(f"Solutions ran at isolation level {view.isolation}: they could read the machine's files.")
-    found += head_notes(view.config)
+        warnings.append(f"Solutions ran at isolation level {view.isolation}: they could read the machine's files.")
+    warnings += head_notes(view.config)
     for tally in tallies:
         flagged = tally.verdicts.get("flagged", 0)
         if flagged:
-            found.append(
+            warnings.append(
                 f"{tally.model}: {flagged} verdicts claimed to pass and passed a wrong expectation too; counted as failed."
             )
         if tally.unchecked and view.config.get("separate", True):
             are = "verdict is" if tally.unchecked == 1 else "verdicts are"
-            found.append(
+            warnings.append(
                 f"{tally.model}: {tally.unchecked} {are} unchecked: the tests ran beside the answer, and nothing "
                 "in them could be made wrong that would show a forged pass."
             )
     if view.faults:
-        found.append(f"{len(view.faults)} tests of the benchmark are broken in themselves and charged to no model.")
+        warnings.append(f"{len(view.faults)} tests of the benchmark are broken in themselves and charged to no model.")
     if view.partial_note():
-        found.insert(0, view.partial_note())
+        warnings.insert(0, view.partial_note())
     if view.stopped:
-        found[:0] = words_of(view.stopped)
+        warnings[:0] = words_of(view.stopped)
     small = len(view.samples)
     if small < 30:
-        found.append(f"With {small} problems only large differences can be seen: look at the intervals.")
-    return found
+        warnings.append(f"With {small} problems only large differences can be seen: look at the intervals.")
+    return warnings

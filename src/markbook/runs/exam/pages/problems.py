@@ -57,28 +57,28 @@ def problems_of(view: ExamView, tallies: Sequence[Tally]) -> list[Problem]:
         tallies: its models, best first.
     """
     places = chosen_places(tallies)
-    shown = tallies[:MODELS_SHOWN]
-    kept = set(places)
+    tallies_shown = tallies[:MODELS_SHOWN]
+    chosen = set(places)
     attempts: dict[str, dict[int, list[MarkedAttempt]]] = {}
-    for tally in shown:
+    for tally in tallies_shown:
         rows = attempts.setdefault(tally.model, {})
-        order = {sample.id: place for place, sample in enumerate(tally.samples)}
-        for attempt in view.attempts(tally.model, kept):
+        order = {sample.id: index for index, sample in enumerate(tally.samples)}
+        for attempt in view.attempts(tally.model, chosen):
             rows[order[attempt.sample.id]] = _picked(rows.get(order[attempt.sample.id], []), attempt)
-    found: dict[int, Problem] = {}
+    problems: dict[int, Problem] = {}
     spent = 0
-    for place in places:
-        problem = _problem(place, tallies, {model: rows.get(place, []) for model, rows in attempts.items()})
+    for index in places:
+        problem = _problem(index, tallies, {model: rows.get(index, []) for model, rows in attempts.items()})
         spent += _size(problem)
-        if found and spent > MOST_BYTES:
+        if problems and spent > MOST_BYTES:
             break
-        found[place] = problem
-    return [found[place] for place in sorted(found)]
+        problems[index] = problem
+    return [problems[index] for index in sorted(problems)]
 
 
 def _picked(before: list[MarkedAttempt], new: MarkedAttempt) -> list[MarkedAttempt]:
     """Return the attempts to show: the first that failed and the first that passed."""
-    if any(one.mark.all_passed == new.mark.all_passed for one in before):
+    if any(attempt.mark.all_passed == new.mark.all_passed for attempt in before):
         return before
     return [*before, new][:ANSWERS_SHOWN]
 
@@ -96,14 +96,14 @@ def status_of(got: Mark) -> Status:
     return "partial" if got.passed else "failed"
 
 
-def _problem(place: int, tallies: Sequence[Tally], attempts: dict[str, list[MarkedAttempt]]) -> Problem:
-    sample = tallies[0].samples[place]
+def _problem(index: int, tallies: Sequence[Tally], attempts: dict[str, list[MarkedAttempt]]) -> Problem:
+    sample = tallies[0].samples[index]
     answers, results = [], []
     for tally in tallies:
-        for one in attempts.get(tally.model, []):
-            answers.append(_answer(one, tally, place))
-            results.append(counted_tests(sample, one.outcome))
-    outcomes = tuple(_outcome(tally, place, attempts) for tally in tallies)
+        for attempt in attempts.get(tally.model, []):
+            answers.append(_answer(attempt, tally, index))
+            results.append(counted_tests(sample, attempt.outcome))
+    outcomes = tuple(_outcome(tally, index, attempts) for tally in tallies)
     return Problem(
         id=sample.id,
         topic=group_of(sample, "topic"),
@@ -117,10 +117,10 @@ def _problem(place: int, tallies: Sequence[Tally], attempts: dict[str, list[Mark
     )
 
 
-def _answer(attempt: MarkedAttempt, tally: Tally, place: int) -> ShownAnswer:
+def _answer(attempt: MarkedAttempt, tally: Tally, index: int) -> ShownAnswer:
     got, outcome = attempt.mark, attempt.outcome
-    several = tally.attempts[place] > 1
-    label = f"{tally.model}, attempt {attempt.index + 1} of {tally.attempts[place]}" if several else tally.model
+    several = tally.attempts[index] > 1
+    label = f"{tally.model}, attempt {attempt.index + 1} of {tally.attempts[index]}" if several else tally.model
     error = ""
     if outcome.error is not None:
         words = ": ".join(part for part in (outcome.error_type, outcome.error_message) if part)
@@ -141,41 +141,41 @@ def _answer(attempt: MarkedAttempt, tally: Tally, place: int) -> ShownAnswer:
     )
 
 
-def _outcome(tally: Tally, place: int, attempts: dict[str, list[MarkedAttempt]]) -> tuple[str, Status, str]:
+def _outcome(tally: Tally, index: int, attempts: dict[str, list[MarkedAttempt]]) -> tuple[str, Status, str]:
     """Return a model's name, worst status, and the passing attempts or the score where that says more."""
-    status, count = _worst(tally, place, attempts), tally.attempts[place]
+    status, count = _worst(tally, index, attempts), tally.attempts[index]
     if count > 1:
-        return tally.model, status, f"{tally.right[place]} of {count} pass"
-    score = tally.problem_score(place)
+        return tally.model, status, f"{tally.right[index]} of {count} pass"
+    score = tally.problem_score(index)
     return tally.model, status, format_number(100 * score, 0) if status == "partial" and score is not None else ""
 
 
-def _worst(tally: Tally, place: int, attempts: dict[str, list[MarkedAttempt]]) -> Status:
+def _worst(tally: Tally, index: int, attempts: dict[str, list[MarkedAttempt]]) -> Status:
     """Return the worst status of a model's attempts; from the counts where they are not read."""
-    if not tally.attempts[place]:
+    if not tally.attempts[index]:
         return "absent"
-    seen = attempts.get(tally.model)
-    if seen:
-        return max((status_of(one.mark) for one in seen), key=_ORDER.__getitem__)
-    if tally.right[place] == tally.attempts[place]:
+    attempts_shown = attempts.get(tally.model)
+    if attempts_shown:
+        return max((status_of(attempt.mark) for attempt in attempts_shown), key=_ORDER.__getitem__)
+    if tally.right[index] == tally.attempts[index]:
         return "passed"
-    return "partial" if (tally.problem_score(place) or 0.0) > 0 else "failed"
+    return "partial" if (tally.problem_score(index) or 0.0) > 0 else "failed"
 
 
 def _checks(sample: Sample, results: Sequence[Sequence[TestResult]]) -> tuple[ShownTest, ...]:
     """Return the tests' words and each answer's result, cut to a screenful."""
     texts = assertions(sample) if sample.is_program else [_test_words(test) for test in sample.tests]
-    size = max([*(len(one) for one in results), 0 if sample.is_program else len(texts)], default=0)
-    found = []
+    size = max([*(len(result) for result in results), 0 if sample.is_program else len(texts)], default=0)
+    checks = []
     for at in range(min(size, CHECKS_SHOWN)):
         words = texts[at] if at < len(texts) else f"assertion {at + 1}"
-        found.append(ShownTest(words, tuple(_result(one, at) for one in results)))
-    return tuple(found)
+        checks.append(ShownTest(words, tuple(_result(result, at) for result in results)))
+    return tuple(checks)
 
 
 def assertions(sample: Sample) -> list[str]:
     """Return the source of every assertion of a sample's test programs, in their order."""
-    found: list[str] = []
+    sources: list[str] = []
     for test in sample.tests:
         tree = python.parse(test.program)
         if tree is None:
@@ -184,8 +184,8 @@ def assertions(sample: Sample) -> list[str]:
         lines = test.program.split("\n")
         for node in sorted(nodes, key=lambda node: (node.lineno, node.col_offset)):
             end = node.end_lineno or node.lineno
-            found.append(cut("\n".join(lines[node.lineno - 1 : end]).strip(), 300))
-    return found
+            sources.append(cut("\n".join(lines[node.lineno - 1 : end]).strip(), 300))
+    return sources
 
 
 def _test_words(test: Test) -> str:
@@ -210,8 +210,8 @@ def _result(results: Sequence[TestResult], at: int) -> str:
 
 def _difference(answers: Sequence[ShownAnswer]) -> tuple[str, str, tuple[str, ...]] | None:
     """Return the diff from the first solving answer to the first failing one; None if there are not both."""
-    right = next((one for one in answers if one.status == "passed"), None)
-    wrong = next((one for one in answers if one.status != "passed" and one.code.strip()), None)
+    right = next((answer for answer in answers if answer.status == "passed"), None)
+    wrong = next((answer for answer in answers if answer.status != "passed" and answer.code.strip()), None)
     if right is None or wrong is None:
         return None
     old, new = right.code.splitlines()[:_DIFF_LINES], wrong.code.splitlines()[:_DIFF_LINES]
@@ -221,7 +221,7 @@ def _difference(answers: Sequence[ShownAnswer]) -> tuple[str, str, tuple[str, ..
 
 def _size(problem: Problem) -> int:
     """Return the foreign characters of a problem."""
-    size = len(problem.prompt) + sum(len(one.code) + len(one.error) for one in problem.answers)
-    size += sum(one.why.size for one in problem.answers if one.why)
+    size = len(problem.prompt) + sum(len(answer.code) + len(answer.error) for answer in problem.answers)
+    size += sum(answer.why.size for answer in problem.answers if answer.why)
     size += sum(len(check.text) for check in problem.checks) + 60 * len(problem.checks) * len(problem.answers)
     return size + sum(map(len, problem.difference[2]) if problem.difference else ()) + 120 * len(problem.outcomes)

@@ -105,7 +105,7 @@ def _message(outcome: Outcome) -> str | None:
 
 def _whole(why: Why, sample: Sample) -> dict[str, object]:
     """Return what ended a test as a whole and belongs to none of its assertions."""
-    ended = [one.to_record() for one in why.failures if one.part < 0] if sample.is_program else []
+    ended = [failure.to_record() for failure in why.failures if failure.part < 0] if sample.is_program else []
     return {"ended": ended} if ended else {}
 
 

@@ -189,11 +189,11 @@ def interval_record(interval: Interval | None) -> PercentInterval | None:
 
 
 def _group_summaries(tally: Tally, grouping: Grouping) -> dict[str, tuple[Summary, Summary]]:
-    found = {}
+    summaries = {}
     for group in tally.groups(grouping):
         places = tally.places(grouping, group)
-        found[group] = tally.exam_score(places, group=group), tally.attempted_score(places, group=group)
-    return found
+        summaries[group] = tally.exam_score(places, group=group), tally.attempted_score(places, group=group)
+    return summaries
 
 
 def _statistics(exam: Summary, attempted: Summary) -> ScoreStatistics:
@@ -219,20 +219,20 @@ def _pass_records(tally: Tally) -> dict[str, object]:
     scores: dict[str, float | None] = {}
     details: dict[str, PassRecord] = {}
     for k in tally.pass_ks():
-        found = tally.pass_at(k)
-        if found.value is None:
-            details[f"pass@{k}"] = {"missing": found.note}
+        estimate = tally.pass_at(k)
+        if estimate.value is None:
+            details[f"pass@{k}"] = {"missing": estimate.note}
             continue
-        scores[f"pass@{k}"] = percent(found.value)
+        scores[f"pass@{k}"] = percent(estimate.value)
         details[f"pass@{k}"] = {
-            "low": percent(found.low),
-            "high": percent(found.high),
-            "standard_error": percent(found.se),
-            "method": found.method,
-            "n": found.n,
+            "low": percent(estimate.low),
+            "high": percent(estimate.high),
+            "standard_error": percent(estimate.se),
+            "method": estimate.method,
+            "n": estimate.n,
         }
-        if found.note:
-            details[f"pass@{k}"]["note"] = found.note
+        if estimate.note:
+            details[f"pass@{k}"]["note"] = estimate.note
     return {**scores, "pass_at_k": details} if details else {}
 
 

@@ -34,19 +34,19 @@ def exam_sections(tallies: Sequence[Tally], comparison: Comparison | None) -> li
         tallies: the models, best first.
         comparison: of the same models; None if there is only one.
     """
-    found = [_scores(tallies, comparison)]
+    sections = [_scores(tallies, comparison)]
     if comparison is not None:
-        found.append(_differences(comparison))
-    found += [section for grouping in GROUPINGS if (section := _groups(tallies, grouping)) is not None]
+        sections.append(_differences(comparison))
+    sections += [section for grouping in GROUPINGS if (section := _groups(tallies, grouping)) is not None]
     passes = _passes(tallies)
     if passes is not None:
-        found.append(passes)
-    found.append(_errors(tallies))
+        sections.append(passes)
+    sections.append(_errors(tallies))
     if any(tally.results for tally in tallies):
-        found.append(_programs(tallies))
+        sections.append(_programs(tallies))
     if comparison is not None:
-        found.append(_solved(comparison))
-    return found
+        sections.append(_solved(comparison))
+    return sections
 
 
 def _points(value: float | None) -> float | None:
@@ -58,15 +58,17 @@ def _span(interval: Interval | None) -> str:
     return _SCALE.spread(interval.low, interval.high) if interval else NOTHING
 
 
-def _scored(found: Summary) -> str:
+def _scored(summary: Summary) -> str:
     """Return a score with its interval in one cell."""
-    low, high = (None, None) if found.interval is None else (found.interval.low, found.interval.high)
-    return _SCALE.with_spread(found.value, low, high)
+    low, high = (None, None) if summary.interval is None else (summary.interval.low, summary.interval.high)
+    return _SCALE.with_spread(summary.value, low, high)
 
 
 def _scores(tallies: Sequence[Tally], comparison: Comparison | None) -> Section:
-    groups = {one.model: " ".join(one.group) for one in comparison.standings} if comparison else {}
-    methods = methods_note(one.method for tally in tallies if (one := tally.exam_score().interval))
+    groups = {standing.model: " ".join(standing.group) for standing in comparison.standings} if comparison else {}
+    methods = methods_note(
+        score_interval.method for tally in tallies if (score_interval := tally.exam_score().interval)
+    )
     rows, marks = [], []
     for tally in tallies:
         total, attempted = tally.exam_score(), tally.attempted_score()
@@ -102,7 +104,7 @@ def _scores(tallies: Sequence[Tally], comparison: Comparison | None) -> Section:
 
 
 def _differences(comparison: Comparison) -> Section:
-    found = tables(comparison)
+    comparison_tables = tables(comparison)
     pairs = shown_pairs(comparison, all_pairs=False)
     rows: list[dict[str, object]] = []
     order: list[str] = []
@@ -121,8 +123,8 @@ def _differences(comparison: Comparison) -> Section:
                 "verdict": "distinguishable" if pair.distinguishable else "not distinguishable",
             }
         )
-    known = sum(pair.distinguishable for pair in comparison.pairs)
-    alt = f"Paired difference of each two models with its interval; {known} of {len(comparison.pairs)} are distinguishable."
+    n_different = sum(pair.distinguishable for pair in comparison.pairs)
+    alt = f"Paired difference of each two models with its interval; {n_different} of {len(comparison.pairs)} are distinguishable."
     return Section(
         id="differences",
         title="Are the models different?",
@@ -130,7 +132,7 @@ def _differences(comparison: Comparison) -> Section:
             "Two models are compared on the same problems, so that hard and easy ones weigh on both alike. Where the "
             "interval holds 0 or the adjusted p is not small, the order of the two may be chance."
         ),
-        tables=[table for table in found if table.title in ("Paired differences", "Wins")],
+        tables=[table for table in comparison_tables if table.title in ("Paired differences", "Wins")],
         chart=Chart(charts.forest(rows, order, "Difference in points"), alt),
     )
 
@@ -169,8 +171,10 @@ def _groups(tallies: Sequence[Tally], grouping: Grouping) -> Section | None:
         picture = _curves(cells, models, ("Complexity", "Score"), levels, band=False)
         lead = "Harder problems to the right; bars are 95 % intervals, wide where a level has few problems."
     else:
-        shown = set(groups[:LINES_SHOWN])
-        picture = charts.heat_map([c for c in cells if c["line"] in shown], models, groups[:LINES_SHOWN], "Score")
+        groups_shown = set(groups[:LINES_SHOWN])
+        picture = charts.heat_map(
+            [c for c in cells if c["line"] in groups_shown], models, groups[:LINES_SHOWN], "Score"
+        )
         lead = "Score of each model in each group, 0 to 100. Small groups say little: look at their number of problems."
     alt = f"Scores by {title.lower()} for {len(models)} models; the table below has the same numbers."
     return Section(grouping.replace("_", "-"), title, lead, (table,), Chart(picture, alt))
@@ -201,12 +205,14 @@ def _passes(tallies: Sequence[Tally]) -> Section | None:
     for tally in tallies:
         line = [tally.model]
         for k in steps:
-            found = tally.pass_at(k)
-            line.append(_SCALE.with_spread(found.value, found.low, found.high))
-            if found.value is not None:
-                low, high = (found.low, found.high) if found.low is not None else (found.value, found.value)
+            estimate = tally.pass_at(k)
+            line.append(_SCALE.with_spread(estimate.value, estimate.low, estimate.high))
+            if estimate.value is not None:
+                low, high = (
+                    (estimate.low, estimate.high) if estimate.low is not None else (estimate.value, estimate.value)
+                )
                 cells.append(
-                    {"series": tally.model, "x": str(k), "value": _points(found.value), "low": _points(low), "high": _points(high)}
+                    {"series": tally.model, "x": str(k), "value": _points(estimate.value), "low": _points(low), "high": _points(high)}
                 )  # fmt: skip
         rows.append(tuple(line))
     models = [tally.model for tally in tallies]
@@ -230,9 +236,9 @@ def _errors(tallies: Sequence[Tally]) -> Section:
         grades = [tally.grades[grade] for grade in ("fully_correct", "partially_correct", "incorrect")]
         rate = _SCALE.value(tally.error_rate)
         rows.append((tally.model, *(str(count) for count in (*grades, *counts)), str(tally.evaluated), rate))
-        for place, (kind, count) in enumerate(zip(kinds, counts, strict=True)):
+        for index, (kind, count) in enumerate(zip(kinds, counts, strict=True)):
             share = 100 * count / tally.evaluated if tally.evaluated else 0.0
-            cells.append({"name": tally.model, "kind": kind, "value": round(share, 2), "place": place})
+            cells.append({"name": tally.model, "kind": kind, "value": round(share, 2), "place": index})
     table = Table(
         title="What became of the attempts",
         headers=("Model", "All tests passed", "Some passed", "None passed", *kinds, "Attempts", "Error rate"),
@@ -276,9 +282,9 @@ def _programs(tallies: Sequence[Tally]) -> Section:
 
 
 def _solved(comparison: Comparison) -> Section:
-    found = [table for table in tables(comparison) if table.title == "Solved by one model only"]
-    if not found:
+    solved_tables = [table for table in tables(comparison) if table.title == "Solved by one model only"]
+    if not solved_tables:
         none = f"No problem was solved by one model alone; {len(comparison.solved_by_none)} were solved by no model."
         return Section("only", "Where they differ", none)
     lead = "Problems whose tests one model alone passed. Choose “models differ” below to read them."
-    return Section("only", "Where they differ", lead, found)
+    return Section("only", "Where they differ", lead, solved_tables)

@@ -25,7 +25,14 @@ _SCORES: tuple[tuple[Tier, str], ...] = (
 def time_sections(view: ReviewsView, systems: Sequence[str]) -> list[Section]:
     """Return score against time by system: the composite, or the first number of tier 1 that any review has."""
     rows = [(row["system"], _slim(row)) for row in view.rows()]
-    field = next((one for one in _SCORES if any(row[one[0]].get(one[1]) is not None for _, row in rows)), None)
+    field = next(
+        (
+            field_pair
+            for field_pair in _SCORES
+            if any(row[field_pair[0]].get(field_pair[1]) is not None for _, row in rows)
+        ),
+        None,
+    )
     if field is None or not any(row["tier1"].get("execution_time") is not None for _, row in rows):
         return []
     tier, name = field
@@ -37,11 +44,13 @@ def time_sections(view: ReviewsView, systems: Sequence[str]) -> list[Section]:
         if not times or not marks:
             lines.append((system, NOTHING, NOTHING, str(len(times)), str(len(marks))))
             continue
-        found = mean_interval([min(1.0, max(0.0, mark)) for mark in marks])
+        estimate = mean_interval([min(1.0, max(0.0, mark)) for mark in marks])
         seconds = math.fsum(times) / len(times)
         value = math.fsum(marks) / len(marks)
         lines.append((system, f"{seconds:.2f}", format_number(value), str(len(times)), str(len(marks))))
-        low, high = (found.low, found.high) if found.low is not None and found.high is not None else (value, value)
+        low, high = (
+            (estimate.low, estimate.high) if estimate.low is not None and estimate.high is not None else (value, value)
+        )
         cells.append({"name": system, "x": seconds, "value": 100 * value, "low": 100 * low, "high": 100 * high})
     label = f"{tier} {name}"
     headers = ("System", "Mean seconds", f"Mean {label}", "Reviews with a time", "Reviews with a score")
@@ -53,10 +62,10 @@ def time_sections(view: ReviewsView, systems: Sequence[str]) -> list[Section]:
 
 def _slim(row: ReviewRow) -> dict[str, Numbers]:
     """Return of a row what the section needs, so that a large run's page does not hold all of them."""
-    kept: dict[str, Numbers] = {"tier1": {"execution_time": row["tier1"].get("execution_time")}}
+    slim: dict[str, Numbers] = {"tier1": {"execution_time": row["tier1"].get("execution_time")}}
     for tier, name in _SCORES:
-        kept.setdefault(tier, {})[name] = row[tier].get(name)
-    return kept
+        slim.setdefault(tier, {})[name] = row[tier].get(name)
+    return slim
 
 
 def graph_sections(view: ReviewsView) -> list[Section]:
@@ -69,32 +78,38 @@ def graph_sections(view: ReviewsView) -> list[Section]:
             continue
         system = str(key[1])
         steps.setdefault(system, Counter()).update(graph["agents"])
-        counts = {(str(one), str(two)): int(count) for one, two, count in graph["edges"]}
+        counts = {(str(sender), str(two)): int(count) for sender, two, count in graph["edges"]}
         edges.setdefault(system, Counter()).update(counts)
-    found = []
-    for place, system in enumerate(list(steps)[:GRAPHS_SHOWN], start=1):
-        found.append(_graph(f"agents-{place}", system, steps[system], edges[system]))
-    return found
+    sections = []
+    for number, system in enumerate(list(steps)[:GRAPHS_SHOWN], start=1):
+        sections.append(_graph(f"agents-{number}", system, steps[system], edges[system]))
+    return sections
 
 
 def _graph(name: str, system: str, steps: Counter[str], edges: Counter[tuple[str, str]]) -> Section:
     """Return a system's agents on a circle, thicker lines for more messages."""
-    shown = edges.most_common(EDGES_SHOWN)
-    agents = list(dict.fromkeys([*steps, *(agent for pair, _ in shown for agent in pair)]))[:EDGES_SHOWN]
+    edges_shown = edges.most_common(EDGES_SHOWN)
+    agents = list(dict.fromkeys([*steps, *(agent for pair, _ in edges_shown for agent in pair)]))[:EDGES_SHOWN]
     turn = 2 * math.pi / max(1, len(agents))
-    place = {
+    positions = {
         agent: (0.5 + 0.42 * math.sin(turn * at), 0.5 + 0.42 * math.cos(turn * at)) for at, agent in enumerate(agents)
     }
-    nodes = [{"name": agent, "x": x, "y": y, "size": max(1, steps[agent])} for agent, (x, y) in place.items()]
+    nodes = [{"name": agent, "x": x, "y": y, "size": max(1, steps[agent])} for agent, (x, y) in positions.items()]
     lines = [
-        {"x": place[one][0], "y": place[one][1], "x2": place[two][0], "y2": place[two][1], "weight": count}
-        for (one, two), count in shown
-        if one in place and two in place
+        {
+            "x": positions[sender][0],
+            "y": positions[sender][1],
+            "x2": positions[two][0],
+            "y2": positions[two][1],
+            "weight": count,
+        }
+        for (sender, two), count in edges_shown
+        if sender in positions and two in positions
     ]
     table = Table(
         title=f"Who addressed whom: {system}",
         headers=("From", "To", "Times", "Steps of the first"),
-        rows=tuple((one, two, str(count), str(steps[one])) for (one, two), count in shown),
+        rows=tuple((sender, two, str(count), str(steps[sender])) for (sender, two), count in edges_shown),
         numeric=frozenset({2, 3}),
         note=f"The {EDGES_SHOWN} most frequent of {len(edges)}." if len(edges) > EDGES_SHOWN else "",
     )

@@ -34,13 +34,13 @@ def short_rows(system: SystemSummary) -> list[tuple[str, ...]]:
     """Return the tier table for a terminal: a tier in which nothing has a value is one row."""
     rows = tier_rows(system)
     empty = {tier for tier, *_ in rows if all(row[2] == NOTHING for row in rows if row[0] == tier)}
-    shown: list[tuple[str, ...]] = []
+    table_rows: list[tuple[str, ...]] = []
     for row in rows:
         if row[0] not in empty:
-            shown.append(row)
-        elif not any(earlier[0] == row[0] for earlier in shown):
-            shown.append((row[0], "all" if row[0] != "composite" else row[1], *row[2:]))
-    return shown
+            table_rows.append(row)
+        elif not any(earlier[0] == row[0] for earlier in table_rows):
+            table_rows.append((row[0], "all" if row[0] != "composite" else row[1], *row[2:]))
+    return table_rows
 
 
 HEAD = ("tier", "metric", "mean", "95 % interval", "scored", "missing")
@@ -65,11 +65,11 @@ def markdown(summary: ReviewSummary) -> str:
         rows = [
             (
                 name,
-                format_number(found["value"]),
-                _between(found["interval"]),
-                str(found["n"]),
+                format_number(agreement["value"]),
+                _between(agreement["interval"]),
+                str(agreement["n"]),
             )
-            for name, found in sorted(summary["judge_agreement"].items())
+            for name, agreement in sorted(summary["judge_agreement"].items())
         ]
         lines += _table(("rubric", "alpha", "95 % interval", "marks"), rows)
     return "\n".join(lines) + "\n"
@@ -108,37 +108,37 @@ def _below(system: SystemSummary) -> list[str]:
 
 
 def _human(summary: ReviewSummary) -> list[str]:
-    found = summary["human_yardstick"]
-    if not found["papers"]:
+    yardstick = summary["human_yardstick"]
+    if not yardstick["papers"]:
         return ["No paper has two human reviews."]
     rows = []
     for part in ("every_pair", "closest_other", "closest_pair_of_paper"):
-        for name, spread in found[part].items():
+        for name, spread in yardstick[part].items():
             numbers = (format_number(spread[key]) for key in ("median", "min", "max"))
             rows.append((part.replace("_", " "), name, str(spread["n"]), *numbers))
     threshold = summary["task_success_threshold"]
     lines = [*_table(("compared", "similarity", "n", "median", "min", "max"), rows), ""]
     lines.append(f"Task success asks for {format_number(threshold['value'])} ({threshold['from']}).")
-    if found["success_rate"] is not None:
-        lines.append(f"{format_percent(found['success_rate'])} of the human reviews would reach it.")
-    elif found["most_possible_combined"] is not None:
+    if yardstick["success_rate"] is not None:
+        lines.append(f"{format_percent(yardstick['success_rate'])} of the human reviews would reach it.")
+    elif yardstick["most_possible_combined"] is not None:
         lines.append(
             f"Even with a semantic score of 1 everywhere, the best human review would reach "
-            f"{format_number(found['most_possible_combined'])}."
+            f"{format_number(yardstick['most_possible_combined'])}."
         )
     return lines
 
 
-def _sensitivity(found: WeightSensitivityRecord) -> list[str]:
-    if not found["reviews"]:
+def _sensitivity(sensitivity: WeightSensitivityRecord) -> list[str]:
+    if not sensitivity["reviews"]:
         return ["No composite is complete, so there is none to vary the weights of."]
     lines = [
         (
-            f"Over weights drawn around the stated ones, {format_percent(found['label_changes'])} of the labels change "
-            f"({found['reviews']} complete composites)."
+            f"Over weights drawn around the stated ones, {format_percent(sensitivity['label_changes'])} of the labels change "
+            f"({sensitivity['reviews']} complete composites)."
         )
     ]
-    for system, place in (found["ranks"] or {}).items():
-        shares = ", ".join(format_percent(share, 0) for share in place["rank_shares"])
-        lines.append(f"- {text.markdown(system)}: rank {place['rank']}; shares of ranks 1, 2, ...: {shares}")
+    for system, rank_record in (sensitivity["ranks"] or {}).items():
+        shares = ", ".join(format_percent(share, 0) for share in rank_record["rank_shares"])
+        lines.append(f"- {text.markdown(system)}: rank {rank_record['rank']}; shares of ranks 1, 2, ...: {shares}")
     return lines

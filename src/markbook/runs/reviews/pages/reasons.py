@@ -12,5 +12,7 @@ from markbook.runs.reviews.scoring.records import Numbers
 def judges_said(tier2: Numbers) -> tuple[Evidence, ...]:
     """Return marks, reasons and quotes by rubric, out of a published row's second tier."""
     details = tier2.get("details") or {}
-    found = (judged(str(name).replace("_", " "), one) for name, one in details.items() if isinstance(one, Mapping))
-    return tuple(one for one in found if one is not None)
+    evidence = (
+        judged(str(name).replace("_", " "), detail) for name, detail in details.items() if isinstance(detail, Mapping)
+    )
+    return tuple(evidence_item for evidence_item in evidence if evidence_item is not None)

@@ -58,42 +58,42 @@ def review_page(view: ReviewsView) -> Page:
 
 
 def _warnings(summary: ReviewSummary) -> list[str]:
-    found = []
+    warnings = []
     for system, record in summary["systems"].items():
         composite = record["metrics"]["composite.composite_score"]
         if composite["n"] == 0:
-            found.append(f"{system}: no composite is complete; the tiers below stand for themselves.")
-            found.append(f"{system}: --policy renormalise makes a composite of what there is.")
-        for one in record.get("lacking", ()):
-            give = f": give {one['give']}" if one["give"] else ""
-            found.append(
-                f"{system}: {one['metric']} is missing for {one['reviews']} of {record['reviews']} reviews "
-                f"({one['reason']}){give}."
+            warnings.append(f"{system}: no composite is complete; the tiers below stand for themselves.")
+            warnings.append(f"{system}: --policy renormalise makes a composite of what there is.")
+        for gap in record.get("lacking", ()):
+            give = f": give {gap['give']}" if gap["give"] else ""
+            warnings.append(
+                f"{system}: {gap['metric']} is missing for {gap['reviews']} of {record['reviews']} reviews "
+                f"({gap['reason']}){give}."
             )
         read = record.get("paper_read") or {"in_part": 0}
         if read["in_part"]:
-            found.append(
+            warnings.append(
                 f"{system}: {read['in_part']} of {read['n']} reviews were judged on a part of their paper only; the least "
                 f"share read is {format_percent(read['least_share'], 0)}."
             )
         if record["papers_without_review"]:
-            found.append(f"{system}: {record['papers_without_review']} papers have no review.")
-    return found
+            warnings.append(f"{system}: {record['papers_without_review']} papers have no review.")
+    return warnings
 
 
 def _sections(summary: ReviewSummary, systems: Sequence[str]) -> list[Section]:
-    found = [_tier(summary, systems, tier) for tier in ("composite", "tier1", "tier2", "tier3")]
-    found.append(_labels(summary, systems))
+    sections = [_tier(summary, systems, tier) for tier in ("composite", "tier1", "tier2", "tier3")]
+    sections.append(_labels(summary, systems))
     if summary["judge_agreement"]:
         rows = tuple(
             (
                 name,
-                format_number(one["value"]),
+                format_number(agreement["value"]),
                 NOTHING if ends is None else format_interval(ends["low"], ends["high"]),
-                str(one["n"]),
+                str(agreement["n"]),
             )
-            for name, one in sorted(summary["judge_agreement"].items())
-            for ends in [one["interval"]]
+            for name, agreement in sorted(summary["judge_agreement"].items())
+            for ends in [agreement["interval"]]
         )
         table = Table(
             "Agreement of the judges",
@@ -101,8 +101,8 @@ def _sections(summary: ReviewSummary, systems: Sequence[str]) -> list[Section]:
             rows,
             frozenset({1, 2, 3}),
         )
-        found.append(Section("agreement", "Agreement", "1 is perfect agreement, 0 is chance.", (table,)))
-    return found
+        sections.append(Section("agreement", "Agreement", "1 is perfect agreement, 0 is chance.", (table,)))
+    return sections
 
 
 def _tier(summary: ReviewSummary, systems: Sequence[str], tier: Tier) -> Section:
@@ -112,19 +112,21 @@ def _tier(summary: ReviewSummary, systems: Sequence[str], tier: Tier) -> Section
     for name in names:
         short = name.partition(".")[2]
         for system in systems:
-            one = Summary.from_record(summary["systems"][system]["metrics"][name])
+            summary_ = Summary.from_record(summary["systems"][system]["metrics"][name])
             rows.append(
-                (short, system, format_number(one.value), interval_text(one.interval), f"{one.n} of {one.n_items}",
-                 missing_text(one.n_missing), NOTHING if one.bounds is None else format_interval(*one.bounds))
+                (short, system, format_number(summary_.value), interval_text(summary_.interval), f"{summary_.n} of {summary_.n_items}",
+                 missing_text(summary_.n_missing), NOTHING if summary_.bounds is None else format_interval(*summary_.bounds))
             )  # fmt: skip
-            if one.value is not None:
-                cells.append({"group": short, "series": system, "value": round(one.value, 4), **ends_of(one)})
+            if summary_.value is not None:
+                cells.append({"group": short, "series": system, "value": round(summary_.value, 4), **ends_of(summary_)})
     headers = ("Metric", "System", "Mean", "95 % interval", "Scored", "Missing", "If all missing were worst, best")
     table = Table(title, headers, tuple(rows), frozenset({2, 3, 4}))
     chart = None
     if cells:
-        shown = [name.partition(".")[2] for name in names]
-        chart = Chart(charts.bars(cells, shown, systems, "Mean", (0, 1)), f"{title}: mean of each metric by system")
+        short_names = [name.partition(".")[2] for name in names]
+        chart = Chart(
+            charts.bars(cells, short_names, systems, "Mean", (0, 1)), f"{title}: mean of each metric by system"
+        )
     return Section(tier, title, lead, (table,), chart)
 
 
@@ -165,10 +167,10 @@ def _papers(view: ReviewsView) -> list[Problem]:
     for row in view.rows():
         paper = str(row["paper_id"])
         if paper in by_paper or len(by_paper) < PAPERS_SHOWN:
-            shown = by_paper.setdefault(paper, [])
+            rows = by_paper.setdefault(paper, [])
             total[paper] += 1
-            if len(shown) < REVIEWS_SHOWN:
-                shown.append(row)
+            if len(rows) < REVIEWS_SHOWN:
+                rows.append(row)
     systems = list(view.summary["systems"])
     room = Room()
     return [_paper(paper, rows, systems, total[paper], room) for paper, rows in by_paper.items()]
@@ -209,7 +211,7 @@ def _paper(paper: str, rows: Sequence[ReviewRow], systems: Sequence[str], total:
 def _numbers(row: ReviewRow) -> str:
     parts = []
     for tier in ("tier1", "tier2", "tier3"):
-        known = [f"{name} {format_number(value)}" for name, value in row[tier].items() if isinstance(value, float)]
-        if known:
-            parts.append(f"{tier}: " + ", ".join(known))
+        numbers = [f"{name} {format_number(value)}" for name, value in row[tier].items() if isinstance(value, float)]
+        if numbers:
+            parts.append(f"{tier}: " + ", ".join(numbers))
     return "; ".join(parts)

@@ -82,7 +82,7 @@ class Composite:
     policy: str
 
 
-def read_weights(given: Mapping[str, object], *, at: str = "") -> dict[str, float]:
+def read_weights(weights_given: Mapping[str, object], *, at: str = "") -> dict[str, float]:
     """Return weights by metric name, as given (not normalised), with the document's two spellings made one.
 
     Raises:
@@ -90,12 +90,12 @@ def read_weights(given: Mapping[str, object], *, at: str = "") -> dict[str, floa
             or no weight above 0.
     """
     weights: dict[str, float] = {}
-    for name, value in given.items():
+    for name, value in weights_given.items():
         metric = ALIASES.get(name, name)
         if metric not in METRICS:
             raise ConfigError(f"unknown metric {name!r} among the weights", at=at, hint=suggest(name, list(METRICS)))
         if metric in weights:
-            other = next(one for one in given if ALIASES.get(one, one) == metric)
+            other = next(other_name for other_name in weights_given if ALIASES.get(other_name, other_name) == metric)
             raise ConfigError(f"{metric!r} is given twice, as {other!r} and as {name!r}", at=at)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e15:
             raise ConfigError(f"the weight of {name!r} must be a number from 0 up, not {value!r}", at=at)
@@ -132,26 +132,26 @@ def compose(
     if policy not in get_args(Policy):
         raise ConfigError(f"unknown policy {policy!r}", hint=suggest(policy, list(get_args(Policy))))
     used = {name: weight for name, weight in weights.items() if weight > 0}
-    found = {name: scores.get(name, Missing(MissingKind.ABSENT, "not measured")) for name in used}
-    known = {name: value for name, value in found.items() if not isinstance(value, Missing)}
+    parts = {name: scores.get(name, Missing(MissingKind.ABSENT, "not measured")) for name in used}
+    present = {name: value for name, value in parts.items() if not isinstance(value, Missing)}
     shares = dict(used) if profile == "documented" else _over(used, used)
-    low = math.fsum(shares[name] * value for name, value in known.items())
-    interval = (_hold(low), _hold(math.fsum(shares[name] * known.get(name, 1.0) for name in used)))
-    complete = len(known) == len(found)
+    low = math.fsum(shares[name] * value for name, value in present.items())
+    interval = (_hold(low), _hold(math.fsum(shares[name] * present.get(name, 1.0) for name in used)))
+    complete = len(present) == len(parts)
     raw: float | None = low if complete or profile == "documented" else None
-    if raw is None and policy == "renormalise" and known:
-        shares = _over(known, shares)
-        raw = math.fsum(shares[name] * value for name, value in known.items())
+    if raw is None and policy == "renormalise" and present:
+        shares = _over(present, shares)
+        raw = math.fsum(shares[name] * value for name, value in present.items())
     possible = _between(interval, scale)
     sure = interval[0] if policy == "bounds" and len(possible) == 1 else None
     at = sure if raw is None else _hold(raw)
     label = (None, None) if at is None else scale.label(at)
     return Composite(
         score=None if raw is None else _hold(raw),
-        missing=None if raw is not None else _why(found),
+        missing=None if raw is not None else _why(parts),
         raw=raw,
         interval=interval,
-        metric_scores=found,
+        metric_scores=parts,
         weights_used=shares,
         label=label[0],
         label_weight=label[1],
@@ -163,9 +163,9 @@ def compose(
 
 def _over(names: Iterable[str], shares: Mapping[str, float]) -> dict[str, float]:
     """Return the shares of these metrics, so that they add up to 1."""
-    known = list(names)
-    total = math.fsum(shares[name] for name in known)
-    return {name: shares[name] / total for name in known}
+    present = list(names)
+    total = math.fsum(shares[name] for name in present)
+    return {name: shares[name] / total for name in present}
 
 
 def label_stability(
@@ -214,9 +214,9 @@ def _between(interval: tuple[float, float], scale: LabelScale) -> tuple[str, ...
     return worst_first[first : last + 1]
 
 
-def _why(found: Mapping[str, float | Missing]) -> Missing:
+def _why(values: Mapping[str, float | Missing]) -> Missing:
     """Return one reason for the whole: the first missing part's kind, and every part by name."""
-    gaps = {name: value for name, value in found.items() if isinstance(value, Missing)}
+    gaps = {name: value for name, value in values.items() if isinstance(value, Missing)}
     kinds = list(gaps.values())
     parts = "; ".join(f"{name}: {gap.detail or gap.kind.value}" for name, gap in gaps.items())
     return Missing(kinds[0].kind, f"missing {parts}")

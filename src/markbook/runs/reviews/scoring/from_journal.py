@@ -85,7 +85,7 @@ def read_journal(journaled: Rows) -> tuple[list[JournaledReview], dict[str, Huma
     Raises:
         DataError: a row of it is not one of a review.
     """
-    kept: dict[Key, JournaledReview] = {}
+    reviews: dict[Key, JournaledReview] = {}
 
     def rows(kind: str) -> Iterator[Any]:
         check = check_of(_HELD[kind])
@@ -102,7 +102,7 @@ def read_journal(journaled: Rows) -> tuple[list[JournaledReview], dict[str, Huma
 
     def at(key: Key) -> JournaledReview:
         paper, system, index = str(key[0]), str(key[1]), int(key[2])
-        return kept.setdefault((paper, system, index), JournaledReview(paper, system, index))
+        return reviews.setdefault((paper, system, index), JournaledReview(paper, system, index))
 
     for row in rows("tier1"):
         at(row.key).tier1 = row.data
@@ -117,7 +117,7 @@ def read_journal(journaled: Rows) -> tuple[list[JournaledReview], dict[str, Huma
             if row.key not in answered:
                 answered.add(row.key)
                 at(row.key).judgements.append(row.data)
-    ordered = sorted(kept.values(), key=lambda item: (item.paper_id, item.system, item.index))
+    ordered = sorted(reviews.values(), key=lambda item: (item.paper_id, item.system, item.index))
     for item in ordered:
         # Answers arrive in any order; the reports must not show it.
         item.judgements.sort(key=lambda row: (row["rubric"], row["model"], row["sample"], row["part"]))
@@ -126,8 +126,8 @@ def read_journal(journaled: Rows) -> tuple[list[JournaledReview], dict[str, Huma
 
 def systems_of(run: Run) -> list[str]:
     """Return the systems that a run has measured anything of, by name."""
-    kept, _ = read_journal(run.rows)
-    return sorted({item.system for item in kept})
+    reviews, _ = read_journal(run.rows)
+    return sorted({item.system for item in reviews})
 
 
 def score(

@@ -34,15 +34,15 @@ def lacking(rows: Sequence[ReviewRow], weights: Mapping[str, float]) -> list[Lac
 
     `give` is empty where nothing that one could give is known to help.
     """
-    found: list[Lack] = []
+    lacks: list[Lack] = []
     for metric in (name for name, weight in weights.items() if weight > 0):
         gone = [row for row in rows if metric in reasons_of(row["composite"])]
         if not gone:
             continue
         reasons = Counter(reasons_of(row["composite"])[metric].detail for row in gone)
         reason = reasons.most_common(1)[0][0]
-        found.append({"metric": metric, "reviews": len(gone), "reason": reason, "give": _give(metric, reason, gone)})
-    return found
+        lacks.append({"metric": metric, "reviews": len(gone), "reason": reason, "give": _give(metric, reason, gone)})
+    return lacks
 
 
 def _give(metric: str, reason: str, rows: Sequence[ReviewRow]) -> str:
@@ -55,13 +55,13 @@ def _give(metric: str, reason: str, rows: Sequence[ReviewRow]) -> str:
 
 def lines(system: SystemSummary) -> list[str]:
     """Return in words what a system's composites lack; nothing where all are complete."""
-    found = system.get("lacking") or []
-    told = [
-        f"{one['metric']} is missing for {one['reviews']} of {system['reviews']} reviews ({one['reason']})"
-        + (f": give {one['give']}" if one["give"] else "")
-        for one in found
+    lacks = system.get("lacking") or []
+    sentences = [
+        f"{lack['metric']} is missing for {lack['reviews']} of {system['reviews']} reviews ({lack['reason']})"
+        + (f": give {lack['give']}" if lack["give"] else "")
+        for lack in lacks
     ]
     score = system["metrics"]["composite.composite_score"]
-    if told and score["value"] is None:
-        told.append("--policy renormalise makes a composite of what there is")
-    return told
+    if sentences and score["value"] is None:
+        sentences.append("--policy renormalise makes a composite of what there is")
+    return sentences

@@ -58,11 +58,11 @@ class Fields:
         return {**self.record, "missing": self.missing}
 
 
-def row_of(kept: JournaledReview, config: ReviewConfig, *, judge_asked: bool, models: Sequence[str]) -> ReviewRow:
+def row_of(review: JournaledReview, config: ReviewConfig, *, judge_asked: bool, models: Sequence[str]) -> ReviewRow:
     """Return a review's row: three tiers, the composite, and every reason once more by its full name."""
-    tier1 = _tier1(kept, config)
-    tier2 = _tier2(kept, config, judge_asked=judge_asked, models=models)
-    tier3 = _tier3(kept, config)
+    tier1 = _tier1(review, config)
+    tier2 = _tier2(review, config, judge_asked=judge_asked, models=models)
+    tier3 = _tier3(review, config)
     tiers = {"tier1": tier1, "tier2": tier2, "tier3": tier3}
     composite = _composite(tiers, config)
     missing = {
@@ -71,14 +71,14 @@ def row_of(kept: JournaledReview, config: ReviewConfig, *, judge_asked: bool, mo
         for part, reason in record["missing"].items()
     }
     return {
-        "paper_id": kept.paper_id,
-        "system": kept.system,
-        "index": kept.index,
+        "paper_id": review.paper_id,
+        "system": review.system,
+        "index": review.index,
         "tier1": tier1,
         "tier2": tier2,
         "tier3": tier3,
         "composite": composite,
-        "own_recommendation": _own(kept, config),
+        "own_recommendation": _own(review, config),
         "missing": missing,
     }
 
@@ -89,13 +89,13 @@ def read_value(record: Numbers, name: str) -> Value:
     return reasons_of(record).get(name, _NOT_ASKED) if value is None else float(value)
 
 
-def _tier1(kept: JournaledReview, config: ReviewConfig) -> Numbers:
+def _tier1(review: JournaledReview, config: ReviewConfig) -> Numbers:
     fields = Fields()
     if 1 not in config.tiers:
         return _switched_off(1, ("cosine_score", "jaccard_score", "semantic_score", "time_score", "overall_score"))
-    references = [{name: from_json(value) for name, value in row.items()} for row in kept.tier1.get("references", [])]
+    references = [{name: from_json(value) for name, value in row.items()} for row in review.tier1.get("references", [])]
     weights = config.active_similarity()
-    reason = kept.tier1.get("reason")
+    reason = review.tier1.get("reason")
     chosen = from_json(reason) if reason is not None else choose_reference(references, weights)
     assert not isinstance(chosen, float)
     best = references[chosen.reference] if isinstance(chosen, Best) else {}
@@ -103,7 +103,7 @@ def _tier1(kept: JournaledReview, config: ReviewConfig) -> Numbers:
         off = Missing(MissingKind.NOT_APPLICABLE, "this similarity was switched off")
         lacking = chosen if isinstance(chosen, Missing) else _NOT_ASKED
         fields.put(f"{name}_score", best.get(name, lacking) if name in weights else off)
-    seconds = _seconds(kept)
+    seconds = _seconds(review)
     fields.put("execution_time", seconds)
     timed = seconds if isinstance(seconds, Missing) else time_score(seconds, profile=config.profile)
     fields.put("time_score", timed)
@@ -124,10 +124,10 @@ def _number(value: Value) -> float:
     return 0.0 if isinstance(value, Missing) else value
 
 
-def _seconds(kept: JournaledReview) -> Value:
-    seconds = kept.tier1.get("seconds")
-    if seconds is None and kept.tier3 is not None:
-        seconds = kept.tier3.get("seconds")
+def _seconds(review: JournaledReview) -> Value:
+    seconds = review.tier1.get("seconds")
+    if seconds is None and review.tier3 is not None:
+        seconds = review.tier3.get("seconds")
     if seconds is None:
         return Missing(MissingKind.ABSENT, NO_TIME)
     if seconds < 0:
@@ -142,7 +142,7 @@ def _overall1(similarity: Value, timed: Value, config: ReviewConfig) -> Value:
     return combine(both, {"similarity": 1 - config.time_weight, "time_taken": config.time_weight})
 
 
-def _tier2(kept: JournaledReview, config: ReviewConfig, *, judge_asked: bool, models: Sequence[str]) -> Numbers:
+def _tier2(review: JournaledReview, config: ReviewConfig, *, judge_asked: bool, models: Sequence[str]) -> Numbers:
     names = (*RUBRICS, "overall_score")
     if 2 not in config.tiers:
         return _switched_off(2, (*names, "api_cost"))
@@ -150,63 +150,63 @@ def _tier2(kept: JournaledReview, config: ReviewConfig, *, judge_asked: bool, mo
     values: dict[str, Value] = {}
     details: dict[str, Any] = {}
     for name, rubric in RUBRICS.items():
-        rows = [row for row in kept.judgements if row["rubric"] == name]
+        rows = [row for row in review.judgements if row["rubric"] == name]
         if rows:
-            found = settle(rubric, rows, profile=config.profile)
-            values[name] = found.value if found.value is not None else found.missing or _NOT_ASKED
-            details[name] = _detail(found)
-        elif name in kept.unanswerable and judge_asked:
-            values[name] = _why_unanswerable(name, kept)
+            assessment = settle(rubric, rows, profile=config.profile)
+            values[name] = assessment.value if assessment.value is not None else assessment.missing or _NOT_ASKED
+            details[name] = _detail(assessment)
+        elif name in review.unanswerable and judge_asked:
+            values[name] = _why_unanswerable(name, review)
         else:
             values[name] = _NOT_ASKED
         fields.put(name, values[name])
     fields.put("overall_score", _over(values, config.rubric_weights, config))
-    fields.put("api_cost", _cost(kept))
+    fields.put("api_cost", _cost(review))
     fields.record["model_used"] = ", ".join(models) if judge_asked else ""
     fields.record["fallback_used"] = False
     fields.record["details"] = details
     return fields.done()
 
 
-def _why_unanswerable(name: str, kept: JournaledReview) -> Value:
+def _why_unanswerable(name: str, review: JournaledReview) -> Value:
     """Return why a rubric was not asked; a trace that is there and cannot be read says more than "no trace"."""
-    trace_reason = (kept.tier3 or {}).get("reason")
+    trace_reason = (review.tier3 or {}).get("reason")
     if "trace" in RUBRICS[name].reads and trace_reason is not None:
         return from_json(trace_reason)
-    return from_json(kept.unanswerable[name])
+    return from_json(review.unanswerable[name])
 
 
-def _cost(kept: JournaledReview) -> Value:
-    costs = [row.get("cost") for row in kept.judgements]
-    known = [float(cost) for cost in costs if cost is not None]
+def _cost(review: JournaledReview) -> Value:
+    costs = [row.get("cost") for row in review.judgements]
+    known_costs = [float(cost) for cost in costs if cost is not None]
     if not costs:
         return _NOT_ASKED
-    if len(known) < len(costs):
+    if len(known_costs) < len(costs):
         return Missing(MissingKind.UNAVAILABLE, "no price is known for the judge")
-    return math.fsum(known)
+    return math.fsum(known_costs)
 
 
-def _detail(found: Assessment) -> Numbers:
+def _detail(assessment: Assessment) -> Numbers:
     return {
-        "marks": dict(found.marks),
-        "by_judge": {model: dict(marks) for model, marks in found.by_judge.items()},
-        "evidence": {name: dict(words) for name, words in found.evidence.items()},
-        "coverage": found.coverage,
-        "deviation": found.deviation,
-        "n": found.n,
-        "n_missing": found.n_missing,
-        "quotes": found.quotes,
-        "quotes_found": found.quotes_found,
+        "marks": dict(assessment.marks),
+        "by_judge": {model: dict(marks) for model, marks in assessment.by_judge.items()},
+        "evidence": {name: dict(words) for name, words in assessment.evidence.items()},
+        "coverage": assessment.coverage,
+        "deviation": assessment.deviation,
+        "n": assessment.n,
+        "n_missing": assessment.n_missing,
+        "quotes": assessment.quotes,
+        "quotes_found": assessment.quotes_found,
     }
 
 
-def _tier3(kept: JournaledReview, config: ReviewConfig) -> Numbers:
+def _tier3(review: JournaledReview, config: ReviewConfig) -> Numbers:
     names = (*_TIER3, "communication_overhead", "graph_complexity")
     if 3 not in config.tiers:
         return _switched_off(3, (*names, "overall_score"))
     fields = Fields()
-    metrics = (kept.tier3 or {}).get("metrics", {})
-    reason = (kept.tier3 or {}).get("reason")
+    metrics = (review.tier3 or {}).get("metrics", {})
+    reason = (review.tier3 or {}).get("reason")
     lacking = from_json(reason) if reason is not None else _NO_TRACE
     values = {name: from_json(metrics[name]) if name in metrics else lacking for name in names}
     for name, value in values.items():
@@ -245,22 +245,22 @@ def six_metrics(tiers: Mapping[str, Numbers]) -> dict[str, Value]:
 
 def _composite(tiers: Mapping[str, Numbers], config: ReviewConfig) -> Numbers:
     scores = six_metrics(tiers)
-    found = compose(scores, config.weights, policy=config.policy, profile=config.profile, scale=config.scale)
+    composite = compose(scores, config.weights, policy=config.policy, profile=config.profile, scale=config.scale)
     fields = Fields()
-    fields.put("composite_score", found.score if found.score is not None else found.missing or _NOT_ASKED)
-    shown = Fields()
-    for name, value in found.metric_scores.items():
-        shown.put(name, value)
+    fields.put("composite_score", composite.score if composite.score is not None else composite.missing or _NOT_ASKED)
+    scores_shown = Fields()
+    for name, value in composite.metric_scores.items():
+        scores_shown.put(name, value)
     record: dict[str, Any] = {
-        "metric_scores": shown.record,
-        "weights_used": dict(found.weights_used),
-        "interval": list(found.interval),
-        "raw_score": found.raw,
-        "evaluation_complete": found.complete,
-        "recommendation": found.label,
-        "recommendation_weight": found.label_weight,
-        "possible_recommendations": list(found.possible_labels),
-        "policy": found.policy,
+        "metric_scores": scores_shown.record,
+        "weights_used": dict(composite.weights_used),
+        "interval": list(composite.interval),
+        "raw_score": composite.raw,
+        "evaluation_complete": composite.complete,
+        "recommendation": composite.label,
+        "recommendation_weight": composite.label_weight,
+        "possible_recommendations": list(composite.possible_labels),
+        "policy": composite.policy,
         "tiers_enabled": list(config.tiers),
         "config_version": config.version,
         "fallback_used": False,
@@ -268,14 +268,14 @@ def _composite(tiers: Mapping[str, Numbers], config: ReviewConfig) -> Numbers:
     for tier in ("tier1", "tier2", "tier3"):
         fields.put(f"{tier}_score", read_value(tiers[tier], "overall_score"))
     no_score = to_json(
-        Missing(found.missing.kind if found.missing else MissingKind.ABSENT, "there is no composite score")
+        Missing(composite.missing.kind if composite.missing else MissingKind.ABSENT, "there is no composite score")
     )
-    if found.label is None:
+    if composite.label is None:
         fields.missing["recommendation"] = fields.missing["recommendation_weight"] = no_score
-    if found.raw is None:
+    if composite.raw is None:
         fields.missing["raw_score"] = no_score
-    fields.missing.update(shown.missing)
-    if config.fallback == "tier1_only" and not found.complete:
+    fields.missing.update(scores_shown.missing)
+    if config.fallback == "tier1_only" and not composite.complete:
         record.update(_tier1_only(scores, config))
     return {**fields.record, **record, "missing": fields.missing}
 
@@ -284,30 +284,30 @@ def _tier1_only(scores: Mapping[str, Value], config: ReviewConfig) -> Numbers:
     """Return the fallback that the config asked for, under its own name; the composite stays missing."""
     names = ("time_taken", "task_success", "output_similarity")
     weights = {name: weight for name in names if (weight := config.weights.get(name, 0.0)) > 0}
-    found: Composite | None = None
+    composite: Composite | None = None
     if weights:
-        found = compose(
+        composite = compose(
             {name: scores[name] for name in weights}, weights, policy="require_complete", scale=config.scale
         )
     return {
         "fallback_used": True,
         "fallback_strategy": "tier1_only",
-        "tier1_only_score": found.score if found else None,
-        "tier1_only_recommendation": found.label if found else None,
-        "tier1_only_missing": to_json(found.missing) if found and found.missing else None,
+        "tier1_only_score": composite.score if composite else None,
+        "tier1_only_recommendation": composite.label if composite else None,
+        "tier1_only_missing": to_json(composite.missing) if composite and composite.missing else None,
     }
 
 
-def _own(kept: JournaledReview, config: ReviewConfig) -> Numbers:
+def _own(review: JournaledReview, config: ReviewConfig) -> Numbers:
     """Return the review's own recommendation beside the human reviewers', both as 0..1 of their scales.
 
     The composite's label says how good the review is, this says whether it judges the paper as people did.
     """
     fields = Fields()
-    stated = kept.tier1.get("recommendation")
-    own = _placed(stated, kept.tier1.get("recommendation_scale") or config.recommendation_scale, config)
+    stated = review.tier1.get("recommendation")
+    own = _placed(stated, review.tier1.get("recommendation_scale") or config.recommendation_scale, config)
     fields.put("own", own)
-    humans, scale = kept.tier1.get("human_recommendations") or [], kept.tier1.get("scale")
+    humans, scale = review.tier1.get("human_recommendations") or [], review.tier1.get("scale")
     people: Value
     if not humans:
         people = Missing(MissingKind.NOT_APPLICABLE, "no human recommendation is known")
@@ -319,7 +319,7 @@ def _own(kept: JournaledReview, config: ReviewConfig) -> Numbers:
     gap = next((value for value in (own, people) if isinstance(value, Missing)), None)
     fields.put("difference", gap if gap is not None else own - people)  # type: ignore[operator]  # neither is missing
     fields.record["stated"] = stated
-    fields.record["accepted"] = kept.tier1.get("accepted")
+    fields.record["accepted"] = review.tier1.get("accepted")
     fields.record["humans"] = len(humans)
     return fields.done()
 

@@ -138,14 +138,14 @@ def _repeated(papers: Sequence[str]) -> Sequence[str] | None:
 
 def _own(rows: Sequence[ReviewRow]) -> OwnRecommendation:
     gaps = [(row["own_recommendation"]["difference"], row["paper_id"]) for row in rows]
-    known = [(gap, paper) for gap, paper in gaps if gap is not None]
-    papers = _repeated([paper for _, paper in known])
-    signed = _mean([gap for gap, _ in known], papers)
-    absolute = _mean([abs(gap) for gap, _ in known], papers)
+    gaps_known = [(gap, paper) for gap, paper in gaps if gap is not None]
+    papers = _repeated([paper for _, paper in gaps_known])
+    signed = _mean([gap for gap, _ in gaps_known], papers)
+    absolute = _mean([abs(gap) for gap, _ in gaps_known], papers)
     between, away = signed.interval, absolute.interval
     return {
-        "n": len(known),
-        "n_missing": len(rows) - len(known),
+        "n": len(gaps_known),
+        "n_missing": len(rows) - len(gaps_known),
         "note": signed.note,
         "mean_difference": signed.value,
         "mean_difference_interval": None if between is None else between.to_record(),
@@ -158,18 +158,18 @@ def _mean(values: Sequence[float], clusters: Sequence[str] | None) -> Estimate:
     return t_interval(values) if clusters is None else clustered_standard_error(values, clusters)
 
 
-def _yardstick(found: Yardstick, config: ReviewConfig) -> HumanYardstick:
+def _yardstick(yardstick: Yardstick, config: ReviewConfig) -> HumanYardstick:
     def spreads(part: Mapping[str, Spread]) -> dict[str, SpreadRecord]:
         return {name: spread.as_record() for name, spread in part.items()}
 
     return {
-        "papers": found.papers,
-        "reviews": found.reviews,
-        "every_pair": spreads(found.pairs),
-        "closest_other": spreads(found.best),
-        "closest_pair_of_paper": spreads(found.best_of_paper),
-        "success_rate": found.success_rate(config.threshold),
-        "most_possible_combined": found.most_possible,
+        "papers": yardstick.papers,
+        "reviews": yardstick.reviews,
+        "every_pair": spreads(yardstick.pairs),
+        "closest_other": spreads(yardstick.best),
+        "closest_pair_of_paper": spreads(yardstick.best_of_paper),
+        "success_rate": yardstick.success_rate(config.threshold),
+        "most_possible_combined": yardstick.most_possible,
     }
 
 
@@ -192,10 +192,13 @@ def _sensitivity(rows: Sequence[ReviewRow], systems: Sequence[str], config: Revi
         from markbook.stats import weight_sensitivity
 
         table = [_means([row for row in complete if row["system"] == system], names) for system in ranked]
-        found = weight_sensitivity(table, [config.weights[name] for name in names], seed=config.seed)
+        sensitivity = weight_sensitivity(table, [config.weights[name] for name in names], seed=config.seed)
         result["ranks"] = {
-            system: {"rank": found.ranks[place] + 1, "rank_shares": list(found.rank_probability_near[place])}
-            for place, system in enumerate(ranked)
+            system: {
+                "rank": sensitivity.ranks[index] + 1,
+                "rank_shares": list(sensitivity.rank_probability_near[index]),
+            }
+            for index, system in enumerate(ranked)
         }
     return result
 
@@ -206,10 +209,10 @@ def _means(rows: Sequence[ReviewRow], names: Sequence[str]) -> list[float]:
 
 def _agreement(rows: Sequence[ReviewRow]) -> dict[str, object]:
     """Return Krippendorff's ordinal alpha over a panel's marks, by rubric; nothing for a single judge."""
-    found: dict[str, Any] = {}
+    agreements: dict[str, Any] = {}
     for name, rubric in RUBRICS.items():
         panels = [d["by_judge"] for row in rows if (d := row["tier2"].get("details", {}).get(name)) and d["by_judge"]]
         agreement = panel_agreement(panels, [criterion.name for criterion in rubric.criteria])
         if agreement is not None:
-            found[name] = agreement
-    return found
+            agreements[name] = agreement
+    return agreements

@@ -110,10 +110,10 @@ def percentile(values: Sequence[float], percent: float) -> float:
     2.5
     """
     ordered = sorted(values)
-    place = (len(ordered) - 1) * percent / 100
-    below = int(place)
+    rank = (len(ordered) - 1) * percent / 100
+    below = int(rank)
     above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
+    return ordered[below] + (ordered[above] - ordered[below]) * (rank - below)
 
 
 def _spreads(columns: Mapping[str, Sequence[float]]) -> dict[str, Spread]:

@@ -80,10 +80,10 @@ def lm_eval_files(view: TasksView) -> Mapping[str, Content]:
 
 def _look(view: TasksView) -> dict[str, _Task]:
     """Return what one look at the rows tells of each task."""
-    found: dict[str, _Task] = {}
-    for place, rows in _together(view.located_rows()):
+    tasks: dict[str, _Task] = {}
+    for location, rows in _together(view.located_rows()):
         first = rows[0]
-        task = found.setdefault(first["task"], _Task(_pipeline(first), first["model"], place))
+        task = tasks.setdefault(first["task"], _Task(_pipeline(first), first["model"], location))
         task.model = task.model or first["model"]
         task.rows += len(rows)
         for row in rows:
@@ -91,7 +91,7 @@ def _look(view: TasksView) -> dict[str, _Task]:
         for key, value in _means(rows).items():
             if value is not None:
                 task.spreads.setdefault((first["pipeline"], key), _Spread()).add(value)
-    return found
+    return tasks
 
 
 def _together(located: Iterable[tuple[int, AnswerRow]]) -> Iterator[tuple[int, list[AnswerRow]]]:
@@ -127,7 +127,10 @@ def _results(view: TasksView, looked: Mapping[str, _Task]) -> dict[str, object]:
         "versions": {name: _version(record["version"]) for name, record in tasks.items()},
         "n-shot": {name: _shots(config, name) for name in tasks},
         "higher_is_better": {
-            name: {key.partition(",")[0]: found["direction"] == "higher" for key, found in record["metrics"].items()}
+            name: {
+                key.partition(",")[0]: metric_record["direction"] == "higher"
+                for key, metric_record in record["metrics"].items()
+            }
             for name, record in tasks.items()
         },
         "n-samples": {
@@ -153,24 +156,24 @@ def _metrics(
     record: TaskRecord | GroupRecord, pipeline: str, spreads: Mapping[tuple[str, str], _Spread]
 ) -> dict[str, object]:
     """Return the metrics under the harness's names."""
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     scored: dict[str, int] = {}
     gaps: dict[str, dict[str, int]] = {}
     for key, metric in record["metrics"].items():
         summary = Summary.from_record(metric)
         name, _, own = key.partition(",")
         suffix = own or pipeline
-        found[f"{name},{suffix}"] = summary.value
+        results[f"{name},{suffix}"] = summary.value
         interval = summary.interval
-        found[f"{name}_stderr,{suffix}"] = spreads.get((suffix, name), _Spread()).error_of(summary.value)
+        results[f"{name}_stderr,{suffix}"] = spreads.get((suffix, name), _Spread()).error_of(summary.value)
         if interval is not None:
-            found[f"{name}_interval,{suffix}"] = [interval.low, interval.high]
-            found[f"{name}_interval_method,{suffix}"] = interval.method
+            results[f"{name}_interval,{suffix}"] = [interval.low, interval.high]
+            results[f"{name}_interval_method,{suffix}"] = interval.method
         scored[name] = summary.n
         if summary.n_missing:
             gaps[name] = dict(summary.n_missing)
-            found[f"{name}_bounds,{suffix}"] = summary.bounds
-    return {**found, "n_scored": scored, "n_missing": gaps}
+            results[f"{name}_bounds,{suffix}"] = summary.bounds
+    return {**results, "n_scored": scored, "n_missing": gaps}
 
 
 def _pipeline(row: Mapping[str, object]) -> str:
@@ -182,8 +185,8 @@ def _model(looked: Mapping[str, _Task]) -> str:
 
 
 def _shots(config: Mapping[str, Any], task: str) -> int:
-    said = config.get("num_fewshot")
-    return int((config.get("tasks", {}).get(task, {}).get("num_fewshot") if said is None else said) or 0)
+    shots = config.get("num_fewshot")
+    return int((config.get("tasks", {}).get(task, {}).get("num_fewshot") if shots is None else shots) or 0)
 
 
 def _version(text: str) -> Any:
@@ -234,7 +237,7 @@ def _means(answers: list[AnswerRow]) -> dict[str, float | None]:
             values.setdefault(key, [])
             if value is not None:
                 values[key].append(value)
-    return {key: sum(found) / len(found) if found else None for key, found in sorted(values.items())}
+    return {key: sum(numbers) / len(numbers) if numbers else None for key, numbers in sorted(values.items())}
 
 
 def _hashes(row: AnswerRow) -> str:

@@ -34,20 +34,20 @@ def task_page(view: TasksView) -> Page:
     summary = view.summary
     tasks = summary["tasks"]
     problems = _problems(view)
-    asked = bool(view.manifest.get("config", {}).get("model"))  # answers that existed already have no price here
+    asks_model = bool(view.manifest.get("config", {}).get("model"))  # answers that existed already have no price here
     return Page(
         title="Tasks: " + ", ".join(list(tasks)[:4]) + (" and more" if len(tasks) > 4 else ""),
         facts=(
             ("Tasks", str(len(tasks))),
-            ("Rows", str(sum(one["rows"] for one in tasks.values()))),
-            ("Answers", str(sum(one["answers"] for one in tasks.values()))),
+            ("Rows", str(sum(task["rows"] for task in tasks.values()))),
+            ("Answers", str(sum(task["answers"] for task in tasks.values()))),
             ("Model", summary["model"] or "recorded answers"),
             ("Profile", str(summary["profile"])),
         ),
         warnings=(*(words_of(summary["stopped"]) if "stopped" in summary else ()), *_warnings(tasks)),
-        sections=(*_sections(summary), *(cost_sections(view) if asked else ())),
+        sections=(*_sections(summary), *(cost_sections(view) if asks_model else ())),
         problems=tuple(problems),
-        problems_total=sum(one["rows"] for one in tasks.values()),
+        problems_total=sum(task["rows"] for task in tasks.values()),
         items="rows",
         models=tuple(dict.fromkeys(answer.model for problem in problems for answer in problem.answers)),
         topics=tuple(sorted(tasks)) if len(tasks) > 1 else (),
@@ -55,37 +55,39 @@ def task_page(view: TasksView) -> Page:
 
 
 def _warnings(tasks: Mapping[str, TaskRecord]) -> list[str]:
-    found = []
+    warnings = []
     for name, task in tasks.items():
         if task["answers"] < task["rows"]:
-            found.append(f"{name}: {task['rows'] - task['answers']} of {task['rows']} rows have no answer.")
+            warnings.append(f"{name}: {task['rows'] - task['answers']} of {task['rows']} rows have no answer.")
         if task["rows_rejected"] or task["answers_rejected"]:
-            found.append(
+            warnings.append(
                 f"{name}: {task['rows_rejected']} rows and {task['answers_rejected']} answers could not be read."
             )
-    return found
+    return warnings
 
 
 def _sections(summary: TasksSummary) -> list[Section]:
-    found = [_metrics("metrics", "Metrics", summary["tasks"], "Each metric's mean over the rows that could be scored.")]
+    sections = [
+        _metrics("metrics", "Metrics", summary["tasks"], "Each metric's mean over the rows that could be scored.")
+    ]
     if summary["groups"]:
         lead = "Groups of tasks, by the rule that the group states."
-        found.append(_metrics("groups", "Groups", summary["groups"], lead))
+        sections.append(_metrics("groups", "Groups", summary["groups"], lead))
     if panels := panel_rows(summary["tasks"]):
         headers = ("Task", "Metric", "Krippendorff's alpha", "95 % interval", "Rated", "Judges")
         lead = "How far the judges of each panel say the same, criterion by criterion."
         table = Table("Agreement between judges", headers, tuple(panels), frozenset({2, 4}))
-        found.append(Section("panels", "Agreement between judges", lead, (table,)))
+        sections.append(Section("panels", "Agreement between judges", lead, (table,)))
     if summary["comparisons"]:
-        found.append(_contexts([ContextGap.from_record(record) for record in summary["comparisons"]]))
-    return found
+        sections.append(_contexts([ContextGap.from_record(record) for record in summary["comparisons"]]))
+    return sections
 
 
 def _metrics(name: str, title: str, tasks: Mapping[str, TaskRecord] | Mapping[str, GroupRecord], lead: str) -> Section:
     rows, cells = [], []
     for task, record in tasks.items():
-        for metric, one in record["metrics"].items():
-            summary = Summary.from_record(one)
+        for metric, metric_record in record["metrics"].items():
+            summary = Summary.from_record(metric_record)
             better = "" if summary.direction == "higher" else " (lower is better)"
             rows.append(
                 (task, metric + better, format_number(summary.value), interval_text(summary.interval),
@@ -97,10 +99,14 @@ def _metrics(name: str, title: str, tasks: Mapping[str, TaskRecord] | Mapping[st
     table = Table(title, headers, tuple(rows), frozenset({2, 3, 4}))
     metrics = list(dict.fromkeys(str(cell["group"]) for cell in cells))
     series = list(tasks)[:8]
-    shown = [cell for cell in cells if cell["series"] in series]
+    cells_shown = [cell for cell in cells if cell["series"] in series]
     ends = [float(str(cell[name])) for cell in cells for name in ("value", "low", "high") if cell.get(name) is not None]
     low, high = min([0.0, *ends]), max([1.0, *ends])
-    chart = Chart(charts.bars(shown, metrics, series, "Value", (low, high)), f"{title} by task") if shown else None
+    chart = (
+        Chart(charts.bars(cells_shown, metrics, series, "Value", (low, high)), f"{title} by task")
+        if cells_shown
+        else None
+    )
     return Section(name, title, lead, (table,), chart)
 
 
@@ -148,23 +154,23 @@ def _contexts(gaps: Sequence[ContextGap]) -> Section:
 
 def _problems(view: TasksView) -> list[Problem]:
     """Return the first rows whole, as many as fit, with every answer to them."""
-    found: dict[tuple[str, str], list[AnswerRow]] = {}
+    answers_by_row: dict[tuple[str, str], list[AnswerRow]] = {}
     spent = 0
-    once = all(_is_answered_once(one) for one in view.summary["tasks"].values())
+    once = all(_is_answered_once(task) for task in view.summary["tasks"].values())
     for row in view.rows():
         key = (str(row["task"]), str(row["id"]))
         size = (
             len(str(row.get("prompt") or "")) + len(str(row.get("text") or "")) + len(str(row.get("references") or ""))
         )
-        if key not in found and (len(found) >= ROWS_SHOWN or spent + size > MOST_BYTES):
+        if key not in answers_by_row and (len(answers_by_row) >= ROWS_SHOWN or spent + size > MOST_BYTES):
             if once:
                 break  # no later row can belong to one that is shown
             continue
         spent += min(size, 3 * _TEXT_CAP)
-        found.setdefault(key, []).append(row)
-    several = len({task for task, _ in found}) > 1
+        answers_by_row.setdefault(key, []).append(row)
+    several = len({task for task, _ in answers_by_row}) > 1
     room = Room()
-    return [_problem(task if several else "", sample, rows, room) for (task, sample), rows in found.items()]
+    return [_problem(task if several else "", sample, rows, room) for (task, sample), rows in answers_by_row.items()]
 
 
 def _is_answered_once(task: TaskRecord) -> bool:

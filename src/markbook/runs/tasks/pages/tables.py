@@ -18,28 +18,30 @@ if TYPE_CHECKING:
 
 def tables(summary: TasksSummary) -> list[Table]:
     """Return the tables of a `summary.json`: one a task, the groups, the comparisons."""
-    found = [_task(name, record) for name, record in summary["tasks"].items()]
+    tables = [_task(name, record) for name, record in summary["tasks"].items()]
     groups = [row for name, record in summary["groups"].items() for row in _group(name, record)]
     if groups:
         headers = ("group", "metric", "value", "interval", "rows", "over")
-        found.append(Table("Groups", headers, tuple(groups), frozenset({2, 4})))
+        tables.append(Table("Groups", headers, tuple(groups), frozenset({2, 4})))
     if summary["comparisons"]:
-        found.append(_comparisons([ContextGap.from_record(record) for record in summary["comparisons"]]))
+        tables.append(_comparisons([ContextGap.from_record(record) for record in summary["comparisons"]]))
     panels = panel_rows(summary["tasks"])
     if panels:
         headers = ("task", "metric", "Krippendorff's alpha", "interval", "rated", "judges")
-        found.append(Table("Agreement between judges", headers, tuple(panels), frozenset({2, 4})))
-    return found
+        tables.append(Table("Agreement between judges", headers, tuple(panels), frozenset({2, 4})))
+    return tables
 
 
 def panel_rows(tasks: Mapping[str, TaskRecord]) -> list[tuple[str, ...]]:
     """Return how far the judges of each panel agree: task, metric, alpha, interval, ratings, who."""
     rows: list[tuple[str, ...]] = []
     for task, record in tasks.items():
-        for metric, one in (record.get("panels") or {}).items():
-            ends = one["interval"]
+        for metric, panel in (record.get("panels") or {}).items():
+            ends = panel["interval"]
             between = NOTHING if ends is None else format_interval(ends["low"], ends["high"])
-            rows.append((task, metric, format_number(one["value"]), between, str(one["n"]), ", ".join(one["judges"])))
+            rows.append(
+                (task, metric, format_number(panel["value"]), between, str(panel["n"]), ", ".join(panel["judges"]))
+            )
     return rows
 
 
@@ -52,7 +54,7 @@ def summary_text(summary: TasksSummary) -> str:
 def _task(name: str, record: TaskRecord) -> Table:
     metrics = {key: Summary.from_record(metric) for key, metric in record["metrics"].items()}
     is_whole = not any(metric.n_missing for metric in metrics.values())
-    rows = tuple(_metric(key, found, record["rows"], is_whole=is_whole) for key, found in metrics.items())
+    rows = tuple(_metric(key, summary, record["rows"], is_whole=is_whole) for key, summary in metrics.items())
     parts = [f"{record['rows']} rows, {record['answers']} answers"]
     for count, words in (
         (record["rows_rejected"], "rows could not be used"),
@@ -61,7 +63,7 @@ def _task(name: str, record: TaskRecord) -> Table:
     ):
         if count:
             parts.append(f"{count} {words}")
-    if warning := warnings_of((key, found.note) for key, found in metrics.items()):
+    if warning := warnings_of((key, summary.note) for key, summary in metrics.items()):
         parts.append(warning)
     title = record["alias"] or name
     title = title if title == name else f"{title} ({name})"
@@ -69,18 +71,18 @@ def _task(name: str, record: TaskRecord) -> Table:
     return Table(title, headers, rows, frozenset({1}), "; ".join(parts))
 
 
-def _metric(key: str, found: Summary, rows: int, *, is_whole: bool) -> tuple[str, ...]:
-    interval, bounds = found.interval, found.bounds
+def _metric(key: str, summary: Summary, rows: int, *, is_whole: bool) -> tuple[str, ...]:
+    interval, bounds = summary.interval, summary.bounds
     cells = (
-        key if found.direction == "higher" else f"{key} (lower is better)",
-        format_number(found.value),
+        key if summary.direction == "higher" else f"{key} (lower is better)",
+        format_number(summary.value),
         NOTHING if interval is None else format_interval(interval.low, interval.high),
         NOTHING if interval is None else interval.method,
-        f"{found.n} of {rows}",
+        f"{summary.n} of {rows}",
     )
     if is_whole:
         return cells
-    missing = ", ".join(f"{count} {kind}" for kind, count in found.n_missing.items())
+    missing = ", ".join(f"{count} {kind}" for kind, count in summary.n_missing.items())
     return (*cells, missing or NOTHING, format_interval(*bounds) if missing and bounds else NOTHING)
 
 
@@ -91,10 +93,17 @@ def _interval(interval: Interval | None) -> str:
 def _group(name: str, record: GroupRecord) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for key, metric in record["metrics"].items():
-        found = Summary.from_record(metric)
+        summary = Summary.from_record(metric)
         over = f"{len(metric['tasks'])} of {len(record['tasks'])} tasks"
         rows.append(
-            (record["alias"] or name, key, format_number(found.value), _interval(found.interval), str(found.n), over)
+            (
+                record["alias"] or name,
+                key,
+                format_number(summary.value),
+                _interval(summary.interval),
+                str(summary.n),
+                over,
+            )
         )
     return rows
 

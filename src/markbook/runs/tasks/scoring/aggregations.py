@@ -90,18 +90,18 @@ def _median(values: Sequence[float]) -> float:
 
 
 def _without_nan(values: Sequence[float]) -> float:
-    kept = [value for value in values if not math.isnan(value)]
-    if not kept:
+    numbers = [value for value in values if not math.isnan(value)]
+    if not numbers:
         raise ValueError("no row has a number")
-    return _mean(kept)
+    return _mean(numbers)
 
 
 def _f1(pairs: Sequence[tuple[Any, Any]]) -> float:
     """Return F1 of the label 1."""
     if not {label for pair in pairs for label in pair} <= {0, 1}:
         raise ValueError("F1 is of two labels, 0 and 1")
-    hits = sum(gold == found == 1 for gold, found in pairs)
-    named = sum(found == 1 for _, found in pairs) + sum(gold == 1 for gold, _ in pairs)
+    hits = sum(gold == predicted == 1 for gold, predicted in pairs)
+    named = sum(predicted == 1 for _, predicted in pairs) + sum(gold == 1 for gold, _ in pairs)
     return 2 * hits / named if named else 0.0
 
 
@@ -109,10 +109,10 @@ def _matthews(pairs: Sequence[tuple[Any, Any]]) -> float:
     """Return the correlation of two labellings (Gorodkin 2004), 0 where one of them never changes."""
     golds: dict[Any, int] = {}
     founds: dict[Any, int] = {}
-    for gold, found in pairs:
+    for gold, predicted in pairs:
         golds[gold] = golds.get(gold, 0) + 1
-        founds[found] = founds.get(found, 0) + 1
-    n, right = len(pairs), sum(gold == found for gold, found in pairs)
+        founds[predicted] = founds.get(predicted, 0) + 1
+    n, right = len(pairs), sum(gold == predicted for gold, predicted in pairs)
     both = right * n - sum(golds.get(label, 0) * count for label, count in founds.items())
     spread = (n * n - sum(count**2 for count in golds.values())) * (n * n - sum(c**2 for c in founds.values()))
     return both / math.sqrt(spread) if spread else 0.0
@@ -120,7 +120,7 @@ def _matthews(pairs: Sequence[tuple[Any, Any]]) -> float:
 
 def _brier(pair: tuple[int, Sequence[float]]) -> float:
     gold, chances = pair
-    return math.fsum((chance - (place == gold)) ** 2 for place, chance in enumerate(chances))
+    return math.fsum((chance - (index == gold)) ** 2 for index, chance in enumerate(chances))
 
 
 def _same(pair: tuple[Any, Any]) -> float:
@@ -137,12 +137,12 @@ def _weighted_perplexity(pairs: Sequence[tuple[float, float]]) -> float:
 
 def _corpus(metric: str, pairs: Sequence[tuple[Any, Any]]) -> float:
     """Return a metric of all texts together, of pairs of right answers and texts."""
-    made = plugins.create("metrics", metric)
+    metric_made = plugins.create("metrics", metric)
     items = []
     for number, (gold, text) in enumerate(pairs):
         references = tuple(map(str, gold)) if isinstance(gold, list | tuple) else (str(gold),)
         items.append(Item(Sample(str(number), references=references), Attempt(str(number), str(text))))
-    value = made.summarise(made.measure(items))
+    value = metric_made.summarise(metric_made.measure(items))
     if value is None:
         raise ValueError("no row has a number")
     return float(value)

@@ -25,8 +25,8 @@ class Marks(Mapping[str, Cell]):
 
     def __getitem__(self, sample: str) -> Cell:
         """Return a sample's cell."""
-        place = self._places[sample]
-        return self._others.get(place) or Cell(self._values[place])
+        index = self._places[sample]
+        return self._others.get(index) or Cell(self._values[index])
 
     def __iter__(self) -> Iterator[str]:
         """Yield the samples in order."""

@@ -35,7 +35,7 @@ def row_scorer(task: Task, find: Find) -> Scorer | None:
         return _by_function(task, task.results, find)
     if task.output == "generate_until":
         return None
-    known = {
+    by_name = {
         "multiple_choice": CHOICE,
         "loglikelihood": CONTINUATION,
         "loglikelihood_rolling": ROLLING,
@@ -44,11 +44,11 @@ def row_scorer(task: Task, find: Find) -> Scorer | None:
     scores: dict[str, Score] = {}
     for use in task.metrics:
         name = use.name.name if isinstance(use.name, Function) else use.name
-        if name not in known:
+        if name not in by_name:
             raise ConfigError(
-                f"metric {name!r} is not one of output_type {task.output}", at=use.at, hint=suggest(name, list(known))
+                f"metric {name!r} is not one of output_type {task.output}", at=use.at, hint=suggest(name, list(by_name))
             )
-        score, limits, aggregation = known[name]
+        score, limits, aggregation = by_name[name]
         scores[use.key or name] = score
         scored[use.key or name] = _scored(use, name, find, limits, aggregation)
     return Scorer(scored, lambda row: _score(row, scores), f"{task.output}|v1")
@@ -56,11 +56,11 @@ def row_scorer(task: Task, find: Find) -> Scorer | None:
 
 def _scored(use: Use, name: str, find: Find, limits: tuple[float, float], aggregation: str) -> Scored:
     key = use.key or name
-    found = scored_of(key, use, find, f"{name}|log-likelihoods|v1", limits)
+    scored = scored_of(key, use, find, f"{name}|log-likelihoods|v1", limits)
     if use.aggregation == "" and aggregation:
-        found = summed(found, AGGREGATIONS[aggregation])
+        scored = summed(scored, AGGREGATIONS[aggregation])
     lower = name in _LOWER if use.higher_is_better is None else not use.higher_is_better
-    return replace(found, direction="lower" if lower else "higher")
+    return replace(scored, direction="lower" if lower else "higher")
 
 
 _DEFAULTS: Mapping[str, str] = {
@@ -90,11 +90,11 @@ def _by_function(task: Task, function: Function, find: Find) -> Scorer:
     own = find(function)
     if own is None:
         raise unregistered("result function", function, [])
-    known: dict[str, Scored] = {}
+    scored_by_name: dict[str, Scored] = {}
     for use in task.metrics:
         name = use.name.name.rpartition(".")[2] if isinstance(use.name, Function) else use.name
         signature = f"{name}|foreign:{function.name}|code:{code_digest(own)}|v1"
-        known[name] = _with_default(name, use, scored_of(name, use, find, signature))
+        scored_by_name[name] = _with_default(name, use, scored_of(name, use, find, signature))
 
     def give(row: RowAnswer) -> Mapping[str, object]:
         results: list[Any] = [row.result] if row.texts else []
@@ -103,10 +103,10 @@ def _by_function(task: Task, function: Function, find: Find) -> Scorer:
             is_rolling = task.output == "loglikelihood_rolling"
             results = list(likelihoods) if is_rolling else list(zip(likelihoods, greedy, strict=True))
         doc = {} if row.sample.row is None else dict(row.sample.row.record)
-        found: Mapping[str, object] = called(function, own, doc, results)
-        return found
+        values: Mapping[str, object] = called(function, own, doc, results)
+        return values
 
-    return Scorer(known, give, f"foreign:{function.name}|v1")
+    return Scorer(scored_by_name, give, f"foreign:{function.name}|v1")
 
 
 def read_likelihoods(text: str) -> tuple[list[float], list[Any]]:
@@ -121,13 +121,13 @@ def _score(row: RowAnswer, scores: Mapping[str, Score]) -> dict[str, object] | M
     if len(likelihoods) != len(row.weighing.pairs):
         detail = f"{len(likelihoods)} log-likelihoods for {len(row.weighing.pairs)} texts that were weighed"
         return Missing(MissingKind.UNDEFINED, detail)
-    found = {key: score(row.weighing, likelihoods, greedy) for key, score in scores.items()}
-    return {key: value for key, value in found.items() if value is not None}
+    values = {key: score(row.weighing, likelihoods, greedy) for key, score in scores.items()}
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def _best(values: Sequence[float]) -> int:
     """Return the place of the largest, of equal ones the first."""
-    return max(range(len(values)), key=lambda place: (values[place], -place))
+    return max(range(len(values)), key=lambda index: (values[index], -index))
 
 
 def right_places(weighing: Weighing) -> list[int]:
@@ -135,11 +135,11 @@ def right_places(weighing: Weighing) -> list[int]:
     gold, choices = weighing.gold, weighing.choices
     several = gold if isinstance(gold, list) else [gold]
     places = [
-        choices.index(each) if isinstance(each, str) and each in choices else each
-        for each in several
-        if isinstance(each, int) or each in choices
+        choices.index(choice) if isinstance(choice, str) and choice in choices else choice
+        for choice in several
+        if isinstance(choice, int) or choice in choices
     ]
-    return [place for place in places if isinstance(place, int) and place < len(choices)]
+    return [index for index in places if isinstance(index, int) and index < len(choices)]
 
 
 def _accuracy(size: Callable[[str], float]) -> Score:
@@ -154,12 +154,12 @@ def _mutual(weighing: Weighing, likelihoods: Sequence[float], _greedy: Sequence[
     count = len(weighing.choices)
     if len(likelihoods) < 2 * count:
         return None
-    values = [likelihoods[place] - likelihoods[count + place] for place in range(count)]
+    values = [likelihoods[index] - likelihoods[count + index] for index in range(count)]
     return float(_best(values) in right_places(weighing))
 
 
 def _exact(weighing: Weighing, _likelihoods: Sequence[float], greedy: Sequence[Any]) -> float:
-    return float(any(greedy[place] for place in right_places(weighing)))
+    return float(any(greedy[index] for index in right_places(weighing)))
 
 
 def _pair(weighing: Weighing, likelihoods: Sequence[float], _greedy: Sequence[Any]) -> tuple[int, int] | None:

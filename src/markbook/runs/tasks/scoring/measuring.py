@@ -26,12 +26,12 @@ def measure_piece(metrics: Sequence[Metric], rows: Sequence[Row]) -> list[list[F
         for name, text, references, model, index, context in rows
     ]
     columns = zip(metrics, measure_together(metrics, items), strict=True)
-    return [[_plain(one, metric.signature) for one in column] for metric, column in columns]
+    return [[_plain(measurement, metric.signature) for measurement in column] for metric, column in columns]
 
 
-def _plain(one: Measurement, known: str) -> Found:
-    signature = "" if one.signature == known else one.signature
-    return one.value, one.missing, dict(one.stats) if one.stats else None, signature
+def _plain(measurement: Measurement, usual_signature: str) -> Found:
+    signature = "" if measurement.signature == usual_signature else measurement.signature
+    return measurement.value, measurement.missing, dict(measurement.stats) if measurement.stats else None, signature
 
 
 def prepare_reports() -> None:

@@ -94,72 +94,81 @@ def bind(
     for use in task.metrics:
         if use.name in own:
             continue
-        for each in _expand(use, task):
-            if each.metric == PASS_AT_K:
+        for entry in _expand(use, task):
+            if entry.metric == PASS_AT_K:
                 passes = _joined_passes(passes, _passes(use, has_tests=has_tests))
                 continue
-            given = _judged(each, use, judging) if each.metric == JUDGE else each
-            metric = _make(given, use, profile, allow_code=allow_code)
+            documented = _judged(entry, use, judging) if entry.metric == JUDGE else entry
+            metric = _make(documented, use, profile, allow_code=allow_code)
             _check_fit(metric, use, has_references=has_references)
-            bound.append(Bound(each.key, metric, use.at))
+            bound.append(Bound(entry.key, metric, use.at))
             if isinstance(metric, JudgeMetric):
-                bound += [Bound(f"{each.key}.{name}", one, use.at) for name, one in metric.by_criterion().items()]
+                bound += [
+                    Bound(f"{entry.key}.{name}", criterion_metric, use.at)
+                    for name, criterion_metric in metric.by_criterion().items()
+                ]
     _refuse_twins(bound)
     return bound, passes
 
 
 def result_keys(name: str) -> tuple[str, ...]:
     """Return the names in results that a group's metric name stands for."""
-    found = METRICS.get(last(name))
-    return tuple(each.key for each in found) if found else (name,)
+    entries = METRICS.get(last(name))
+    return tuple(entry.key for entry in entries) if entries else (name,)
 
 
 def _expand(use: Use, task: Task) -> Iterator[Documented]:
     """Yield the metrics of ours that one entry stands for."""
     if isinstance(use.name, Function):
-        found = METRICS.get(last(use.name.name))
-        if found is None:
+        entries = METRICS.get(last(use.name.name))
+        if entries is None:
             raise unregistered("metric", use.name, list(METRICS))
         if use.aggregation not in ("", "mean"):
-            shown = use.aggregation.name if isinstance(use.aggregation, Function) else use.aggregation
-            raise ConfigError(f"aggregation {shown!r} is not supported here: mean", at=use.place_of("aggregation"))
-        for each in found:
-            yield Documented(each.metric, use.key or each.key, {**each.options, **use.options}, each.documented)
+            aggregation_name = use.aggregation.name if isinstance(use.aggregation, Function) else use.aggregation
+            raise ConfigError(
+                f"aggregation {aggregation_name!r} is not supported here: mean", at=use.place_of("aggregation")
+            )
+        for entry in entries:
+            yield Documented(entry.metric, use.key or entry.key, {**entry.options, **use.options}, entry.documented)
         return
     name = use.name
     if task.format == "lm-eval" and name in _CORPUS and use.aggregation in (name, ""):
         yield Documented(_CORPUS[name], use.key or name, use.options)
         return
     if use.aggregation not in ("", "mean"):
-        shown = f"!function {use.aggregation.name}" if isinstance(use.aggregation, Function) else repr(use.aggregation)
-        raise ConfigError(f"aggregation {shown} of {name!r} is not supported: mean", at=use.place_of("aggregation"))
+        aggregation_name = (
+            f"!function {use.aggregation.name}" if isinstance(use.aggregation, Function) else repr(use.aggregation)
+        )
+        raise ConfigError(
+            f"aggregation {aggregation_name} of {name!r} is not supported: mean", at=use.place_of("aggregation")
+        )
     options = {_SPELLINGS.get(key, key): value for key, value in use.options.items()}
     key = use.key or name
-    as_documented = next((each.documented for group in METRICS.values() for each in group if each.key == key), None)
+    as_documented = next((entry.documented for group in METRICS.values() for entry in group if entry.key == key), None)
     yield Documented(name, key, options, as_documented)
 
 
-def _judged(each: Documented, use: Use, judging: Mapping[str, object]) -> Documented:
+def _judged(entry: Documented, use: Use, judging: Mapping[str, object]) -> Documented:
     """Return the metric `judge` with what the user says of it; a task decides neither where a key is sent nor what is paid."""
-    for option in each.options:
+    for option in entry.options:
         if option in _NOT_OF_JUDGES:
             raise ConfigError(f"{option!r} of 'judge' is not for a task file to choose", at=use.place_of(option))
     for option in ("model", "models"):
-        named = each.options.get(option, ())
+        named = entry.options.get(option, ())
         for judge in [named] if isinstance(named, str) else named if isinstance(named, list | tuple) else ():
             if isinstance(judge, str) and split_judge(judge)[1] is not None:
                 reason = "the address of a judge is not for a task file to choose"
                 raise ConfigError(reason, at=use.place_of(option), hint="--judge PROVIDER:NAME@URL")
     # A rubric lies beside the file that names it, also when another file extends that one.
     folder = Path(use.at.rsplit(":", 2)[0]).parent
-    return Documented(each.metric, each.key, {**each.options, **judging, "folder": folder})
+    return Documented(entry.metric, entry.key, {**entry.options, **judging, "folder": folder})
 
 
-def _make(each: Documented, use: Use, profile: Profile, *, allow_code: bool) -> Metric:
-    name, options = each.metric, dict(each.options)
+def _make(entry: Documented, use: Use, profile: Profile, *, allow_code: bool) -> Metric:
+    name, options = entry.metric, dict(entry.options)
     if profile == "documented":
-        if each.documented is not None:
-            name, options = each.documented[0], {**each.documented[1]}
+        if entry.documented is not None:
+            name, options = entry.documented[0], {**entry.documented[1]}
         elif name in _QUALITY:
             options["profile"] = "documented"
     for option in _NOT_FROM_FILES if name in _RUNS_CODE else ():
@@ -167,12 +176,12 @@ def _make(each: Documented, use: Use, profile: Profile, *, allow_code: bool) -> 
             raise ConfigError(f"{option!r} of {name!r} is not for a task file to choose", at=use.place_of(option))
     try:
         _check_options(name, options, use, plugins.factory("metrics", name, allow_code=allow_code))
-        made: Metric = plugins.make("metrics", name, options, allow_code=allow_code)
+        metric: Metric = plugins.make("metrics", name, options, allow_code=allow_code)
     except MarkbookError as error:
         if error.at or not isinstance(error, ConfigError | UsageError):
             raise
         raise ConfigError(error.message, at=use.at, hint=error.hint) from error
-    return made
+    return metric
 
 
 def _check_options(name: str, options: Mapping[str, object], use: Use, factory: Callable[..., Any]) -> None:
@@ -203,10 +212,12 @@ def _passes(use: Use, *, has_tests: bool) -> RowPassAtK:
     if unknown:
         hint = "k, one number or a list, and language"
         raise ConfigError(f"pass_at_k has no option {unknown[0]!r}", at=use.place_of(unknown[0]), hint=hint)
-    given = use.options.get("k", [1])
-    ks: list[Any] = given if isinstance(given, list) else [given]
+    k_option = use.options.get("k", [1])
+    ks: list[Any] = k_option if isinstance(k_option, list) else [k_option]
     if not ks or any(not isinstance(k, int) or isinstance(k, bool) or k < 1 for k in ks):
-        raise ConfigError(f"k must be a whole number from 1 up, or a list of them, not {given!r}", at=use.place_of("k"))
+        raise ConfigError(
+            f"k must be a whole number from 1 up, or a list of them, not {k_option!r}", at=use.place_of("k")
+        )
     return RowPassAtK(tuple(sorted(set(ks))), use.at, _language(use))
 
 
@@ -227,11 +238,11 @@ def _language(use: Use) -> str:
     """Return our name of the language of a task's programs."""
     from markbook.languages import language
 
-    given = use.options.get("language", "")
-    if not isinstance(given, str):
-        raise ConfigError(f"language is a name, not {given!r}", at=use.place_of("language"))
+    language_name = use.options.get("language", "")
+    if not isinstance(language_name, str):
+        raise ConfigError(f"language is a name, not {language_name!r}", at=use.place_of("language"))
     try:
-        return language(given).name if given else ""
+        return language(language_name).name if language_name else ""
     except UsageError as error:
         raise ConfigError(error.message, at=use.place_of("language"), hint=error.hint) from None
 
@@ -242,8 +253,8 @@ def _check_fit(metric: Metric, use: Use, *, has_references: bool) -> None:
         raise ConfigError(f"{metric.name} compares with a right answer, and this task has none", at=use.at)
     if metric.needs_trace:
         raise ConfigError(f"{metric.name} does not mark texts", at=use.at)
-    wanted: Direction = "higher" if use.higher_is_better else "lower"
-    if use.higher_is_better is not None and wanted != metric.direction:
+    direction: Direction = "higher" if use.higher_is_better else "lower"
+    if use.higher_is_better is not None and direction != metric.direction:
         raise ConfigError(
             f"higher_is_better: {str(use.higher_is_better).lower()} contradicts {metric.name}, where {metric.direction} is better",
             at=use.place_of("higher_is_better"),
@@ -251,10 +262,12 @@ def _check_fit(metric: Metric, use: Use, *, has_references: bool) -> None:
 
 
 def _refuse_twins(bound: Sequence[Bound]) -> None:
-    seen: dict[str, str] = {}
-    for each in bound:
-        if each.key in seen:
+    first_places: dict[str, str] = {}
+    for bound_metric in bound:
+        if bound_metric.key in first_places:
             raise ConfigError(
-                f"two metrics are named {each.key!r}", at=each.at, hint=f"the first is at {seen[each.key]}"
+                f"two metrics are named {bound_metric.key!r}",
+                at=bound_metric.at,
+                hint=f"the first is at {first_places[bound_metric.key]}",
             )
-        seen[each.key] = each.at
+        first_places[bound_metric.key] = bound_metric.at

@@ -49,29 +49,29 @@ class ScoreColumns:
     def add(self, rows: Sequence[MarkedAnswer]) -> None:
         """Take the next rows, each by its first answer."""
         for number, scorer in enumerate(self._plan.scorers):
-            for place, each in enumerate(rows, self._rows):
-                if (why := each.lacking[number]) is not None:
-                    self._lacking[number][place] = why
+            for index, answer in enumerate(rows, self._rows):
+                if (why := answer.lacking[number]) is not None:
+                    self._lacking[number][index] = why
             for name in self.names.of(number):
                 scored = scorer.scored(name)
-                kept = self._of(number, name)
-                for each in rows:
-                    kept.marks.add(row_mark([each.measurements[name]], scored.range))
+                column = self._of(number, name)
+                for answer in rows:
+                    column.marks.add(row_mark([answer.measurements[name]], scored.range))
                 if scored.aggregation is not None:
-                    kept.raws += [each.raws[name] for each in rows if name in each.raws]
+                    column.raws += [answer.raws[name] for answer in rows if name in answer.raws]
         self._rows += len(rows)
 
     def _of(self, number: int, name: str) -> _Kept:
-        found = self._kept[number].get(name)
-        if found is None:
-            found = self._kept[number][name] = _Kept(Marks(self._places), self._rows)
+        column = self._kept[number].get(name)
+        if column is None:
+            column = self._kept[number][name] = _Kept(Marks(self._places), self._rows)
             limits = self._plan.scorers[number].scored(name).range
-            for place in range(self._rows):
-                found.marks.add(self._nothing(number, place, limits))
-        return found
+            for index in range(self._rows):
+                column.marks.add(self._nothing(number, index, limits))
+        return column
 
-    def _nothing(self, number: int, place: int, limits: tuple[float, float]) -> Cell:
-        return cell_of([self._lacking[number].get(place, NOTHING_SAID)], limits)
+    def _nothing(self, number: int, index: int, limits: tuple[float, float]) -> Cell:
+        return cell_of([self._lacking[number].get(index, NOTHING_SAID)], limits)
 
     def finish(self) -> None:
         """Take no more rows: a function that never said a name speaks under those of the task file."""
@@ -83,29 +83,29 @@ class ScoreColumns:
     @property
     def is_late(self) -> bool:
         """Whether a name came when rows had gone by."""
-        return any(kept.late for held in self._kept for kept in held.values())
+        return any(column.late for columns in self._kept for column in columns.values())
 
-    def missed(self, place: int) -> Iterator[tuple[str, Missing]]:
+    def missed(self, index: int) -> Iterator[tuple[str, Missing]]:
         """Yield the names that had not come when a row went by, each with the reason why the row lacks it."""
-        for number, held in enumerate(self._kept):
-            for name, kept in held.items():
-                if place < kept.late:
-                    yield name, self._lacking[number].get(place, NOTHING_SAID)
+        for number, columns in enumerate(self._kept):
+            for name, column in columns.items():
+                if index < column.late:
+                    yield name, self._lacking[number].get(index, NOTHING_SAID)
 
     def columns(self) -> list[TaskColumn]:
         """Return a column for each name."""
         task, pipeline = self._plan.task.name, self._filtered.pipeline
-        found = []
-        for scorer, held in zip(self._plan.scorers, self._kept, strict=True):
-            for name, kept in held.items():
+        task_columns = []
+        for scorer, columns in zip(self._plan.scorers, self._kept, strict=True):
+            for name, column in columns.items():
                 scored = scorer.scored(name)
-                found.append(
+                task_columns.append(
                     TaskColumn(
-                        task, self._plan.key(name, pipeline), kept.marks, scored.range, scored.direction,
-                        scored.signature, aggregation=scored.aggregation, raws=kept.raws,
+                        task, self._plan.key(name, pipeline), column.marks, scored.range, scored.direction,
+                        scored.signature, aggregation=scored.aggregation, raws=column.raws,
                     )
                 )  # fmt: skip
-        return found
+        return task_columns
 
 
 def completed(row: Mapping[str, object], missed: Iterator[tuple[str, Missing]]) -> dict[str, object]:

@@ -81,8 +81,10 @@ class Scorer:
 
     def signed(self, part: str) -> Scorer:
         """Return the same scorer with one more part in every signature."""
-        known = {key: replace(each, signature=f"{each.signature}|{part}") for key, each in self.known.items()}
-        return replace(self, known=known, signature=f"{self.signature}|{part}")
+        scored_by_name = {
+            key: replace(scored, signature=f"{scored.signature}|{part}") for key, scored in self.known.items()
+        }
+        return replace(self, known=scored_by_name, signature=f"{self.signature}|{part}")
 
     def scored(self, key: str) -> Scored:
         """Return how a key is summed up; what a function adds is summed up as the entry that names it."""
@@ -142,14 +144,14 @@ class ScoreNames:
 
 def function_scorers(task: Task, find: Find) -> dict[Function | str, Scorer]:
     """Return what marks rows by itself, by the names of its entries: functions that may be called, and bare pairs."""
-    found: dict[Function | str, Scorer] = {}
+    scorers: dict[Function | str, Scorer] = {}
     for use in task.metrics if task.results is None else ():
         if isinstance(use.name, Function):
             if (function := find(use.name)) is not None:
-                found[use.name] = _of_function(use.name, use, function, find)
+                scorers[use.name] = _of_function(use.name, use, function, find)
         elif task.format == "lm-eval" and task.output == "generate_until" and _is_of_pairs(use, find):
-            found[use.name] = _of_pairs(use.name, use, find)
-    return found
+            scorers[use.name] = _of_pairs(use.name, use, find)
+    return scorers
 
 
 def _is_of_pairs(use: Use, find: Find) -> bool:
@@ -171,8 +173,8 @@ def _of_pairs(name: str, use: Use, find: Find) -> Scorer:
         return {key: (references[0] if len(references) == 1 else list(references), text)}
 
     signature = f"{name}|pairs|v1"
-    given = use if use.aggregation else replace(use, aggregation=_PAIRED[name])
-    return Scorer({key: scored_of(key, given, find, signature)}, give, signature)
+    use_with_aggregation = use if use.aggregation else replace(use, aggregation=_PAIRED[name])
+    return Scorer({key: scored_of(key, use_with_aggregation, find, signature)}, give, signature)
 
 
 def _of_function(name: Function, use: Use, function: Callable[..., Any], find: Find) -> Scorer:
@@ -229,25 +231,25 @@ def code_digest(function: Callable[..., Any]) -> str:
 
 def score_rows(scorers: Sequence[Scorer], rows: Sequence[RowAnswer], names: ScoreNames) -> list[RowScore]:
     """Return what the scorers say of the next rows, each under all names that came so far, with a reason where it lacks."""
-    found = [RowScore() for _ in rows]
+    scores = [RowScore() for _ in rows]
     for number, scorer in enumerate(scorers):
-        given = [_given(scorer, row) for row in rows]
-        given = [
+        values_by_row = [_given(scorer, row) for row in rows]
+        values_by_row = [
             values
             if isinstance(values, Missing)
             else {names.published(number, key): value for key, value in values.items()}
-            for values in given
+            for values in values_by_row
         ]
-        for values in given:
+        for values in values_by_row:
             names.add(number, () if isinstance(values, Missing) else values)
         keys = names.of(number)
-        for row, values, score in zip(rows, given, found, strict=True):
+        for row, values, score in zip(rows, values_by_row, scores, strict=True):
             score.lacking.append(values if isinstance(values, Missing) else None)
             for key in keys:
                 score.measurements[key] = _measured(scorer.scored(key), values, row)
                 if not isinstance(values, Missing) and key in values:
                     score.raws[key] = values[key]
-    return found
+    return scores
 
 
 def _given(scorer: Scorer, row: RowAnswer) -> Mapping[str, object] | Missing:

@@ -76,7 +76,7 @@ def _is_large(answers: Path | None) -> bool:
         return False  # a model is asked first, and marking is quicker than any model
     if answers.is_file():
         return answers.stat().st_size >= _MANY_BYTES
-    return answers.is_dir() and sum(each.stat().st_size for each in answers.glob("*") if each.is_file()) >= _MANY_BYTES
+    return answers.is_dir() and sum(path.stat().st_size for path in answers.glob("*") if path.is_file()) >= _MANY_BYTES
 
 
 def measure_items(metrics: Sequence[Metric], items: Sequence[Item], workers: Workers | None) -> list[list[Measurement]]:
@@ -89,16 +89,16 @@ def measure_items(metrics: Sequence[Metric], items: Sequence[Item], workers: Wor
     """
     if workers is None or len(items) < workers.many:
         return measure_together(metrics, items) if items else [[] for _ in metrics]
-    away = [place for place, metric in enumerate(metrics) if _travels(metric)]
-    found: list[list[Measurement]] = [[] for _ in metrics]
-    for place, column in zip(
-        away, _in_pieces([metrics[place] for place in away], items, workers.executor), strict=True
+    away = [index for index, metric in enumerate(metrics) if _travels(metric)]
+    measured: list[list[Measurement]] = [[] for _ in metrics]
+    for index, column in zip(
+        away, _in_pieces([metrics[index] for index in away], items, workers.executor), strict=True
     ):
-        found[place] = column
-    here = [place for place in range(len(metrics)) if place not in away]
-    for place, column in zip(here, measure_together([metrics[place] for place in here], items), strict=True):
-        found[place] = column
-    return found
+        measured[index] = column
+    here = [index for index in range(len(metrics)) if index not in away]
+    for index, column in zip(here, measure_together([metrics[index] for index in here], items), strict=True):
+        measured[index] = column
+    return measured
 
 
 def _in_pieces(metrics: Sequence[Metric], items: Sequence[Item], executor: Executor) -> list[list[Measurement]]:
@@ -106,22 +106,22 @@ def _in_pieces(metrics: Sequence[Metric], items: Sequence[Item], executor: Execu
     pieces = [items[start : start + _PIECE] for start in range(0, len(items), _PIECE)]
     futures = [executor.submit(measure_piece, metrics, [_row(item) for item in piece]) for piece in pieces]
     own: dict[int, list[list[Measurement]]] = {}
-    for place in range(len(pieces) - 1, -1, -1):
-        if not futures[place].cancel():
+    for index in range(len(pieces) - 1, -1, -1):
+        if not futures[index].cancel():
             break
-        own[place] = measure_together(metrics, pieces[place])
-    found: list[list[Measurement]] = [[] for _ in metrics]
-    for place, piece in enumerate(pieces):
-        if place in own:  # also where it is empty: without a metric that travels there are no columns
-            columns = own[place]
+        own[index] = measure_together(metrics, pieces[index])
+    measured: list[list[Measurement]] = [[] for _ in metrics]
+    for index, piece in enumerate(pieces):
+        if index in own:  # also where it is empty: without a metric that travels there are no columns
+            columns = own[index]
         else:
             columns = [
-                [_read(metric, item, one) for item, one in zip(piece, column, strict=True)]
-                for metric, column in zip(metrics, futures[place].result(), strict=True)
+                [_read(metric, item, plain) for item, plain in zip(piece, column, strict=True)]
+                for metric, column in zip(metrics, futures[index].result(), strict=True)
             ]
-        for whole, part in zip(found, columns, strict=True):
-            whole.extend(part)
-    return found
+        for column_measured, part in zip(measured, columns, strict=True):
+            column_measured.extend(part)
+    return measured
 
 
 def _row(item: Item) -> Row:
@@ -129,8 +129,8 @@ def _row(item: Item) -> Row:
     return sample.id, attempt.text, sample.references, attempt.model, attempt.index, sample.context
 
 
-def _read(metric: Metric, item: Item, found: Found) -> Measurement:
-    value, missing, stats, signature = found
+def _read(metric: Metric, item: Item, plain: Found) -> Measurement:
+    value, missing, stats, signature = plain
     return Measurement(
         metric.name,
         value,

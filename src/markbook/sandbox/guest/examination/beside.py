@@ -137,9 +137,9 @@ class _Trial:
     def _follow(self, first: int, tests: dict[int, Compiled | None]) -> None:
         """Make wrong in the other tests, too, what one says that was made wrong: they are not to contradict it."""
         for index in self._which - tests.keys():
-            made = self._found[index].following(self._found[first])
-            if made is not None:
-                tests[index] = made
+            variant = self._found[index].following(self._found[first])
+            if variant is not None:
+                tests[index] = variant
 
     def run_wrong(self, deal: dict[int, Variant], turn: int) -> None:
         """Run them with something wrong in some, and note which of these pass.
@@ -148,14 +148,14 @@ class _Trial:
         """
         tests: dict[int, Compiled | None] = {}
         judged: set[int] = set()
-        for index, (place, seed) in deal.items():
+        for index, (site_index, seed) in deal.items():
             if index not in tests:
-                tests[index] = self._found[index].wrong(place, new_seed(turn) if seed is None else seed)
+                tests[index] = self._found[index].wrong(site_index, new_seed(turn) if seed is None else seed)
                 judged.add(index)
                 self._follow(index, tests)
-        shown = self._task.compiled if self._apart else self._shown()
-        again = self._again([tests.get(index) or test for index, test in enumerate(shown)])
-        for index, (place, _) in deal.items():
+        compiled = self._task.compiled if self._apart else self._shown()
+        again = self._again([tests.get(index) or test for index, test in enumerate(compiled)])
+        for index, (site_index, _) in deal.items():
             result = again["tests"][index]
             passes = result.get("p") is True
             if tests[index] is None or index not in judged:
@@ -163,7 +163,7 @@ class _Trial:
             if passes and self._found[index].is_likely:
                 self._taken_in.add(index)
             elif passes or (_is_verdict(result) and not again.get("hit")):
-                self._said[index].setdefault(place, []).append(passes)
+                self._said[index].setdefault(site_index, []).append(passes)
 
     def wants(self, deal: dict[int, Variant]) -> bool:
         """Whether there is anything to prove: a pass among these, and no limit hit, as it would be again."""
@@ -184,15 +184,15 @@ class _Trial:
         return sum(map(len, self._said[index].values()))
 
     def _proof(self, index: int) -> str:
-        known, canary = self._right.useful[index] is not None, self._found[index]
+        has_useful, canary = self._right.useful[index] is not None, self._found[index]
         done = self.record.get("done", {}).get(index)
         executed = {number for number, _ in done} if done is not None else None
         undone = [
-            place
-            for place, part in enumerate(canary.parts)
+            site_index
+            for site_index, part in enumerate(canary.parts)
             if executed is not None and part is not None and part not in executed
         ]
-        return proof(canary, self._said[index], known=known, apart=self._apart, undone=undone)
+        return proof(canary, self._said[index], is_useful=has_useful, apart=self._apart, undone=undone)
 
     def is_long(self) -> bool:
         """Whether the runs have taken so long that few are to do."""
@@ -210,18 +210,22 @@ class _Trial:
         done = self.record.get("done", {})
         short = cut and not self._right.is_slow(self._runs)
         for index in self._which:
-            wanted = self._right.counts[index] if self._right.counts and done else None
-            if wanted is not None:  # here nobody hears of what is swallowed
-                wanted = [part for part in wanted if part[0] != SWALLOWED]
-            found = self._proof(index)
-            other = difference(done.get(index) or [], wanted, self._task.repeated[index]) if wanted is not None else ""
+            counts_expected = self._right.counts[index] if self._right.counts and done else None
+            if counts_expected is not None:  # here nobody hears of what is swallowed
+                counts_expected = [part for part in counts_expected if part[0] != SWALLOWED]
+            label = self._proof(index)
+            other = (
+                difference(done.get(index) or [], counts_expected, self._task.repeated[index])
+                if counts_expected is not None
+                else ""
+            )
             if other == "parts":
-                found = "other parts"
-            elif found == "proved" and (
+                label = "other parts"
+            elif label == "proved" and (
                 other or index in self._taken_in or self._task.draws[index] or short or self._heard(index) < _LEAST
             ):
-                found = "open"
-            self.record["tests"][index] = _labelled(self.record["tests"][index], found)
+                label = "open"
+            self.record["tests"][index] = _labelled(self.record["tests"][index], label)
         return self.record
 
 
@@ -241,16 +245,16 @@ def proved(task: Task, run: Run, which: set[int], right: Right, *, apart: bool =
         right: what a right answer has shown of all of them.
         apart: whether they run where the solution cannot read their code.
     """
-    found = canaries(task)
+    all_canaries = canaries(task)
     trial = _Trial(task, run, which, right, apart=apart)
-    claims = {index: claims_of(found[index], right.useful[index]) for index in which}
-    hidden, shown = parted(claims, found)
+    claims = {index: claims_of(all_canaries[index], right.useful[index]) for index in which}
+    hidden, visible = parted(claims, all_canaries)
     first = below(_ROUNDS)
     for number in range(_DOUBTED):
         if trial.is_enough(number):
             break
         most = _BRIEF if trial.is_long() else _MOST
-        dealt = deals(hidden, most, number) + deals(shown, most // 2, number)
+        dealt = deals(hidden, most, number) + deals(visible, most // 2, number)
         for deal in shuffled([None, *dealt]):
             if deal is None:
                 trial.run_true()
@@ -302,18 +306,18 @@ def tried(task: Task, run: Run, which: set[int], there: set[int], seconds: float
         there: all that run beside the candidate.
         seconds: processor time after which no more is tried.
     """
-    found = canaries(task)
-    useful: list[list[list[int]]] = [[] for _ in found]
+    all_canaries = canaries(task)
+    useful: list[list[list[int]]] = [[] for _ in all_canaries]
     used = 0.0
-    queues = {index: order(found[index]) for index in which if found[index].ranks}
+    queues = {index: order(all_canaries[index]) for index in which if all_canaries[index].ranks}
     for turn in range(_INSISTED):
         for index, places in queues.items():
             if useful[index] and (turn >= _TRIED or used > _LONG):
                 places.clear()
             if not places and (used <= _LONG or not useful[index]):
-                places.extend(scarce(found[index], useful[index]))
+                places.extend(scarce(all_canaries[index], useful[index]))
         deal = {index: (places.pop(), new_seed(turn)) for index, places in queues.items() if places}
-        tests = {index: found[index].wrong(*variant) for index, variant in deal.items()}
+        tests = {index: all_canaries[index].wrong(*variant) for index, variant in deal.items()}
         if not any(tests.values()) or used > min(seconds, _TRYING):
             break
         again = run([tests.get(index) or test for index, test in enumerate(task.compiled)], there)
@@ -367,11 +371,11 @@ class Conversation:
             return
         entry, more = self._entry(task, text, opening.get("names"))
         begin: tuple[Any, ...] = (self._nonce, text, *task.handed_over(entry, more), len(wanted))
-        for place, index in enumerate(wanted, 1):
+        for position, index in enumerate(wanted, 1):
             self._link.send(portable((*begin, index, compiled[index])))
             begin = ()
             frame = self._next()
-            if [frame.get(name) for name in ("nonce", "i", "left")] != [self._nonce, index, len(wanted) - place]:
+            if [frame.get(name) for name in ("nonce", "i", "left")] != [self._nonce, index, len(wanted) - position]:
                 raise wire.Gone("not a frame of ours")
             done = _counted(frame.get("done"))
             self.results.append(received(frame.get("r"), compiled[index][3]))
@@ -388,8 +392,8 @@ class Conversation:
         if type(names) is not list:
             raise wire.Gone("no names")
         if task.name and task.name not in names and task.aliases:
-            found = inspection.defined_names(text, kind=task.kind)
-            if len(found) == 1:
+            names_defined = inspection.defined_names(text, kind=task.kind)
+            if len(names_defined) == 1:
                 self._record["flags"] = ["name_mismatch"]
-                return found[0], [task.name]
+                return names_defined[0], [task.name]
         return task.name, []

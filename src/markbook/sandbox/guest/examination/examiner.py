@@ -193,8 +193,8 @@ class Examiner:
             there = {index for index in there if record["tests"][index]["p"]}
         if not there:
             return record
-        known = [bool(plan["sure"] and policy and not policy.copied) for policy in policies]
-        later = {"record": record, "done": done, "there": sorted(there), "known": known}
+        is_sure = [bool(plan["sure"] and policy and not policy.copied) for policy in policies]
+        later = {"record": record, "done": done, "there": sorted(there), "known": is_sure}
         return {"later": later} if job.get("defers") else self._decided_beside(task, job, plan, right, later)
 
     def _decided_beside(
@@ -213,13 +213,13 @@ class Examiner:
         record, done = later["record"], later["done"]
         other = beside.proved(task, self._runs(task, job), set(later["there"]), right)
         for index in later["there"]:
-            wanted = (plan.get("done") or {index: None})[index]
-            swallowed = swallows(done[index]) and not swallows(wanted or [])
-            how = difference(done[index], wanted, task.repeated[index]) if wanted is not None else ""
+            counts_expected = (plan.get("done") or {index: None})[index]
+            swallowed = swallows(done[index]) and not swallows(counts_expected or [])
+            how = difference(done[index], counts_expected, task.repeated[index]) if counts_expected is not None else ""
             record["tests"][index] = settled(
                 record["tests"][index],
                 other["tests"][index],
-                known=later["known"][index] and how != "counts",
+                is_useful=later["known"][index] and how != "counts",
                 left_out=how == "parts" or swallowed,
                 swallowed=swallowed,
             )
@@ -234,16 +234,18 @@ class Examiner:
         judging = {index for index in plan.get("judged", ()) if policies[index] is not None}
         if not judging:
             return self._separated(task, job, plan["pins"], policies)
-        whole: list[Counts] = []
+        all_counts: list[Counts] = []
 
         def run(compiled: list[Compiled], which: set[int]) -> dict[str, Any]:
             if compiled is not task.compiled:
                 return self._runs_apart(task, job, plan)(compiled, which)
             record, done = self._separated(task, job, plan["pins"], policies)
-            whole.append(done)
+            all_counts.append(done)
             return record
 
-        return beside.proved(task, run, judging, beside.Right(plan["canary"], (), *plan["took"]), apart=True), whole[0]
+        return beside.proved(
+            task, run, judging, beside.Right(plan["canary"], (), *plan["took"]), apart=True
+        ), all_counts[0]
 
     def _proved_apart(
         self, task: Task, job: Job, plan: Plan, policies: list[Policy | None], record: dict[str, Any], done: Counts
@@ -252,8 +254,8 @@ class Examiner:
         tests = record["tests"]
         judged = {
             index
-            for index, one in enumerate(policies)
-            if one and (one.judged or task.makers[index]) and tests[index]["p"]
+            for index, policy in enumerate(policies)
+            if policy and (policy.judged or task.makers[index]) and tests[index]["p"]
         }
         if not judged:
             return record
@@ -263,8 +265,8 @@ class Examiner:
         def run(compiled: list[Compiled], which: set[int]) -> dict[str, Any]:
             return first if compiled is task.compiled else again(compiled, which)
 
-        found = beside.proved(task, run, judged, beside.Right([None] * len(tests)), apart=True)
-        return {**record, "tests": found["tests"]}
+        proved_record = beside.proved(task, run, judged, beside.Right([None] * len(tests)), apart=True)
+        return {**record, "tests": proved_record["tests"]}
 
     def _runs_apart(self, task: Task, job: Job, plan: Plan) -> beside.Run:
         """Return what runs tests apart from the candidate of a job as the plan has them."""
@@ -312,8 +314,8 @@ class Examiner:
         else:
             together = self._in_process(task, job, task.sound)
         plans: list[Any] = []
-        for index, (policy, one) in enumerate(zip(policies, together["tests"], strict=True)):
-            agrees = policy is not None and apart is not None and one["p"] == apart["tests"][index]["p"]
+        for index, (policy, result) in enumerate(zip(policies, together["tests"], strict=True)):
+            agrees = policy is not None and apart is not None and result["p"] == apart["tests"][index]["p"]
             plans.append(sorted(policy.allowed) if agrees and policy is not None and not policy.borrows else None)
         plans, useful = self._beside(task, job, together, plans)
         own = {index for index, policy in enumerate(policies) if plans[index] is not None and policy and policy.own}
@@ -321,8 +323,8 @@ class Examiner:
         own = {index for index in own if together["tests"][index]["p"]}
         beside_it = together.get("done", {})
         done = [
-            (beside_it.get(index) if plans[index] is None else done[index]) if one["p"] else None
-            for index, one in enumerate(together["tests"])
+            (beside_it.get(index) if plans[index] is None else done[index]) if result["p"] else None
+            for index, result in enumerate(together["tests"])
         ]
         plan = {
             "tests": plans, "pins": pins, "sure": True, "canary": useful, "judged": sorted(own), "done": done,

@@ -75,51 +75,51 @@ def explain(task: Task, job: Job, code: Any, record: dict[str, Any], begin: Begi
     if not failed:
         return None
     if code is None or (record.get("error") or {}).get("k") == "s":
-        found: dict[str, Any] = _refused(record)
+        explanation: dict[str, Any] = _refused(record)
     elif task.kind == "text":
-        found = _read(task, job, failed)
+        explanation = _read(task, job, failed)
     else:
         plan = job.get("plan") or {"tests": [None] * len(task.tests)}
         apart = [
             index for index in failed if plan["tests"][index] is not None and record["tests"][index]["v"] == "separated"
         ]
         limits = _limits(job, record)
-        found = _run_apart(task, job, code, apart, limits, begin) if apart else {}
+        explanation = _run_apart(task, job, code, apart, limits, begin) if apart else {}
         there = [index for index in failed if index not in apart]
         if not apart or (there and record["error"] is None):
-            found = _joined(found, _run(task, job, code, there, limits, begin))
-    return with_lines(found, job["code"]) if found else None
+            explanation = _joined(explanation, _run(task, job, code, there, limits, begin))
+    return with_lines(explanation, job["code"]) if explanation else None
 
 
 def _refused(record: dict[str, Any]) -> dict[str, Any]:
     error = record.get("error") or {}
     message = str(error.get("m", ""))
-    place = _LINE.search(message)
-    return {"error": f"{error.get('t', '')}: {message}", "lines": [[int(place[1]), ""]] if place else []}
+    line_match = _LINE.search(message)
+    return {"error": f"{error.get('t', '')}: {message}", "lines": [[int(line_match[1]), ""]] if line_match else []}
 
 
-def printed(index: int, fed: str, wanted: str, output: bytes, errors: bytes) -> dict[str, Any]:
+def printed(index: int, fed: str, expected_output: str, output: bytes, errors: bytes) -> dict[str, Any]:
     """Return what a program that failed a test read, was to print and printed: of long ones the part that differs."""
-    got, expected = output.decode("utf-8", "replace"), wanted
+    got, expected = output.decode("utf-8", "replace"), expected_output
     most = explained.VALUE
     apart = next((at for at, (a, b) in enumerate(zip(got, expected)) if a != b), min(len(got), len(expected)))  # noqa: B905 - as far as both go
     begin = max(0, apart - most // 2) if max(len(got), len(expected)) > most else 0
     texts = {"got": explained.part(got, begin), "expected": explained.part(expected, begin), "source": fed[:_SOURCE]}
     heard = errors.decode("utf-8", "replace")
-    said = {
+    streams_text = {
         "difference": _apart(got, expected),
         "err": heard,
-        "lines": [[int(one[1]), one[2]] for one in _TRACED.finditer(heard)],
+        "lines": [[int(match[1]), match[2]] for match in _TRACED.finditer(heard)],
     }
-    return {"test": index, "part": -1, "op": "prints", **texts, **said}
+    return {"test": index, "part": -1, "op": "prints", **texts, **streams_text}
 
 
 def _apart(got: str, expected: str) -> str:
     """Say in which line two outputs first differ; spaces at the ends of lines do not count."""
     ours, theirs = got.rstrip().split("\n"), expected.rstrip().split("\n")
-    for number, (one, other) in enumerate(zip(ours, theirs), 1):  # noqa: B905 - as far as both go
-        if one.rstrip() != other.rstrip():
-            return f"first differs in line {number}: {one[:80]!r} instead of {other[:80]!r}"
+    for number, (ours_line, other) in enumerate(zip(ours, theirs), 1):  # noqa: B905 - as far as both go
+        if ours_line.rstrip() != other.rstrip():
+            return f"first differs in line {number}: {ours_line[:80]!r} instead of {other[:80]!r}"
     return f"{len(ours)} lines instead of {len(theirs)}" if len(ours) != len(theirs) else ""
 
 
@@ -135,19 +135,24 @@ def _read(task: Task, job: Job, failed: list[int]) -> dict[str, Any]:
 def _limits(job: Job, record: dict[str, Any]) -> list[float]:
     """Return the second run's limits: one that came to its end comes to it again, another is looked at for a moment."""
     limits = list(job["limits"])
-    wanted = SECONDS if record.get("hit") else max(SECONDS, _LONGER * record.get("cpu", 0.0))
+    seconds = SECONDS if record.get("hit") else max(SECONDS, _LONGER * record.get("cpu", 0.0))
     # from outside it is ended later than it ends itself, which says where it was
-    limits[0], limits[1] = min(limits[0], wanted) + 1, min(limits[1], _SLEEPS)
+    limits[0], limits[1] = min(limits[0], seconds) + 1, min(limits[1], _SLEEPS)
     return limits
 
 
-def _joined(found: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+def _joined(explanation: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     """Return what two looks at different tests say, where they differ the first."""
-    if not found:
+    if not explanation:
         return other
-    tests = [*found.get("tests", ()), *other.get("tests", ())]
-    left_out = sum(one["left_out"] for one in (found, other) if type(one.get("left_out")) is int)
-    return {**other, **{name: said for name, said in found.items() if said}, "tests": tests, "left_out": left_out}
+    tests = [*explanation.get("tests", ()), *other.get("tests", ())]
+    left_out = sum(part["left_out"] for part in (explanation, other) if type(part.get("left_out")) is int)
+    return {
+        **other,
+        **{name: value for name, value in explanation.items() if value},
+        "tests": tests,
+        "left_out": left_out,
+    }
 
 
 def _run_apart(
@@ -158,39 +163,39 @@ def _run_apart(
     hall = Hall(attempt.link, task, job["code"])
     watch = explained.Watch()
     watch.lines = hall.lines_of
-    plan, said, noted = job["plan"], {}, 0
+    plan, facts, noted = job["plan"], {}, 0
     done = False
     try:
         request = (APART, code, inspection.speaks_of_random(job["code"]), limits[6], (limits[0] - 1, task.asks))
         attempt.link.send(_dumps(request))
         if hall.enter(plan["pins"]) is not None:
-            said = _record(hall.why)
+            facts = _record(hall.why)
         else:
             for test in watched(task, which):
                 noted = len(watch.found)
-                said = _record(hall.watch(test, Policy(plan["tests"][test[0]]), watch))
-                if said.get("limit"):
+                facts = _record(hall.watch(test, Policy(plan["tests"][test[0]]), watch))
+                if facts.get("limit"):
                     del watch.found[noted:]  # the limit ended it, not what it compares
                     break
-                said.pop("lines", None)
+                facts.pop("lines", None)
         done = True
     except wire.Gone:
         pass  # what was said before is what there is
     except Sticky:  # as if the solution had used the time up: between the two it is only who is first
         signal.setitimer(signal.ITIMER_PROF, 0)
         del watch.found[noted:]
-        said = {"limit": "cpu"}
+        facts = {"limit": "cpu"}
     finally:
         end = attempt.end()
-    if not done and not said.get("limit"):
-        said["limit"] = end["hit"]
-    return _sourced(task, {**said, **_bounded({"tests": watch.found, "left_out": watch.left_out}), "again": True})
+    if not done and not facts.get("limit"):
+        facts["limit"] = end["hit"]
+    return _sourced(task, {**facts, **_bounded({"tests": watch.found, "left_out": watch.left_out}), "again": True})
 
 
-def _record(said: Any) -> dict[str, Any]:
+def _record(record: Any) -> dict[str, Any]:
     """Return what a solution's process says of itself: a dict with these names in it and no others."""
-    found = said if type(said) is dict else {}
-    return {name: _bounded(found[name]) for name in ("out", "err", "lines", "limit", "error", "kind") if name in found}
+    facts = record if type(record) is dict else {}
+    return {name: _bounded(facts[name]) for name in ("out", "err", "lines", "limit", "error", "kind") if name in facts}
 
 
 def _run(
@@ -199,21 +204,21 @@ def _run(
     """Look at tests that go to the solution's process, as they did for their verdict."""
     attempt = begin({**job, "limits": limits}, beside=True)
     request = (limits[0] - 1, job["code"], task.name, task.aliases, task.before, watched(task, failed))
-    found: dict[str, Any] = {}
+    record: dict[str, Any] = {}
     try:
         attempt.link.send(_dumps((EXPLAIN, code, inspection.speaks_of_random(job["code"]), limits[6], request)))
         stream = wire.Stream(attempt.link)
         for _ in range(_MESSAGES):
-            said = stream.next()
-            found = said or found
-            if said is None or said.get("done"):
+            message = stream.next()
+            record = message or record
+            if message is None or message.get("done"):
                 break
     except wire.Gone:
         pass  # what was said before is what there is
     end = attempt.end()
-    if not found.get("done") and not found.get("limit"):
-        found["limit"] = end["hit"]
-    return _sourced(task, {**_bounded(found), "again": True})
+    if not record.get("done") and not record.get("limit"):
+        record["limit"] = end["hit"]
+    return _sourced(task, {**_bounded(record), "again": True})
 
 
 def _dumps(value: Any) -> bytes:
@@ -254,10 +259,10 @@ def _watched(test: dict[str, Any], own: set[str]) -> tuple[Any, list[str]]:
 
 def _statements(body: list[ast.stmt], numbers: dict[int, int], own: set[str], *, goes_on: bool) -> list[ast.stmt]:
     """Return statements whose assertions report; those at the top and in `check` let the ones behind them run."""
-    made: list[ast.stmt] = []
+    statements: list[ast.stmt] = []
     for node in body:
         if isinstance(node, ast.Assert):
-            made.append(_reporting(node, numbers[id(node)], own, goes_on=goes_on))
+            statements.append(_reporting(node, numbers[id(node)], own, goes_on=goes_on))
             continue
         within = goes_on and not isinstance(node, ast.Try | ast.ClassDef)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -268,8 +273,8 @@ def _statements(body: list[ast.stmt], numbers: dict[int, int], own: set[str], *,
                 setattr(node, field, _statements(inner, numbers, own, goes_on=within))
         for child in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
             child.body = _statements(child.body, numbers, own, goes_on=False)
-        made.append(node)
-    return made
+        statements.append(node)
+    return statements
 
 
 def _reporting(node: ast.Assert, number: int, own: set[str], *, goes_on: bool) -> ast.stmt:
@@ -296,23 +301,25 @@ def _seen(node: ast.expr, number: int, own: set[str]) -> ast.expr:
     part = ast.Constant(number)
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
         operator = ast.Constant(_OPERATORS[type(node.ops[0])])
-        left, right = node.left, node.comparators[0]
-        apart = _difference(left)
+        left_side, right = node.left, node.comparators[0]
+        apart = _difference(left_side)
         if apart is not None and operator.value in ("<", "<="):
             return _report("near", [part, operator, *_ordered(apart.left, apart.right, own)[0], right], node)
-        (one, other), turned = _ordered(left, right, own)
+        (actual, other), turned = _ordered(left_side, right, own)
         if turned and operator.value in ("==", "!=", "is", "is not"):
-            return _report("compared", [part, operator, one, other], node)
-        return _report("compared", [part, operator, left, right], node)
+            return _report("compared", [part, operator, actual, other], node)
+        return _report("compared", [part, operator, left_side, right], node)
     if isinstance(node, ast.Call) and called(node) in _COMPARING and len(node.args) >= 2 and not _starred(node):
-        (one, other), _ = _ordered(node.args[0], node.args[1], own)
-        arguments = [part, ast.Constant(called(node)), node.func, one, other, *node.args[2:]]
+        (actual, other), _ = _ordered(node.args[0], node.args[1], own)
+        arguments = [part, ast.Constant(called(node)), node.func, actual, other, *node.args[2:]]
         return _report("called", arguments, node, node.keywords)
     return _report("value", [part, node], node)
 
 
 def _starred(node: ast.Call) -> bool:
-    return any(isinstance(one, ast.Starred) for one in node.args) or any(one.arg is None for one in node.keywords)
+    return any(isinstance(argument, ast.Starred) for argument in node.args) or any(
+        keyword.arg is None for keyword in node.keywords
+    )
 
 
 def _difference(node: ast.expr) -> ast.BinOp | None:
@@ -324,16 +331,16 @@ def _difference(node: ast.expr) -> ast.BinOp | None:
     return None
 
 
-def _ordered(left: ast.expr, right: ast.expr, own: set[str]) -> tuple[tuple[ast.expr, ast.expr], bool]:
+def _ordered(left_side: ast.expr, right: ast.expr, own: set[str]) -> tuple[tuple[ast.expr, ast.expr], bool]:
     """Return what the solution gave, what was wanted, and whether they stand the other way round."""
 
-    def given(node: ast.expr) -> int:
+    def count_names(node: ast.expr) -> int:
         if any(key_of(part).removeprefix(".") in own for part in ast.walk(node)):
             return 2
         return int(any(isinstance(part, ast.Name | ast.Call) for part in ast.walk(node)))
 
-    turned = given(right) > given(left)
-    return ((right, left) if turned else (left, right)), turned
+    turned = count_names(right) > count_names(left_side)
+    return ((right, left_side) if turned else (left_side, right)), turned
 
 
 def _report(how: str, arguments: list[ast.expr], node: ast.expr, named: list[ast.keyword] | None = None) -> ast.expr:
@@ -346,24 +353,24 @@ def _bounded(value: Any, depth: int = 6) -> Any:
     if type(value) is str:
         return value[: explained.TEXT]
     if depth and type(value) is list:
-        return [_bounded(one, depth - 1) for one in value[: explained.MOST]]
+        return [_bounded(item, depth - 1) for item in value[: explained.MOST]]
     if depth and type(value) is dict:
-        return {name[:20]: _bounded(one, depth - 1) for name, one in list(value.items())[:20] if type(name) is str}
+        return {name[:20]: _bounded(item, depth - 1) for name, item in list(value.items())[:20] if type(name) is str}
     return value if value is True or type(value) is int else None
 
 
-def _sourced(task: Task, found: dict[str, Any]) -> dict[str, Any]:
+def _sourced(task: Task, explanation: dict[str, Any]) -> dict[str, Any]:
     """Put the source of its assertion to each test that is explained; leave out what names none."""
     tests = []
-    said = found.get("tests")
-    for test in said if type(said) is list else ():
+    tests_found = explanation.get("tests")
+    for test in tests_found if type(tests_found) is list else ():
         index, part = (test.get("test"), test.get("part")) if type(test) is dict else (None, None)
         if type(index) is not int or type(part) is not int or index not in task.watched:
             continue
         sources = task.watched[index][1]
         at = max(part, 0) if part >= 0 or len(sources) == 1 else -1
         tests.append({**test, "source": sources[at] if 0 <= at < len(sources) else ""})
-    return {**found, "tests": tests}
+    return {**explanation, "tests": tests}
 
 
 def _around(lines: list[Any], code: str) -> list[Any]:
@@ -372,34 +379,34 @@ def _around(lines: list[Any], code: str) -> list[Any]:
     nodes = inspection.nodes(tree) if tree is not None else []
     functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)]
     loops = [node for node in nodes if isinstance(node, ast.For | ast.AsyncFor | ast.While)]
-    kept: list[Any] = []
-    for place in lines:
-        if type(place) is not list or len(place) != 2 or type(place[0]) is not int:
+    lines_kept: list[Any] = []
+    for line in lines:
+        if type(line) is not list or len(line) != 2 or type(line[0]) is not int:
             break
-        within = max((one.lineno for one in functions if _holds(one, place[0])), default=0)
-        around = [one.lineno for one in loops if _holds(one, place[0]) and one.lineno >= within]
-        kept.append([min(around), place[1]] if around else place)
+        within = max((function.lineno for function in functions if _holds(function, line[0])), default=0)
+        around = [loop.lineno for loop in loops if _holds(loop, line[0]) and loop.lineno >= within]
+        lines_kept.append([min(around), line[1]] if around else line)
         if around:
             break
-    return kept
+    return lines_kept
 
 
 def _holds(node: Any, line: int) -> bool:
     return bool(node.lineno <= line <= (node.end_lineno or node.lineno))
 
 
-def with_lines(found: dict[str, Any], code: str) -> dict[str, Any]:
+def with_lines(explanation: dict[str, Any], code: str) -> dict[str, Any]:
     """Put the solution's own text to the lines that are named."""
     text = code.split("\n") if len(code) <= 1 << 20 else []
-    if found.get("limit") and type(found.get("lines")) is list:
-        found["lines"] = _around(found["lines"], code)
-    for one in (found, *found.get("tests", ())):
-        lines = one.get("lines")
+    if explanation.get("limit") and type(explanation.get("lines")) is list:
+        explanation["lines"] = _around(explanation["lines"], code)
+    for record in (explanation, *explanation.get("tests", ())):
+        lines = record.get("lines")
         if type(lines) is not list:
             continue
-        one["lines"] = [
-            [place[0], place[1], text[place[0] - 1].strip()[:200] if 0 < place[0] <= len(text) else ""]
-            for place in lines[:8]
-            if type(place) is list and len(place) == 2 and type(place[0]) is int and type(place[1]) is str
+        record["lines"] = [
+            [line[0], line[1], text[line[0] - 1].strip()[:200] if 0 < line[0] <= len(text) else ""]
+            for line in lines[:8]
+            if type(line) is list and len(line) == 2 and type(line[0]) is int and type(line[1]) is str
         ]
-    return found
+    return explanation

@@ -54,7 +54,7 @@ def constants(node: ast.expr) -> list[ast.Constant]:
 
     Left alone are indices, keyword arguments and the way in which values are formatted.
     """
-    found: list[ast.Constant] = []
+    constants_found: list[ast.Constant] = []
     if isinstance(node, ast.Constant):
         return [node] if node.value is not ... else []
     if isinstance(node, ast.Call):
@@ -66,8 +66,8 @@ def constants(node: ast.expr) -> list[ast.Constant]:
             continue
         for part in value if isinstance(value, list) else [value]:
             if isinstance(part, ast.expr):
-                found += constants(part)
-    return found
+                constants_found += constants(part)
+    return constants_found
 
 
 def keeps_values(node: ast.expr) -> bool:
@@ -90,11 +90,11 @@ def _has_code(call: ast.Call) -> bool:
 def _pairs(node: ast.Dict) -> list[tuple[ast.expr | None, ast.expr]]:
     """Return the keys and values of a dict, without those of a key that comes again."""
     last: dict[object, tuple[ast.expr | None, ast.expr]] = {}
-    for place, (key, value) in enumerate(zip(node.keys, node.values, strict=True)):
+    for position, (key, value) in enumerate(zip(node.keys, node.values, strict=True)):
         if isinstance(key, ast.Constant):
             last["constant", key.value] = key, value  # 1, True and 1.0 are one key
         else:
-            last[ast.dump(key) if key is not None else place] = key, value
+            last[ast.dump(key) if key is not None else position] = key, value
     return list(last.values())
 
 
@@ -117,75 +117,79 @@ def is_computed(node: ast.expr) -> bool:
 
 def assignments(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
     """Return for each name (`.name` for attributes) the expressions that it is assigned."""
-    found: dict[str, list[ast.expr]] = {}
+    assigned: dict[str, list[ast.expr]] = {}
     loops: list[tuple[ast.expr, ast.expr]] = []
     for node in nodes:
         if isinstance(node, ast.Assign):
             for target in node.targets:
-                _assign(found, target, node.value)
+                _assign(assigned, target, node.value)
         elif isinstance(node, ast.AnnAssign | ast.AugAssign | ast.NamedExpr) and node.value is not None:
-            _assign(found, node.target, node.value)
+            _assign(assigned, node.target, node.value)
         elif isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
             loops.append((node.target, node.iter))
         elif isinstance(node, ast.withitem) and node.optional_vars is not None:
-            _assign(found, node.optional_vars, node.context_expr)
+            _assign(assigned, node.optional_vars, node.context_expr)
     for target, source in loops:
-        for item in _items(source, found):
-            _assign(found, target, item)
-    return found
+        for item in _items(source, assigned):
+            _assign(assigned, target, item)
+    return assigned
 
 
-def cases(nodes: list[ast.AST], made: dict[str, list[ast.expr]]) -> set[str]:
+def cases(nodes: list[ast.AST], assigned: dict[str, list[ast.expr]]) -> set[str]:
     """Return the names that only a loop gives values, every one of which is written down and looked at."""
-    given: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for node in nodes:
         if isinstance(node, ast.For) and not any(
             isinstance(part, _PASSED_BY) for body in node.body for part in ast.walk(body)
         ):
-            items = _written(node.iter, made, _NESTED) or ()
+            items = _written(node.iter, assigned, _NESTED) or ()
             for target in ast.walk(node.target):
                 if key := key_of(target):
-                    given[key] = given.get(key, 0) + len(items)
-    return {name for name, count in given.items() if count == len(made.get(name, ()))}
+                    counts[key] = counts.get(key, 0) + len(items)
+    return {name for name, count in counts.items() if count == len(assigned.get(name, ()))}
 
 
-def _items(source: ast.expr, made: dict[str, list[ast.expr]]) -> list[ast.expr]:
+def _items(source: ast.expr, assigned: dict[str, list[ast.expr]]) -> list[ast.expr]:
     """Return what a loop over this goes through where that is written down, else the whole."""
-    found = _written(source, made, _NESTED)
-    if found is not None:
-        return found
-    values = made.get(key_of(source), [source]) if isinstance(source, ast.Name | ast.Attribute) else [source]
+    items = _written(source, assigned, _NESTED)
+    if items is not None:
+        return items
+    values = assigned.get(key_of(source), [source]) if isinstance(source, ast.Name | ast.Attribute) else [source]
     return [
         ast.Tuple(value.args, ast.Load()) if isinstance(value, ast.Call) and called(value) == "zip" else value
         for value in values
     ]
 
 
-def _written(source: ast.expr, made: dict[str, list[ast.expr]], steps: int) -> list[ast.expr] | None:
+def _written(source: ast.expr, assigned: dict[str, list[ast.expr]], steps: int) -> list[ast.expr] | None:
     """Return what a loop over this goes through; None where that is not written down, or not within so many steps."""
     if isinstance(source, ast.List | ast.Tuple | ast.Set):
         return source.elts
     if not steps:
         return None
     if isinstance(source, ast.Name | ast.Attribute):
-        values = made.get(key_of(source), [])
-        return _written(values[0], made, steps - 1) if len(values) == 1 else None
+        values = assigned.get(key_of(source), [])
+        return _written(values[0], assigned, steps - 1) if len(values) == 1 else None
     if not isinstance(source, ast.Call) or called(source) not in ("enumerate", "zip") or not source.args:
         return None
-    sides = [_written(argument, made, steps - 1) for argument in source.args]
+    sides = [_written(argument, assigned, steps - 1) for argument in source.args]
     if called(source) == "enumerate":
         return None if sides[0] is None else [ast.Tuple([source, item], ast.Load()) for item in sides[0]]
-    whole = [side for side in sides if side is not None]
-    return [ast.Tuple(list(row), ast.Load()) for row in zip(*whole, strict=False)] if len(whole) == len(sides) else None
+    iterables = [side for side in sides if side is not None]
+    return (
+        [ast.Tuple(list(row), ast.Load()) for row in zip(*iterables, strict=False)]
+        if len(iterables) == len(sides)
+        else None
+    )
 
 
-def _assign(found: dict[str, list[ast.expr]], target: ast.expr, value: ast.expr) -> None:
+def _assign(assigned: dict[str, list[ast.expr]], target: ast.expr, value: ast.expr) -> None:
     if isinstance(target, ast.Tuple | ast.List):
         same = isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts)
-        for place, part in enumerate(target.elts):
-            _assign(found, part, value.elts[place] if same else value)  # type: ignore[attr-defined]  # `same` says so
+        for position, part in enumerate(target.elts):
+            _assign(assigned, part, value.elts[position] if same else value)  # type: ignore[attr-defined]  # `same` says so
     elif key := key_of(target):
-        found.setdefault(key, []).append(value)
+        assigned.setdefault(key, []).append(value)
 
 
 def key_of(node: ast.AST) -> str:
@@ -201,39 +205,44 @@ def flows(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
     To what it is assigned come what is put into it (`append`, `w[3] = ..`), what a function of the test's is called with and
     gives, and what its parameters are by default.
     """
-    found = {name: list(values) for name, values in assignments(nodes).items()}
+    values_by_name = {name: list(values) for name, values in assignments(nodes).items()}
     defined = {node.name: node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
     for node in nodes:
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 if isinstance(target, ast.Subscript) and (key := key_of(target.value)):
-                    found.setdefault(key, []).append(node.value)
+                    values_by_name.setdefault(key, []).append(node.value)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and (key := key_of(node.func.value)):
             if node.func.attr in _FILL:
-                found.setdefault(key, []).extend(node.args)
+                values_by_name.setdefault(key, []).extend(node.args)
         elif isinstance(node, ast.Call) and called(node) in defined:
-            names = [one.arg for one in defined[called(node)].args.args]
-            pairs = [*zip(names, node.args, strict=False), *((one.arg, one.value) for one in node.keywords if one.arg)]
+            names = [parameter.arg for parameter in defined[called(node)].args.args]
+            pairs = [
+                *zip(names, node.args, strict=False),
+                *((keyword.arg, keyword.value) for keyword in node.keywords if keyword.arg),
+            ]
             for name, value in pairs:
-                found.setdefault(name, []).append(value)
+                values_by_name.setdefault(name, []).append(value)
     for name, function in defined.items():
-        given = [part.value for part in ast.walk(function) if isinstance(part, ast.Return | ast.Yield) and part.value]
-        found.setdefault(name, []).extend(given)
-        for one, value in zip(reversed(function.args.args), reversed(function.args.defaults), strict=False):
-            found.setdefault(one.arg, []).append(value)
-    return found
+        results = [part.value for part in ast.walk(function) if isinstance(part, ast.Return | ast.Yield) and part.value]
+        values_by_name.setdefault(name, []).extend(results)
+        for parameter, value in zip(reversed(function.args.args), reversed(function.args.defaults), strict=False):
+            values_by_name.setdefault(parameter.arg, []).append(value)
+    return values_by_name
 
 
-def traced(node: ast.expr, made: dict[str, list[ast.expr]], steps: int = _NESTED) -> list[ast.expr]:
+def traced(node: ast.expr, assigned: dict[str, list[ast.expr]], steps: int = _NESTED) -> list[ast.expr]:
     """Return an expression and those that the names in it were given, and the names in these, so many steps back."""
-    found, new = [node], [node]
-    seen: set[str] = set()
+    expressions, new = [node], [node]
+    names_seen: set[str] = set()
     for _ in range(steps):
-        names = {key for one in new for part in ast.walk(one) if (key := key_of(part)) in made} - seen
-        seen |= names
-        new = [value for name in sorted(names) for value in made[name]]
-        found += new
-    return found
+        names = {
+            key for expression in new for part in ast.walk(expression) if (key := key_of(part)) in assigned
+        } - names_seen
+        names_seen |= names
+        new = [value for name in sorted(names) for value in assigned[name]]
+        expressions += new
+    return expressions
 
 
 def mentions(node: ast.AST, names: set[str]) -> bool:
@@ -260,21 +269,23 @@ def is_literal(node: ast.expr) -> bool:
 
 def distance(node: ast.Call, *, exact: bool) -> float | None:
     """Return within which distance two numbers may be equal to a call that compares them; None where nobody knows."""
-    told = {keyword.arg: getattr(keyword.value, "value", None) for keyword in node.keywords if keyword.arg in TOLERANCE}
-    if not told:
+    options = {
+        keyword.arg: getattr(keyword.value, "value", None) for keyword in node.keywords if keyword.arg in TOLERANCE
+    }
+    if not options:
         if exact:
             return 0.0 if called(node).endswith(("Equal", "Equals")) else _ROUNDED
         third = getattr(node.args[2], "value", None) if len(node.args) == 3 else None
-        told = {"places": third} if called(node).endswith("AlmostEqual") else {}
-    found = [_ROUNDED]
-    for name, value in told.items():
+        options = {"places": third} if called(node).endswith("AlmostEqual") else {}
+    distances = [_ROUNDED]
+    for name, value in options.items():
         if type(value) not in (int, float) or (name in _RELATIVE and value > _PERCENT):  # type: ignore[operator]  # a number
             return None
         if name in _PLACES:
-            found.append(10.0**-value)  # type: ignore[operator]
+            distances.append(10.0**-value)  # type: ignore[operator]
         elif name in _ABSOLUTE:
-            found.append(float(value))  # type: ignore[arg-type]
-    return max(found) if told else None
+            distances.append(float(value))  # type: ignore[arg-type]
+    return max(distances) if options else None
 
 
 def difference(node: ast.expr) -> tuple[ast.BinOp, bool] | None:
@@ -283,17 +294,17 @@ def difference(node: ast.expr) -> tuple[ast.BinOp, bool] | None:
     Returns:
         It, and whether the whole is as large where only one of many differs; None where the size of no difference is meant.
     """
-    measured, whole = False, True
+    measured, is_exact = False, True
     while True:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
-            return (node, whole) if measured else None
+            return (node, is_exact) if measured else None
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow | ast.Div):
             measured = measured or isinstance(node.op, ast.Pow)
-            whole = whole and isinstance(node.op, ast.Pow)
+            is_exact = is_exact and isinstance(node.op, ast.Pow)
             node = node.left
         elif isinstance(node, ast.Call) and called(node) in {*_MEASURES, *_OF_MANY}:
             measured = measured or called(node) in _MEASURES
-            whole = whole and _OF_MANY.get(called(node), True)
+            is_exact = is_exact and _OF_MANY.get(called(node), True)
             owner = node.func.value if isinstance(node.func, ast.Attribute) else None
             if isinstance(owner, ast.Call | ast.BinOp):
                 node = owner

@@ -25,9 +25,9 @@ class GivenFile:
         if self.descriptor >= 0:
             os.close(self.descriptor)
         self.descriptor = os.memfd_create("stdin", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        left = memoryview(data)
-        while left:
-            left = left[os.write(self.descriptor, left) :]
+        remaining = memoryview(data)
+        while remaining:
+            remaining = remaining[os.write(self.descriptor, remaining) :]
         os.lseek(self.descriptor, 0, os.SEEK_SET)
         fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, _SEALS)
 

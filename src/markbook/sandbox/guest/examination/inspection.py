@@ -19,24 +19,24 @@ _PLACE = frozenset(("ctx", "lineno", "col_offset", "end_lineno", "end_col_offset
 
 def nodes(tree: ast.AST) -> list[ast.AST]:
     """Return the nodes of a tree, parents first, but for those that say how a name is used. Faster than `ast.walk`."""
-    found = [tree]
-    for node in found:
+    found_nodes = [tree]
+    for node in found_nodes:
         for name, value in vars(node).items():
             if name in _PLACE:
                 continue
             if type(value) is list:
-                found.extend(part for part in value if isinstance(part, ast.AST))
+                found_nodes.extend(part for part in value if isinstance(part, ast.AST))
             elif isinstance(value, ast.AST):
-                found.append(value)
-    return found
+                found_nodes.append(value)
+    return found_nodes
 
 
 def defined_names(text: str, *, kind: str) -> list[str]:
     """Return the public names that the solution itself defines at top level: functions, or for `class` classes."""
     tree = parse(text)
-    wanted = (ast.ClassDef,) if kind == "class" else (ast.FunctionDef, ast.AsyncFunctionDef)
-    found = [node.name for node in (tree.body if tree else []) if isinstance(node, wanted)]
-    return list(dict.fromkeys(name for name in found if not name.startswith("_")))
+    kinds = (ast.ClassDef,) if kind == "class" else (ast.FunctionDef, ast.AsyncFunctionDef)
+    names_defined = [node.name for node in (tree.body if tree else []) if isinstance(node, kinds)]
+    return list(dict.fromkeys(name for name in names_defined if not name.startswith("_")))
 
 
 def uses(tree: ast.Module, names: list[str]) -> str:
@@ -44,8 +44,8 @@ def uses(tree: ast.Module, names: list[str]) -> str:
 
     A name is a keyword (`lambda`, `yield from`), a called or imported name, or `module.attribute` of an import.
     """
-    found = _used(tree)
-    return next((name for name in names if " ".join(name.split()) not in found), "")
+    names_used = _used(tree)
+    return next((name for name in names if " ".join(name.split()) not in names_used), "")
 
 
 _KEYWORDS: dict[type[ast.AST], tuple[str, ...]] = {
@@ -89,42 +89,42 @@ _KEYWORDS: dict[type[ast.AST], tuple[str, ...]] = {
 
 
 def _used(tree: ast.Module) -> set[str]:
-    found: set[str] = set()
+    names_used: set[str] = set()
     modules: dict[str, str] = {}
     for node in ast.walk(tree):
-        found.update(_KEYWORDS.get(type(node), ()))
+        names_used.update(_KEYWORDS.get(type(node), ()))
         if isinstance(node, ast.Import):
             for alias in node.names:
-                found.add(alias.name)
+                names_used.add(alias.name)
                 local = alias.asname or alias.name.partition(".")[0]
                 modules[local] = alias.name if alias.asname else local
         elif isinstance(node, ast.ImportFrom):
             for alias in node.names:
-                found.update((alias.name, f"{node.module or ''}.{alias.name}"))
+                names_used.update((alias.name, f"{node.module or ''}.{alias.name}"))
                 modules[alias.asname or alias.name] = f"{node.module or ''}.{alias.name}"
         elif isinstance(node, ast.If | ast.For | ast.While | ast.Try) and node.orelse:
-            found.add("else")
+            names_used.add("else")
         if isinstance(node, ast.Try) and node.finalbody:
-            found.add("finally")
+            names_used.add("finally")
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            _add_name(node.func, modules, found)
+            _add_name(node.func, modules, names_used)
         for decorator in getattr(node, "decorator_list", ()):
-            _add_name(decorator, modules, found)
+            _add_name(decorator, modules, names_used)
         if isinstance(node, ast.Attribute):
             dotted = _dotted(node)
             head, _, rest = dotted.partition(".")
             if head in modules:
-                found.update((dotted, f"{modules[head]}.{rest}"))
-    return found
+                names_used.update((dotted, f"{modules[head]}.{rest}"))
+    return names_used
 
 
-def _add_name(node: ast.expr, modules: dict[str, str], found: set[str]) -> None:
+def _add_name(node: ast.expr, modules: dict[str, str], names_used: set[str]) -> None:
     dotted = _dotted(node)
     if dotted:
-        found.update((dotted, dotted.rpartition(".")[2], modules.get(dotted, dotted)))
+        names_used.update((dotted, dotted.rpartition(".")[2], modules.get(dotted, dotted)))
     elif isinstance(node, ast.Attribute):
-        found.add(node.attr)
+        names_used.add(node.attr)
 
 
 def _dotted(node: ast.expr) -> str:

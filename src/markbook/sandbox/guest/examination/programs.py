@@ -42,8 +42,8 @@ def flatten(node: ast.AST, line: int = 1, column: int = 0) -> None:
     """Put all that a statement holds where it begins, so that nobody sees by its places that a part of it is another's."""
     if isinstance(node, ast.stmt):
         line, column = node.lineno, node.col_offset
-    place = {"lineno": line, "col_offset": column, "end_lineno": line, "end_col_offset": column}
-    vars(node).update(place)
+    position = {"lineno": line, "col_offset": column, "end_lineno": line, "end_col_offset": column}
+    vars(node).update(position)
     for child in ast.iter_child_nodes(node):
         flatten(child, line, column)
 
@@ -112,12 +112,12 @@ def instrument(tree: ast.Module) -> int:
 def parts_of(tree: ast.Module) -> list[ast.stmt]:
     """Return the parts of a program that report, in the order of their numbers."""
     nodes = inspection.nodes(tree)
-    found: list[ast.stmt] = [node for node in nodes if isinstance(node, ast.Assert)]
+    parts: list[ast.stmt] = [node for node in nodes if isinstance(node, ast.Assert)]
     calls: list[ast.stmt] = [node for node in nodes if _is_asserting(node)]
     raised: list[ast.stmt] = [node for node in nodes if isinstance(node, ast.Raise)]
-    for same in (found, calls, raised):
+    for same in (parts, calls, raised):
         same.sort(key=lambda node: (node.lineno, node.col_offset))
-    return found + calls + raised
+    return parts + calls + raised
 
 
 def repeated_parts(tree: ast.Module) -> frozenset[int]:
@@ -127,29 +127,29 @@ def repeated_parts(tree: ast.Module) -> frozenset[int]:
     """
     nodes = inspection.nodes(tree)
     numbers = {id(node): number for number, node in enumerate(parts_of(tree))}
-    made = assignments(nodes)
+    assigned = assignments(nodes)
     called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
     handed = {node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in called}
     own = {id(part) for node in nodes if isinstance(node, ast.ClassDef) for part in node.body}
-    found: set[int] = set()
+    part_numbers: set[int] = set()
     for node in nodes:
         if isinstance(node, ast.For | ast.AsyncFor):
-            repeats = not _is_written(node.iter, made)
+            repeats = not _is_written(node.iter, assigned)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             repeats = node.name in handed and id(node) not in own
         else:
             repeats = isinstance(node, ast.While)
         if repeats:
-            found |= {numbers[id(part)] for part in ast.walk(node) if id(part) in numbers}
-    return frozenset(found)
+            part_numbers |= {numbers[id(part)] for part in ast.walk(node) if id(part) in numbers}
+    return frozenset(part_numbers)
 
 
-def _is_written(node: ast.expr, made: dict[str, list[ast.expr]]) -> bool:
+def _is_written(node: ast.expr, assigned: dict[str, list[ast.expr]]) -> bool:
     """Whether what a loop goes through is written down in the test."""
     if isinstance(node, ast.Name):
-        return node.id in made and all(is_literal(value) for value in made[node.id])
+        return node.id in assigned and all(is_literal(value) for value in assigned[node.id])
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("enumerate", "range", "zip"):
-        return all(_is_written(argument, made) for argument in node.args)
+        return all(_is_written(argument, assigned) for argument in node.args)
     return is_literal(node) or (isinstance(node, ast.List | ast.Tuple) and len(node.elts) > 0)
 
 
@@ -170,23 +170,25 @@ def _asserts(node: ast.expr) -> bool:
 
 
 def _guarded(body: list[ast.stmt], numbers: dict[int, int]) -> list[ast.stmt]:
-    made: list[ast.stmt] = []
+    statements: list[ast.stmt] = []
     for node in body:
         if isinstance(node, ast.Assert):
-            made.append(_guard(node, numbers[id(node)], done=True))
+            statements.append(_guard(node, numbers[id(node)], done=True))
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             node.body = _guarded(node.body, numbers) if node.name == "check" else _marked(node.body, numbers)
-            made.append(node)
+            statements.append(node)
         elif isinstance(node, ast.For | ast.AsyncFor | ast.While | ast.If | ast.With | ast.AsyncWith | ast.Try):
             within = set(map(type, inspection.nodes(node)))
             inner, leaves = ast.Assert in within, not within.isdisjoint((ast.Return, ast.Break, ast.Continue))
             _mark_within(node, numbers)
             # a statement that may leave the function keeps its meaning inside try, so only the guard matters
-            made += _counted(_guard(node, -1, done=False) if inner and not leaves else node, numbers.get(id(node)))
+            statements += _counted(
+                _guard(node, -1, done=False) if inner and not leaves else node, numbers.get(id(node))
+            )
         else:
             _mark_within(node, numbers)
-            made += _counted(node, numbers.get(id(node)))
-    return made
+            statements += _counted(node, numbers.get(id(node)))
+    return statements
 
 
 def _counted(node: ast.stmt, index: int | None) -> list[ast.stmt]:
@@ -198,15 +200,15 @@ def _counted(node: ast.stmt, index: int | None) -> list[ast.stmt]:
 
 
 def _marked(body: list[ast.stmt], numbers: dict[int, int]) -> list[ast.stmt]:
-    made: list[ast.stmt] = []
+    statements: list[ast.stmt] = []
     for node in body:
         if isinstance(node, ast.Assert):
             index = numbers[id(node)]
-            made += [_report(index, node, begin=True), node, _report(index, node)]
+            statements += [_report(index, node, begin=True), node, _report(index, node)]
         else:
             _mark_within(node, numbers)
-            made += _counted(node, numbers.get(id(node)))
-    return made
+            statements += _counted(node, numbers.get(id(node)))
+    return statements
 
 
 def _mark_within(node: ast.AST, numbers: dict[int, int]) -> None:
@@ -226,15 +228,15 @@ def _place(node: ast.stmt) -> dict[str, Any]:
 
 
 def _report(index: int, node: ast.stmt, *caught: ast.expr, begin: bool = False) -> ast.stmt:
-    place = _place(node)
-    keywords = [ast.keyword("begin", ast.Constant(True, **place), **place)] if begin else []
-    name = ast.Name(PART, ast.Load(), **place)
-    return ast.Expr(ast.Call(name, [ast.Constant(index, **place), *caught], keywords, **place), **place)
+    position = _place(node)
+    keywords = [ast.keyword("begin", ast.Constant(True, **position), **position)] if begin else []
+    name = ast.Name(PART, ast.Load(), **position)
+    return ast.Expr(ast.Call(name, [ast.Constant(index, **position), *caught], keywords, **position), **position)
 
 
 def _guard(node: ast.stmt, index: int, *, done: bool) -> ast.stmt:
-    place = _place(node)
-    caught = _report(index, node, ast.Name("__markbook_error__", ast.Load(), **place))
-    every = ast.Name("BaseException", ast.Load(), **place)
-    handler = ast.ExceptHandler(every, "__markbook_error__", [caught], **place)
-    return ast.Try([node], [handler], [_report(index, node)] if done else [], [], **place)
+    position = _place(node)
+    caught = _report(index, node, ast.Name("__markbook_error__", ast.Load(), **position))
+    every = ast.Name("BaseException", ast.Load(), **position)
+    handler = ast.ExceptHandler(every, "__markbook_error__", [caught], **position)
+    return ast.Try([node], [handler], [_report(index, node)] if done else [], [], **position)

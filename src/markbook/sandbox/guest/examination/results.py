@@ -60,10 +60,10 @@ def difference(done: Parts, wanted: Parts, repeated: Container[int]) -> str:
     """
     if done == wanted:
         return ""
-    one, other = ({part[0]: part[1] for part in side} for side in (done, wanted))
-    if one.keys() != other.keys():
+    first, other = ({part[0]: part[1] for part in side} for side in (done, wanted))
+    if first.keys() != other.keys():
         return "parts"
-    return "counts" if all(number in repeated for number in one if one[number] != other[number]) else "parts"
+    return "counts" if all(number in repeated for number in first if first[number] != other[number]) else "parts"
 
 
 def is_doubtful(plan: Plan, index: int, policy: Policy, record: dict[str, Any], done: Counts) -> bool:
@@ -80,9 +80,13 @@ def is_doubtful(plan: Plan, index: int, policy: Policy, record: dict[str, Any], 
     if policy.copied or policy.answered or (policy.judged if plan["sure"] else policy.based):
         return True
     if result["p"]:
-        wanted = plan.get("done")
-        known = wanted[index] if wanted is not None else None
-        return known != done[index] if known is not None else [CUT, 1] in done[index] or swallows(done[index])
+        expected_parts = plan.get("done")
+        parts_expected = expected_parts[index] if expected_parts is not None else None
+        return (
+            parts_expected != done[index]
+            if parts_expected is not None
+            else [CUT, 1] in done[index] or swallows(done[index])
+        )
     return policy.refused or policy.based or not plan["sure"]
 
 
@@ -91,20 +95,20 @@ def swallows(done: list[list[int]]) -> bool:
     return [SWALLOWED, 1] in done
 
 
-def settled(apart: Result, other: Result, *, known: bool, left_out: bool, swallowed: bool) -> Result:
+def settled(apart: Result, other: Result, *, is_useful: bool, left_out: bool, swallowed: bool) -> Result:
     """Return what became of a test that was decided beside the candidate in the end.
 
     Args:
         apart: what became of it apart.
         other: what became of it there.
-        known: whether a right answer passes it apart: a pass there that nothing proves is none if it failed apart.
+        is_useful: whether a right answer passes it apart: a pass there that nothing proves is none if it failed apart.
         left_out: whether it passed apart, and not by the parts by which a right answer does: unless it is proved beside
             the candidate, it passed by what was not executed.
         swallowed: whether a verdict went through the solution and was not heard of again: so it may be there, too.
     """
     if swallowed and other["p"]:
         other = {**other, "v": "unchecked"}
-    if other["v"] != "unchecked" or not known:
+    if other["v"] != "unchecked" or not is_useful:
         return other
     if not apart["p"]:
         return apart
@@ -148,19 +152,19 @@ def settle(
         if not os.WIFSIGNALED(record["status"]) and os.WEXITSTATUS(record["status"]) == OUTPUT_EXIT:
             record["hit"] = "output"
         record["error"] = error if len(results) == 1 else None
-    whole: list[Result] = []
+    all_results: list[Result] = []
     for index, (fault, test) in enumerate(zip(task.faults, task.compiled, strict=True)):
         if fault:
-            whole.append({"p": False, "k": "f", "t": "", "m": fault})
+            all_results.append({"p": False, "k": "f", "t": "", "m": fault})
         elif which is not None and index not in which:
-            whole.append(dict(NOT_RUN))
+            all_results.append(dict(NOT_RUN))
         elif results:
-            whole.append(results.pop(0))
+            all_results.append(results.pop(0))
         else:
-            whole.append(dict(error) if error else {"p": False, "k": "a", "t": "", "m": "not run"})
-        if test[3] and not whole[-1].get("parts"):
-            whole[-1] = {**whole[-1], "parts": [whole[-1]] * test[3]}
-    return {**record, "tests": [{**result, "v": verdict} for result in whole]}
+            all_results.append(dict(error) if error else {"p": False, "k": "a", "t": "", "m": "not run"})
+        if test[3] and not all_results[-1].get("parts"):
+            all_results[-1] = {**all_results[-1], "parts": [all_results[-1]] * test[3]}
+    return {**record, "tests": [{**result, "v": verdict} for result in all_results]}
 
 
 def inspect(task: Task, code: str, results: list[Result]) -> None:
@@ -194,8 +198,8 @@ def without_claims(task: Task, results: list[Result]) -> None:
 def text_tests(task: Task, text: str) -> list[Result]:
     """Run the tests of an answer that is no program but a text."""
     namespace: dict[str, Any] = {"text": text, "candidate_solution": text, "__name__": "test"}
-    found = [
+    results = [
         {"p": False, "k": "f", "t": "", "m": task.faults[i]} if task.faults[i] else mark(test, namespace)
         for i, test in enumerate(task.compiled)
     ]
-    return [{**result, "v": "separated"} for result in found]
+    return [{**result, "v": "separated"} for result in results]

@@ -113,14 +113,14 @@ def icpc_name(flags: Sequence[str]) -> str:
 
 def _icpc(name: str, words: list[str]) -> Rule:
     fold, is_spaced, absolute, relative = True, False, None, None
-    left = iter(words)
-    for word in left:
+    arguments = iter(words)
+    for word in arguments:
         if word == "case_sensitive":
             fold = False
         elif word == "space_change_sensitive":
             is_spaced = True
         elif word in _FLOAT_FLAGS:
-            distance = _distance(next(left, ""))
+            distance = _distance(next(arguments, ""))
             absolute = distance if word != _FLOAT_FLAGS[2] else absolute
             relative = distance if word != _FLOAT_FLAGS[1] else relative
         else:
@@ -132,10 +132,10 @@ def _distance(text: str) -> float:
     text = text.strip()
     if not _NUMBER.fullmatch(text.encode("utf-8", "replace")) or len(text) > SHOWN:
         raise ValueError(f"{text[:SHOWN]!r} is no distance between numbers")
-    found = float(text)
-    if not 0 <= found < float("inf"):
+    number = float(text)
+    if not 0 <= number < float("inf"):
         raise ValueError(f"{text!r} is no distance between numbers")
-    return found
+    return number
 
 
 def _shown(part: bytes | None) -> str:
@@ -154,12 +154,15 @@ def _lines(rule: Rule, expected: bytes, got: bytes) -> Judgement:
     return Judgement(rule.name, accepted=True) if sides[0] == sides[1] else _by_lines(rule.name, *sides)
 
 
-def _by_lines(by: str, wanted: Sequence[bytes], lines: Sequence[bytes]) -> Judgement:
+def _by_lines(by: str, expected: Sequence[bytes], lines: Sequence[bytes]) -> Judgement:
     """Return the difference of two lists of lines that differ."""
-    at = next((at for at, (one, other) in enumerate(zip(wanted, lines, strict=False)) if one != other), None)
+    at = next(
+        (at for at, (expected_line, other) in enumerate(zip(expected, lines, strict=False)) if expected_line != other),
+        None,
+    )
     if at is None:
-        at = min(len(wanted), len(lines))
-    return Judgement(by, line=at + 1, expected=_at(wanted, at), got=_at(lines, at))
+        at = min(len(expected), len(lines))
+    return Judgement(by, line=at + 1, expected=_at(expected, at), got=_at(lines, at))
 
 
 def _at(parts: Sequence[bytes], at: int) -> bytes | None:
@@ -167,10 +170,10 @@ def _at(parts: Sequence[bytes], at: int) -> bytes | None:
 
 
 def _tokens(rule: Rule, expected: bytes, got: bytes) -> Judgement:
-    wanted, tokens = expected.split(), got.split()
-    at = _first_difference(rule, wanted, tokens)
+    expected_tokens, tokens = expected.split(), got.split()
+    at = _first_difference(rule, expected_tokens, tokens)
     if at is not None:
-        return Judgement(rule.name, line=_line_of(got, at), expected=_at(wanted, at), got=_at(tokens, at))
+        return Judgement(rule.name, line=_line_of(got, at), expected=_at(expected_tokens, at), got=_at(tokens, at))
     if rule.is_spaced:
         gaps = [_SPACES.findall(side) for side in (expected, got)]
         starts = [side[:1].isspace() for side in (expected, got)]
@@ -179,24 +182,24 @@ def _tokens(rule: Rule, expected: bytes, got: bytes) -> Judgement:
     return Judgement(rule.name, accepted=True)
 
 
-def _first_difference(rule: Rule, wanted: list[bytes], tokens: list[bytes]) -> int | None:
-    if wanted == tokens:
+def _first_difference(rule: Rule, expected_tokens: list[bytes], tokens: list[bytes]) -> int | None:
+    if expected_tokens == tokens:
         return None
-    for at, (one, other) in enumerate(zip(wanted, tokens, strict=False)):
-        if one != other and not _is_same(rule, one, other):
+    for at, (expected_token, other) in enumerate(zip(expected_tokens, tokens, strict=False)):
+        if expected_token != other and not _is_same(rule, expected_token, other):
             return at
-    return None if len(wanted) == len(tokens) else min(len(wanted), len(tokens))
+    return None if len(expected_tokens) == len(tokens) else min(len(expected_tokens), len(tokens))
 
 
-def _is_same(rule: Rule, wanted: bytes, token: bytes) -> bool:
-    if rule.fold and wanted.lower() == token.lower():
+def _is_same(rule: Rule, expected_token: bytes, token: bytes) -> bool:
+    if rule.fold and expected_token.lower() == token.lower():
         return True
     if rule.absolute is None and rule.relative is None:
         return False
-    right, found = _number(wanted), _number(token)
-    if right is None or found is None:
+    right, actual = _number(expected_token), _number(token)
+    if right is None or actual is None:
         return False
-    distance = abs(right - found)  # of two infinities it is no number, and so within nothing
+    distance = abs(right - actual)  # of two infinities it is no number, and so within nothing
     if rule.absolute is not None and distance <= rule.absolute:
         return True
     return rule.relative is not None and distance <= rule.relative * abs(right) < float("inf")
@@ -222,15 +225,15 @@ def _stripped_lines(data: bytes) -> list[str]:
 
 def _livecodebench(rule: Rule, expected: bytes, got: bytes) -> Judgement:
     """Compare as LiveCodeBench's runner does: stripped lines, and where two differ, all their words as decimals."""
-    wanted, lines = _stripped_lines(expected), _stripped_lines(got)
-    for at, (one, other) in enumerate(zip(wanted, lines, strict=False)):
-        if one != other and not _are_decimals(one, other):
-            return Judgement(rule.name, line=at + 1, expected=_bytes(one), got=_bytes(other))
-    if len(wanted) == len(lines):
+    expected_lines, lines = _stripped_lines(expected), _stripped_lines(got)
+    for at, (expected_line, other) in enumerate(zip(expected_lines, lines, strict=False)):
+        if expected_line != other and not _are_decimals(expected_line, other):
+            return Judgement(rule.name, line=at + 1, expected=_bytes(expected_line), got=_bytes(other))
+    if len(expected_lines) == len(lines):
         return Judgement(rule.name, accepted=True)
-    at = min(len(wanted), len(lines))
+    at = min(len(expected_lines), len(lines))
     return Judgement(
-        rule.name, line=at + 1, expected=_at([*map(_bytes, wanted)], at), got=_at([*map(_bytes, lines)], at)
+        rule.name, line=at + 1, expected=_at([*map(_bytes, expected_lines)], at), got=_at([*map(_bytes, lines)], at)
     )
 
 
@@ -238,11 +241,11 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def _are_decimals(wanted: str, line: str) -> bool:
+def _are_decimals(expected_line: str, line: str) -> bool:
     from decimal import Decimal, InvalidOperation
 
     try:
-        sides = [[Decimal(word) for word in side.split()] for side in (wanted, line)]
+        sides = [[Decimal(word) for word in side.split()] for side in (expected_line, line)]
         return sides[0] == sides[1]
     except (InvalidOperation, ValueError):  # no number, or one that cannot be compared
         return False
@@ -250,34 +253,34 @@ def _are_decimals(wanted: str, line: str) -> bool:
 
 def _apps(rule: Rule, expected: bytes, got: bytes) -> Judgement:
     """Compare as APPS does, form after form, each looser than the one before."""
-    wanted, lines = _stripped_lines(expected), _stripped_lines(got)
-    if wanted == lines:
+    expected_lines, lines = _stripped_lines(expected), _stripped_lines(got)
+    if expected_lines == lines:
         return Judgement(f"{rule.name}/stripped", accepted=True)
-    full, printed = [*filter(None, wanted)], [*filter(None, lines)]
+    full, printed = [*filter(None, expected_lines)], [*filter(None, lines)]
     for form, holds in _APPS:
         if holds(full, printed):
             return Judgement(f"{rule.name}/{form}", accepted=True)
     return _by_lines(rule.name, [*map(_bytes, full)], [*map(_bytes, printed)])
 
 
-def _are_close(wanted: list[str], lines: list[str]) -> bool:
-    if len(wanted) != len(lines):
+def _are_close(expected_lines: list[str], lines: list[str]) -> bool:
+    if len(expected_lines) != len(lines):
         return False
-    sides = [[_number(_bytes(line)) for line in side] for side in (wanted, lines)]
+    sides = [[_number(_bytes(line)) for line in side] for side in (expected_lines, lines)]
     pairs = zip(*sides, strict=True)
     return all(
-        one is not None and two is not None and abs(one - two) <= 1e-8 + 1e-5 * abs(one) < float("inf")
-        for one, two in pairs
+        first is not None and two is not None and abs(first - two) <= 1e-8 + 1e-5 * abs(first) < float("inf")
+        for first, two in pairs
     )
 
 
-def _are_sets(wanted: list[str], lines: list[str]) -> bool:
-    return _sets(wanted, str) == _sets(lines, str)
+def _are_sets(expected_lines: list[str], lines: list[str]) -> bool:
+    return _sets(expected_lines, str) == _sets(lines, str)
 
 
-def _are_rounded_sets(wanted: list[str], lines: list[str]) -> bool:
+def _are_rounded_sets(expected_lines: list[str], lines: list[str]) -> bool:
     try:
-        return _sets(wanted, _rounded) == _sets(lines, _rounded)
+        return _sets(expected_lines, _rounded) == _sets(lines, _rounded)
     except ValueError:
         return False
 

@@ -63,17 +63,17 @@ def runs_beside(nodes: list[ast.AST], entry: str) -> bool:
 
 
 def _imports_beside(node: ast.Import | ast.ImportFrom) -> bool:
-    found = [alias.name for alias in node.names]
+    modules = [alias.name for alias in node.names]
     if isinstance(node, ast.ImportFrom):
-        found.append(node.module or "")
-    heads = {part for name in found for part in name.split(".")}
+        modules.append(node.module or "")
+    heads = {part for name in modules for part in name.split(".")}
     return bool(heads & (_BESIDE | _BESIDE_MODULES))
 
 
 def names_used(nodes: list[ast.AST]) -> set[str]:
     """Return the identifiers in a test: all that the candidate learns of it before it runs."""
-    found = {node.id for node in nodes if isinstance(node, ast.Name)}
-    return {name for name in found if not hasattr(builtins, name)}
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    return {name for name in names if not hasattr(builtins, name)}
 
 
 class Sink:
@@ -132,31 +132,33 @@ class Hall:
         task = self._task
         entry, aliases = task.name, task.aliases
         self.peer.wants_output = self._listeners
-        refusal, found = self.peer.opening(task.asks)
+        refusal, objects = self.peer.opening(task.asks)
         if refusal is not None:
             self.why = refusal.get("why")
             return {**received(refusal.get("error")), "p": False}
-        if aliases and entry and entry not in found:
+        if aliases and entry and entry not in objects:
             others = inspection.defined_names(self._text, kind=task.kind)
             if len(others) == 1:
-                found[entry] = self.peer.also(others).get(others[0])
+                objects[entry] = self.peer.also(others).get(others[0])
                 self.flags = ["name_mismatch"]
-        for name, value in found.items():
+        for name, value in objects.items():
             if name != entry and token_of(value) is None:
                 own = names.module_name(value) or names.name_for(value)
                 if own is not None:
                     self.pins[name] = f"module {own}" if names.module_name(value) else own
-        self._borrows = any(is_module(value) for value in found.values())
-        found.update({name: names.lent(names.named(pin)) for name, pin in pins.items() if name in found})
+        self._borrows = any(is_module(value) for value in objects.values())
+        objects.update({name: names.lent(names.named(pin)) for name, pin in pins.items() if name in objects})
         space = self.namespace
-        space.update(found)
-        space.update({name: self._own_random() for name, value in found.items() if value is sys.modules.get("random")})
+        space.update(objects)
+        space.update(
+            {name: self._own_random() for name, value in objects.items() if value is sys.modules.get("random")}
+        )
         # last, and from this side: whatever else may be in doubt, by these a test does what it says
         space.update({"__name__": "solution", "__builtins__": {**vars(builtins), "__import__": self._import}})
         space["candidate_solution"] = self._text
         for alias in aliases:
-            if entry in found:
-                space[alias] = found[entry]
+            if entry in objects:
+                space[alias] = objects[entry]
         for code in task.before:
             exec(code, space)  # noqa: S102 - helpers from the benchmark's prompt
         return None
@@ -201,12 +203,12 @@ class Hall:
         self.peer.escaped.clear()
         if self._task.speaks_of_random:
             seed_numpy()
-        kept = sys.stdout, sys.stderr, sys.stdin
+        streams = sys.stdout, sys.stderr, sys.stdin
         sys.stdout, sys.stderr = self._sinks
         try:
             yield
         finally:
-            sys.stdout, sys.stderr, sys.stdin = kept
+            sys.stdout, sys.stderr, sys.stdin = streams
         if self.peer.dead:
             raise wire.Gone(self.peer.dead)
 
@@ -232,22 +234,24 @@ class Hall:
             Gone: it is not there any more.
         """
         try:
-            said = self.peer.request("said")
+            facts = self.peer.request("said")
         except (wire.Gone, Sticky):
             raise
         except BaseException:
             return {}
-        return said if type(said) is dict else {}
+        return facts if type(facts) is dict else {}
 
     def _listeners(self) -> Any:
-        found = (sys.stdout, sys.stderr)
-        return None if found == self._sinks else tuple(one.write for one in found)
+        streams = (sys.stdout, sys.stderr)
+        return None if streams == self._sinks else tuple(stream.write for stream in streams)
 
-    def _import(self, name: str, _space: object = None, _local: object = None, wanted: Any = (), level: int = 0) -> Any:
+    def _import(
+        self, name: str, _space: object = None, _local: object = None, from_list: Any = (), level: int = 0
+    ) -> Any:
         """Import for a test: this side's own, whatever the candidate made of it over there."""
         if name == "random":
             return self._own_random()
-        return builtins.__import__(name, {"__name__": "solution"}, None, wanted, level)
+        return builtins.__import__(name, {"__name__": "solution"}, None, from_list, level)
 
     def _own_random(self) -> types.ModuleType:
         if self._random is None:
@@ -264,17 +268,17 @@ def own_random(request: Any = None) -> types.ModuleType:
     """
     import random
 
-    made = types.ModuleType("random")
+    module = types.ModuleType("random")
     fresh = random.Random(0)  # noqa: S311 - the tests' own numbers, the same in every run
     for name, value in vars(random).items():
         bound = type(value) in (types.MethodType, types.BuiltinMethodType) and hasattr(random.Random, name)
         if not name.startswith("__"):
-            setattr(made, name, getattr(fresh, name) if bound else value)
+            setattr(module, name, getattr(fresh, name) if bound else value)
     if request is not None:
 
         def seed(*arguments: Any) -> None:
             fresh.seed(*arguments)
             request("seed", *arguments)
 
-        made.seed = seed  # type: ignore[attr-defined]  # as of any module
-    return made
+        module.seed = seed  # type: ignore[attr-defined]  # as of any module
+    return module

@@ -50,14 +50,14 @@ class Run:
 
 
 def examine(
-    channel: _socket.socket, given: Given, task: Task, job: Job, compiled: tuple[Any, dict[str, Any] | None]
+    channel: _socket.socket, files: Given, task: Task, job: Job, compiled: tuple[Any, dict[str, Any] | None]
 ) -> dict[str, Any]:
     """Return the record of one solution: every test in order, or up to the first that fails."""
     code, refused = compiled
     if refused is not None:
         error = {**refused["error"], "result": "CE"}
         return {**refused, "error": error, "tests": [{**error, "v": "separated"}] * len(task.tests)}
-    given.code.hold(marshal.dumps((code, inspection.speaks_of_random(job["code"]))))
+    files.code.hold(marshal.dumps((code, inspection.speaks_of_random(job["code"]))))
     results: list[Result] = []
     cpu, wall, hit = 0.0, 0.0, ""
     slow, stopped = 0, False
@@ -69,8 +69,8 @@ def examine(
         if stopped:
             results.append(_NOT_RUN)
             continue
-        given.input.hold(test["stdin"].encode("utf-8", "surrogatepass"))
-        run = _run(channel, given, job)
+        files.input.hold(test["stdin"].encode("utf-8", "surrogatepass"))
+        run = _run(channel, files, job)
         result = _judged(task, index, run, compiled=type(code) is not str)
         results.append(result)
         cpu, wall = cpu + run.cpu, wall + run.wall
@@ -85,12 +85,12 @@ def examine(
     return {**record, "why": explaining.with_lines({"tests": why}, job["code"])} if why else record
 
 
-def _run(channel: _socket.socket, given: Given, job: Job) -> Run:
+def _run(channel: _socket.socket, files: Given, job: Job) -> Run:
     """Have one process made which is given that, and read what it writes until it has ended."""
     limits = job["limits"]
     request = zygote.JOB.pack(*limits[:3], *map(int, limits[3:6])) + ",".join(job.get("preload", ())).encode("ascii")
     (output, their_output), (errors, their_errors) = os.pipe(), os.pipe()
-    theirs = (given.code.descriptor, given.input.descriptor, their_output, their_errors)
+    theirs = (files.code.descriptor, files.input.descriptor, their_output, their_errors)
     channel.sendmsg([request], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, zygote.STREAMS.pack(*theirs))])
     os.close(their_output)
     os.close(their_errors)
@@ -142,10 +142,10 @@ def _judged(task: Task, index: int, run: Run, *, compiled: bool) -> Result:
     if run.status:
         return _crashed(run, compiled=compiled)
     rule, expected = task.rules[index], task.tests[index]["stdout"].encode("utf-8", "surrogatepass")
-    found = rule.judge(expected, run.output)
-    if found.accepted:
-        return {"p": True, "result": "AC", "rule": found.by}
-    return {"p": False, "k": "a", "t": "WrongAnswer", "m": found.message, "result": "WA", "rule": found.by}
+    judgement = rule.judge(expected, run.output)
+    if judgement.accepted:
+        return {"p": True, "result": "AC", "rule": judgement.by}
+    return {"p": False, "k": "a", "t": "WrongAnswer", "m": judgement.message, "result": "WA", "rule": judgement.by}
 
 
 def _crashed(run: Run, *, compiled: bool) -> Result:

@@ -138,9 +138,9 @@ class Task:
         nodes = [node for tree in trees if tree is not None for node in inspection.nodes(tree)]
         self.beside.append(runs_beside(nodes, self.name))
         self.draws.append(any(map(_draws, nodes)))
-        found = {how for node in nodes if (how := _claims(node))}
-        self.silent.append(not any(test.get(part) for part in _CLAIMS) and not found)
-        self.counted.append(program is not None and found == {"assert"})
+        claims = {how for node in nodes if (how := _claims(node))}
+        self.silent.append(not any(test.get(part) for part in _CLAIMS) and not claims)
+        self.counted.append(program is not None and claims == {"assert"})
         used = names_used(nodes)  # before the program is changed
         entry = {self.name, *self.aliases, "candidate"} - {""}
         self.makers.append(makers(nodes, used | entry if self.kind == "class" else used - entry, entry))
@@ -207,14 +207,16 @@ def makers(nodes: list[ast.AST], names: set[str], tested: set[str]) -> set[str]:
         names: those that it uses.
         tested: what the tested object is called there.
     """
-    found: set[str] = set()
+    maker_names: set[str] = set()
     theirs = names - _bound(nodes)
     if not theirs:
-        return found
-    made = flows(nodes)
+        return maker_names
+    values_by_name = flows(nodes)
     # the solution's class or function by another name is one of these, too
     aliases = {
-        name for name, values in made.items() if any(isinstance(one, ast.Name) and one.id in theirs for one in values)
+        name
+        for name, values in values_by_name.items()
+        if any(isinstance(value, ast.Name) and value.id in theirs for value in values)
     }
     names = theirs | aliases
     for node in nodes:
@@ -226,10 +228,13 @@ def makers(nodes: list[ast.AST], names: set[str], tested: set[str]) -> set[str]:
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in LOOKS_UP:
             sides = [node.func.value, *node.args]
         if len(sides) > 1:
-            calls = [{name for one in traced(side, made) for name in _called_names(one)} for side in sides]
+            calls = [
+                {name for expression in traced(side, values_by_name) for name in _called_names(expression)}
+                for side in sides
+            ]
             if sum(not side.isdisjoint(names | tested) for side in calls) > 1:
-                found.update(*calls)
-    return found & names
+                maker_names.update(*calls)
+    return maker_names & names
 
 
 def _compares(name: str) -> bool:
@@ -250,17 +255,17 @@ def _called_names(node: ast.expr) -> set[str]:
 
 def _bound(nodes: list[ast.AST]) -> set[str]:
     """Return the names that a test gives a meaning itself."""
-    found: set[str] = set()
+    names_bound: set[str] = set()
     for node in nodes:
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            found.add(node.id)
+            names_bound.add(node.id)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            found.add(node.name)
+            names_bound.add(node.name)
         elif isinstance(node, ast.arg):
-            found.add(node.arg)
+            names_bound.add(node.arg)
         elif isinstance(node, ast.alias):
-            found.add((node.asname or node.name).partition(".")[0])
-    return found
+            names_bound.add((node.asname or node.name).partition(".")[0])
+    return names_bound
 
 
 def _draws(node: ast.AST) -> bool:

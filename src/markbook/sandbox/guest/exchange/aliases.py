@@ -41,17 +41,17 @@ class Crossed:
         """Watch the containers of a conversation, on which both sides agree now."""
         for value in transfer.numbered:
             if type(value) in MUTABLE:
-                held, key = contents(value), id(value)
+                items, key = contents(value), id(value)
                 if key not in self.known:
-                    if self._size + len(held) >= _MOST:
+                    if self._size + len(items) >= _MOST:
                         continue
                     self._turns.appendleft(key)
-                self._note(value, held)
+                self._note(value, items)
 
-    def _note(self, value: Any, held: list[Any]) -> None:
-        known = self.known.get(id(value))
-        self._size += len(held) + 1 - (len(known[1]) + 1 if known else 0)
-        self.known[id(value)] = (value, held)
+    def _note(self, value: Any, items: list[Any]) -> None:
+        entry = self.known.get(id(value))
+        self._size += len(items) + 1 - (len(entry[1]) + 1 if entry else 0)
+        self.known[id(value)] = (value, items)
 
     def changed(self, transfer: Transfer | None) -> bool:
         """Return whether one has changed on this side that is no part of this conversation.
@@ -60,19 +60,19 @@ class Crossed:
         looked at by each call.
         """
         current = transfer.index if transfer is not None else {}
-        found = False
+        has_changed = False
         for _ in range(min(len(self._turns), _LOOKED_AT)):
             key = self._turns.popleft()
             is_held = _references(self.known, key) > _ALONE
             value, before = self.known[key]
             if key not in current and not _same(now := contents(value), before):
                 self._note(value, now)
-                found = True
+                has_changed = True
             if is_held:
                 self._turns.append(key)
             else:
                 self._size -= len(self.known.pop(key)[1]) + 1
-        return found
+        return has_changed
 
     def changed_there(self) -> bool:
         """Return whether one has changed on the other side that the test still holds here, if only perhaps."""
@@ -86,18 +86,18 @@ def _same(now: list[Any], before: list[Any]) -> bool:
     return len(now) == len(before) and all(map(is_, now, before))
 
 
-def _within(known: dict[int, tuple[Any, list[Any]]]) -> dict[int, int]:
+def _within(watched: dict[int, tuple[Any, list[Any]]]) -> dict[int, int]:
     """Return how many references to each object come from what watched containers hold, or held."""
-    found: dict[int, int] = {}
-    for value, before in known.values():
+    counts: dict[int, int] = {}
+    for value, before in watched.values():
         for item in (*before, *contents(value)):
-            found[id(item)] = found.get(id(item), 0) + 1
-    return found
+            counts[id(item)] = counts.get(id(item), 0) + 1
+    return counts
 
 
-def _references(known: dict[int, tuple[Any, list[Any]]], key: int) -> int:
+def _references(watched: dict[int, tuple[Any, list[Any]]], key: int) -> int:
     """Return how many references there are to a watched container, with those that come from watching it."""
-    value, _ = known[key]
+    value, _ = watched[key]
     return sys.getrefcount(value)
 
 

@@ -16,8 +16,8 @@ _KINDS = "biufcmMSU"
 
 def is_array(value: Any) -> bool:
     """Whether this is an array of NumPy's own."""
-    found = sys.modules.get("numpy")
-    return found is not None and type(value) is getattr(found, "ndarray", None)
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and type(value) is getattr(numpy, "ndarray", None)
 
 
 def put_array(value: Any, kind: type) -> list[Any] | None:
@@ -44,20 +44,20 @@ def get_array(form: list[Any]) -> Any:
     shape, data = form[2], bytes.fromhex(text_of(form, 3))
     if dtype.kind not in _KINDS or not dtype.itemsize or dtype.names is not None or dtype.subdtype is not None:
         raise Malformed("no data type of an array's")
-    found = np.frombuffer(data, dtype)
+    array_data = np.frombuffer(data, dtype)
     if shape is None:
-        return found[0]
+        return array_data[0]
     if type(shape) is not list or not all(type(size) is int and size >= 0 for size in shape):
         raise Malformed("no shape")
-    return found.reshape(shape).copy()
+    return array_data.reshape(shape).copy()
 
 
 def refill_array(value: Any, form: Any) -> None:
     """Give an array what the other side wrote into it."""
-    found = get_array(form)
-    if found.shape != value.shape or found.dtype != value.dtype:
+    array = get_array(form)
+    if array.shape != value.shape or array.dtype != value.dtype:
         raise Uncrossable("another array")
     try:
-        value[...] = found
+        value[...] = array
     except ValueError:
         raise Uncrossable("an array that is not to be written to") from None

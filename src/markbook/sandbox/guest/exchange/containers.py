@@ -72,12 +72,12 @@ def ordered_set(items: list[Any]) -> set[Any]:
 
     The order of a set depends on how it grew; an answer such as `list(set)` must not become right or wrong by that.
     """
-    wanted = list(map(id, items))
+    order = list(map(id, items))
     for source in (items, frozenset(items), dict.fromkeys(items)):
-        found = set(source)
-        if list(map(id, found)) == wanted:
-            return found
-    found = set()
+        ordered = set(source)
+        if list(map(id, ordered)) == order:
+            return ordered
+    ordered = set()
     for item in items:
-        found.add(item)
-    return found
+        ordered.add(item)
+    return ordered

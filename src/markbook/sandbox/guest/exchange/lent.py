@@ -585,8 +585,8 @@ def _may_get(target: Any, name: str) -> bool:
     cls = type(target)
     owner = _owner(cls, name)
     if cls is types.SimpleNamespace or any(map(is_tests_class, _MRO.__get__(cls))):
-        held = getattr(target, "__dict__", None)
-        if type(held) is dict and name in held:
+        attributes = getattr(target, "__dict__", None)
+        if type(attributes) is dict and name in attributes:
             return True
         return _is_allowed(owner, name) if owner is not None else _is_absent(cls, name)
     return owner is not None and _is_allowed(owner, name)
@@ -654,6 +654,6 @@ def kind_of_argument(value: Any, *, is_stand_in: Any) -> str:
     if kind is dict:
         return kind_of_argument([*value, *value.values()], is_stand_in=is_stand_in).replace("list", "dict", 1)
     if kind in (list, tuple, set, frozenset):
-        held = sorted({kind_of_argument(item, is_stand_in=is_stand_in) for item in value})
-        return f"{kind.__name__}[{', '.join(held)}]"
+        kinds = sorted({kind_of_argument(item, is_stand_in=is_stand_in) for item in value})
+        return f"{kind.__name__}[{', '.join(kinds)}]"
     return kind_of_target(value)

@@ -27,8 +27,8 @@ def text_of(form: list[Any], at: int = 1) -> str:
     """
     if len(form) <= at or type(form[at]) is not str:
         raise Malformed("no text")
-    found: str = form[at]
-    return found
+    text: str = form[at]
+    return text
 
 
 def get_late(form: list[Any]) -> Any:

@@ -10,14 +10,14 @@ from .standin import PLAIN_BASES
 def own_special(cls: type, base: type | None) -> list[str]:
     """Return the special methods of a class that neither its plain base nor `object` gave it."""
     lineage = type.__dict__["__mro__"].__get__(cls)
-    given = set(type.__dict__["__mro__"].__get__(base)) if base is not None else {object}
-    found = []
+    base_lineage = set(type.__dict__["__mro__"].__get__(base)) if base is not None else {object}
+    methods = []
     for name in SPECIAL:
         owner = next((kind for kind in lineage if name in type.__dict__["__dict__"].__get__(kind)), None)
-        if owner is not None and owner not in given and owner is not object:
+        if owner is not None and owner not in base_lineage and owner is not object:
             value = type.__dict__["__dict__"].__get__(owner)[name]
-            found.append(f"!{name}" if value is None else name)
-    return found
+            methods.append(f"!{name}" if value is None else name)
+    return methods
 
 
 def plain_base(cls: type) -> type | None:
@@ -25,8 +25,8 @@ def plain_base(cls: type) -> type | None:
     lineage = type.__dict__["__mro__"].__get__(cls)
     for kind in lineage:
         if kind in PLAIN_BASES:
-            found: type = kind
-            return found
+            plain: type = kind
+            return plain
         if issubclass(kind, BaseException) and names.name_for(kind) is not None:
             return kind  # type: ignore[no-any-return]  # an element of a tuple of classes
     return None

@@ -205,9 +205,9 @@ del _made
 
 def name_for(value: Any) -> str | None:
     """Return the name by which this object may cross, None if it may not."""
-    found = _NAMES.get(id(value))
-    if found is not None:
-        return found
+    known_name = _NAMES.get(id(value))
+    if known_name is not None:
+        return known_name
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     if type(module) is not str or type(name) is not str:
         return None
@@ -239,10 +239,10 @@ def named(name: str) -> Any:
         raise LookupError(name)
     __import__(module)
     home = sys.modules[module]
-    found = getattr(home, member, None) if member in getattr(home, "__all__", (member,)) else None
-    if found is None or isinstance(found, type(sys)):
+    target = getattr(home, member, None) if member in getattr(home, "__all__", (member,)) else None
+    if target is None or isinstance(target, type(sys)):
         raise LookupError(name)
-    return found
+    return target
 
 
 _UNCHANGING = (
@@ -259,10 +259,10 @@ def received(name: str) -> Any:
     Raises:
         LookupError: the list has no such name.
     """
-    found = named(name)
-    if not isinstance(found, _UNCHANGING):
+    target = named(name)
+    if not isinstance(target, _UNCHANGING):
         raise LookupError(name)  # noqa: TRY004 - as for a name that is not in the list
-    return lent(found)
+    return lent(target)
 
 
 _lent: dict[int, tuple[Any, dict[str, Any], tuple[Any, ...]]] = {}
@@ -290,9 +290,9 @@ def restore() -> None:
         now = vars(value)
         for name in [name for name in now if name not in before]:
             delattr(value, name)
-        for name, held in before.items():
-            if now.get(name, _lent) is not held:
-                setattr(value, name, held)
+        for name, saved in before.items():
+            if now.get(name, _lent) is not saved:
+                setattr(value, name, saved)
         for name, part in zip(_PARTS_OF_FUNCTIONS, parts, strict=False):
             if getattr(value, name) is not part:
                 setattr(value, name, part)

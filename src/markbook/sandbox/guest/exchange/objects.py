@@ -172,9 +172,9 @@ class Objects:
         return self._handle(value, transfer, depth)
 
     def _handle(self, value: Any, transfer: Transfer, depth: int) -> list[Any]:
-        known = self._tokens.get(id(value))
-        if known is not None:
-            return ["h", known]
+        own_token = self._tokens.get(id(value))
+        if own_token is not None:
+            return ["h", own_token]
         token = self._keep(value)
         return ["h", token, self._describe(value, transfer, depth)]
 
@@ -209,26 +209,26 @@ class Objects:
             return form
         if issubclass(base, BaseException):
             return [*form, transfer.items(list(_ARGS.__get__(value)), depth + 1)]
-        held = contents(value) if issubclass(base, MUTABLE_BASES) else list(_plain(base, value))
+        items = contents(value) if issubclass(base, MUTABLE_BASES) else list(_plain(base, value))
         if issubclass(base, MUTABLE_BASES):
-            self._shared.append((self._tokens[id(value)], value, held))
-        return [*form, transfer.items(held, depth + 1)]
+            self._shared.append((self._tokens[id(value)], value, items))
+        return [*form, transfer.items(items, depth + 1)]
 
     def _class_form(self, cls: type, transfer: Transfer) -> Any:
         token = self._classes.get(id(cls))
         if token is not None:
             return ["h", token]
-        known = self._tokens.get(id(cls))
-        token = self._classes[id(cls)] = known if known is not None else self._keep(cls)
-        return ["h", token] if known is not None else ["h", token, ["c", *self._class(cls, transfer)]]
+        token_known = self._tokens.get(id(cls))
+        token = self._classes[id(cls)] = token_known if token_known is not None else self._keep(cls)
+        return ["h", token] if token_known is not None else ["h", token, ["c", *self._class(cls, transfer)]]
 
     def _class(self, cls: type, transfer: Transfer) -> list[Any]:
         token = self._tokens[id(cls)]
         self._classes[id(cls)] = token
         base = plain_base(cls)
         parents = type.__dict__["__bases__"].__get__(cls)
-        kept = (kind for kind in parents if kind is not object and names.name_for(kind) is None)
-        bases = [self._class_form(kind, transfer) for kind in kept if not isinstance(kind, Meta)]
+        bases_kept = (kind for kind in parents if kind is not object and names.name_for(kind) is None)
+        bases = [self._class_form(kind, transfer) for kind in bases_kept if not isinstance(kind, Meta)]
         methods = own_special(cls, base)
         own = [] if base is None or issubclass(base, BaseException) else _own_names(cls, base)
         meta = type(cls)
@@ -258,17 +258,17 @@ class Objects:
             return self._mine[token]
         if tag != "h":
             raise Malformed("unknown tag")
-        found = self._theirs.get(token)
-        if found is None:
+        resolved = self._theirs.get(token)
+        if resolved is None:
             if token in self._theirs:
                 raise Uncrossable("a value that holds itself")
             if len(form) != 3 or type(form[2]) is not list or len(form[2]) < 2:
                 raise Malformed("an unknown handle")
             self._make(token, form[2], transfer)
-            found = self._theirs[token]
+            resolved = self._theirs[token]
         if token in self._spelled:
             self.arrived.is_spelled = True
-        return found
+        return resolved
 
     def _get_error(self, form: list[Any], transfer: Transfer) -> BaseException:
         if len(form) not in (3, 4) or type(form[1]) is not str:
@@ -278,16 +278,16 @@ class Objects:
         if not (isinstance(kind, type) and issubclass(kind, BaseException)):
             raise Malformed("no exception")
         try:
-            made = kind(*arguments)
+            error = kind(*arguments)
         except Exception:
-            made = kind.__new__(kind)
-            made.args = tuple(arguments)
+            error = kind.__new__(kind)
+            error.args = tuple(arguments)
         if len(form) == 4:
             cause = transfer.get(form[3])
             if not isinstance(cause, BaseException):
                 raise Malformed("no cause")
-            made.__cause__ = cause
-        return made
+            error.__cause__ = cause
+        return error
 
     def _make(self, token: int, form: list[Any], transfer: Transfer) -> None:
         kind = form[0]
@@ -300,11 +300,11 @@ class Objects:
             if not isinstance(cls, Meta) or token in self._theirs:
                 raise Malformed("no class")
             self._theirs[token] = None  # a value that holds itself cannot be made from what it holds
-            held = transfer.all(form[2]) if len(form) > 2 else []
+            items = transfer.all(form[2]) if len(form) > 2 else []
             if issubclass(cls, BaseException):
                 self.keep_out()  # its cause and its notes stay there
-            self._theirs[token] = _instance(cls, token, held)
-            self._note(token, held)
+            self._theirs[token] = _instance(cls, token, items)
+            self._note(token, items)
         else:
             raise Malformed("no description")
 
@@ -325,9 +325,9 @@ class Objects:
             self.keep_out()
             name = "object"  # a test can read it, and its functions may format by it
         self.arrived.described += [*methods, *own, *special]
-        kept = [name for name in methods if name.lstrip("!") in _SPECIAL]
+        special_names = [name for name in methods if name.lstrip("!") in _SPECIAL]
         shape = Shape(
-            _short(name), tuple(parents), real, kept, own, names.claimed(claim), special, home=home[:MAX_NAME]
+            _short(name), tuple(parents), real, special_names, own, names.claimed(claim), special, home=home[:MAX_NAME]
         )
         self._theirs[token] = make_class(self, token, shape)
 
@@ -363,20 +363,20 @@ class Objects:
     # copies of mutable subclasses of plain types
 
     def _stale(self, transfer: Transfer) -> list[Any]:
-        found: list[Any] = []
-        for place, (token, value, before) in enumerate(self._shared):
+        stale: list[Any] = []
+        for position, (token, value, before) in enumerate(self._shared):
             now = contents(value)
             if len(now) != len(before) or any(a is not b for a, b in zip(now, before, strict=True)):
-                self._shared[place] = (token, value, now)
-                found.append([token, transfer.items(now, 1)])
-        return found
+                self._shared[position] = (token, value, now)
+                stale.append([token, transfer.items(now, 1)])
+        return stale
 
     def refill_mine(self, value: Any, items: list[Any]) -> None:
         """Give an object of this side what the other side's copy of it holds now."""
-        for place, (token, shared, _) in enumerate(self._shared):
+        for position, (token, shared, _) in enumerate(self._shared):
             if shared is value:
                 refill(value, items)
-                self._shared[place] = (token, value, contents(value))
+                self._shared[position] = (token, value, contents(value))
 
     def _refresh(self, changes: Any, transfer: Transfer) -> None:
         if type(changes) is not list:
@@ -435,24 +435,24 @@ def _plain(base: Any, value: Any) -> list[Any]:
     return [base.__pos__(value)]
 
 
-def _instance(cls: Any, token: int, held: list[Any]) -> Any:
+def _instance(cls: Any, token: int, arguments: list[Any]) -> Any:
     base = type.__getattribute__(cls, "_markbook_base")
     if base is None:
-        made = object.__new__(cls)
+        instance = object.__new__(cls)
     elif issubclass(base, BaseException):
-        made = base.__new__(cls, *held)
-        _ARGS.__set__(made, tuple(held))
+        instance = base.__new__(cls, *arguments)
+        _ARGS.__set__(instance, tuple(arguments))
     elif base in (tuple, frozenset):
-        made = base.__new__(cls, held)
+        instance = base.__new__(cls, arguments)
     elif issubclass(base, MUTABLE_BASES):
-        made = base.__new__(cls)
-        refill(made, held)
+        instance = base.__new__(cls)
+        refill(instance, arguments)
     else:
-        if len(held) != 1 or type(held[0]) is not base:
+        if len(arguments) != 1 or type(arguments[0]) is not base:
             raise Malformed("no value of that type")
-        made = base.__new__(cls, held[0])
-    object.__getattribute__(made, "__dict__")[TOKEN] = token
-    return made
+        instance = base.__new__(cls, arguments[0])
+    object.__getattribute__(instance, "__dict__")[TOKEN] = token
+    return instance
 
 
 def _is_texts(value: Any) -> bool:
@@ -472,5 +472,7 @@ def _home(cls: type, name: Any) -> str:
 
 def _own_names(cls: type, base: type) -> list[str]:
     lineage = type.__dict__["__mro__"].__get__(cls)
-    given = set(type.__dict__["__mro__"].__get__(base))
-    return sorted({name for kind in lineage if kind not in given for name in type.__dict__["__dict__"].__get__(kind)})
+    base_lineage = set(type.__dict__["__mro__"].__get__(base))
+    return sorted(
+        {name for kind in lineage if kind not in base_lineage for name in type.__dict__["__dict__"].__get__(kind)}
+    )

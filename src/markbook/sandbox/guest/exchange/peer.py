@@ -82,13 +82,13 @@ class Peer(Objects):
         """Whether the other side is asked about an operator of its object with this operand."""
         return not self.examines or self.policy.may(kind, kind_of(one), is_handle=token_of(other) is not None)
 
-    def may_own(self, name: str, one: Any, *, operands: bool) -> bool:
+    def may_own(self, name: str, operand: Any, *, operands: bool) -> bool:
         """Whether the class of an object that extends a plain type is asked, where the plain type has an answer."""
-        return not self.examines or self.policy.may_own(name, kind_of(one), operands=operands)
+        return not self.examines or self.policy.may_own(name, kind_of(operand), operands=operands)
 
-    def may_bind(self, name: str, one: Any) -> bool:
+    def may_bind(self, name: str, operand: Any) -> bool:
         """Whether the other side's object is told of the class that it stands in, and of that class's objects."""
-        return not self.examines or self.policy.may_bind(name, kind_of(one))
+        return not self.examines or self.policy.may_bind(name, kind_of(operand))
 
     def use_method(self, what: str) -> None:
         """Note that a method of an object over there is given something to judge."""
@@ -127,16 +127,16 @@ class Peer(Objects):
             named = [[name, transfer.put(value)] for name, value in options.items()]
         return self._answer(["q", operation, forms, named, listen is not None], transfer, listen)
 
-    def _answer(self, asked: list[Any], transfer: Transfer | None, listen: Listeners) -> Any:
+    def _answer(self, request: list[Any], transfer: Transfer | None, listen: Listeners) -> Any:
         if not self.examines:
             with self._turn:
-                return self._asked(asked, transfer, listen)
+                return self._asked(request, transfer, listen)
         if self.crossed.changed(transfer):
             self.policy.copied = True
-        return self._asked(asked, transfer, listen)
+        return self._asked(request, transfer, listen)
 
-    def _asked(self, asked: list[Any], transfer: Transfer | None, listen: Listeners) -> Any:
-        text = wire.encode(asked)
+    def _asked(self, request: list[Any], transfer: Transfer | None, listen: Listeners) -> Any:
+        text = wire.encode(request)
         if _NAN in text:
             self.keep_out()
         outer = self.arrived  # which may be half read
@@ -149,11 +149,11 @@ class Peer(Objects):
             try:
                 return self._settle(frame, transfer, listen)
             except Exception as error:
-                self.escaped = [one for one in self.escaped if one is not error]
+                self.escaped = [error_kept for error_kept in self.escaped if error_kept is not error]
                 self._raised_there = error
                 if not isinstance(error, StopIteration | StopAsyncIteration):
                     raise
-                if self.examines and not _asks_for_next(asked) and not self.policy.may_stop():
+                if self.examines and not _asks_for_next(request) and not self.policy.may_stop():
                     raise RuntimeError(f"the solution raised {type(error).__name__}") from None
                 raise
             finally:
@@ -174,28 +174,28 @@ class Peer(Objects):
         listen = self.wants_output()
         return self._answer(["q", "c", [["b", token], *forms], [], listen is not None], transfer, listen)
 
-    def open(self, found: dict[str, object]) -> None:
+    def open(self, objects: dict[str, object]) -> None:
         """Say unasked what there is: the reply that the other side's `opening` waits for.
 
         Raises:
             Gone: there is no other side.
         """
         transfer = Transfer(self)
-        transfer.begin(found)  # as it is the first container of the reply
+        transfer.begin(objects)  # as it is the first container of the reply
         forms: list[Any] = []
-        for name, value in found.items():
+        for name, value in objects.items():
             kind = type(value)
-            known = None
+            object_name = None
             if kind is types.FunctionType:
-                known = names.name_for(value) if value.__module__ in names.HOMES else None
-                forms += (name, self._handle(value, transfer, 1) if known is None else ["n", known])
+                object_name = names.name_for(value) if value.__module__ in names.HOMES else None
+                forms += (name, self._handle(value, transfer, 1) if object_name is None else ["n", object_name])
                 continue
             if kind is types.ModuleType:
-                known = names.module_name(value)
-            forms += (name, transfer.put(value, 1) if known is None else ["n", f"module {known}"])
+                object_name = names.module_name(value)
+            forms += (name, transfer.put(value, 1) if object_name is None else ["n", f"module {object_name}"])
         self.link.send(wire.encode(["v", ["D", forms]]).encode("ascii"))
 
-    def opening(self, asked: list[str]) -> tuple[Any, dict[str, object]]:
+    def opening(self, names: list[str]) -> tuple[Any, dict[str, object]]:
         """Return what the other side says unasked at the beginning: that it cannot, or what it has of what is asked for.
 
         Raises:
@@ -205,9 +205,9 @@ class Peer(Objects):
         if type(frame) is dict:
             return frame, {}
         self.is_opening = True
-        found = self._settle(self._checked(frame), None, None)
+        objects = self._settle(self._checked(frame), None, None)
         self.is_opening = False
-        return None, self.only(found, asked)
+        return None, self.only(objects, names)
 
     def also(self, asked: list[str]) -> dict[str, object]:
         """Return what it has of further names.
@@ -216,9 +216,9 @@ class Peer(Objects):
             Gone: there is no other side, or it says something else.
         """
         self.is_opening = True
-        found = self.request("names", asked)
+        objects = self.request("names", asked)
         self.is_opening = False
-        return self.only(found, asked)
+        return self.only(objects, asked)
 
     def only(self, found: Any, asked: list[str]) -> dict[str, Any]:
         """Return names and objects that the other side said it has, none of which is more than was asked for.
@@ -388,18 +388,18 @@ class Peer(Objects):
         """Return the values of wire forms that are scalars or objects of this side; None if there are others."""
         if type(forms) is not list:
             return None
-        found = []
+        values = []
         for form in forms:
             if type(form) in ATOMS:
-                found.append(form)
+                values.append(form)
             elif type(form) is list and len(form) == 2 and form[0] == "b" and type(form[1]) is int:
                 if not 0 <= form[1] < len(self._mine):
                     return None
-                found.append(self._mine[form[1]])
-                self.arrived.handed.append(found[-1])
+                values.append(self._mine[form[1]])
+                self.arrived.handed.append(values[-1])
             else:
                 return None
-        return found
+        return values
 
 
 def _simple_forms(values: tuple[Any, ...]) -> list[Any] | None:
@@ -419,9 +419,9 @@ def _simple_forms(values: tuple[Any, ...]) -> list[Any] | None:
     return forms
 
 
-def _asks_for_next(asked: list[Any]) -> bool:
+def _asks_for_next(request: list[Any]) -> bool:
     """Whether a request is answered with a StopIteration where there is no more."""
-    return asked[1] in _NEXT or (asked[1] == "d" and asked[2][1] in STEPS)
+    return request[1] in _NEXT or (request[1] == "d" and request[2][1] in STEPS)
 
 
 def _lower_recursion_limit(limit: int) -> None:

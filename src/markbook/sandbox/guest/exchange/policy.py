@@ -211,8 +211,8 @@ def is_of_a_framework(value: Any) -> bool:
 
 def vars_of(value: Any) -> dict[str, object]:
     """Return the attributes that an object holds itself."""
-    found = getattr(value, "__dict__", None)
-    return found if type(found) is dict else {}
+    attributes = getattr(value, "__dict__", None)
+    return attributes if type(attributes) is dict else {}
 
 
 def _check_use(operation: str, target: Any, arguments: list[Any]) -> None:

@@ -51,8 +51,8 @@ def token_of(value: Any) -> int | None:
     """Return the number under which the other side knows what this stands for; None for what is no stand-in."""
     cls = type(value)
     if issubclass(cls, Meta):
-        found: int | None = type.__getattribute__(value, "__dict__").get(TOKEN)
-        return found
+        token: int | None = type.__getattribute__(value, "__dict__").get(TOKEN)
+        return token
     if issubclass(type(cls), Meta):
         return object.__getattribute__(value, "__dict__").get(TOKEN)  # type: ignore[no-any-return]  # an int of ours
     return None
@@ -67,8 +67,8 @@ def is_module(value: Any) -> bool:
 def kind_of(value: Any) -> str:
     """Return of what type a stand-in says that what it stands for is: `solution`, or `module:class`."""
     cls = type(value)
-    found: str = type.__getattribute__(value if issubclass(cls, Meta) else cls, KIND)
-    return found
+    kind: str = type.__getattribute__(value if issubclass(cls, Meta) else cls, KIND)
+    return kind
 
 
 class Meta(type):
@@ -151,12 +151,12 @@ def _got(peer: Any, value: Any, name: str, kind: str) -> Any:
     if name[:2] == "__" == name[-2:] and name not in ASKED_FOR:
         peer.keep_out()
         raise AttributeError(name)
-    found = peer.request("g", value, name)
-    if type(found) in _CALLED_CLASSES:
-        object.__getattribute__(found, "__dict__")[METHOD] = f"{name}:{kind}"
-    elif callable(found):
+    attribute = peer.request("g", value, name)
+    if type(attribute) in _CALLED_CLASSES:
+        object.__getattribute__(attribute, "__dict__")[METHOD] = f"{name}:{kind}"
+    elif callable(attribute):
         peer.use_method(f"{name}:{kind}")
-    return found
+    return attribute
 
 
 _OF_OBJECTS = ("__dict__", "__doc__", "__module__")
@@ -218,30 +218,30 @@ def _leave(self: Any, kind: Any = None, error: Any = None, *more: Any) -> Any:
     """Leave a `with` statement; who takes a verdict of the test's there has swallowed it."""
     peer = peer_of(self)
     try:
-        found = peer.request("d", self, "__exit__", kind, error, *more)
+        verdict = peer.request("d", self, "__exit__", kind, error, *more)
     except BaseException as other:
-        found = other is not error
+        verdict = other is not error
         raise
     finally:
-        if found and peer.examines and is_verdict(error):
+        if verdict and peer.examines and is_verdict(error):
             peer.escaped.append(error)
-    return found
+    return verdict
 
 
 def _call(self: Any, *arguments: Any, **options: Any) -> Any:
     """Call what is no object of a class of the candidate's: its own `__call__` is Python's."""
-    held = object.__getattribute__(self, "__dict__")
-    if METHOD in held:
+    attributes = object.__getattribute__(self, "__dict__")
+    if METHOD in attributes:
         if arguments or options:
-            held[PEER].use_method(held[METHOD])
-        if held[METHOD].partition(":")[0] in STEPS:
-            return held[PEER].request("step by", self, *arguments, **options)
+            attributes[PEER].use_method(attributes[METHOD])
+        if attributes[METHOD].partition(":")[0] in STEPS:
+            return attributes[PEER].request("step by", self, *arguments, **options)
     if options:
-        return held[PEER].request("c", self, *arguments, **options)
-    found = held[PEER].call(held[TOKEN], arguments)
-    if len(arguments) in (3, 4) and found and held[PEER].examines and is_verdict(arguments[-2]):
-        held[PEER].escaped.append(arguments[-2])  # an `__exit__` that is called as a function, bound or not
-    return found
+        return attributes[PEER].request("c", self, *arguments, **options)
+    result = attributes[PEER].call(attributes[TOKEN], arguments)
+    if len(arguments) in (3, 4) and result and attributes[PEER].examines and is_verdict(arguments[-2]):
+        attributes[PEER].escaped.append(arguments[-2])  # an `__exit__` that is called as a function, bound or not
+    return result
 
 
 def _operator(name: str, kind: str) -> Any:
@@ -290,10 +290,10 @@ def _binding(name: str) -> Any:
 
 def _driver(self: Any) -> Any:
     """Return the one generator that drives a coroutine over there, however often it is asked for."""
-    held = object.__getattribute__(self, "__dict__")
-    if "_markbook_driver" not in held:
-        held["_markbook_driver"] = peer_of(self).wait_for(self)
-    return held["_markbook_driver"]
+    attributes = object.__getattribute__(self, "__dict__")
+    if "_markbook_driver" not in attributes:
+        attributes["_markbook_driver"] = peer_of(self).wait_for(self)
+    return attributes["_markbook_driver"]
 
 
 def _await(self: Any) -> Any:
@@ -387,6 +387,6 @@ def make_called(peer: Any, token: int, claim: type | None) -> Any:
     if cls is None:
         cls = _CALLED[claim] = make_class(None, None, Shape(claim=claim))
         _CALLED_CLASSES.add(cls)
-    made = object.__new__(cls)
-    object.__getattribute__(made, "__dict__").update({TOKEN: token, PEER: peer})
-    return made
+    stand_in = object.__new__(cls)
+    object.__getattribute__(stand_in, "__dict__").update({TOKEN: token, PEER: peer})
+    return stand_in

@@ -69,9 +69,9 @@ class Transfer:
         if type(kind) is type and kind.__module__ == "numpy":
             return self._array(value, kind, depth)
         if type(kind) is type and kind.__module__ in LATE and kind.__name__ in LATE[kind.__module__]:
-            found = put_late(value, kind)
-            if found is not None:
-                return found
+            form = put_late(value, kind)
+            if form is not None:
+                return form
         return self.handles.export(value, self, depth)
 
     def _array(self, value: Any, kind: type, depth: int) -> Any:
@@ -99,9 +99,9 @@ class Transfer:
         """Return the wire form of a tuple, which cannot be referred to before it is finished."""
         number = self.index[id(value)]
         self._open.add(number)
-        found = ["T", self.items(list(value), depth)]
+        form = ["T", self.items(list(value), depth)]
         self._open.discard(number)
-        return found
+        return form
 
     def get(self, form: Any) -> Any:
         """Return the value of a wire form.
@@ -143,17 +143,17 @@ class Transfer:
 
     def changes(self) -> list[Any]:
         """Return the wire form of what has changed in the containers since the snapshot."""
-        found = []
+        changes = []
         for number, before in self._snapshots:
             value = self.numbered[number]
             if type(before) is bytes:
                 if value.tobytes() != before:
-                    found.append([number, put_array(value, type(value))])
+                    changes.append([number, put_array(value, type(value))])
                 continue
             now = contents(value)
             if len(now) != len(before) or not all(map(is_, now, before)):
-                found.append([number, self.items(now, 1)])
-        return found
+                changes.append([number, self.items(now, 1)])
+        return changes
 
     def apply(self, changes: Any) -> None:
         """Give the containers that were sent what the other side changed in them.
@@ -178,72 +178,72 @@ class Transfer:
 
 
 def _get_list(t: Transfer, form: list[Any]) -> Any:
-    made: list[Any] = t.begin([])
-    made.extend(t.all(form[1]))
-    return made
+    items: list[Any] = t.begin([])
+    items.extend(t.all(form[1]))
+    return items
 
 
 def _get_tuple(t: Transfer, form: list[Any]) -> Any:
     number = len(t.numbered)
     t.numbered.append(_UNFINISHED)
-    made = t.numbered[number] = tuple(t.all(form[1]))
-    t.index[id(made)] = number
-    return made
+    items = t.numbered[number] = tuple(t.all(form[1]))
+    t.index[id(items)] = number
+    return items
 
 
 def _get_frozen(t: Transfer, form: list[Any]) -> Any:
     number = len(t.numbered)
     t.numbered.append(_UNFINISHED)
-    made = t.numbered[number] = frozenset(ordered_set(t.all(form[1])))
-    t.index[id(made)] = number
-    return made
+    items = t.numbered[number] = frozenset(ordered_set(t.all(form[1])))
+    t.index[id(items)] = number
+    return items
 
 
 def _get_set(t: Transfer, form: list[Any]) -> Any:
     number = len(t.numbered)
     t.numbered.append(_UNFINISHED)
-    made = t.numbered[number] = ordered_set(t.all(form[1]))
-    t.index[id(made)] = number
-    return made
+    items = t.numbered[number] = ordered_set(t.all(form[1]))
+    t.index[id(items)] = number
+    return items
 
 
 def _get_mapping(make: Any) -> Any:
     def get(t: Transfer, form: list[Any]) -> Any:
-        made = t.begin(make())
+        mapping = t.begin(make())
         for key, value in pairs(t.all(form[1])):
-            (OrderedDict if make is OrderedDict else dict).__setitem__(made, key, value)
-        return made
+            (OrderedDict if make is OrderedDict else dict).__setitem__(mapping, key, value)
+        return mapping
 
     return get
 
 
 def _get_default(t: Transfer, form: list[Any]) -> Any:
-    made: defaultdict[Any, Any] = t.begin(defaultdict())
+    mapping: defaultdict[Any, Any] = t.begin(defaultdict())
     if len(form) != 3:
         raise Malformed("no defaultdict")
     factory = t.get(form[2])
-    made.default_factory = factory if factory is None or callable(factory) else None
+    mapping.default_factory = factory if factory is None or callable(factory) else None
     for key, value in pairs(t.all(form[1])):
-        dict.__setitem__(made, key, value)
-    return made
+        dict.__setitem__(mapping, key, value)
+    return mapping
 
 
 def _get_deque(t: Transfer, form: list[Any]) -> Any:
     limit = form[2] if len(form) == 3 else None
     if limit is not None and (type(limit) is not int or limit < 0):
         raise Malformed("no deque")
-    made: deque[Any] = t.begin(deque(maxlen=limit))
-    made.extend(t.all(form[1]))
-    return made
+    items: deque[Any] = t.begin(deque(maxlen=limit))
+    items.extend(t.all(form[1]))
+    return items
 
 
 def _get_reference(t: Transfer, form: list[Any]) -> Any:
     if len(form) != 2 or type(form[1]) is not int or not 0 <= form[1] < len(t.numbered):
         raise Malformed("no such reference")
-    found = t.numbered[form[1]]
-    if found is _UNFINISHED:
+    value = t.numbered[form[1]]
+    if value is _UNFINISHED:
         raise Malformed("a reference to what is not finished")
-    return found
+    return value
 
 
 def _get_int(_t: Transfer, form: list[Any]) -> int:
@@ -281,8 +281,8 @@ def _put_dict(t: Transfer, value: dict[Any, Any], depth: int) -> Any:
 
 
 def _get_array(t: Transfer, form: list[Any]) -> Any:
-    found = get_array(form)
-    return found if form[2] is None else t.begin(found)
+    array = get_array(form)
+    return array if form[2] is None else t.begin(array)
 
 
 def _put_view(which: int) -> Any:
@@ -293,12 +293,12 @@ def _get_view(t: Transfer, form: list[Any]) -> Any:
     """Return a view of a dictionary that holds what the view of another one held."""
     if len(form) != 3 or form[1] not in (0, 1, 2):
         raise Malformed("no view")
-    held = t.all(form[2])
+    items = t.all(form[2])
     if form[1] == 0:
-        return dict.fromkeys(held).keys()
+        return dict.fromkeys(items).keys()
     if form[1] == 1:
-        return dict(enumerate(held)).values()
-    return dict(held).items()
+        return dict(enumerate(items)).values()
+    return dict(items).items()
 
 
 def _put_wrapped(t: Transfer, value: Any, depth: int) -> Any:
@@ -306,19 +306,19 @@ def _put_wrapped(t: Transfer, value: Any, depth: int) -> Any:
     kind = type(value)
     if t.handles.examines and kind is not MappingProxyType:
         return t.handles.export(value, t, depth)
-    held = dict(value) if kind is MappingProxyType else vars(value)["maps" if kind is ChainMap else "data"]
-    if type(held) is not _WRAPPERS[kind.__name__][1]:
+    content = dict(value) if kind is MappingProxyType else vars(value)["maps" if kind is ChainMap else "data"]
+    if type(content) is not _WRAPPERS[kind.__name__][1]:
         return t.handles.export(value, t, depth)
-    return ["U", kind.__name__, t.put(held, depth)]
+    return ["U", kind.__name__, t.put(content, depth)]
 
 
 def _get_wrapped(t: Transfer, form: list[Any]) -> Any:
     if len(form) != 3:
         raise Malformed("nothing wrapped")
-    found, held = _WRAPPERS.get(text_of(form)), t.get(form[2])
-    if found is None or type(held) is not found[1]:
+    wrapper, content = _WRAPPERS.get(text_of(form)), t.get(form[2])
+    if wrapper is None or type(content) is not wrapper[1]:
         raise Malformed("nothing wrapped")
-    return found[0](*held) if type(held) is list and found[0] is ChainMap else found[0](held)
+    return wrapper[0](*content) if type(content) is list and wrapper[0] is ChainMap else wrapper[0](content)
 
 
 def _put_memory(t: Transfer, value: memoryview, depth: int) -> Any:

@@ -67,14 +67,14 @@ def inside(path: str) -> str:
 def readable(config: WorkerSettings) -> list[str]:
     """Return what a candidate may read: the interpreter's libraries and the installed packages."""
     prefix = config["prefix"]
-    found = [*config["path"], *config["stdlib"]]
-    found += [os.path.join(prefix, name) for name in ("lib", "lib64", "share/zoneinfo")]
-    found += ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo", "/etc/ld.so.cache"]
-    kept: list[str] = []
-    for path in sorted({os.path.realpath(path) for path in found}):
-        if os.path.exists(path) and not any(path == top or path.startswith(top + "/") for top in kept):
-            kept.append(path)
-    return kept
+    paths = [*config["path"], *config["stdlib"]]
+    paths += [os.path.join(prefix, name) for name in ("lib", "lib64", "share/zoneinfo")]
+    paths += ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo", "/etc/ld.so.cache"]
+    tops: list[str] = []
+    for path in sorted({os.path.realpath(path) for path in paths}):
+        if os.path.exists(path) and not any(path == top or path.startswith(top + "/") for top in tops):
+            tops.append(path)
+    return tops
 
 
 def enter_namespaces(report: Report, config: WorkerSettings, *, processes: bool, stays: bool = False) -> bool:
@@ -187,8 +187,8 @@ def confine(report: Report, config: WorkerSettings, *, makes_files: bool) -> Non
         allowed = [inside(path) if private else path for path in config["readable"]]
         step(report, "landlock", lambda: landlock.restrict(allowed, [scratch, *_DEVICES]))
     if config["level"] in "ABC":
-        wanted = seccomp.Filter(seccomp.worker_filter(private=private, makes_files=makes_files))
-        step(report, "seccomp", wanted.install)
+        filter_ = seccomp.Filter(seccomp.worker_filter(private=private, makes_files=makes_files))
+        step(report, "seccomp", filter_.install)
     step(report, "limits", _limit)
 
 

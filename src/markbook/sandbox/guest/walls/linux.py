@@ -67,9 +67,9 @@ def prctl(option: int, first: int = 0, second: object = 0, third: int = 0, what:
     Raises:
         OSError: the kernel refuses.
     """
-    one = ctypes.c_ulong(first)
+    first_word = ctypes.c_ulong(first)
     two = second if not isinstance(second, int) else ctypes.c_ulong(second)
-    _checked(_libc.prctl(option, one, two, ctypes.c_ulong(third), ctypes.c_ulong(0)), what)
+    _checked(_libc.prctl(option, first_word, two, ctypes.c_ulong(third), ctypes.c_ulong(0)), what)
 
 
 def unshare(flags: int) -> None:

@@ -46,8 +46,8 @@ def hand_over(channel: _socket.socket, listener: int) -> None:
 
 def heard(channel: _socket.socket) -> tuple[bytes, int]:
     """Return what is said on a channel, and the descriptor that is handed over by it; -1 for none."""
-    said, descriptors, _, _ = channel.recvmsg(64, _socket.CMSG_SPACE(_DESCRIPTOR.size))
-    return said, _DESCRIPTOR.unpack(descriptors[0][2])[0] if descriptors else -1
+    message, descriptors, _, _ = channel.recvmsg(64, _socket.CMSG_SPACE(_DESCRIPTOR.size))
+    return message, _DESCRIPTOR.unpack(descriptors[0][2])[0] if descriptors else -1
 
 
 def answer(listener: int, decide: Callable[[int, Sequence[int]], int]) -> None:
@@ -60,11 +60,11 @@ def answer(listener: int, decide: Callable[[int, Sequence[int]], int]) -> None:
     """
     import fcntl
 
-    asked = bytearray(_QUESTION.size)
+    question = bytearray(_QUESTION.size)
     try:
-        fcntl.ioctl(listener, _RECEIVE, asked)
-        number, thread, *given = _QUESTION.unpack(asked)
-        error = decide(thread, given)
+        fcntl.ioctl(listener, _RECEIVE, question)
+        number, thread, *arguments = _QUESTION.unpack(question)
+        error = decide(thread, arguments)
         fcntl.ioctl(listener, _SEND, _ANSWER.pack(number, 0, -error, 0 if error else _CONTINUE))
     except OSError:
         return  # who asked is not there any more

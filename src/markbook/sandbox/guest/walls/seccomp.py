@@ -119,7 +119,7 @@ def _load(offset: int) -> Step:
 def _go(numbers: Iterable[tuple[int, int]], label: str) -> list[Step]:
     """Go to the label for these system calls."""
     column = _column()
-    return [(_EQUAL, found[column], label, "") for found in numbers if found[column] >= 0]
+    return [(_EQUAL, numbers_pair[column], label, "") for numbers_pair in numbers if numbers_pair[column] >= 0]
 
 
 def _common() -> tuple[list[Step], list[Step]]:
@@ -129,8 +129,12 @@ def _common() -> tuple[list[Step], list[Step]]:
         *_go(_OF_CACHES.values(), "unknown"), *_go(_HINTS.values(), "pretend"),
     ]  # fmt: skip
     below: list[Step] = []
-    for label, place, values in (("fcntl", 1, _COMMANDS), ("ioctl", 1, _REQUESTS), ("madvise", 2, _RECLAIMING)):
-        below += [label, _load(_ARGUMENTS + 8 * place), *((_EQUAL, value, "refuse", "") for value in values)]
+    for label, argument_index, values in (
+        ("fcntl", 1, _COMMANDS),
+        ("ioctl", 1, _REQUESTS),
+        ("madvise", 2, _RECLAIMING),
+    ):
+        below += [label, _load(_ARGUMENTS + 8 * argument_index), *((_EQUAL, value, "refuse", "") for value in values)]
         below.append((_RETURN, _ALLOW, "", ""))
     return going, below
 
@@ -241,9 +245,9 @@ def child_filter(*, alone: bool) -> tuple[bytes, list[int]]:
 
 def _assemble(program: list[Step]) -> tuple[bytes, list[int]]:
     """Return the program as the kernel wants it, and the offsets of `_OWN` in it."""
-    wanted = {label for step in program if type(step) is not str for label in step[2:]}
+    labels_used = {label for step in program if type(step) is not str for label in step[2:]}
     for label, end in zip(_ENDS[::2], _ENDS[1::2], strict=True):
-        program = [*program, label, end] if label in wanted else program
+        program = [*program, label, end] if label in labels_used else program
     places: dict[str, int] = {}
     steps: list[tuple[int, int, str, str]] = []
     for step in program:
@@ -251,14 +255,14 @@ def _assemble(program: list[Step]) -> tuple[bytes, list[int]]:
             places[step] = len(steps)
         else:
             steps.append(step)
-    made = bytearray()
+    code_bytes = bytearray()
     own = []
     for here, (code, operand, yes, no) in enumerate(steps, 1):
         if operand == _OWN:
-            own.append(len(made) + 4)
+            own.append(len(code_bytes) + 4)
         jumps = [places[label] - here if label else 0 for label in (yes, no)]
-        made += struct.pack("<HBBI", code, *jumps, operand & 0xFFFFFFFF)
-    return bytes(made), own
+        code_bytes += struct.pack("<HBBI", code, *jumps, operand & 0xFFFFFFFF)
+    return bytes(code_bytes), own
 
 
 class _Program(ctypes.Structure):
@@ -287,7 +291,7 @@ class Filter:
         Raises:
             OSError: the kernel refuses.
         """
-        for place in self._own:
-            place.value = pid
+        for slot in self._own:
+            slot.value = pid
         if self._call(*self._arguments) < 0:
             linux.refused("seccomp")

@@ -42,10 +42,10 @@ def try_everything(report: Report, guard: Callable[[int], None], scratch: str, *
         _report(attempts, guard, sender)
     os.close(sender)
     with os.fdopen(receiver, "rb") as pipe:
-        said = pipe.read().decode("utf-8", "replace")
+        output = pipe.read().decode("utf-8", "replace")
     _, status = os.waitpid(pid, 0)
-    done = said.endswith("done") and status == 0
-    detail = said.removesuffix("done").rstrip("; ") or ("" if done else f"the test ended with status {status}")
+    done = output.endswith("done") and status == 0
+    detail = output.removesuffix("done").rstrip("; ") or ("" if done else f"the test ended with status {status}")
     report.append({"name": "self-test", "ok": done and not detail, "detail": detail})
 
 

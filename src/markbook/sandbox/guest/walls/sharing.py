@@ -57,8 +57,8 @@ class Account:
     def answer(self, tasks: Callable[[], int]) -> None:
         """Grant a program of so many tasks what it asks for, or refuse it as the kernel does where there is no memory."""
 
-        def refusal(thread: int, given: Sequence[int]) -> int:
-            size = -(-given[1] // _PAGE) * _PAGE
+        def refusal(thread: int, arguments: Sequence[int]) -> int:
+            size = -(-arguments[1] // _PAGE) * _PAGE
             if self.granted + size > self._most and tasks() == 1 and not _shares(thread):
                 self.granted = 0
             if self.granted + size > self._most:

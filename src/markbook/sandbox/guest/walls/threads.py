@@ -51,12 +51,12 @@ class Granting:
 
     def hear(self) -> bool:
         """Take what the zygote says; False when it has nothing to say any more."""
-        said, listener = questions.heard(self._channel)
+        message, listener = questions.heard(self._channel)
         if listener >= 0:
             self.listener = listener
-        elif said:
-            (self._most,) = _COUNT.unpack(said)
-        return bool(said)
+        elif message:
+            (self._most,) = _COUNT.unpack(message)
+        return bool(message)
 
     def answer(self) -> None:
         """Grant the thread that is asked for, or refuse it as the kernel does where there are too many."""

@@ -78,9 +78,9 @@ class Canary:
             for part, text in texts.items()
             if text.strip()
         }
-        told = parts_of(trees["program"]) if "program" in trees else ()
+        program_parts = parts_of(trees["program"]) if "program" in trees else ()
         self._pool = Pool(self.expected)
-        return trees, Finder(list(trees.values()), self._entry, told, self._pool, self._makers).sites
+        return trees, Finder(list(trees.values()), self._entry, program_parts, self._pool, self._makers).sites
 
     def as_shown(self) -> Compiled | None:
         """Return the test as a solution beside it sees it, compiled as wrong ones are; None where it is no test.
@@ -99,12 +99,12 @@ class Canary:
 
     def told(self, result: Result) -> Result:
         """Return a result of the test as it is shown with the messages of the whole one."""
-        found = dict(result)
+        restored = dict(result)
         if "m" in result:
-            found["m"] = self._told(result["m"])
+            restored["m"] = self._told(result["m"])
         if "parts" in result:
-            found["parts"] = [self.told(part) for part in result["parts"]]
-        return found
+            restored["parts"] = [self.told(part) for part in result["parts"]]
+        return restored
 
     def _told(self, text: str) -> str:
         return words.shown(text, self._hidden)
@@ -135,9 +135,9 @@ class Canary:
             return None
         try:
             trees, sites = self._found()
-            for one in sites:
-                if one.says_as(site):
-                    one.follow(site)
+            for own_site in sites:
+                if own_site.says_as(site):
+                    own_site.follow(site)
             words.hide([*trees.values()])
             return self._compiled(trees)
         except _FAULTS:

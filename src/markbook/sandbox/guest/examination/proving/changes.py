@@ -46,23 +46,23 @@ def all_of(node: ast.Call) -> Sequence[ast.expr] | None:
     return getattr(inner, "elts", ()) if node.args else None
 
 
-def swap_error(holder: ast.ExceptHandler | list[ast.expr], place: str | int) -> Callable[[], None]:
+def swap_error(holder: ast.ExceptHandler | list[ast.expr], position: str | int) -> Callable[[], None]:
     """Return what puts another exception in the place of one."""
-    return partial(_swap, holder, place, wrong.other_error)
+    return partial(_swap, holder, position, wrong.other_error)
 
 
-def swap_type(holder: list[ast.expr], place: int) -> Callable[[], None]:
+def swap_type(holder: list[ast.expr], position: int) -> Callable[[], None]:
     """Return what puts another class in the place of one."""
-    return partial(_swap, holder, place, wrong.other_type)
+    return partial(_swap, holder, position, wrong.other_type)
 
 
-def _swap(holder: ast.ExceptHandler | list[ast.expr], place: str | int, name: Callable[[str], str]) -> None:
-    old = holder[int(place)] if isinstance(holder, list) else holder.type
+def _swap(holder: ast.ExceptHandler | list[ast.expr], position: str | int, name: Callable[[str], str]) -> None:
+    old = holder[int(position)] if isinstance(holder, list) else holder.type
     if old is None:
         return
     new = ast.copy_location(ast.Name(name(name_of(old)), ast.Load()), old)
     if isinstance(holder, list):
-        holder[int(place)] = new
+        holder[int(position)] = new
     else:
         holder.type = new
 
@@ -74,9 +74,9 @@ def name_of(node: ast.expr) -> str:
 
 def make_other(put: Put, value: ast.expr) -> None:
     """Put in the place of a value something of its type that is not equal to it."""
-    place = {name: getattr(value, name) for name in ("lineno", "col_offset")}
-    by = ast.Constant(wrong.step(), **place)
-    put(ast.Call(ast.Name(OTHER, ast.Load(), **place), [value, by], [], **place))
+    position = {name: getattr(value, name) for name in ("lineno", "col_offset")}
+    by = ast.Constant(wrong.step(), **position)
+    put(ast.Call(ast.Name(OTHER, ast.Load(), **position), [value, by], [], **position))
 
 
 def rename(node: ast.Call, name: str) -> None:

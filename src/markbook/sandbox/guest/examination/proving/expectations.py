@@ -102,10 +102,10 @@ class Finder:
         self._flows = flows(self._nodes) if makers else {}
         self._told = self._from_candidate()
         self._cases = cases(self._nodes, self._made)
-        said = {
+        strings = {
             id(part) for node in self._nodes if isinstance(node, ast.Assert) and node.msg for part in ast.walk(node.msg)
         }
-        used = (node for node in self._nodes if isinstance(node, ast.Name | ast.Attribute) and id(node) not in said)
+        used = (node for node in self._nodes if isinstance(node, ast.Name | ast.Attribute) and id(node) not in strings)
         loads = [key_of(node) for node in used if isinstance(node.ctx, ast.Load)]
         self._uses = {name: loads.count(name) for name in self._made}
         self._optional = {id(part) for node in self._nodes if is_choice(node) for part in ast.walk(node)}
@@ -130,7 +130,9 @@ class Finder:
         """Whether something is looked for by a method, and what the solution makes is equal to it or not."""
         if not isinstance(node, ast.Call) or called(node) not in LOOKS_UP:
             return False
-        return any(mentions(one, set(self._makers)) for side in node.args for one in traced(side, self._flows))
+        return any(
+            mentions(expression, set(self._makers)) for side in node.args for expression in traced(side, self._flows)
+        )
 
     def _look_at(self, node: ast.AST) -> None:
         self._claim += 1
@@ -156,16 +158,16 @@ class Finder:
 
     def _from_candidate(self) -> set[str]:
         """Return the names of what is tested and of whatever was computed from it."""
-        told = set(self._entry)
+        names_tested = set(self._entry)
         while True:
             more = {
                 name
                 for name, values in self._made.items()
-                if name not in told and any(mentions(value, told) for value in values)
+                if name not in names_tested and any(mentions(value, names_tested) for value in values)
             }
             if not more:
-                return told
-            told |= more
+                return names_tested
+            names_tested |= more
 
     def _is_told(self, node: ast.AST) -> bool:
         return mentions(node, self._told)
@@ -181,7 +183,7 @@ class Finder:
         self, change: Callable[[], object], rank: int, *, is_shown: bool = False, node: ast.expr | None = None,
         is_circular: bool = False,
     ) -> None:  # fmt: skip
-        made = Site(
+        site = Site(
             change,
             rank,
             self._claim,
@@ -191,7 +193,7 @@ class Finder:
             node=node,
             is_circular=is_circular,
         )
-        self.sites.append(made)
+        self.sites.append(site)
 
     def _add(self, change: Callable[[], object], *, sure: bool) -> None:
         self._site(change, SURE if sure else LIKELY)
@@ -201,9 +203,9 @@ class Finder:
     def _truth(self, node: ast.expr, put: Callable[[ast.expr], None] | None = None) -> None:
         """Find the sites of an expression that is to be true; it stands where `put` puts another."""
         if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
-            for place, value in enumerate(node.values):
+            for position, value in enumerate(node.values):
                 self._claim += 1
-                self._truth(value, partial(node.values.__setitem__, place))
+                self._truth(value, partial(node.values.__setitem__, position))
         elif isinstance(node, ast.Compare):
             self._compare(node)
         elif isinstance(node, ast.Call) and (parts := all_of(node)) is not None:
@@ -240,34 +242,34 @@ class Finder:
         return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in self._entry
 
     def _compare(self, node: ast.Compare) -> None:
-        operator, left, right = node.ops[0], node.left, node.comparators[-1]
+        operator, left_side, right = node.ops[0], node.left, node.comparators[-1]
         if len(node.ops) == 1 and isinstance(operator, ast.Eq | ast.Is):
             before = len(self.sites)
-            self._equal((left, right), sure=True, far=0.0)
+            self._equal((left_side, right), sure=True, far=0.0)
             if self._is_told(node):
-                if not is_literal(self._expected((left, right))[0]):
+                if not is_literal(self._expected((left_side, right))[0]):
                     for site in self.sites[before:]:
                         site.claim = -site.claim
                 self._settled.add(id(node))
                 self._other(partial(node.comparators.__setitem__, 0), right, SURE)
-                self._arguments(self._expected((left, right))[0])
+                self._arguments(self._expected((left_side, right))[0])
             return
-        if len(node.ops) == 1 and isinstance(operator, ast.NotEq | ast.IsNot) and self._is_told(left):
-            self._add(partial(node.comparators.__setitem__, -1, left), sure=False)
-        if len(node.ops) == 1 and isinstance(operator, ast.Lt | ast.LtE) and self._near_by(left, right):
+        if len(node.ops) == 1 and isinstance(operator, ast.NotEq | ast.IsNot) and self._is_told(left_side):
+            self._add(partial(node.comparators.__setitem__, -1, left_side), sure=False)
+        if len(node.ops) == 1 and isinstance(operator, ast.Lt | ast.LtE) and self._near_by(left_side, right):
             return
-        if len(node.ops) == 1 and isinstance(operator, ast.Gt | ast.GtE) and self._near_by(right, left):
+        if len(node.ops) == 1 and isinstance(operator, ast.Gt | ast.GtE) and self._near_by(right, left_side):
             return
         if isinstance(operator, ORDER):
             self._order(node)
         elif isinstance(operator, ast.In):
-            self._member(left, right)
+            self._member(left_side, right)
         if self._is_told(node):
             self._inputs(node)
 
-    def _member(self, left: ast.expr, right: ast.expr) -> None:
+    def _member(self, left_side: ast.expr, right: ast.expr) -> None:
         """Find what is to be in something, or what something is to be in."""
-        for side, other in ((left, right), (right, left)):
+        for side, other in ((left_side, right), (right, left_side)):
             if is_literal(side):
                 of = ast.dump(other)
                 self._members.add(of, side)
@@ -297,18 +299,18 @@ class Finder:
     def _other(self, put: Put, value: ast.expr, rank: int) -> None:
         """Note that something equal to nothing may stand in the place of a value."""
         makers = set(self._makers)
-        circular = bool(makers) and any(mentions(one, makers) for one in traced(value, self._flows))
+        circular = bool(makers) and any(mentions(expression, makers) for expression in traced(value, self._flows))
         self._site(partial(make_other, put, value), rank, is_shown=True, is_circular=circular)
 
     def _arguments(self, expected: ast.expr) -> None:
         """Note that what the solution makes, and the test expects, may be made of something else."""
         if not self._makers:
             return
-        for call in [part for one in traced(expected, self._flows) for part in ast.walk(one)]:
+        for call in [part for expression in traced(expected, self._flows) for part in ast.walk(expression)]:
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in self._makers:
-                for place, value in enumerate(call.args[:_VARIED]):
+                for position, value in enumerate(call.args[:_VARIED]):
                     if not isinstance(value, ast.Starred):
-                        put = partial(call.args.__setitem__, place)
+                        put = partial(call.args.__setitem__, position)
                         self._site(partial(make_other, put, value), OPERATOR, is_shown=True)
                 for keyword in call.keywords[:_VARIED]:
                     self._site(
@@ -317,12 +319,12 @@ class Finder:
 
     def _near_by(self, size: ast.expr, bound: ast.expr) -> bool:
         """Find what is expected where the size of a difference has a bound; return whether this is such a place."""
-        found = difference(size)
-        if found is None:
+        difference_found = difference(size)
+        if difference_found is None:
             return False
-        node, whole = found
+        node, is_exact = difference_found
         limit = bound.value if isinstance(bound, ast.Constant) else None
-        sure = whole and isinstance(limit, int | float) and limit <= 0.5
+        sure = is_exact and isinstance(limit, int | float) and limit <= 0.5
         self._equal((node.left, node.right), sure=sure, far=float(limit) if sure else None)  # type: ignore[arg-type]  # a number
         if sure:
             self._judged((node.left, node.right), (partial(setattr, node, "left"), partial(setattr, node, "right")))
@@ -363,7 +365,7 @@ class Finder:
             ):
                 self._add(partial(wrong.neighbour, part.slice), sure=False)
 
-    def _literals(self, node: ast.expr, *, sure: bool, steps: int = _STEPS, seen: set[str] | None = None) -> None:
+    def _literals(self, node: ast.expr, *, sure: bool, steps: int = _STEPS, names_seen: set[str] | None = None) -> None:
         """Find the literals that an expectation is made of: its own, or those of the names in it."""
         literal, names = self._made_of(node)
         if literal:
@@ -373,17 +375,17 @@ class Finder:
                 self._pool.add(self._of, node)
             self._site(partial(replace, node, self._near), rank, node=node)
             return
-        seen = set() if seen is None else seen
+        names_seen = set() if names_seen is None else names_seen
         if not steps:
             return
         for name in names:
-            if name in seen:  # a name that is given many values in terms of each other would be followed for ever
+            if name in names_seen:  # a name that is given many values in terms of each other would be followed for ever
                 continue
-            seen.add(name)
+            names_seen.add(name)
             for value in self._made[name]:
                 once = len(self._made[name]) == 1 or name in self._cases
-                known = sure and self._uses[name] == 1 and once and bool(key_of(node))
-                self._literals(value, sure=known, steps=steps - 1, seen=seen)
+                is_sure = sure and self._uses[name] == 1 and once and bool(key_of(node))
+                self._literals(value, sure=is_sure, steps=steps - 1, names_seen=names_seen)
 
     def _asked(self, tested: ast.expr) -> list[Any]:
         """Return the constants that a call of what is tested is given, by itself or by a name."""
@@ -393,19 +395,19 @@ class Finder:
 
     def _made_of(self, node: ast.expr) -> tuple[bool, list[str]]:
         """Return whether an expression is a literal, and which names that are given values in the test are in it."""
-        found = self._known.get(id(node))
-        if found is None:
+        entry = self._known.get(id(node))
+        if entry is None:
             names = {key for part in ast.walk(node) if (key := key_of(part)) in self._made} - self._told
-            found = self._known[id(node)] = is_literal(node), sorted(names)
-        return found
+            entry = self._known[id(node)] = is_literal(node), sorted(names)
+        return entry
 
     def _inputs(self, node: ast.AST, steps: int = _STEPS) -> None:
         """Find the arguments of the calls that are tested."""
         for part in ast.walk(node):
             if isinstance(part, ast.Call) and mentions(part.func, self._told):
-                for place, value in enumerate(part.args):
+                for position, value in enumerate(part.args):
                     if isinstance(value, ast.Name) and value.id.endswith("Error"):
-                        self._site(swap_error(part.args, place), INPUT)
+                        self._site(swap_error(part.args, position), INPUT)
                 for value in [*part.args, *(keyword.value for keyword in part.keywords)]:
                     inner = value.value if isinstance(value, ast.Starred) else value
                     if not self._is_told(inner):

@@ -28,7 +28,9 @@ Useful = list[list[list[int]] | None]
 """For each test the variants, place and seed, that a right answer fails; None where none was there to try them with."""
 
 
-def proof(canary: Canary, said: dict[int, list[bool]], *, known: bool, apart: bool, undone: Container[int] = ()) -> str:
+def proof(
+    canary: Canary, outcomes: dict[int, list[bool]], *, is_useful: bool, apart: bool, undone: Container[int] = ()
+) -> str:
     """Return whether the wrong runs prove a pass: `proved`, `forged`, or `open`.
 
     Where one literal is expected no right answer passes with another. Elsewhere one may: where a right answer is known
@@ -40,8 +42,8 @@ def proof(canary: Canary, said: dict[int, list[bool]], *, known: bool, apart: bo
 
     Args:
         canary: what of the test can be made wrong.
-        said: for each thing that was, whether the solution passed.
-        known: whether all of that was asked which a right answer fails.
+        outcomes: for each thing that was, whether the solution passed.
+        is_useful: whether all of that was asked which a right answer fails.
         apart: whether the test ran where the solution cannot read its code.
         undone: what stands in parts of the test that the true run has not executed, or which did not go well there. A
             right answer passes whatever is expected there. That it was not executed is said by the solution's own
@@ -49,25 +51,27 @@ def proof(canary: Canary, said: dict[int, list[bool]], *, known: bool, apart: bo
     """
     claims: dict[tuple[int, int | tuple[int]], list[bool]] = {}
     counts = is_open = False
-    fails_any = any(not all(passes) for place, passes in said.items() if not canary.shown[place])
-    for place, passes in said.items():
-        rank = canary.ranks[place]
+    fails_any = any(not all(passes) for site_index, passes in outcomes.items() if not canary.shown[site_index])
+    for site_index, passes in outcomes.items():
+        rank = canary.ranks[site_index]
         if rank == SURE and any(passes):
-            if place not in undone or not fails_any:
+            if site_index not in undone or not fails_any:
                 return "forged"
             is_open = True
-        counts = counts or ((apart or not canary.shown[place]) and not canary.circular[place])
-        key = (rank, (place,)) if canary.shown[place] else (rank, canary.claims[place])
+        counts = counts or ((apart or not canary.shown[site_index]) and not canary.circular[site_index])
+        key = (rank, (site_index,)) if canary.shown[site_index] else (rank, canary.claims[site_index])
         claims[key] = claims.get(key, []) + passes
-    if known and any(rank == OPERATOR and all(passes) for (rank, _), passes in claims.items()):
+    if is_useful and any(rank == OPERATOR and all(passes) for (rank, _), passes in claims.items()):
         return "forged"
-    through = [passes for (rank, _), passes in claims.items() if all(passes) or _is_often(passes, rank, known=known)]
+    through = [
+        passes for (rank, _), passes in claims.items() if all(passes) or _is_often(passes, rank, is_useful=is_useful)
+    ]
     return "proved" if counts and not through and not is_open else "open"
 
 
-def _is_often(passes: list[bool], rank: int, *, known: bool) -> bool:
+def _is_often(passes: list[bool], rank: int, *, is_useful: bool) -> bool:
     """Whether so many wrong runs passed that one which tosses a coin for each could have passed the true ones."""
-    if known or rank in (OPERATOR, INPUT):
+    if is_useful or rank in (OPERATOR, INPUT):
         return any(passes)
     return sum(passes) > 1 and _OFTEN * sum(passes) > len(passes)
 
@@ -79,25 +83,25 @@ def claims_of(canary: Canary, useful: list[list[int]] | None) -> list[list[Varia
     with another, or one has been seen to fail: a solution may have taken it from there.
     """
     variants: list[Variant] = (
-        [(place, None) for place in range(len(canary.ranks))]
+        [(site_index, None) for site_index in range(len(canary.ranks))]
         if useful is None
-        else [(place, None if canary.ranks[place] == SURE else seed) for place, seed in useful]
+        else [(site_index, None if canary.ranks[site_index] == SURE else seed) for site_index, seed in useful]
     )
-    found: dict[int, list[Variant]] = {}
-    shown: dict[int, list[Variant]] = {}
+    by_claim: dict[int, list[Variant]] = {}
+    visible: dict[int, list[Variant]] = {}
     for variant in dict.fromkeys(variants):
-        place = variant[0]
-        if canary.shown[place]:
-            shown.setdefault(place, []).append(variant)
+        site_index = variant[0]
+        if canary.shown[site_index]:
+            visible.setdefault(site_index, []).append(variant)
         else:
-            claim = canary.claims[place]
-            sure = useful is not None or canary.ranks[place] == SURE
-            found.setdefault(claim if sure else abs(claim), []).append(variant)
-    return [_best(canary, claim) for claim in found.values()] + list(shown.values())
+            claim = canary.claims[site_index]
+            sure = useful is not None or canary.ranks[site_index] == SURE
+            by_claim.setdefault(claim if sure else abs(claim), []).append(variant)
+    return [_best(canary, claim) for claim in by_claim.values()] + list(visible.values())
 
 
 def _best(canary: Canary, variants: list[Variant]) -> list[Variant]:
-    rank = min(canary.ranks[place] for place, _ in variants)
+    rank = min(canary.ranks[site_index] for site_index, _ in variants)
     return [variant for variant in variants if canary.ranks[variant[0]] == rank]
 
 
@@ -108,10 +112,10 @@ def parted(claims: Claims, canaries: Sequence[Canary]) -> tuple[Claims, Claims]:
     """
     sides: list[Claims] = [
         {
-            index: [claim for claim in found if canaries[index].shown[claim[0][0]] == seen]
-            for index, found in claims.items()
+            index: [claim for claim in claims_of_test if canaries[index].shown[claim[0][0]] == is_visible]
+            for index, claims_of_test in claims.items()
         }
-        for seen in (False, True)
+        for is_visible in (False, True)
     ]
     return sides[0], sides[1]
 
@@ -127,18 +131,18 @@ def deals(claims: Claims, most: int, number: int) -> list[dict[int, Variant]]:
         most: runs.
         number: of the round, from 0.
     """
-    able = {index: shuffled(found) for index, found in claims.items() if found}
+    able = {index: shuffled(claims_of_test) for index, claims_of_test in claims.items() if claims_of_test}
     if not able:
         return []
     alone = len(able) == 1
     at_once = max(1, min(_AT_ONCE, len(able) // _AT_ONCE))
     runs = min(max(*map(len, able.values()), -(-sum(map(len, able.values())) // at_once)), most)
     dealt: list[dict[int, Variant]] = [{} for _ in range(runs)]
-    for first, (index, found) in enumerate(able.items()):
-        more = runs if alone else len(found)  # the only one is wrong in every run
+    for first, (index, claims_of_test) in enumerate(able.items()):
+        more = runs if alone else len(claims_of_test)  # the only one is wrong in every run
         for turn in range(min(more, runs)):
-            variants = found[turn % len(found)]
-            dealt[(first + turn) % runs][index] = variants[(number + turn // len(found)) % len(variants)]
+            variants = claims_of_test[turn % len(claims_of_test)]
+            dealt[(first + turn) % runs][index] = variants[(number + turn // len(claims_of_test)) % len(variants)]
     return dealt
 
 
@@ -147,12 +151,12 @@ def order(canary: Canary) -> list[int]:
 
     Some operators, then what says most of each claim, then all the rest; drawn by lot among equals.
     """
-    claims = [[place for place, _ in claim] for claim in claims_of(canary, None)]
+    claims = [[site_index for site_index, _ in claim] for claim in claims_of(canary, None)]
     operators = shuffled([places[0] for places in claims if canary.shown[places[0]]])
     best = shuffled([places[below(len(places))] for places in claims if not canary.shown[places[0]]])
     first = operators[:_ASKED] + best
-    rest = [place for place in shuffled(list(range(len(canary.ranks)))) if place not in first]
-    return [*reversed(first + sorted(rest, key=lambda place: canary.ranks[place]))]
+    rest = [site_index for site_index in shuffled(list(range(len(canary.ranks)))) if site_index not in first]
+    return [*reversed(first + sorted(rest, key=lambda site_index: canary.ranks[site_index]))]
 
 
 def scarce(canary: Canary, useful: list[list[int]]) -> list[int]:
@@ -160,12 +164,14 @@ def scarce(canary: Canary, useful: list[list[int]]) -> list[int]:
     if not useful:
         return order(canary)
     counts: dict[int, int] = {}
-    for place, _ in useful:
-        counts[place] = counts.get(place, 0) + 1
-    few = [place for place, count in counts.items() if count < _ENOUGH and not _is_settled(canary, place)]
+    for site_index, _ in useful:
+        counts[site_index] = counts.get(site_index, 0) + 1
+    few = [
+        site_index for site_index, count in counts.items() if count < _ENOUGH and not _is_settled(canary, site_index)
+    ]
     return shuffled(few)
 
 
-def _is_settled(canary: Canary, place: int) -> bool:
+def _is_settled(canary: Canary, site_index: int) -> bool:
     """Whether one variant is as good as many: no right answer passes any, or all look the same."""
-    return canary.ranks[place] == SURE or canary.shown[place]
+    return canary.ranks[site_index] == SURE or canary.shown[site_index]

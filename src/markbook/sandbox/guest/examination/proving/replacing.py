@@ -48,20 +48,26 @@ class Near:
     """What is known of one literal beside its text."""
 
     def __init__(
-        self, pool: Pool, of: str = "", asked: Sequence[Any] = (), *, ordered: bool = False, far: float | None = None
+        self,
+        pool: Pool,
+        of: str = "",
+        arguments: Sequence[Any] = (),
+        *,
+        ordered: bool = False,
+        far: float | None = None,
     ) -> None:
         """Note it.
 
         Args:
             pool: what the test expects anywhere.
             of: what is compared with it.
-            asked: the constants of what is asked here.
+            arguments: the constants of what is asked here.
             ordered: whether the order of its parts counts.
             far: within which distance of a number another one is as good; None where nobody knows.
         """
         self.pool = pool
         self.of = of
-        self.asked = asked
+        self.asked = arguments
         self.ordered = ordered
         self.far = far
 
@@ -80,10 +86,10 @@ def replace(node: ast.expr, near: Near | None = None) -> bool:
     Returns:
         Whether it became such a likely value, which an answer with an `==` of its own may rightly take for the same.
     """
-    found = constants(node)
-    useful = [part for part in found if part.value is not None] or found
+    constants_found = constants(node)
+    useful = [part for part in constants_found if part.value is not None] or constants_found
     if useful and (near is None or is_computed(node)):
-        values = [part.value for part in found]
+        values = [part.value for part in constants_found]
         for part in useful if is_computed(node) else [useful[draw(len(useful))]]:
             part.value = fresh(part.value, values)
         return False
@@ -95,7 +101,7 @@ def replace(node: ast.expr, near: Near | None = None) -> bool:
         turn == EXCHANGED and exchange(node, near)
     ):
         return True
-    values = [constant.value for constant in found]
+    values = [constant.value for constant in constants_found]
     part = useful[draw(len(useful))]
     sources = {ASKED: (near.asked,), FRESH: (), WANTED: (near.pool.values, near.asked)}.get(turn, (near.pool.values,))
     found_likely = (_likely(part.value, values, source, near.far) for source in sources)
@@ -113,53 +119,67 @@ def replace_all(node: ast.expr, near: Near) -> bool:
     turn = way()
     if turn in (OUTER, EXCHANGED) and exchange(node, near):
         return True
-    found = constants(node)
-    values = [part.value for part in found]
-    if turn in (INNER, ASKED) and len(found) == 1 and (likely := _likely(values[0], values, near.asked, near.far)):
-        found[0].value = likely[draw(len(likely))]
+    constants_found = constants(node)
+    values = [part.value for part in constants_found]
+    if (
+        turn in (INNER, ASKED)
+        and len(constants_found) == 1
+        and (likely := _likely(values[0], values, near.asked, near.far))
+    ):
+        constants_found[0].value = likely[draw(len(likely))]
         return True
-    for part in found:
+    for part in constants_found:
         part.value = fresh(part.value, values)
     return False
 
 
 def _likely(value: Any, values: list[Any], source: Iterable[Any], far: float | None) -> list[Any]:
     """Return those of the values of a test that may stand for this one: of its type, and none of these."""
-    found: list[Any] = []
+    candidates: list[Any] = []
     for other in source:
         if type(other) is not type(value):
             continue
         if type(value) is str:
-            found += [other, *other.split()]
+            candidates += [other, *other.split()]
         elif type(value) is bytes or _is_far(value, other, far):
-            found.append(other)
-    kept = [one for one in dict.fromkeys(found) if one not in values and one != ""]
-    return [one for one in kept if not isinstance(one, str | bytes) or set(one) != set(value)]
+            candidates.append(other)
+    candidates_left = [
+        candidate for candidate in dict.fromkeys(candidates) if candidate not in values and candidate != ""
+    ]
+    return [
+        candidate
+        for candidate in candidates_left
+        if not isinstance(candidate, str | bytes) or set(candidate) != set(value)
+    ]
 
 
-def _is_far(one: Any, other: Any, far: float | None) -> bool:
+def _is_far(first: Any, other: Any, far: float | None) -> bool:
     """Whether two numbers are told apart by whatever compares them."""
-    if type(one) is int and type(other) is int and far is None:
-        return abs(other - one) > abs(one) // _FAR
-    if not all(type(value) in (int, float) for value in (one, other)) or far is None:
+    if type(first) is int and type(other) is int and far is None:
+        return abs(other - first) > abs(first) // _FAR
+    if not all(type(value) in (int, float) for value in (first, other)) or far is None:
         return False
-    distance = abs(other - one)
-    return bool(distance > 2 * far and distance > abs(one) / _FAR and distance < float("inf"))
+    distance = abs(other - first)
+    return bool(distance > 2 * far and distance > abs(first) / _FAR and distance < float("inf"))
 
 
 def _fill(node: ast.expr, near: Near | None) -> bool:
     """Put into an empty literal what is expected elsewhere, or a number."""
-    place = {name: getattr(node, name) for name in ("lineno", "col_offset")}
-    given = (*near.pool.values, *near.asked) if near else ()
-    values = [value for value in given if type(value) in (int, str) and value != ""]
-    extra: ast.expr = ast.Constant(values[draw(len(values))] if values else 2 + draw(7), **place)
+    position = {name: getattr(node, name) for name in ("lineno", "col_offset")}
+    values_near = (*near.pool.values, *near.asked) if near else ()
+    values = [value for value in values_near if type(value) in (int, str) and value != ""]
+    extra: ast.expr = ast.Constant(values[draw(len(values))] if values else 2 + draw(7), **position)
     key: ast.expr = extra
-    same = [whole for _, whole in (near.pool.wholes if near else ()) if type(whole) is type(node) and whole is not node]
+    same = [
+        literal
+        for _, literal in (near.pool.wholes if near else ())
+        if type(literal) is type(node) and literal is not node
+    ]
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
-        items = [item for whole in same for item in whole.elts]  # type: ignore[attr-defined]  # of the same class
+        items = [item for literal in same for item in literal.elts]  # type: ignore[attr-defined]  # of the same class
         node.elts.append(_placed(items[draw(len(items))], node) if items else extra)
     elif isinstance(node, ast.Dict):
-        pairs = [pair for whole in same for pair in zip(whole.keys, whole.values, strict=True) if pair[0]]  # type: ignore[attr-defined]
+        pairs = [pair for literal in same for pair in zip(literal.keys, literal.values, strict=True) if pair[0]]  # type: ignore[attr-defined]
         if pairs:
             key, extra = (_placed(part, node) for part in pairs[draw(len(pairs))])
         node.keys.append(key)
@@ -169,22 +189,22 @@ def _fill(node: ast.expr, near: Near | None) -> bool:
 
 def _placed(part: ast.expr, node: ast.expr) -> ast.expr:
     """Return a copy of an expression that stands where another one does."""
-    made = copy.deepcopy(part)
-    for inner in ast.walk(made):
+    duplicate = copy.deepcopy(part)
+    for inner in ast.walk(duplicate):
         if isinstance(inner, ast.expr):
             ast.copy_location(inner, node)
-    return made
+    return duplicate
 
 
 def exchange(node: ast.expr, near: Near) -> bool:
     """Have it and what the test expects of something else change places, so that nothing stands there twice."""
     others = [
-        whole
-        for of, whole in near.pool.wholes
+        literal
+        for of, literal in near.pool.wholes
         if of != near.of
-        and type(whole) is type(node)
-        and not _are_like(node, whole)
-        and _may_change(node, whole, near.far)
+        and type(literal) is type(node)
+        and not _are_like(node, literal)
+        and _may_change(node, literal, near.far)
     ]
     if not others:
         return False
@@ -196,8 +216,8 @@ def exchange(node: ast.expr, near: Near) -> bool:
     return True
 
 
-def _are_like(one: ast.expr, other: ast.expr) -> bool:
-    return ast.dump(one) == ast.dump(other)
+def _are_like(first: ast.expr, other: ast.expr) -> bool:
+    return ast.dump(first) == ast.dump(other)
 
 
 def _swap(node: ast.expr, near: Near, *, inner: bool) -> bool:
@@ -219,9 +239,9 @@ def _swap(node: ast.expr, near: Near, *, inner: bool) -> bool:
 def _slots(node: ast.expr, *, ordered: bool) -> Iterator[Slot]:
     """Yield where parts stand in a literal that another literal is told from if they change places."""
     if isinstance(node, ast.List | ast.Tuple):
-        yield from ((node.elts, place) for place in range(len(node.elts)) if ordered)
+        yield from ((node.elts, index) for index in range(len(node.elts)) if ordered)
     elif isinstance(node, ast.Dict):
-        yield from ((node.values, place) for place in range(len(node.values)) if node.keys[place] is not None)
+        yield from ((node.values, index) for index in range(len(node.values)) if node.keys[index] is not None)
     elif isinstance(node, ast.Call) and node.args:
         name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
         yield from _slots(node.args[0], ordered=ordered and name in _KEEP_ORDER)
@@ -233,7 +253,9 @@ def _slots(node: ast.expr, *, ordered: bool) -> Iterator[Slot]:
 def _may_change(first: ast.expr, second: ast.expr, far: float | None) -> bool:
     """Whether two parts are of one kind, none within the other, and told apart by what compares them."""
     if isinstance(first, ast.List | ast.Tuple | ast.Set | ast.Dict) and type(first) is type(second):
-        return not any(part in (first, second) for whole in (first, second) for part in list(ast.walk(whole))[1:])
+        return not any(
+            part in (first, second) for container in (first, second) for part in list(ast.walk(container))[1:]
+        )
     values = [_number_or_text(part) for part in (first, second)]
     if None in values or type(values[0]) is not type(values[1]):
         return False
@@ -257,14 +279,14 @@ def _swap_words(node: ast.Constant) -> bool:
     parts: list[str] = words if len({*words} - {""}) > 1 else list(text)
     glue = " " if parts is words else ""
     pairs = [
-        place
-        for place, (one, other) in enumerate(itertools.pairwise(parts))
-        if one != other and one.strip() and other.strip()
+        index
+        for index, (first, other) in enumerate(itertools.pairwise(parts))
+        if first != other and first.strip() and other.strip()
     ]
     if not pairs:
         return False
-    place = pairs[draw(len(pairs))]
-    parts[place], parts[place + 1] = parts[place + 1], parts[place]
+    index = pairs[draw(len(pairs))]
+    parts[index], parts[index + 1] = parts[index + 1], parts[index]
     node.value = glue.join(parts)
     return True
 
@@ -272,13 +294,13 @@ def _swap_words(node: ast.Constant) -> bool:
 def copy_values(changed: ast.expr, node: ast.expr) -> None:
     """Make of a literal, which was as another one, what was made of that; where it stands is left as it is."""
     if _shape(changed) == _shape(node):
-        for one, same in zip(ast.walk(changed), ast.walk(node), strict=True):
-            if isinstance(one, ast.Constant) and isinstance(same, ast.Constant):
-                same.value = one.value
+        for changed_node, same in zip(ast.walk(changed), ast.walk(node), strict=True):
+            if isinstance(changed_node, ast.Constant) and isinstance(same, ast.Constant):
+                same.value = changed_node.value
         return
-    made = _placed(changed, node)
+    replacement = _placed(changed, node)
     for name in node._fields:
-        setattr(node, name, getattr(made, name))
+        setattr(node, name, getattr(replacement, name))
 
 
 def _shape(node: ast.expr) -> list[type]:

@@ -59,8 +59,8 @@ def draw(number: int) -> int:
 
 def shuffled(items: list[Any]) -> list[Any]:
     """Return the items in an order that nobody can guess."""
-    left = list(items)
-    return [left.pop(below(len(left))) for _ in items]
+    remaining = list(items)
+    return [remaining.pop(below(len(remaining))) for _ in items]
 
 
 def other(value: Any, far: float | None = None) -> Any:
@@ -95,22 +95,22 @@ def _other_float(value: float, far: float | None) -> float:
     places = _places(value)
     size = max(abs(value) * (10 + draw(40)) / 100, 10.0**-places)
     if far is not None and abs(value) > _TINY and size > 2 * far:
-        made = round(value - size if draw(2) else value + size, places)
-        if 0 < value < 1 <= made:  # a share stays one
-            made = round(value - size, places)
-        if made != value:
-            return made
+        number = round(value - size if draw(2) else value + size, places)
+        if 0 < value < 1 <= number:  # a share stays one
+            number = round(value - size, places)
+        if number != value:
+            return number
     return round(value + (1 + draw(100) / 8) * max(1.0, abs(value) / 4), places)
 
 
 def fresh(value: Any, values: list[Any], far: float | None = None) -> Any:
     """Return another value of the type, none of these if there is one."""
     for _ in range(_FRESH):
-        made = other(value, far)
-        same_letters = isinstance(made, str | bytes) and set(made) == set(value)
-        if made not in values and not same_letters:
+        candidate = other(value, far)
+        same_letters = isinstance(candidate, str | bytes) and set(candidate) == set(value)
+        if candidate not in values and not same_letters:
             break
-    return made
+    return candidate
 
 
 def _places(value: float) -> int:
@@ -120,13 +120,13 @@ def _places(value: float) -> int:
 
 
 def _other_text(text: str) -> str:
-    places = [place for place, letter in enumerate(text) if letter.isascii() and letter.isalnum()]
+    places = [index for index, letter in enumerate(text) if letter.isascii() and letter.isalnum()]
     if not places:
         return text + _LOWER[draw(26)]
-    place = places[draw(len(places))]
-    kind = next(kind for kind in (_DIGITS, _LOWER, _UPPER) if text[place] in kind)
-    letter = kind[(kind.index(text[place]) + 1 + draw(len(kind) - 1)) % len(kind)]
-    return text[:place] + letter + text[place + 1 :]
+    index = places[draw(len(places))]
+    kind = next(kind for kind in (_DIGITS, _LOWER, _UPPER) if text[index] in kind)
+    letter = kind[(kind.index(text[index]) + 1 + draw(len(kind) - 1)) % len(kind)]
+    return text[:index] + letter + text[index + 1 :]
 
 
 def shift(node: ast.Constant, *, up: bool) -> None:
@@ -165,17 +165,17 @@ def other_type(name: str) -> str:
 
 def is_told_apart(name: str) -> bool:
     """Whether it is certain that what raises or is the class with this name neither raises nor is another one."""
-    known = getattr(builtins, name, None)
-    return isinstance(known, type) and known not in (BaseException, Exception, object)
+    builtin = getattr(builtins, name, None)
+    return isinstance(builtin, type) and builtin not in (BaseException, Exception, object)
 
 
 def _unrelated(name: str, names: tuple[str, ...]) -> str:
-    known = getattr(builtins, name, None) if is_told_apart(name) else None
-    if known is not None:
-        others = [other for other in names if not _related(known, getattr(builtins, other))]
+    builtin = getattr(builtins, name, None) if is_told_apart(name) else None
+    if builtin is not None:
+        others = [other for other in names if not _related(builtin, getattr(builtins, other))]
         names = tuple(others) or names
     return names[draw(len(names))]
 
 
-def _related(one: type, other: type) -> bool:
-    return issubclass(one, other) or issubclass(other, one)
+def _related(first: type, other: type) -> bool:
+    return issubclass(first, other) or issubclass(other, first)
