@@ -246,7 +246,7 @@ class Faults:
             return await self.answered(path, data, headers or {}, pieces)
 
     async def answered(self, path: str, data: bytes, headers: dict[str, str], pieces: int) -> tuple[int, dict]:
-        reader, writer = await self.opened(path, data, headers)
+        reader, writer = await self.wrap_box(path, data, headers)
         try:
             step = max(1, len(data) // pieces)
             for start in range(0, len(data), step):
@@ -263,13 +263,13 @@ class Faults:
     async def sent(
         self, path: str, data: bytes, headers: dict[str, str], *, cut: int | None, wait: float = 0.0
     ) -> None:
-        _, writer = await self.opened(path, data, headers)
+        _, writer = await self.wrap_box(path, data, headers)
         writer.write(data[:cut])
         await writer.drain()
         await asyncio.sleep(wait)
         writer.transport.abort()
 
-    async def opened(self, path: str, data: bytes, headers: dict[str, str]):
+    async def wrap_box(self, path: str, data: bytes, headers: dict[str, str]):
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         given = {
             "Host": "127.0.0.1",

@@ -15,7 +15,7 @@ from markbook import measure
 from markbook.config import load
 from markbook.errors import MarkbookError
 from markbook.files.jsonl import parse_object as parse_line
-from markbook.files.lenient import decoded
+from markbook.files.lenient import decode_json
 from markbook.files.tables import read_table
 from markbook.judge.reply import parse_marks, parse_object, quotes_found
 from markbook.judge.rubric_file import read_rubric
@@ -24,14 +24,14 @@ from markbook.load.extraction import extract_code
 from markbook.load.filters import code, find_code, format_span, multi_choice_regex, regex
 from markbook.load.replies import answer_of
 from markbook.report.highlight import highlight
-from markbook.report.renew import rendered
+from markbook.report.renew import render_report
 from markbook.results.kind import results_of
 from markbook.store import open_run
 from markbook.text import csv_cell, markdown, markdown_block, markdown_code, redact, script_json, terminal, visible, xml
 from markbook.text.claimless import program_fault
 from markbook.text.latex import latex
 from markbook.text.numbers import read_number
-from markbook.text.suites import completed
+from markbook.text.suites import complete_program
 from markbook.text.thoughts import without_thoughts
 from markbook.traces import read_trace, read_traces
 
@@ -68,7 +68,7 @@ def shown_by(form):
     def run(text, folder):
         path = folder / "t.json"
         path.write_text(json.dumps([{"item": text, "model": text[:50], "score": 1, "output": text, "input": text}]))
-        for content in rendered(form, results_of(open_run(path))).values():
+        for content in render_report(form, results_of(open_run(path))).values():
             for _ in [content] if isinstance(content, str | bytes) else content:
                 pass
 
@@ -78,9 +78,9 @@ def shown_by(form):
 ENTRIES = {
     **{each.__name__: lambda text, _folder, each=each: each(text) for each in (
         highlight, redact, visible, terminal, markdown, markdown_block, markdown_code, latex, xml, script_json, find_code, extract_code,
-        parse_object, decoded, program_fault, csv_cell, read_number, without_thoughts,
+        parse_object, decode_json, program_fault, csv_cell, read_number, without_thoughts,
     )},
-    "completed": lambda text, _folder: completed(text, "f"),
+    "completed": lambda text, _folder: complete_program(text, "f"),
     "parse_line": lambda text, _folder: parse_line(text.encode(), ""),
     "quotes_found": lambda text, _folder: quotes_found([text[:100], '"'], [text]),
     "format_span": lambda text, _folder: format_span()([text], {}),

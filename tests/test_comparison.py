@@ -13,7 +13,7 @@ from review_kit import markbook
 
 from markbook import stats
 from markbook.errors import DataError
-from markbook.results.alignment import merged
+from markbook.results.alignment import merge_sheets
 from markbook.results.comparison import compare_sheet
 from markbook.results.comparison_tables import tables
 from markbook.results.gates import check_worse
@@ -202,11 +202,11 @@ def test_same_seed_gives_the_same_record():
 def test_two_runs_of_one_model_are_kept_apart():
     one, two = passes(a="101", b="111"), passes(a="111")
 
-    both = merged([("run1", one), ("run2", two)])
+    both = merge_sheets([("run1", one), ("run2", two)])
 
     assert both.models == ["a (run1)", "b", "a (run2)"]
     with pytest.raises(ValueError, match="different metrics"):
-        merged([("run1", one), ("run2", Sheet("bleu", {"a": {"x": Cell(1.0)}}))])
+        merge_sheets([("run1", one), ("run2", Sheet("bleu", {"a": {"x": Cell(1.0)}}))])
 
 
 def test_tables_say_not_distinguishable_and_escape_names():

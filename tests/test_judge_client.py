@@ -17,7 +17,7 @@ from markbook.judge.client import JudgeClient
 from markbook.judge.rubric_file import read_rubric
 from markbook.model.asker import Patience
 from markbook.model.cassette import Cassette
-from markbook.model.connect import check, connected
+from markbook.model.connect import check, connect
 from markbook.model.prices import Price, parse_price
 from markbook.types import MissingKind
 
@@ -66,7 +66,7 @@ def ask(server, count=1, *, patience=QUICK, cassette=None, price=None, mode="aut
     asked = [_make(number, settings) for number in range(count)]
 
     async def go():
-        async with connected(MODEL, server.base_url, patience.seconds) as client:
+        async with connect(MODEL, server.base_url, patience.seconds) as client:
             judge = JudgeClient(MODEL, client, patience, cassette=cassette, price=price, mode=mode)
             ended = await asyncio.gather(*(judge.judge(question.call, question.check) for question in asked))
             return ended, judge.account

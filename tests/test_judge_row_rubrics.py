@@ -8,7 +8,7 @@ from review_kit import markbook
 
 import markbook as package
 from markbook.errors import ConfigError
-from markbook.judge.prompts import asked, system_text
+from markbook.judge.prompts import describe_rubric, system_text
 from markbook.judge.reply import Violation, parse_marks
 from markbook.judge.rubric_file import read_row_rubric, read_rubric
 
@@ -81,7 +81,7 @@ def test_grades_and_marks_stand_side_by_side():
     # C is 1, 2 on 1..5 is .25: their mean
     assert rubric.overall({"fact": 1.0, "tone": 2.0}) == pytest.approx(0.625)
     assert "a whole number on its scale or one of its grades" in system_text(rubric)
-    assert "- tone: Is it kind? From 1 (poor) to 5 (excellent)." in asked(rubric)
+    assert "- tone: Is it kind? From 1 (poor) to 5 (excellent)." in describe_rubric(rubric)
 
 
 @pytest.mark.parametrize(

@@ -167,7 +167,7 @@ def test_traces_called_as_others_are_numbered_are_all_shown(monkeypatch):
     traces = [types.SimpleNamespace(id=name) for name in ("a #3", "a", "a")]
     monkeypatch.setattr(failed, "read_traces", lambda _path: iter(traces))
 
-    names = [name for name, _ in failed._named("log")]
+    names = [name for name, _ in failed._name_traces("log")]
 
     assert len(set(names)) == 3
     assert names[:2] == ["a #3", "a"]

@@ -155,14 +155,14 @@ def test_classes_of_classes_are_looked_at_once():
     lines = ["class T0: pass"] + [
         f"class T{at}(T{at - 1}, T{at - 1}):\n    def test_{at}(self): pass" for at in range(1, 60)
     ]
-    suites = Suites(python.parsed("\n".join(lines)))
+    suites = Suites(python.parse_python("\n".join(lines)))
 
     assert len(suites.methods(suites.classes["T59"])) == 59  # 2 ** 59 visits where nothing is remembered
     assert not suites.is_case(suites.classes["T59"])
 
 
 def test_classes_that_are_made_of_one_another_end():
-    suites = Suites(python.parsed("class A(B): pass\nclass B(A):\n    def test(self): pass"))
+    suites = Suites(python.parse_python("class A(B): pass\nclass B(A):\n    def test(self): pass"))
     assert list(suites.methods(suites.classes["A"])) == ["test"]
     assert not suites.is_case(suites.classes["A"])
 

@@ -22,7 +22,7 @@ def one_of_each(names):
         "curve": planes.curves(rows, names, x_title="k", y_title="y", band=True, x_order=["1"]),
         "points": planes.curves(rows, names, x_title="k", y_title="y", band=False, x_order=["1"]),
         "forest": charts.forest(rows, names, "Difference"),
-        "stacked": charts.stacked(rows, names, names, "Share"),
+        "stacked": charts.stack_bars(rows, names, names, "Share"),
         "bars": charts.bars(rows, names, names, "Value", (0, 100)),
         "scatter": planes.scatter([{**row, "x": 3} for row in rows], names, x_title="s", y_title="y"),
         "graph": planes.graph(nodes, [{"x": 0.1, "y": 0.1, "x2": 0.9, "y2": 0.9, "weight": 2}]),
@@ -94,7 +94,7 @@ def test_stacked_bars_follow_one_another_by_their_place():
         for kind, value, place in (("two", 20, 1), ("one", 30, 0))
     ]
 
-    drawn = charts.stacked(rows, ["m"], ["one", "two"], "Share").wide
+    drawn = charts.stack_bars(rows, ["m"], ["one", "two"], "Share").wide
 
     places = {one.text: float(one.get("x")) for one in parsed(drawn).iter(f"{SVG}text")}
     unit = (places["50"] - places["0"]) / 50

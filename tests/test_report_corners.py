@@ -14,7 +14,7 @@ from markbook.cli import cli
 from markbook.report.browse.index import Index
 from markbook.report.browse.listing import Side, compare_page, matrix_page
 from markbook.report.highlight import highlight
-from markbook.report.loggers import _named
+from markbook.report.loggers import _clean_names
 from markbook.report.renew import write_report
 from markbook.results.kind import Shown, results_of
 from markbook.results.rows import flat_rows
@@ -50,7 +50,7 @@ def test_instances_hold_what_was_asked_and_said_and_the_reference_apart(tmp_path
 
 
 def test_names_that_a_tracker_writes_alike_keep_their_numbers():
-    found = _named({"模型/score": 0.9, "数据/score": 0.1, "a:b/score": 0.5, "a_b/score": 0.2, "c": 0.3})
+    found = _clean_names({"模型/score": 0.9, "数据/score": 0.1, "a:b/score": 0.5, "a_b/score": 0.2, "c": 0.3})
 
     assert sorted(found.values()) == [0.1, 0.2, 0.3, 0.5, 0.9]
     assert found["c"] == 0.3

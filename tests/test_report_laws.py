@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 from review_kit import markbook
 from test_results_laws import ANSWERS, SHARES, mark, sheets, write_table
 
-from markbook.report.renew import rendered
+from markbook.report.renew import render_report
 from markbook.results.comparison import compare_sheet
 from markbook.results.comparison_tables import tables
 from markbook.results.headline import headline
@@ -44,7 +44,7 @@ def scores(draw, models=("A", "B", "C")):
 
 def texts(path, form):
     """Return the files of a report by name, as text."""
-    made = rendered(form, results_of(open_run(path)))
+    made = render_report(form, results_of(open_run(path)))
     made = {name: text for name, text in made.items() if not isinstance(text, bytes)}  # pictures
     return {name: text if isinstance(text, str) else "".join(text) for name, text in made.items()}
 

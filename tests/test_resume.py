@@ -237,7 +237,7 @@ def test_a_run_that_cannot_be_locked_is_said_to_be_unwritable(tmp_path):
 class _Told(Watcher):
     folders: ClassVar = []
 
-    def interrupted(self, folder):
+    def on_interrupt(self, folder):
         self.folders.append(folder)
 
 

@@ -22,8 +22,8 @@ from markbook.rewards.trainers import (
     VerifiersReward,
     VerlReward,
     _item,
-    _known,
     _neutral,
+    _select_known,
     _truth,
     text_of,
 )
@@ -181,7 +181,7 @@ def test_a_language_is_kept_in_every_shape():
         assert reward(prompts=["p"], completions=[TWICE], **columns) == [1.0]
     wanted = {"code": TWICE, **BASH}
     assert _truth(TWICE, BASH) == _truth(TWICE, json.dumps(BASH)) == wanted
-    assert _item(TWICE, _known({**BASH, "split": "train"})) == wanted
+    assert _item(TWICE, _select_known({**BASH, "split": "train"})) == wanted
 
 
 class Array:

@@ -12,7 +12,7 @@ import pytest
 from markbook.errors import EnvironmentUnfitError
 from markbook.sandbox import Job, Sandbox, arun_tests, run_tests
 from markbook.sandbox.outcomes import test_result as result_of
-from markbook.sandbox.worker_pool import reached
+from markbook.sandbox.worker_pool import reduce_level
 from markbook.types import ErrorKind, Isolation, Limits, Sample, Test
 
 
@@ -110,7 +110,7 @@ def test_auto_isolation_refuses_below_b():
 
 
 def test_no_layers_amount_to_level_d():
-    assert reached(Isolation.A, []) == Isolation.D
+    assert reduce_level(Isolation.A, []) == Isolation.D
 
 
 def test_nothing_of_a_closed_sandbox_is_left():

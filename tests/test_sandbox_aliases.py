@@ -12,7 +12,7 @@ def _cross(crossed: Crossed, *values: list[int]) -> None:
 def test_what_nobody_holds_is_forgotten_at_the_next_call():
     crossed, held = Crossed(), [0]
     _cross(crossed, [1], held, [2])
-    assert not crossed.changed(None)
+    assert not crossed.has_changed(None)
     assert [value for value, _ in crossed.known.values()] == [[0]]
 
 
@@ -21,11 +21,11 @@ def test_what_is_within_a_watched_container_is_watched_as_long_as_that_is():
     outer = [inner]
     _cross(crossed, outer, inner)
     del inner
-    crossed.changed(None)
+    crossed.has_changed(None)
     assert len(crossed.known) == 2
     del outer
-    crossed.changed(None)
-    crossed.changed(None)
+    crossed.has_changed(None)
+    crossed.has_changed(None)
     assert crossed.known == {}
 
 
@@ -33,12 +33,12 @@ def test_a_change_is_seen_after_any_number_of_containers():
     crossed, mine = Crossed(), [1, 2]
     for number in range(3000):  # 33,000 items in all, more than are kept in mind at a time
         _cross(crossed, [number] * 10)
-        assert not crossed.changed(None)
+        assert not crossed.has_changed(None)
     _cross(crossed, mine)
-    assert not crossed.changed(None)
+    assert not crossed.has_changed(None)
     mine.append(3)
-    assert crossed.changed(None)
-    assert not crossed.changed(None)  # said once
+    assert crossed.has_changed(None)
+    assert not crossed.has_changed(None)  # said once
 
 
 def test_a_last_change_is_seen_though_nobody_holds_what_was_changed():
@@ -46,7 +46,7 @@ def test_a_last_change_is_seen_though_nobody_holds_what_was_changed():
     _cross(crossed, mine)
     mine.append(3)
     del mine
-    assert crossed.changed(None)
+    assert crossed.has_changed(None)
     assert crossed.known == {}
 
 
@@ -60,14 +60,14 @@ def test_each_of_very_many_has_its_turn():
     crossed, held = Crossed(), [[number] for number in range(1000)]
     _cross(crossed, *held)
     for _ in range(5):
-        assert not crossed.changed(None)
+        assert not crossed.has_changed(None)
     held[500].append(1)
-    assert sum(crossed.changed(None) for _ in range(16)) == 1  # 16 x 64 are all of them
+    assert sum(crossed.has_changed(None) for _ in range(16)) == 1  # 16 x 64 are all of them
 
 
 def test_one_of_this_conversation_may_change():
     crossed, mine = Crossed(), [1]
     _cross(crossed, mine)
     mine.append(2)
-    assert not crossed.changed(SimpleNamespace(index={id(mine): 0}))
-    assert crossed.changed(None)
+    assert not crossed.has_changed(SimpleNamespace(index={id(mine): 0}))
+    assert crossed.has_changed(None)

@@ -11,7 +11,7 @@ import pytest
 from verdict_kit import labels, run
 
 from markbook.sandbox import Sandbox
-from markbook.sandbox.guest.examination.beside import Right, canaries, proved
+from markbook.sandbox.guest.examination.beside import Right, canaries, prove_passes
 from markbook.sandbox.guest.examination.expressions import is_computed
 from markbook.sandbox.guest.examination.proving.canary import Canary
 from markbook.sandbox.guest.examination.proving.expectations import Finder
@@ -152,7 +152,7 @@ def test_the_true_and_the_wrong_run_come_in_an_order_drawn_by_lot():
             runs.append(compiled[0] is canaries(task)[0].as_shown())
             return {"error": None, "hit": "", "tests": [{"p": runs[-1], "v": "in_process"}]}
 
-        assert proved(task, child, {0}, Right([None]))["tests"] == [{"p": True, "v": "in_process"}]
+        assert prove_passes(task, child, {0}, Right([None]))["tests"] == [{"p": True, "v": "in_process"}]
         orders.append(runs)
 
     assert {order[0] for order in orders} == {True, False}
@@ -181,7 +181,7 @@ def test_one_that_passes_some_of_the_wrong_runs_has_not_been_proved(claim, place
         passes = compiled[0] is canaries(task)[0].as_shown() or next(wrong) % often == 0
         return {"error": None, "hit": "", "tests": [{"p": passes, "v": "in_process"}]}
 
-    assert proved(task, child, {0}, Right([[[place, 7]]]))["tests"][0]["v"] == label
+    assert prove_passes(task, child, {0}, Right([[[place, 7]]]))["tests"][0]["v"] == label
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_a_wrong_run_that_failed_for_another_reason_proves_nothing(result, hit, 
             return {"error": None, "hit": "", "tests": [{"p": True, "v": "in_process"}]}
         return {"error": None, "hit": hit, "tests": [{"p": False, "v": "in_process", **result}]}
 
-    assert proved(task, child, {0}, Right([None]))["tests"] == [{"p": True, "v": label}]
+    assert prove_passes(task, child, {0}, Right([None]))["tests"] == [{"p": True, "v": label}]
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -278,7 +278,7 @@ def test_one_that_tosses_a_coin_for_every_run_is_hardly_ever_proved(claim, heads
         return {"error": None, "hit": "", "tests": [{"p": coin.random() < heads, "v": "in_process"}]}
 
     tries = 1_000 if part.is_whole else 500
-    found = [proved(task, child, {0}, Right([variants]))["tests"][0] for _ in range(tries)]
+    found = [prove_passes(task, child, {0}, Right([variants]))["tests"][0] for _ in range(tries)]
 
     assert sum(one == {"p": True, "v": "in_process"} for one in found) <= tries / 500
 
@@ -293,7 +293,8 @@ def test_of_several_tests_hardly_any_is_proved_by_a_coin(part):
         return {"error": None, "hit": "", "tests": [{"p": passes, "v": "in_process"} for _ in compiled]}
 
     found = [
-        proved(task, child, set(range(5)), Right([None] * 5))["tests"] for _ in range(1_000 if part.is_whole else 500)
+        prove_passes(task, child, set(range(5)), Right([None] * 5))["tests"]
+        for _ in range(1_000 if part.is_whole else 500)
     ]
 
     assert sum({"p": True, "v": "in_process"} in one for one in found) <= 1

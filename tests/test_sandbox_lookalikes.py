@@ -10,7 +10,7 @@ from verdict_kit import run
 from markbook.sandbox.guest.examination.beside import canaries
 from markbook.sandbox.guest.examination.programs import portable
 from markbook.sandbox.guest.examination.proving.expectations import Finder
-from markbook.sandbox.guest.examination.proving.proof import claims_of, deals, parted
+from markbook.sandbox.guest.examination.proving.proof import claims_of, deals, partition_claims
 from markbook.sandbox.guest.examination.proving.replacing import Pool
 from markbook.sandbox.guest.examination.proving.sites import SURE
 from markbook.sandbox.guest.examination.proving.wrong import draw_from
@@ -119,7 +119,7 @@ def test_what_can_be_seen_to_be_wrong_has_runs_of_its_own_and_few_tests_are_wron
     task = task_of(*(f"func({number}) == {number * number}" for number in range(3, 15)))
     found = canaries(task)
 
-    hidden, shown = parted({index: claims_of(canary, None) for index, canary in enumerate(found)}, found)
+    hidden, shown = partition_claims({index: claims_of(canary, None) for index, canary in enumerate(found)}, found)
     dealt = deals(hidden, 8, 0)
     seen = deals(shown, 8, 0)
 

@@ -210,7 +210,7 @@ class NoHandles:
         raise Malformed("unknown")
 
     def by_name(self, name):
-        return names.received(name)
+        return names.receive_named(name)
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ from markbook.load.benchmark import load_benchmark
 from markbook.load.faults import fault_of
 from markbook.rewards import Rewarder
 from markbook.sandbox import run_tests
-from markbook.text.python import parsed
-from markbook.text.suites import completed
+from markbook.text.python import parse_python
+from markbook.text.suites import complete_program
 from markbook.types import Test
 
 RIGHT, WRONG = "def f(x): return x + 1\n", "def f(x): return 99\n"
@@ -180,13 +180,13 @@ def test_a_skipped_test_is_no_passed_one():
     ],
 )
 def test_what_is_called_already_stays_as_it_is(program):
-    assert completed(program, "f") == program
+    assert complete_program(program, "f") == program
 
 
 def test_tests_are_not_run_twice_and_lines_keep_their_numbers():
     text = f"{CASE}\nif (__name__ ==\n    '__main__'):\n    unittest.main(\n        verbosity=2,\n    )\nmarker = 1\n"
 
-    assert completed(text).splitlines().index("marker = 1") == text.splitlines().index("marker = 1")
+    assert complete_program(text).splitlines().index("marker = 1") == text.splitlines().index("marker = 1")
 
 
 def test_one_that_claims_nothing_is_unchecked(tmp_path):
@@ -229,7 +229,7 @@ def test_benchmarks_that_call_their_tests_are_as_they_were(shared_data):
     for path in paths:
         for sample in load_benchmark(Path(path), "auto").samples:
             for test in sample.tests:
-                assert completed(test.program, sample.entry_point) == test.program, sample.id
+                assert complete_program(test.program, sample.entry_point) == test.program, sample.id
                 assert "whatever is tested" not in fault_of(test, sample.entry_point), sample.id
 
 
@@ -281,7 +281,7 @@ def test_threads_may_parse_at_the_same_time():
             return
         for _ in range(15):
             try:
-                parsed(text)
+                parse_python(text)
             except SystemError as error:
                 errors.append(error)
 

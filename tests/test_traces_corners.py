@@ -285,7 +285,7 @@ class Mute:
 
 def test_recording_never_breaks_the_users_call(tmp_path):
     with Recorder(tmp_path / "run.jsonl") as record:
-        look = record.traced(lambda one: 5 if one is not None else 0)
+        look = record.trace_tool(lambda one: 5 if one is not None else 0)
         assert look(Mute()) == 5
         assert look(10**5000) == 5
 

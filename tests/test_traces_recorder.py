@@ -19,7 +19,7 @@ def test_what_is_recorded_is_read_back(tmp_path):
     path = tmp_path / "run.jsonl"
     with Recorder(path) as record:
 
-        @record.traced
+        @record.trace_tool
         def search(query, limit=3):
             return [query] * limit
 
@@ -58,11 +58,11 @@ def test_a_call_with_wrong_arguments_is_a_failed_call(tmp_path):
     path = tmp_path / "run.jsonl"
     with Recorder(path) as record:
 
-        @record.traced
+        @record.trace_tool
         def search(query):
             return query
 
-        @record.traced
+        @record.trace_tool
         async def fetch(page):
             return page
 
@@ -88,8 +88,8 @@ def test_a_call_with_wrong_arguments_is_a_failed_call(tmp_path):
 def test_partials_and_builtins_without_a_signature_are_recorded_too(tmp_path):
     path = tmp_path / "run.jsonl"
     with Recorder(path) as record:
-        assert record.traced(functools.partial(divmod, 7))(2) == (3, 1)
-        assert record.traced(max)(1, 2) == 2
+        assert record.trace_tool(functools.partial(divmod, 7))(2) == (3, 1)
+        assert record.trace_tool(max)(1, 2) == 2
 
     assert [(call.name, call.arguments) for call in read_trace(path).tools()] == [
         ("divmod", {"y": 2}),
@@ -101,7 +101,7 @@ def test_tasks_keep_their_own_agents(tmp_path):
     path = tmp_path / "run.jsonl"
 
     async def work(record, name):
-        @record.traced
+        @record.trace_tool
         async def nap(seconds):
             await asyncio.sleep(seconds)
 

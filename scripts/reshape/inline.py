@@ -89,7 +89,7 @@ class Others:
 
 
 def candidates(source):
-    """Private module functions that are loaded once, with the place; as `shared/tools/house` counts them."""
+    """Private module functions that are loaded once, with the place; as `count_shared_ngrams/tools/house` counts them."""
     loads = {}
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):

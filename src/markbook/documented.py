@@ -103,7 +103,7 @@ def rouge_score(gold_and_result: GoldAndResult) -> dict[str, float]:
 
 def meteor_score(gold_and_result: GoldAndResult) -> dict[str, float]:
     """Return {"meteor": mean METEOR, 0..1}, with NLTK's parameters and WordNet's synonyms."""
-    return {"meteor": _mean(_measured("meteor", gold_and_result))}
+    return {"meteor": _mean(_measure_rows("meteor", gold_and_result))}
 
 
 def edit_distance(gold_and_result: GoldAndResult) -> dict[str, float]:
@@ -111,7 +111,7 @@ def edit_distance(gold_and_result: GoldAndResult) -> dict[str, float]:
 
     1.0 where there is no text at all, as the document returns on failure.
     """
-    measured = _measured("edit_distance", gold_and_result)
+    measured = _measure_rows("edit_distance", gold_and_result)
     return {"edit_distance": _mean(measured) if measured else 1.0}
 
 
@@ -147,7 +147,7 @@ def pass_at_k(
     measured = measure_rows(metric, predictions, references, {})["pass_at_k"]
     means: dict[str, float] = {}
     for k_value in ks:
-        values = [_passed(row, k_value, problem) for problem, row in enumerate(measured)]
+        values = [_passes_at_k(row, k_value, problem) for problem, row in enumerate(measured)]
         means[f"pass@{k_value}"] = math.fsum(values) / len(values)
     return means
 
@@ -180,7 +180,7 @@ def _bleu(gold_and_result: GoldAndResult) -> float:
     return 0.0 if value is None else value
 
 
-def _measured(name: str, gold_and_result: GoldAndResult) -> list[Measurement]:
+def _measure_rows(name: str, gold_and_result: GoldAndResult) -> list[Measurement]:
     references, predictions = _pairs(gold_and_result)
     return measure_rows(make([name], {}), predictions, references, {})[name]
 
@@ -188,7 +188,7 @@ def _measured(name: str, gold_and_result: GoldAndResult) -> list[Measurement]:
 def _quality(name: str, gold_and_result: GoldAndResult) -> dict[str, float]:
     _, results = _two(gold_and_result)
     # Filters hand the texts on as lists of lists.
-    predictions = [text for result in _listed(results) for text in _listed(result)]
+    predictions = [text for result in _to_text_list(results) for text in _to_text_list(result)]
     measured = measure_rows(make([name], {"profile": "documented"}), predictions, None, {})[name]
     counted = [
         measurement
@@ -198,7 +198,7 @@ def _quality(name: str, gold_and_result: GoldAndResult) -> dict[str, float]:
     return {f"{name}_score": _mean(counted)}
 
 
-def _passed(row: Measurement, k: int, problem: int) -> float:
+def _passes_at_k(row: Measurement, k: int, problem: int) -> float:
     values = row.stats.get("values", {})
     assert isinstance(values, dict)
     if k in values:
@@ -214,7 +214,7 @@ def _passed(row: Measurement, k: int, problem: int) -> float:
 
 def _pairs(gold_and_result: GoldAndResult) -> tuple[list[Texts], list[Texts]]:
     """Return references and predictions as lists of one length."""
-    references, predictions = map(_listed, _two(gold_and_result))
+    references, predictions = map(_to_text_list, _two(gold_and_result))
     _check_lengths(references, predictions)
     return references, predictions
 
@@ -225,7 +225,7 @@ def _two(gold_and_result: GoldAndResult) -> tuple[Texts, Texts]:
     return gold_and_result[0], gold_and_result[1]
 
 
-def _listed(texts: Texts) -> list[Texts]:
+def _to_text_list(texts: Texts) -> list[Texts]:
     return [texts] if isinstance(texts, str) or texts is None else list(texts)
 
 

@@ -61,14 +61,14 @@ def kinds_of(build: Callable[..., Any]) -> dict[str, tuple[str, ...]]:
     except (TypeError, ValueError):
         return {}  # a callable that does not say what it takes
     stated = {
-        name: _stated(parameter.annotation)
+        name: _list_literals(parameter.annotation)
         for name, parameter in parameters.items()
         if parameter.kind is not parameter.VAR_KEYWORD
     }
     return {name: kinds for name, kinds in stated.items() if all(kind in _KINDS for kind in kinds)}
 
 
-def _stated(annotation: object) -> tuple[str, ...]:
+def _list_literals(annotation: object) -> tuple[str, ...]:
     text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
     return tuple(part.strip() for part in text.split("|"))
 

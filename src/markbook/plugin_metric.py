@@ -9,7 +9,7 @@ from markbook.errors import ConfigError
 from markbook.types import Item, Measurement, Metric
 
 
-def completed(own_metric: Any) -> Metric:
+def complete_metric(own_metric: Any) -> Metric:
     """Return a metric with every member: itself where it derives from `Metric`.
 
     Raises:

@@ -79,7 +79,7 @@ def factory(kind: str, name: str, *, allow_code: bool = False) -> Callable[..., 
     if target is None:
         raise UsageError(f"unknown {kind.removesuffix('s')} {name!r}", hint=suggest(name, names(kind)))
     try:
-        part = _loaded(target)
+        part = _load_target(target)
     except ExtraMissingError:
         raise
     except Exception as error:  # the plugin border: whatever a plugin raises at import is its author's to read
@@ -91,7 +91,7 @@ def factory(kind: str, name: str, *, allow_code: bool = False) -> Callable[..., 
     return part  # type: ignore[no-any-return]  # a plugin's type is unknown until it is called
 
 
-def _loaded(target: str) -> Any:
+def _load_target(target: str) -> Any:
     """Return what `package.module:name` names."""
     module, _, path = target.partition(":")
     target_object: Any = importlib.import_module(module.strip())
@@ -139,9 +139,9 @@ def make(kind: str, name: str, options: Mapping[str, object], *, allow_code: boo
             hint=f"it lacks {', '.join(lacking)}",
         )
     if kind == "metrics":
-        from markbook.plugin_metric import completed  # late: listing names needs none of the records
+        from markbook.plugin_metric import complete_metric  # late: listing names needs none of the records
 
-        return completed(part)
+        return complete_metric(part)
     return part
 
 
@@ -149,7 +149,7 @@ class _Sniffs(Protocol):
     def sniff(self, probe: Any, /) -> int: ...
 
 
-def sound(kind: str) -> dict[str, Any]:
+def load_all(kind: str) -> dict[str, Any]:
     """Return every part of a kind that can be made, by name; one that cannot is warned of and left out."""
     parts = {}
     for name in names(kind):
@@ -176,7 +176,7 @@ def sureness(kind: str, name: str, reader: _Sniffs, probe: object) -> int:
 
 
 @contextlib.contextmanager
-def guarded(kind: str, name: str) -> Iterator[None]:
+def plugin_errors(kind: str, name: str) -> Iterator[None]:
     """Turn what another package's part raises into a message; what one of ours raises is our bug, and flies.
 
     Raises:

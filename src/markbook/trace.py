@@ -225,11 +225,11 @@ def planning_summary(trace: Trace, characters: int = 12_000) -> PlanningSummary:
     """
     acts = [step for step in trace.steps if step.kind is not StepKind.MESSAGE or step.is_interaction]
     acts = acts or list(trace.steps)
-    lines = [(_told(step, details=True), 1) for step in acts]
+    lines = [(_format_step(step, details=True), 1) for step in acts]
     if _length(lines) > characters:
-        lines = [(_told(step, details=False), 1) for step in acts]
+        lines = [(_format_step(step, details=False), 1) for step in acts]
     if _length(lines) > characters:
-        lines = _folded(lines)
+        lines = _fold_lines(lines)
     n_lines, used = 0, 0
     while n_lines < len(lines) and used + len(lines[n_lines][0]) + _EXTRA <= max(characters, _EXTRA):
         used += len(lines[n_lines][0]) + _EXTRA
@@ -251,7 +251,7 @@ def _length(lines: list[tuple[str, int]]) -> int:
     return sum(len(line) + _EXTRA for line, _ in lines)
 
 
-def _told(step: Step, *, details: bool) -> str:
+def _format_step(step: Step, *, details: bool) -> str:
     outcome = {True: "ok", False: f"failed {step.error}".strip(), None: ""}[step.ok]
     who = step.agent or "someone"
     if step.kind is StepKind.TOOL:
@@ -269,7 +269,7 @@ def _short(text: str, limit: int) -> str:
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 
-def _folded(lines: list[tuple[str, int]]) -> list[tuple[str, int]]:
+def _fold_lines(lines: list[tuple[str, int]]) -> list[tuple[str, int]]:
     folded: list[tuple[str, int]] = []
     for line, count in lines:
         if folded and folded[-1][0] == line:

@@ -10,7 +10,7 @@ from markbook.errors import DataError
 from markbook.files.jsonl import Rejection, read_jsonl
 from markbook.runs.kind import Ended, Kind, Planned, Skipped, Start, Step
 from markbook.runs.options import RunOptions, aside
-from markbook.runs.rows import Column, Row, published
+from markbook.runs.rows import Column, Row, render_rows
 from markbook.store import Manifest
 from markbook.types import Missing, MissingKind
 
@@ -55,7 +55,7 @@ class Brevity(Kind[BrevityOptions, BrevityPlan]):
             Row(each["model"], each["id"], {"brevity": mark(counted[key], plan.words)}, text=each["text"])
             for key, each in zip(keys, plan.answers, strict=True)
         ]
-        return Ended(files=published(rows, {"brevity": Column()}), facts={"answers": len(rows)})
+        return Ended(files=render_rows(rows, {"brevity": Column()}), facts={"answers": len(rows)})
 
 
 def mark(words, most):

@@ -23,14 +23,14 @@ Examples:
 """
 
 
-def _known() -> list[str]:
+def _list_known() -> list[str]:
     from markbook.files.hub import KNOWN
 
     return [*KNOWN]
 
 
 @click.command("get", epilog=_EXAMPLES)
-@click.argument("name", required=False, metavar="NAME|OWNER/NAME", shell_complete=completing(_known))
+@click.argument("name", required=False, metavar="NAME|OWNER/NAME", shell_complete=completing(_list_known))
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The file to write [default: NAME.jsonl].")
 @click.option("--config", default="", metavar="PART", help="Of a data set with several: which.")
 @click.option("--split", default="", metavar="SPLIT", help="Which of its splits [default: test].")
@@ -65,7 +65,7 @@ def command(name: str | None, output: Path | None, config: str, split: str, *, s
     about: dict[str, object] = {"data": data.address, "revision": data.revision, "files": list(data.files)}
     about["licence"] = data.licence or "its card states none"
     if not show:
-        about |= _saved(data, target)
+        about |= _save_rows(data, target)
     if as_json:
         click.echo(json.dumps(about, indent=2))
         return 0
@@ -93,7 +93,7 @@ def _list(*, as_json: bool) -> None:
         click.echo(f"{name:<16}{repository.repository:<34}{repository.about}")
 
 
-def _saved(data: HubData, target: Path) -> dict[str, object]:
+def _save_rows(data: HubData, target: Path) -> dict[str, object]:
     """Write the rows and return what there is to say of the file."""
     from markbook.errors import OutputError
     from markbook.files.hub import save

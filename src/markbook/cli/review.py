@@ -26,7 +26,14 @@ from markbook.cli.options import (
 from markbook.cli.options.help import REVIEW, Grouped
 from markbook.cli.options.judge import JudgeChoices, judge_choices, read_judge_options
 from markbook.cli.options.number import Number
-from markbook.cli.options.resume import KeptOption, fill_from_run, judges_sent_a_key, recorded, sent_a_key, written
+from markbook.cli.options.resume import (
+    KeptOption,
+    collect_kept_options,
+    describe_overwrite,
+    fill_from_run,
+    judges_sent_a_key,
+    sent_a_key,
+)
 from markbook.cli.streams import LineFormatter
 from markbook.runs.kind import Planned, Watcher
 from markbook.text.numbers import format_number
@@ -154,7 +161,7 @@ def command(**options: Any) -> None:
 _DANGERS: Mapping[str, Callable[[Any], str]] = {
     "base_url": sent_a_key,
     "judges": judges_sent_a_key,
-    "cassette": written,
+    "cassette": describe_overwrite,
 }
 _KEPT = tuple(
     KeptOption(name, f"asked.{name}", _DANGERS.get(name, lambda _value: ""))
@@ -191,7 +198,7 @@ class _Lines(Watcher):
         """Say it."""
         say(line)
 
-    def interrupted(self, folder: Path) -> None:
+    def on_interrupt(self, folder: Path) -> None:
         """Say what goes on with it."""
         click.echo(f"go on with: markbook review --resume {folder}", err=True)
 
@@ -265,7 +272,7 @@ def _review(options: _Asked, baseline: Baseline | None) -> Run:
         "config": config,
         "judges": models,
         "judge_options": read_judge_options(options),
-        "asked": recorded(options, _KEPT, "asked"),
+        "asked": collect_kept_options(options, _KEPT, "asked"),
     }
     return conduct(Reviews(), options_among(ReviewRequest, request_options), _Lines(baseline))
 

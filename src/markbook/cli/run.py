@@ -31,7 +31,7 @@ from markbook.cli.options import (
 from markbook.cli.options.asking import KEPT_ASKING, asking_options
 from markbook.cli.options.help import RUN
 from markbook.cli.options.judge import run_judge_choices
-from markbook.cli.options.resume import KeptOption, fill_from_run, judges_sent_a_key, sent_a_key, written
+from markbook.cli.options.resume import KeptOption, describe_overwrite, fill_from_run, judges_sent_a_key, sent_a_key
 
 INCOMPLETE = 3
 
@@ -183,7 +183,7 @@ _KEPT = (
         for name in ("judge_retries", "judge_timeout", "judge_per_minute", "judge_workers")
     ),
     KeptOption("judge_url", "judging.judge_url", sent_a_key),
-    KeptOption("cassette", "judging.cassette", lambda path: written(Path(path))),
+    KeptOption("cassette", "judging.cassette", lambda path: describe_overwrite(Path(path))),
     KeptOption("allow_download", "sources.allow_download", lambda is_allowed: "would fetch data" if is_allowed else ""),
     KeptOption(
         "allow_unsafe_code",

@@ -57,8 +57,8 @@ def prepare() -> None:
     A character that the terminal's encoding lacks, or half of one out of a foreign file, is written by its number.
     """
     _open_all()
-    sys.stdout = _prepared(sys.stdout, 1)
-    sys.stderr = _prepared(sys.stderr, 2)
+    sys.stdout = _prepare_stream(sys.stdout, 1)
+    sys.stderr = _prepare_stream(sys.stderr, 2)
 
 
 def _open_all() -> None:
@@ -70,7 +70,7 @@ def _open_all() -> None:
             os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
 
 
-def _prepared(stream: TextIO | None, number: int) -> TextIO:
+def _prepare_stream(stream: TextIO | None, number: int) -> TextIO:
     if stream is None:  # closed by the caller
         return io.TextIOWrapper(io.BufferedWriter(_Stream(number, "w", closefd=False)), encoding="utf-8")
     if not isinstance(stream, io.TextIOWrapper) or not _is_own(stream, number):

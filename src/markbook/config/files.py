@@ -26,7 +26,7 @@ def ready_folder() -> Path:
 @functools.cache
 def _folders_of_others() -> dict[str, Path]:
     """Return the folders of tasks that installed packages bring, by the names that they are registered under."""
-    return {name: Path(folder) for name, folder in plugins.sound("tasks").items()}
+    return {name: Path(folder) for name, folder in plugins.load_all("tasks").items()}
 
 
 def ready_tasks() -> dict[str, Path]:
@@ -150,7 +150,7 @@ def _paths_of(group: spec.TaskGroup, member: spec.Member) -> list[Path]:
 
 def _read(path: Path, over: Node | None = None) -> spec.Task | spec.TaskGroup:
     twice: list[Twice] = []
-    node = _merged(path, (), twice)
+    node = _merge_parents(path, (), twice)
     node = node if over is None else _over(node, over, deep=False)
     if lmeval.is_lm_eval(node):
         imported = lmeval.read_lm_eval(node, path)
@@ -161,7 +161,7 @@ def _read(path: Path, over: Node | None = None) -> spec.Task | spec.TaskGroup:
     return native.read_native(node, path)
 
 
-def _merged(path: Path, above: tuple[Path, ...], twice: list[Twice]) -> Node:
+def _merge_parents(path: Path, above: tuple[Path, ...], twice: list[Twice]) -> Node:
     """Return a file's tree with what it extends or includes under it."""
     real = path.resolve()
     if real in above:
@@ -180,7 +180,7 @@ def _merged(path: Path, above: tuple[Path, ...], twice: list[Twice]) -> Node:
     values = parents.value if isinstance(parents.value, list) else [parents]
     result: Node | None = None
     for value in values:
-        base = _merged(_parent(value, path), (*above, real), twice)
+        base = _merge_parents(_parent(value, path), (*above, real), twice)
         result = base if result is None else _over(result, base, deep=key == "extends")
     own = {name: value for name, value in node.value.items() if name != key}
     child = Node(own, node.file, node.line, node.column, node.size, node.keys)

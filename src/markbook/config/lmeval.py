@@ -112,7 +112,7 @@ def _task(model: TaskFile, node: Node, file: Path) -> spec.Task:
         tags=tuple(dict.fromkeys([*model.tag, *model.group])),
         alias=model.task_alias,
         unsafe_at=find(node, ("unsafe_code",)).at if model.unsafe_code else "",
-        resolved=_recorded(node),
+        resolved=_record_node(node),
     )
 
 
@@ -159,7 +159,7 @@ def _group(model: GroupFile, node: Node, file: Path) -> spec.TaskGroup:
         format="lm-eval",
         alias=model.group_alias,
         version=str(model.metadata.get("version", "")),
-        resolved=_recorded(node),
+        resolved=_record_node(node),
     )
 
 
@@ -325,7 +325,7 @@ def _context(model: TaskFile, node: Node) -> spec.ContextMode:
     return chosen
 
 
-def _recorded(node: Node) -> dict[str, object]:
+def _record_node(node: Node) -> dict[str, object]:
     """Return the file as JSON can hold it."""
 
     def to_json_value(value: Any) -> Any:

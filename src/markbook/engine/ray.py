@@ -112,9 +112,9 @@ class RayExecutor(Executor):
                     return
                 future, fn, args, kwargs = self._waiting.popleft()
                 reference = self._flying[future] = self._task.remote(fn, args, kwargs)
-            reference.future().add_done_callback(lambda done, future=future: self._landed(future, done))
+            reference.future().add_done_callback(lambda done, future=future: self._on_landing(future, done))
 
-    def _landed(self, future: Future[Any], done: Future[Any]) -> None:
+    def _on_landing(self, future: Future[Any], done: Future[Any]) -> None:
         error = done.exception()
         with self._lock:
             self._flying.pop(future, None)

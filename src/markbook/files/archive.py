@@ -30,7 +30,7 @@ def members(path: Path, is_wanted: Callable[[str], bool]) -> Iterator[bytes]:
             last = {member.filename: member for member in entries}  # a zip is rewritten by adding to its end
             for member in entries:
                 if is_wanted(member.filename) and last[member.filename] is member:
-                    content = _unpacked(archive, member, path)
+                    content = _unpack_member(archive, member, path)
                     remaining -= len(content)
                     if remaining < 0:
                         raise DataError(f"the zip unfolds to more than {limit} bytes: refused", at=str(path))
@@ -39,7 +39,7 @@ def members(path: Path, is_wanted: Callable[[str], bool]) -> Iterator[bytes]:
         raise DataError(f"the zip cannot be read: {error}", at=str(path)) from error
 
 
-def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> bytes:
+def _unpack_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> bytes:
     """Return a member's content. The declared size may lie, so the reading itself is bounded."""
     if member.compress_type == zstd.METHOD:
         content = zstd.unpack(archive, member, MAX_DOCUMENT)

@@ -39,10 +39,10 @@ def parquet_records(path: Path, digest: hashlib._Hash | None) -> Iterator[Record
     try:
         with path.open("rb") as raw:
             about = parquet.read_metadata(raw)
-            short, many = _repeated(about)
+            short, many = _find_repeated_columns(about)
             file = parquet.ParquetFile(raw, metadata=about, read_dictionary=short)
             batches = file.iter_batches(batch_size=many)
-            yield from _bounded(_numbered(_small(batches), path), path)
+            yield from _bound_unfolded_size(_number_rows(_small(batches), path), path)
     except (arrow.ArrowException, OSError, OverflowError, ValueError) as error:
         raise DataError(f"not a readable Parquet file: {error}", at=str(path)) from error
 
@@ -65,7 +65,7 @@ def arrow_records(path: Path, digest: hashlib._Hash | None) -> Iterator[Record]:
                 batches = (reader.get_batch(number) for number in range(reader.num_record_batches))
             else:
                 batches = iter(ipc.open_stream(raw))
-            yield from _numbered(_sound(batches), path)
+            yield from _number_rows(_check_batches(batches), path)
     except (arrow.ArrowException, OSError, OverflowError, ValueError) as error:
         raise DataError(f"not a readable Arrow file: {error}", at=str(path)) from error
 
@@ -128,14 +128,14 @@ def _feed(path: Path, digest: hashlib._Hash | None) -> None:
             digest.update(piece)
 
 
-def _sound(batches: Iterator[Any]) -> Iterator[Any]:
+def _check_batches(batches: Iterator[Any]) -> Iterator[Any]:
     """Yield batches in small parts, once they are checked: an offset out of bounds would be followed."""
     for batch in batches:
         batch.validate(full=True)
         yield from (batch.slice(start, _ROWS) for start in range(0, batch.num_rows, _ROWS))
 
 
-def _repeated(about: Any) -> tuple[list[str], int]:
+def _find_repeated_columns(about: Any) -> tuple[list[str], int]:
     """Return the columns to keep by reference while they are read, and how many rows to read at once.
 
     A value that a column's dictionary holds once may stand in every row: a few kilobytes would unfold to gigabytes.
@@ -157,7 +157,7 @@ def _small(batches: Iterator[Any]) -> Iterator[Any]:
         yield from (batch.slice(start, _FEW) for start in range(0, batch.num_rows, _FEW))
 
 
-def _bounded(records: Iterator[Record], path: Path) -> Iterator[Record]:
+def _bound_unfolded_size(records: Iterator[Record], path: Path) -> Iterator[Record]:
     """Yield rows until their texts come to more than any compressed file may unfold to."""
     limit = remaining = min(MAX_UNPACKED, FREE_BYTES + MAX_RATIO * path.stat().st_size)
     for record, at in records:
@@ -176,7 +176,7 @@ def _length(value: object) -> int:
     return sum(map(_length, value)) if isinstance(value, list | tuple) else 0
 
 
-def _numbered(batches: Iterator[Any], path: Path) -> Iterator[Record]:
+def _number_rows(batches: Iterator[Any], path: Path) -> Iterator[Record]:
     number = 0
     for batch in batches:
         for record in batch.to_pylist():

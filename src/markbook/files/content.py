@@ -71,7 +71,7 @@ def pieces(
         packed = raw.read(len(_GZIP)) == _GZIP
         raw.seek(0)
         try:
-            for piece in _unpacked(raw, path, size, damage) if packed else iter(lambda: raw.read(size), b""):
+            for piece in _unpack_gzip(raw, path, size, damage) if packed else iter(lambda: raw.read(size), b""):
                 if digest is not None:
                     digest.update(piece)
                 yield piece
@@ -101,7 +101,7 @@ def first_byte(path: Path) -> bytes:
     return next(pieces(path), b"").removeprefix(BOM).lstrip(SPACE)[:1]
 
 
-def _unpacked(raw: IO[bytes], path: Path, size: int, damage: Damage | None) -> Iterator[bytes]:
+def _unpack_gzip(raw: IO[bytes], path: Path, size: int, damage: Damage | None) -> Iterator[bytes]:
     """Undo gzip piece by piece, so that what lies before a damaged place comes through."""
     limit = min(MAX_UNPACKED, FREE_BYTES + MAX_RATIO * path.stat().st_size)
     total, pending = 0, b""
@@ -117,12 +117,12 @@ def _unpacked(raw: IO[bytes], path: Path, size: int, damage: Damage | None) -> I
             unpacker = zlib.decompressobj(_GZIP_WINDOW)
         pending = pending or raw.read(size)
         if not pending:
-            _damaged("compressed data that is cut off", path, damage)
+            _report_damage("compressed data that is cut off", path, damage)
             return
         try:
             piece = unpacker.decompress(pending, size)
         except zlib.error:
-            _damaged("damaged compressed data: the rest was not read", path, damage)
+            _report_damage("damaged compressed data: the rest was not read", path, damage)
             return
         pending = unpacker.unconsumed_tail
         total += len(piece)
@@ -137,7 +137,7 @@ def _unpacked(raw: IO[bytes], path: Path, size: int, damage: Damage | None) -> I
             yield piece
 
 
-def _damaged(reason: str, path: Path, damage: Damage | None) -> None:
+def _report_damage(reason: str, path: Path, damage: Damage | None) -> None:
     if damage is None:
         raise DamagedError(f"the file is damaged: {reason}", at=str(path), hint="write or fetch it again")
     damage(reason)

@@ -61,7 +61,7 @@ class HubData:
         def fetch() -> list[Path]:
             return [Path(hub.hf_hub_download(self.repository, name, **how)) for name in self.files]
 
-        return _asked(self.repository, fetch)
+        return _ask_hub(self.repository, fetch)
 
     def rows(self) -> Iterator[Line | Rejection]:
         """Yield its rows, fetched.
@@ -93,7 +93,7 @@ def find(repository: str, config: str = "", split: str = "test") -> HubData:
         raise UsageError(f"{terminal(repository, limit=100)!r} is no name of a data set", hint="OWNER/NAME")
     hub = need("huggingface_hub", extra="hub")
     api = hub.HfApi(endpoint=endpoint())
-    info = _asked(repository, lambda: api.dataset_info(repository, files_metadata=True, timeout=_TIMEOUT))
+    info = _ask_hub(repository, lambda: api.dataset_info(repository, files_metadata=True, timeout=_TIMEOUT))
     sizes = {str(file.rfilename): file.size or 0 for file in info.siblings or ()}
     files = _files_of([*sizes], config, split)
     if not files:
@@ -136,7 +136,7 @@ def _instead(names: Sequence[str]) -> str:
     return f"it holds {', '.join(terminal(name, limit=80) for name in read[:8])}" if read else "it holds none"
 
 
-def _asked(repository: str, ask: Callable[[], _T]) -> _T:
+def _ask_hub(repository: str, ask: Callable[[], _T]) -> _T:
     """Return what the hub's client gives.
 
     Raises:

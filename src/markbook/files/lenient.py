@@ -22,7 +22,7 @@ DECODER = json.JSONDecoder(parse_constant=no_number, parse_int=integer)
 """Made once: `json.loads` with options makes one for every text."""
 
 
-def decoded(text: str) -> Any:
+def decode_json(text: str) -> Any:
     """Return the JSON value of a text, `BAD` if it is none (or nested too deeply); NaN, infinities and absurd integers become None."""
     try:
         return DECODER.decode(text)

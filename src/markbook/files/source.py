@@ -11,7 +11,7 @@ from typing import Any
 
 from markbook.errors import DataError, UsageError, beside
 from markbook.files.content import is_zip, pieces
-from markbook.files.lenient import BAD, decoded
+from markbook.files.lenient import BAD, decode_json
 from markbook.files.limits import MAX_DOCUMENT, MAX_UNPACKED, MAX_VALUE
 from markbook.files.stream import elements
 
@@ -81,7 +81,7 @@ class Source:
         for number, line in enumerate(self._raw_lines(limit), 1):
             if not line.strip():
                 continue
-            value = decoded(line)
+            value = decode_json(line)
             if value is BAD:
                 self.problems["not JSON (line)"] += 1
             else:
@@ -144,7 +144,7 @@ class Source:
 
     def _whole(self) -> Any:
         text = "".join(self.chunks(limit=MAX_DOCUMENT))
-        value = decoded(text)
+        value = decode_json(text)
         if value is not BAD:
             return value
         if text.lstrip()[:1] == "[":

@@ -119,12 +119,12 @@ class JsonReader:
 def elements(chunks: Iterator[str], problems: Counter[str]) -> Iterator[Any]:
     """Yield the elements of a top-level array; what is behind a damaged place is counted and left."""
     reader = JsonReader(chunks)
-    with _counted(problems):
+    with _count_cut_off(problems):
         yield from array(reader)
 
 
 @contextmanager
-def _counted(problems: Counter[str]) -> Iterator[None]:
+def _count_cut_off(problems: Counter[str]) -> Iterator[None]:
     """Count where the reading ends before the text does."""
     try:
         yield
@@ -137,7 +137,7 @@ def _counted(problems: Counter[str]) -> Iterator[None]:
 def values(chunks: Iterator[str], problems: Counter[str]) -> Iterator[Any]:
     """Yield values that follow one another, as far as they are whole; what is behind a damaged place is counted and left."""
     reader = JsonReader(chunks)
-    with _counted(problems):
+    with _count_cut_off(problems):
         while reader.peek():
             yield reader.value()
 

@@ -59,7 +59,7 @@ def check_depth(text: str) -> None:
         raise RecursionError(f"nested deeper than {DEEPEST} levels")
 
 
-def parsed(text: str) -> object:
+def parse_json(text: str) -> object:
     """Return the JSON value of a text.
 
     Raises:

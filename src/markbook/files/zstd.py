@@ -47,10 +47,10 @@ _Decoder = Callable[[IO[bytes], int, int], bytes]
 def _decoder(at: str) -> tuple[_Decoder, type[Exception]]:
     """Return what undoes the packing, and what it raises on damaged data."""
     for name in ("compression.zstd", "backports.zstd"):  # the standard library's from Python 3.14 on, and its backport
-        module = _found(name)
+        module = _import_if_installed(name)
         if module is not None:
             return functools.partial(_by_standard, module.ZstdDecompressor()), module.ZstdError
-    module = _found("zstandard")
+    module = _import_if_installed("zstandard")
     if module is not None:
         return functools.partial(_by_package, module.ZstdDecompressor().stream_reader), module.ZstdError
     raise ExtraMissingError(
@@ -60,7 +60,7 @@ def _decoder(at: str) -> tuple[_Decoder, type[Exception]]:
     )
 
 
-def _found(name: str) -> Any:
+def _import_if_installed(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError:

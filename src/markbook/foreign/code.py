@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from markbook.files.jsonl import Rejection, read_jsonl
-from markbook.foreign.records import Marked, MarkedRows, Probe, columns_of, mapping, shown, stem_of, value_of, words
+from markbook.foreign.records import Marked, MarkedRows, Probe, columns_of, cut_text, mapping, stem_of, value_of, words
 from markbook.marks import Row
 from markbook.types import Missing, MissingKind
 
@@ -47,20 +47,20 @@ def _solutions(model: str, task: str, tried: object) -> Iterator[Row]:
             task,
             _statuses(attempt.get("base_status"), attempt.get("plus_status")),
             index,
-            text=shown(attempt.get("solution")),
+            text=cut_text(attempt.get("solution")),
         )
 
 
 def _statuses(base: object, plus: object) -> dict[str, float | Missing]:
-    scores: dict[str, float | Missing] = {"base": _passed(base)}
+    scores: dict[str, float | Missing] = {"base": _score_status(base)}
     if plus is not None:
-        both = [_passed(base), _passed(plus)]
+        both = [_score_status(base), _score_status(plus)]
         lost = next((score for score in both if isinstance(score, Missing)), None)
         scores["plus"] = lost if lost is not None and 0.0 not in both else float(all(both))
     return scores
 
 
-def _passed(status: object) -> float | Missing:
+def _score_status(status: object) -> float | Missing:
     if status in ("pass", "success"):
         return 1.0
     if status in ("fail", "failed", "timeout", "timed out"):
@@ -94,4 +94,4 @@ def _completion(model: str, record: Mapping[str, object]) -> Row:
     passed = value_of(record.get("passed"))
     if isinstance(passed, Missing):
         passed = Missing(MissingKind.FAILED, f"no verdict: {record.get('result')!r}")
-    return Row(model, words(record.get("task_id")), {"passed": passed}, text=shown(record.get("completion")))
+    return Row(model, words(record.get("task_id")), {"passed": passed}, text=cut_text(record.get("completion")))

@@ -12,11 +12,11 @@ from markbook.foreign.records import (
     Probe,
     columns_of,
     content_of,
-    failed,
+    cut_text,
     mapping,
-    numbered,
+    missing_failure,
+    number_attempts,
     objects,
-    shown,
     stem_of,
     value_of,
 )
@@ -46,7 +46,7 @@ class DeepEval:
         model = str(parameters.get("model") or run.get("identifier") or stem_of(probe.path))
         cases = objects(run.get("testCases")) + objects(run.get("conversationalTestCases"))
         is_old = any("metricsMetadata" in case for case in cases)
-        rows = _named(numbered(_case(case, model) for case in cases))
+        rows = _rename_by_question(number_attempts(_case(case, model) for case in cases))
         return Marked(rows, columns_of(rows), "metricsMetadata (before 1.5)" if is_old else "metricsData")
 
 
@@ -58,7 +58,7 @@ def _case(metric_data: Mapping[str, object], model: str) -> Row:
         count[name] += 1
         name = f"{name} ({count[name]})" if count[name] > 1 else name
         error = metric.get("error")
-        metrics[name] = failed(error) if error else value_of(metric.get("score"))
+        metrics[name] = missing_failure(error) if error else value_of(metric.get("score"))
     if "success" in metric_data:
         broken = next((value for value in metrics.values() if isinstance(value, Missing)), None)
         metrics["success"] = broken if broken is not None else value_of(metric_data["success"])
@@ -74,10 +74,12 @@ def _case(metric_data: Mapping[str, object], model: str) -> Row:
         if name and not name.startswith(("test_case_", "conversational_test_case_"))
         else content.partition(":")[2][:12]
     )
-    return Row(model, called or name, metrics, 0, shown(question), shown(metric_data.get("actualOutput")), content)
+    return Row(
+        model, called or name, metrics, 0, cut_text(question), cut_text(metric_data.get("actualOutput")), content
+    )
 
 
-def _named(rows: MarkedRows) -> MarkedRows:
+def _rename_by_question(rows: MarkedRows) -> MarkedRows:
     """Return the rows, cases that all have the name of their pytest function by what was asked instead."""
     several = {row.id for row in rows if row.index}
     contents = {name: len({row.content for row in rows if row.id == name}) for name in several}
@@ -87,4 +89,4 @@ def _named(rows: MarkedRows) -> MarkedRows:
         else row
         for row in rows
     ]
-    return numbered(mended)
+    return number_attempts(mended)

@@ -14,11 +14,11 @@ from markbook.foreign.records import (
     Probe,
     columns_of,
     content_of,
-    failed,
+    cut_text,
     lower_name,
     mapping,
+    missing_failure,
     objects,
-    shown,
     value_of,
     words,
 )
@@ -71,7 +71,11 @@ class EveryEvalEver:
 def _row(record: Mapping[str, object], lower: frozenset[str]) -> Row:
     question = mapping(record.get("input"))
     name, sample = str(record.get("evaluation_name") or ""), words(record.get("sample_id"))
-    value = failed(record["error"]) if record.get("error") else value_of(mapping(record.get("evaluation")).get("score"))
+    value = (
+        missing_failure(record["error"])
+        if record.get("error")
+        else value_of(mapping(record.get("evaluation")).get("score"))
+    )
     reply = mapping(record.get("output")).get("raw")
     digest = record.get("sample_hash")
     content = (
@@ -84,8 +88,8 @@ def _row(record: Mapping[str, object], lower: frozenset[str]) -> Row:
         f"{name}/{sample}" if name and sample.strip() else sample,
         {lower_name("score") if name in lower else "score": value},
         0,
-        shown(question.get("raw")),
-        shown(reply[0] if isinstance(reply, list) and reply else reply),
+        cut_text(question.get("raw")),
+        cut_text(reply[0] if isinstance(reply, list) and reply else reply),
         content,
     )
 

@@ -13,10 +13,10 @@ from markbook.foreign.records import (
     Probe,
     columns_of,
     content_of,
+    cut_text,
     mapping,
     names_apart,
     objects,
-    shown,
     value_of,
     words,
 )
@@ -118,7 +118,7 @@ def _beside(path: Path) -> Any:
 def _row(model: str, at: tuple[_Instance, int], metrics: Mapping[str, float | Missing], question: Any) -> Row:
     (name, perturbed), trial = at
     called = f"{name} ({perturbed})" if perturbed else name
-    return Row(model, called, metrics, trial, shown(question), "", "" if perturbed else content_of("helm", question))
+    return Row(model, called, metrics, trial, cut_text(question), "", "" if perturbed else content_of("helm", question))
 
 
 def _stats(stats: list[Mapping[str, object]]) -> Iterator[tuple[str, float | Missing]]:

@@ -19,10 +19,10 @@ from markbook.foreign.records import (
     check_plan,
     columns_of,
     content_of,
-    failed,
+    cut_text,
     mapping,
+    missing_failure,
     objects,
-    shown,
     value_of,
     words,
 )
@@ -99,7 +99,7 @@ def _row(sample: Mapping[str, object], model: str, lone: list[str]) -> Row:
     for name, score in scores.items():
         metrics |= _values(name, mapping(score).get("value"))
     if sample.get("error"):
-        metrics = {_EVERY: failed(mapping(sample["error"]).get("message") or sample["error"])}
+        metrics = {_EVERY: missing_failure(mapping(sample["error"]).get("message") or sample["error"])}
     output = mapping(sample.get("output"))
     reply = output.get("completion") or next(
         (mapping(choice.get("message")).get("content") for choice in objects(output.get("choices"))), ""
@@ -109,8 +109,8 @@ def _row(sample: Mapping[str, object], model: str, lone: list[str]) -> Row:
         words(sample.get("id")),
         metrics,
         epoch - 1 if isinstance(epoch, int) and epoch > 0 else 0,
-        shown(sample.get("input")),
-        shown(reply),
+        cut_text(sample.get("input")),
+        cut_text(reply),
         content_of("inspect", sample.get("input")),
     )
 
@@ -138,7 +138,7 @@ def _whole(rows: MarkedRows, about: Mapping[str, object], path: Path) -> MarkedR
     names = list(dict.fromkeys(name for row in rows for name in row.metrics if name != _EVERY)) or [
         str(scorer.get("name")) for scorer in objects(about.get("scorers"))
     ]
-    unscored = failed("the sample was not scored")
+    unscored = missing_failure("the sample was not scored")
     filled = MarkedRows(
         replace(row, metrics={name: row.metrics.get(name, row.metrics.get(_EVERY, unscored)) for name in names})
         for row in rows

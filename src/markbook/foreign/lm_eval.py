@@ -19,9 +19,9 @@ from markbook.foreign.records import (
     check_plan,
     columns_of,
     content_of,
+    cut_text,
     lower_name,
     mapping,
-    shown,
     stem_of,
     value_of,
     words,
@@ -73,7 +73,7 @@ class LmEval:
                     "these samples belong to the results beside them", at=str(probe.path), hint=f"name {results}"
                 )
             task = match.group(1) if match else stem_of(probe.path)
-            return _marked({task: probe.path}, {}, probe.path.parent.name or "model", "samples alone")
+            return _mark_samples({task: probe.path}, {}, probe.path.parent.name or "model", "samples alone")
         about = mapping(probe.document)
         files = _samples_beside(probe.path, stamp.group(1))
         if not files:
@@ -84,7 +84,7 @@ class LmEval:
             )
         model = str(about.get("model_name") or mapping(about.get("config")).get("model_args") or probe.path.parent.name)
         version = str(about.get("lm_eval_version") or ("0.4" if "n-samples" in about else "before 0.4.3"))
-        return _marked(files, about, model, version)
+        return _mark_samples(files, about, model, version)
 
 
 def _results_beside(path: Path, stamp: str | None) -> bool:
@@ -101,7 +101,7 @@ def _samples_beside(path: Path, stamp: str | None) -> dict[str, Path]:
     return files
 
 
-def _marked(files: Mapping[str, Path], about: Mapping[str, object], model: str, version: str) -> Marked:
+def _mark_samples(files: Mapping[str, Path], about: Mapping[str, object], model: str, version: str) -> Marked:
     rows = MarkedRows()
     lost: Counter[str] = Counter()
     notes: list[str] = []
@@ -111,13 +111,16 @@ def _marked(files: Mapping[str, Path], about: Mapping[str, object], model: str, 
     mixed = lower & higher  # one number cannot have both directions: the lower tasks' has a name of its own
     for task, path in files.items():
         turned = {name for name in mixed if mapping(better.get(task)).get(name) is False}
-        rows.extend(_turned(row, turned) for row in _task(task, path, model, _planned(about, task), (lost, notes)))
+        rows.extend(
+            _rename_lower_is_better(row, turned)
+            for row in _task(task, path, model, _count_planned_documents(about, task), (lost, notes))
+        )
     less = (lower - mixed) | {lower_name(name) for name in mixed}
     columns = columns_of(rows, lower=[name for name in rows.inside if name.partition(",")[0] in less])
-    return Marked(rows, columns, version, dict(lost), (*notes, *_uncovered(rows, list(files))))
+    return Marked(rows, columns, version, dict(lost), (*notes, *_list_uncovered_tasks(rows, list(files))))
 
 
-def _planned(about: Mapping[str, object], task: str) -> int:
+def _count_planned_documents(about: Mapping[str, object], task: str) -> int:
     """Return how many documents of a task were to be answered; 0 where nothing says it."""
     effective = mapping(mapping(about.get("n-samples")).get(task)).get("effective")
     results = mapping(mapping(about.get("results")).get(task))
@@ -126,7 +129,7 @@ def _planned(about: Mapping[str, object], task: str) -> int:
     return min((count for count in counts if isinstance(count, int)), default=0) if effective else 0
 
 
-def _uncovered(rows: MarkedRows, tasks: Sequence[str]) -> tuple[str, ...]:
+def _list_uncovered_tasks(rows: MarkedRows, tasks: Sequence[str]) -> tuple[str, ...]:
     """Return which tasks a metric is not of: its mean says nothing of them."""
     of: dict[str, set[str]] = defaultdict(set)
     for row in rows if len(tasks) > 1 else ():
@@ -140,7 +143,7 @@ def _uncovered(rows: MarkedRows, tasks: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-def _turned(row: Row, names: Collection[str]) -> Row:
+def _rename_lower_is_better(row: Row, names: Collection[str]) -> Row:
     """Return a row with these metrics, of which less is better in its task alone, under names of their own."""
     if not names:
         return row
@@ -165,7 +168,7 @@ def _task(task: str, path: Path, model: str, effective: int, problems: tuple[Cou
             docs[words(line.record.get("doc_id"))].append(len(samples))
             samples.append(sample)
             filters[sample.filter].update(dict.fromkeys(sample.values))
-    names = [_named(name, of, filters) for of, values in filters.items() for name in values]
+    names = [_metric_name(name, of, filters) for of, values in filters.items() for name in values]
     for doc, places in docs.items():
         yield from _rows(task, doc, [samples[index] for index in places], model, filters)
     absent = effective - len(docs)
@@ -214,8 +217,8 @@ def _sample(record: Mapping[str, object]) -> _Sample:
     digest = record.get("doc_hash")
     return _Sample(
         str(record.get("filter", "none")),
-        shown(question),
-        shown(reply[0] if isinstance(reply, list) and len(reply) == 1 else reply),
+        cut_text(question),
+        cut_text(reply[0] if isinstance(reply, list) and len(reply) == 1 else reply),
         f"lm-eval:{digest}" if isinstance(digest, str) else content_of("lm-eval", record.get("doc")),
         {name: value for name, value in record.items() if name not in _OWN and _is_score(value)},
     )
@@ -226,13 +229,13 @@ def _is_score(value: object) -> bool:
     return value is None or isinstance(value, bool | int | float)
 
 
-def _named(name: str, of: str, filters: Collection[str]) -> str:
+def _metric_name(name: str, of: str, filters: Collection[str]) -> str:
     """Return what a metric is called: with its filter's name where there are several."""
     return f"{name},{of}" if len(filters) > 1 else name
 
 
 def _metrics(sample: _Sample, filters: Collection[str]) -> dict[str, float | Missing]:
-    return {_named(name, sample.filter, filters): value_of(value) for name, value in sample.values.items()}
+    return {_metric_name(name, sample.filter, filters): value_of(value) for name, value in sample.values.items()}
 
 
 def _rows(task: str, doc: str, several: Sequence[_Sample], model: str, filters: Collection[str]) -> Iterator[Row]:

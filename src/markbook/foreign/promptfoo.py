@@ -10,12 +10,12 @@ from markbook.foreign.records import (
     Probe,
     columns_of,
     content_of,
-    failed,
+    cut_text,
     mapping,
+    missing_failure,
     names_apart,
-    numbered,
+    number_attempts,
     objects,
-    shown,
     value_of,
 )
 from markbook.marks import Row
@@ -47,7 +47,7 @@ class Promptfoo:
         names, prompts = _names(results_found), _prompt_names({_prompt(result) for result in results_found})
         rows = [_row(result, names[at], prompts) for at, result in enumerate(results_found)]
         columns = columns_of(rows, first=("score", "pass"))
-        return Marked(numbered(rows), columns, f"version {results.get('version', 1)}")
+        return Marked(number_attempts(rows), columns, f"version {results.get('version', 1)}")
 
 
 def _prompt(result: Mapping[str, object]) -> str:
@@ -60,7 +60,7 @@ def _prompt_names(prompts: Collection[str]) -> dict[str, str]:
     return names_apart({prompt: prompt[:_SHOWN] for prompt in prompts})
 
 
-def _given(result: Mapping[str, object]) -> Any:
+def _get_vars(result: Mapping[str, object]) -> Any:
     return result.get("vars") or mapping(result.get("testCase")).get("vars")
 
 
@@ -73,15 +73,15 @@ def _names(results: list[Mapping[str, object]]) -> list[str]:
     for at, result in enumerate(results):
         test = _test(result)
         if test not in first:
-            unnumbered = content_of("promptfoo", _given(result)).partition(":")[2][:12] or str(at)
+            unnumbered = content_of("promptfoo", _get_vars(result)).partition(":")[2][:12] or str(at)
             first[test] = str(result["testIdx"]) if "testIdx" in result else unnumbered
     return [first[_test(result)] for result in results]
 
 
 def _test(result: Mapping[str, object]) -> str:
-    if not _given(result):
+    if not _get_vars(result):
         return str(result.get("testIdx"))
-    return content_of("promptfoo", [_given(result), mapping(result.get("testCase")).get("assert")])
+    return content_of("promptfoo", [_get_vars(result), mapping(result.get("testCase")).get("assert")])
 
 
 def _row(result: Mapping[str, object], name: str, prompts: Mapping[str, str]) -> Row:
@@ -90,7 +90,7 @@ def _row(result: Mapping[str, object], name: str, prompts: Mapping[str, str]) ->
     model = str(about.get("label") or about.get("id") or (provider if isinstance(provider, str) else "") or "model")
     if len(prompts) > 1:
         model = f"{model} / {prompts[_prompt(result)]}"
-    variables = _given(result)
+    variables = _get_vars(result)
     named = {str(key): value_of(value) for key, value in mapping(result.get("namedScores")).items()}
     metrics: dict[str, float | Missing] = {
         "score": value_of(result.get("score")),
@@ -100,7 +100,7 @@ def _row(result: Mapping[str, object], name: str, prompts: Mapping[str, str]) ->
     if _broke_off(result):
         # A test that broke off has no named scores: its assertions say which they would be.
         would = [assertion.get("metric") for assertion in objects(mapping(result.get("testCase")).get("assert"))]
-        why = failed(result.get("error") or "promptfoo counts it as an error")
+        why = missing_failure(result.get("error") or "promptfoo counts it as an error")
         metrics = dict.fromkeys([*metrics, *(name for name in would if isinstance(name, str))], why)
     reply = mapping(result.get("response")).get("output")
     return Row(
@@ -108,8 +108,8 @@ def _row(result: Mapping[str, object], name: str, prompts: Mapping[str, str]) ->
         name,
         metrics,
         0,
-        shown(mapping(result.get("prompt")).get("raw") or variables),
-        shown(reply),
+        cut_text(mapping(result.get("prompt")).get("raw") or variables),
+        cut_text(reply),
         content_of("promptfoo", variables),
     )
 

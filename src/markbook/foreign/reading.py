@@ -20,7 +20,7 @@ SURE = 50
 
 @functools.cache
 def _readers() -> Mapping[str, Reader]:
-    return plugins.sound("foreign")
+    return plugins.load_all("foreign")
 
 
 def reader_of(path: Path, columns: Mapping[str, str] | None = None) -> Reader | None:

@@ -193,7 +193,7 @@ def value_of(value: object) -> float | Missing:
     return Missing(MissingKind.UNDEFINED, f"the score is no number but {cut(str(value), 60)!r}")
 
 
-def failed(why: object) -> Missing:
+def missing_failure(why: object) -> Missing:
     """Return the reason of a sample that broke off."""
     return Missing(MissingKind.FAILED, cut(" ".join(str(why).split()), 300))
 
@@ -220,7 +220,7 @@ def words(found: object) -> str:
     return "" if found is None else json.dumps(found, ensure_ascii=False, sort_keys=True)
 
 
-def shown(value: object) -> str:
+def cut_text(value: object) -> str:
     """Return the part of a text that is kept."""
     return cut(words(value), SHOWN)
 
@@ -287,7 +287,7 @@ def lower_name(metric: str) -> str:
     return f"{metric} (lower is better)"
 
 
-def numbered(rows: Iterable[Row]) -> MarkedRows:
+def number_attempts(rows: Iterable[Row]) -> MarkedRows:
     """Return the rows with the attempts of one model at one sample counted, where the format does not number them."""
     return MarkedRows(rows, counts=True)
 

@@ -16,9 +16,9 @@ from markbook.foreign.records import (
     Probe,
     columns_of,
     content_of,
-    failed,
+    cut_text,
     mapping,
-    shown,
+    missing_failure,
     stem_of,
     value_of,
     words,
@@ -96,7 +96,7 @@ class Plain:
                 lost[line.reason] += 1
                 continue
             if rows is None:
-                columns = _checked(columns, line.record, probe)
+                columns = _check_columns(columns, line.record, probe)
                 rows = MarkedRows(counts="repeat" not in columns)
             rows.append(_row(line.record, columns, stem_of(probe.path), repeats))
         metric = (probe.columns or {}).get("score", "score")
@@ -104,7 +104,7 @@ class Plain:
         return Marked(rows, columns_of(rows, first=(metric,)), suffix(probe.path), dict(lost))
 
 
-def _checked(columns: Mapping[str, str], record: Mapping[str, object], probe: Probe) -> dict[str, str]:
+def _check_columns(columns: Mapping[str, str], record: Mapping[str, object], probe: Probe) -> dict[str, str]:
     """Return the columns that are there; those that the user named must be."""
     for column in (probe.columns or {}).values():
         if column not in record:
@@ -120,14 +120,14 @@ def _row(record: Mapping[str, object], columns: Mapping[str, str], model: str, r
     question = cell("input")
     content = content_of("table", question)
     item = words(cell("item")) if "item" in columns else content.partition(":")[2][:12]
-    value = failed(error) if error not in (None, "", False) else _number(cell("score"))
+    value = missing_failure(error) if error not in (None, "", False) else _number(cell("score"))
     return Row(
         words(cell("model")) or model,
         item,
         {columns["score"]: value},
         _attempt(words(cell("repeat")).strip(), repeats),
-        shown(question),
-        shown(cell("output")),
+        cut_text(question),
+        cut_text(cell("output")),
         content,
         words(cell("cluster")),
     )
@@ -186,7 +186,9 @@ class TauBenchResults:
                 Row(
                     stem_of(probe.path),
                     words(element["task_id"]),
-                    {"reward": failed(error) if error else value_of(element.get("reward"))},  # a crash is noted as 0.0
+                    {
+                        "reward": missing_failure(error) if error else value_of(element.get("reward"))
+                    },  # a crash is noted as 0.0
                     trial if isinstance(trial, int) and trial > 0 else 0,
                 )
             )

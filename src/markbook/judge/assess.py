@@ -198,13 +198,13 @@ def questions_of(
                     settings={**wire, "seed": settings.seed + sample},
                     sample=sample,
                     mode=settings.mode,
-                    told=_told(rubric, settings, part),
+                    told=_describe_question(rubric, settings, part),
                 )
                 chars = len(part.text) or 1
                 yield JudgeQuestion(rubric, model, part.number, sample, chars, pieces.coverage * share, call, read)
 
 
-def _told(rubric: Rubric, settings: JudgeSettings, part: Part) -> str:
+def _describe_question(rubric: Rubric, settings: JudgeSettings, part: Part) -> str:
     """Return in words what is asked, so that a reader sees why a recording does not have it."""
     words = rubric.name if part.of == 1 else f"{rubric.name}, part {part.number} of {part.of}"
     if "paper" in rubric.reads and settings.profile == "documented":

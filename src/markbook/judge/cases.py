@@ -19,7 +19,7 @@ from markbook.judge.assess import (
 )
 from markbook.judge.client import EndRecord, Judged, from_record, to_record
 from markbook.judge.pairwise import both_orders, compare_call, compare_prompt, parse_winner
-from markbook.judge.prompts import REVIEW_CHARS, Call, asked, block, cut, system_text
+from markbook.judge.prompts import REVIEW_CHARS, Call, block, cut, describe_rubric, system_text
 from markbook.judge.reply import Violation
 from markbook.judge.rubrics import Rubric
 from markbook.types import IntervalRecord, Missing, MissingKind
@@ -127,7 +127,7 @@ def _duels(rubric: Rubric, case: JudgedCase, settings: JudgeSettings) -> Iterato
     most = REVIEW_CHARS // 2
     texts = case.text(rubric.judged)[:most], case.reference[:most]
     others = [name for name in rubric.reads if role(name) not in ("answer", "reference")]
-    lines = asked(rubric)
+    lines = describe_rubric(rubric)
     total = 0
     for name in others:
         text = case.text(name)

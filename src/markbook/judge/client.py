@@ -88,7 +88,7 @@ class JudgeClient:
             if self._cassette.is_whole:
                 detail = f"the cassette {self._cassette.path.name} lacks this call: {call.told}"
                 return Judged(None, Missing(MissingKind.UNAVAILABLE, detail), is_lasting=False)
-        judged = _judged(await self._asker.ask(_Asked(self._client, call, check, self.ways)))
+        judged = _to_judged(await self._asker.ask(_Asked(self._client, call, check, self.ways)))
         if self._cassette is not None and judged.is_lasting:
             self._cassette.record(call.key, to_record(judged))
         return judged
@@ -188,7 +188,7 @@ class _Asked:
         return False
 
 
-def _judged(ended: QuestionEnd[RawAnswer]) -> Judged:
+def _to_judged(ended: QuestionEnd[RawAnswer]) -> Judged:
     return Judged(
         ended.value,
         ended.missing,

@@ -265,7 +265,7 @@ def _table(read: _Read, request: CorrectionRequest) -> _Table:
     if not request.systems:
         keys = list(read.scores)
         labels = [read.labels.get(key, []) for key in keys]
-        silent = _unanswered(read, request)
+        silent = _find_unlabelled(read, request)
         return _Table(
             "mean",
             keys,
@@ -297,7 +297,7 @@ def _differences(
 ) -> _Table:
     """Return the paired differences, of items that people have labelled for both systems."""
     system, other = request.systems
-    silent = _unanswered(read, request)
+    silent = _find_unlabelled(read, request)
     labels: list[list[Label]] = []
     gaps: list[float | None] = []
     settled: list[bool] = []
@@ -329,7 +329,7 @@ def _duels(read: _Read, request: CorrectionRequest, items: list[str], pairs: Seq
     return _Table(f"{system} preferred to {other}", keys, scores, item_labels, labels, other, settled)
 
 
-def _unanswered(read: _Read, request: CorrectionRequest) -> Collection[_Key]:
+def _find_unlabelled(read: _Read, request: CorrectionRequest) -> Collection[_Key]:
     """Return the items whose score stands because there was nothing to label; none where somebody labelled such a one."""
     return () if any(key in read.labels for key in request.unanswered) else request.unanswered
 

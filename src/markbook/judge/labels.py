@@ -59,7 +59,7 @@ class Label:
         """Return what is labelled."""
         return (self.id, self.system, self.against)
 
-    def aligned(self) -> Label:
+    def align(self) -> Label:
         """Return a comparison with its two systems in alphabetical order: A against B says what B against A says."""
         if not self.against or self.system <= self.against:
             return self
@@ -107,7 +107,7 @@ def read_labels(paths: Sequence[Path]) -> Labels:
     named: dict[tuple[Key, str], int] = {}
     for line in _lines(paths, labels.problems):
         label = label_of(line)
-        key = label.aligned().key
+        key = label.align().key
         earlier = named.get((key, label.rater)) if label.rater else None
         if earlier is not None:
             labels.labels[earlier] = label
@@ -215,7 +215,7 @@ class Agreement:
 
 def agreement(labels: Iterable[Label]) -> Agreement:
     """Return how far raters agree; an item that somebody cannot say anything about counts for the others."""
-    aligned = [label.aligned() for label in labels if label.label is not None]
+    aligned = [label.align() for label in labels if label.label is not None]
     has_reasons = any(label.reason for label in aligned)
     # Beside reasons a label without one is an answer of its own: what did not fail is no reason, nor is .2 the same as .9.
     answers = sorted({_answer(label) for label in aligned})

@@ -36,7 +36,7 @@ def read_known(path: Path, rubric: Rubric, *, most: int) -> tuple[list[KnownText
     problems: list[str] = []
     texts: list[KnownText] = []
     for line in read_jsonl(path):
-        text = _known(line, rubric)
+        text = _read_known_text(line, rubric)
         if isinstance(text, str):
             problems.append(f"{line.at}: {text}: row skipped")
         else:
@@ -48,7 +48,7 @@ def read_known(path: Path, rubric: Rubric, *, most: int) -> tuple[list[KnownText
     return [texts[int(index * step)] for index in range(min(most, len(texts)))], problems
 
 
-def _known(line: Line | Rejection, rubric: Rubric) -> KnownText | str:
+def _read_known_text(line: Line | Rejection, rubric: Rubric) -> KnownText | str:
     """Return the text of a line, or what is wrong with it."""
     if isinstance(line, Rejection):
         return line.reason

@@ -24,7 +24,7 @@ from markbook.judge.client import Judged, from_record
 from markbook.judge.panel import RETRIES, SECONDS, JudgeOptions, JudgePlan, check_plan, plan_panel
 from markbook.judge.rubric_file import read_row_rubric, read_rubric
 from markbook.judge.rubrics import PROMPT_VERSION, Criterion, Rubric
-from markbook.metrics.pairs import given, measurement, problem
+from markbook.metrics.pairs import drop_missing_references, measurement, problem
 from markbook.model.budget import AccountRecord
 from markbook.model.cassette import Cassette
 from markbook.plugins import example
@@ -188,7 +188,7 @@ class JudgeMetric(Metric):
         missing = problem(text, references, needs_reference=self.needs_reference)
         if missing is not None:
             return missing
-        references_present = given(references)
+        references_present = drop_missing_references(references)
         reference = (
             references_present[0]
             if self.rubric.is_pairwise and references_present
@@ -404,7 +404,9 @@ def judge(  # noqa: PLR0913 - one argument an option, as a task file names them
     )
     if models and model:
         raise ConfigError("judge: 'model' and 'models' are two words for one thing: leave one out")
-    plan = plan_panel(_named(models or model), _held(options, retries), seed=seed, retries=retries, seconds=seconds)
+    plan = plan_panel(
+        _list_models(models or model), _check_options(options, retries), seed=seed, retries=retries, seconds=seconds
+    )
     return _metric(read_rubric(rubric, folder), plan)
 
 
@@ -413,24 +415,24 @@ def _metric(read: Rubric, plan: JudgePlan) -> JudgeMetric:
     return JudgeMetric(read, plan, _signature(read, plan), needs_reference)
 
 
-def _named(models: str | Sequence[str]) -> list[str]:
+def _list_models(models: str | Sequence[str]) -> list[str]:
     named = [models] if isinstance(models, str) else list(models)
     if not all(isinstance(model, str) for model in named):
         raise ConfigError(f"judge: models must be a text or a list of texts, not {models!r:.60}")
     return named
 
 
-def _held(options: JudgeOptions, retries: int) -> JudgeOptions:
+def _check_options(options: JudgeOptions, retries: int) -> JudgeOptions:
     """Return options each of which lies in its range."""
-    _hold("retries", retries, 0, 20)
+    _check_range("retries", retries, 0, 20)
     if options.mode not in ("auto", "tool", "native", "prompted"):
         raise ConfigError(f"judge: mode must be auto, tool, native or prompted, not {options.mode!r:.40}")
-    _hold("samples", options.samples, 1, 100)
-    _hold("workers", options.workers, 1, 64)
-    _hold("temperature", 0 if options.temperature is None else options.temperature, 0, 2)
+    _check_range("samples", options.samples, 1, 100)
+    _check_range("workers", options.workers, 1, 64)
+    _check_range("temperature", 0 if options.temperature is None else options.temperature, 0, 2)
     return options
 
 
-def _hold(name: str, value: object, low: float, high: float) -> None:
+def _check_range(name: str, value: object, low: float, high: float) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
         raise ConfigError(f"judge: {name} must lie between {low} and {high}, not {value!r:.40}")

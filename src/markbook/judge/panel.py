@@ -234,7 +234,7 @@ async def open_judges(
         for model in plan.settings.models:
             client: Any = None
             if cassette is None or not cassette.is_whole:
-                opened = connect.connected(model, plan.address(model), plan.patience.seconds, plan.key(model))
+                opened = connect.connect(model, plan.address(model), plan.patience.seconds, plan.key(model))
                 client = await stack.enter_async_context(opened)
             judges[model] = JudgeClient(
                 model,

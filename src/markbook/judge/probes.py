@@ -163,8 +163,8 @@ def agreement(human: Sequence[int], judge: Sequence[int], *, requested: int) -> 
     return People(
         n=len(human),
         n_missing=requested - len(human),
-        weighted_kappa=told(kappa),
-        krippendorff_alpha=told(alpha),
+        weighted_kappa=to_record(kappa),
+        krippendorff_alpha=to_record(alpha),
         exact=share(exact, len(human)),
         constant_answer=Constant(
             answer=common, exact=share(times, len(human)), weighted_kappa=0.0 if len(set(human)) > 1 else None
@@ -180,7 +180,7 @@ def calibration(human: Sequence[int], judge: Sequence[int]) -> Calibration:
         by_mark.setdefault(people_mark, []).append(judged_mark)
     return Calibration(
         bias=_mean([people_mark - judged_mark for judged_mark, people_mark in zip(human, judge, strict=True)]),
-        slope=told(slope(judge, human)),
+        slope=to_record(slope(judge, human)),
         by_mark=[Level(mark=mark, people=_mean(judged_marks)) for mark, judged_marks in sorted(by_mark.items())],
     )
 
@@ -240,7 +240,7 @@ def drift(before: str, old: Mapping[str, float], new: Mapping[str, float], *, is
         n_only_here=len(new) - len(both),
         shift=_mean([b - a for a, b in pairs]),
         same=share(sum(a == b for a, b in pairs), len(pairs)),
-        krippendorff_alpha=told(alpha),
+        krippendorff_alpha=to_record(alpha),
         note="" if is_sure else "the earlier report does not say by which rubric it was made",
     )
 
@@ -316,10 +316,10 @@ def share(count: int, n: int) -> Told:
     return Told(value=estimate.value, low=estimate.low, high=estimate.high, n=n)
 
 
-def told(estimate: Estimate) -> Told:
+def to_record(estimate: Estimate) -> Told:
     """Return an estimate as a report tells it."""
     return Told(value=estimate.value, low=estimate.low, high=estimate.high, n=estimate.n, note=estimate.note)
 
 
 def _mean(values: Sequence[float]) -> Told:
-    return told(t_interval(values)) if values else share(0, 0)
+    return to_record(t_interval(values)) if values else share(0, 0)

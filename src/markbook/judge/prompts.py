@@ -57,7 +57,7 @@ class Call:
         }
         return hashlib.sha256(json.dumps(parts, sort_keys=True, allow_nan=False).encode()).hexdigest()
 
-    def fenced(self) -> tuple[str, str]:
+    def add_fence(self) -> tuple[str, str]:
         """Return system text and prompt with a fresh fence that stands nowhere in the judged text."""
         while True:
             fence = secrets.token_hex(12)
@@ -139,12 +139,12 @@ SYSTEM = system_text(CONSTRUCTIVENESS)
 
 def question(rubric: Rubric, texts: Mapping[str, str], *, part: Part | None = None, excerpt_note: str = "") -> str:
     """Return the prompt of a rubric over texts by name."""
-    lines = asked(rubric, part=part, excerpt_note=excerpt_note)
+    lines = describe_rubric(rubric, part=part, excerpt_note=excerpt_note)
     lines.extend(block(name, texts[name]) for name in rubric.reads)
     return "\n\n".join(lines)
 
 
-def asked(rubric: Rubric, *, part: Part | None = None, excerpt_note: str = "") -> list[str]:
+def describe_rubric(rubric: Rubric, *, part: Part | None = None, excerpt_note: str = "") -> list[str]:
     """Return what a rubric asks, without the judged texts."""
     lines = [rubric.task]
     if part is not None and part.of > 1:

@@ -50,11 +50,11 @@ PADDING = (
 """Sentences that say nothing."""
 
 
-def _planted(text: str, name: str) -> str:
+def _plant_canary(text: str, name: str) -> str:
     return text + CANARY.replace("review", name)
 
 
-def padded(text: str, _name: str = "") -> str:
+def pad_text(text: str, _name: str = "") -> str:
     """Return a text that is half as long again and says the same.
 
     >>> len(padded("word " * 100)) / len("word " * 100) > 1.4
@@ -65,7 +65,7 @@ def padded(text: str, _name: str = "") -> str:
     return text.rstrip() + "\n\n" + more
 
 
-def dressed(text: str, name: str = "review") -> str:
+def dress_text(text: str, name: str = "review") -> str:
     r"""Return a text with the same words under headings and in bullets.
 
     >>> dressed("It is good. It is short.")
@@ -77,9 +77,9 @@ def dressed(text: str, name: str = "review") -> str:
 
 
 CHANGES: Mapping[str, Callable[[str, str], str]] = {
-    "planted_instruction": _planted,
-    "verbosity": padded,
-    "formatting": dressed,
+    "planted_instruction": _plant_canary,
+    "verbosity": pad_text,
+    "formatting": dress_text,
 }
 """What changes a text, called by a name, and not its substance."""
 
@@ -195,7 +195,7 @@ class Examination:
         """
         people, calibrated = await self._agreement()
         consistency, plain = await self._consistency()
-        changed = {name: await self._changed(change, plain) for name, change in CHANGES.items()}
+        changed = {name: await self._measure_shift(change, plain) for name, change in CHANGES.items()}
         verdicts = await self._verdicts(self._couples(pairs))
         family_verdicts = await self._verdicts(self._family_couples(pairs))
         marks = {text.digest: mark for text, mark in zip(self._texts, plain, strict=True) if mark is not None}
@@ -280,11 +280,11 @@ class Examination:
             n_missing=len(rows) - len(several),
             identical=probes.share(sum(len(set(row)) == 1 for row in several), len(several)),
             mean_deviation=statistics.fmean(map(statistics.stdev, several)) if several else None,
-            icc=probes.told(reliable),
+            icc=probes.to_record(reliable),
         )
         return consistency, [row[0] for row in rows]
 
-    async def _changed(self, change: Callable[[str, str], str], plain: Sequence[float | None]) -> probes.Shift:
+    async def _measure_shift(self, change: Callable[[str, str], str], plain: Sequence[float | None]) -> probes.Shift:
         """Return what a change of every text does to its mark."""
         changed = [replace(text, text=change(text.text, self._form.marks.judged)) for text in self._texts]
         scores = await asyncio.gather(*(self._score(self._form.marks, text) for text in changed))

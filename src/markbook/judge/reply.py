@@ -48,7 +48,7 @@ def parse_object(payload: str) -> dict[str, object]:
     if block := _WHOLE_BLOCK.fullmatch(text):
         text = block.group(1)
     try:
-        record = strict.parsed(text)
+        record = strict.parse_json(text)
     except (ValueError, RecursionError) as error:
         raise Violation(f"the reply is no JSON object: {error}") from error
     if not isinstance(record, dict):
@@ -99,8 +99,8 @@ def _mark(record: Mapping[str, object], criterion: Criterion, scale: tuple[int, 
     )
     return CriterionMark(
         score,
-        _kept(reason) if isinstance(reason, str) else "",
-        tuple(_kept(quote) for quote in listed[:QUOTES_CAP] if isinstance(quote, str)),
+        _clean_words(reason) if isinstance(reason, str) else "",
+        tuple(_clean_words(quote) for quote in listed[:QUOTES_CAP] if isinstance(quote, str)),
         grade,
     )
 
@@ -114,7 +114,7 @@ def _graded(value: object, criterion: Criterion) -> tuple[float, str]:
     raise Violation(f"{criterion.name} is {_short(value)}, not one of {names}")
 
 
-def _kept(text: str) -> str:
+def _clean_words(text: str) -> str:
     """Return a judge's words as they are kept: cut, and without the half surrogate pairs that no file can hold."""
     return text[:REASON_CAP].encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 

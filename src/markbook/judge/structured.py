@@ -30,7 +30,7 @@ async def send(client: Any, call: Call, mode: str) -> Any:
     from pydantic_ai.direct import model_request
     from pydantic_ai.messages import ModelRequest
 
-    system, prompt = call.fenced()
+    system, prompt = call.add_fence()
     message = ModelRequest.user_text_prompt(prompt, instructions=system)
     # The client's own retries would multiply with ours.
     settings: Any = {**call.settings, "max_retries": 0}

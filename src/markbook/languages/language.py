@@ -78,10 +78,10 @@ class Ending:
         if reason := next((reason for pattern, reason in self.never if re.search(pattern, tests)), ""):
             raise ValueError(reason)
         tests = self._going_on(tests)
-        added = filled(self.text, words)
+        added = fill_template(self.text, words)
         for pattern, counted in self.counted:
-            tests = re.sub(pattern, filled(counted, words), tests, flags=re.MULTILINE)
-        guards = filled("".join(text for word, text in self.guards if word in tests), words)
+            tests = re.sub(pattern, fill_template(counted, words), tests, flags=re.MULTILINE)
+        guards = fill_template("".join(text for word, text in self.guards if word in tests), words)
         closed = re.match(self.closes, tests)  # it ends the answer, whose part the guards are not to be
         tests = f"{closed[0]}\n{guards}{tests[closed.end() :]}" if closed and closed[0] and guards else guards + tests
         position = where or self.where
@@ -105,10 +105,10 @@ class Ending:
         match = re.search(pattern, tests) if pattern else None
         if match is None:
             return tests
-        return tests[: match.start()] + filled(instead, {"value": match["value"]}) + tests[match.end() :]
+        return tests[: match.start()] + fill_template(instead, {"value": match["value"]}) + tests[match.end() :]
 
 
-def filled(text: str, words: Mapping[str, str]) -> str:
+def fill_template(text: str, words: Mapping[str, str]) -> str:
     """Return a text with words in the place of `{name}`; other braces stay."""
     for name, value in words.items():
         text = text.replace("{" + name + "}", value)
@@ -319,13 +319,13 @@ class Language:
         own |= self.own(tests) if self.own else {}
         marker, entry = self.ending.entry
         words = {**words, **own, "claim": self.ending.claim_for(tests)}
-        words["entry"] = "" if marker in tests else filled(entry, words)
+        words["entry"] = "" if marker in tests else fill_template(entry, words)
         where_ = self.where(tests) if self.where else None
         parts = [self.prelude, before, answer, self.ending.put(tests, words, where_)]
         text = "".join(part if not part or part.endswith("\n") else f"{part}\n" for part in parts)
         start = match.end() if (match := _FIRST.match(text)) else 0
-        text = text[:start] + filled(self.ending.before, words) + text[start:]
-        more = {name: filled(content, words) for name, content in self.ending.files.items()}
+        text = text[:start] + fill_template(self.ending.before, words) + text[start:]
+        more = {name: fill_template(content, words) for name, content in self.ending.files.items()}
         return Made({self.source: text, **more}, own)
 
 

@@ -14,7 +14,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-from markbook.languages.language import Headers, Prepared, as_text, filled
+from markbook.languages.language import Headers, Prepared, as_text, fill_template
 from markbook.languages.toolchain import Toolchain
 
 _SEEN = 2
@@ -103,14 +103,14 @@ class Prebuilt:
             return text, ""
         head = "".join(f"#include <{name}>\n" for name in sorted(names))
         self._seen[head] += 1
-        header = self._compiled(tool, headers, head)
+        header = self._find_compiled(tool, headers, head)
         if header is None:
             return text, ""
         for start, end in reversed(places):
             text = text[:start] + text[end:]
-        return text, filled(headers.option, {"header": str(self._seen_at / header.name)})
+        return text, fill_template(headers.option, {"header": str(self._seen_at / header.name)})
 
-    def _compiled(self, tool: Toolchain, headers: Headers, head: str) -> Path | None:
+    def _find_compiled(self, tool: Toolchain, headers: Headers, head: str) -> Path | None:
         """Return the header that lies compiled, of this run or an earlier one; None as long as there is none."""
         if head in self._ready:
             return self._ready[head]
@@ -124,7 +124,7 @@ class Prebuilt:
             if len(self._under.keys() | self._ready.keys()) >= _MOST or self._size() >= _MOST_BYTES:
                 return None
             path.write_text(head)
-            if self._seen[head] > 1 or not _taken(cached, fresh):
+            if self._seen[head] > 1 or not _copy_cached(cached, fresh):
                 if self._seen[head] >= _SEEN:
                     command = tool.command(headers.command, {"header": str(path), "made": str(fresh)})
                     self._under[head] = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -163,7 +163,7 @@ def _digest(*parts: str) -> str:
     return hashlib.blake2b(repr(parts).encode(), digest_size=10).hexdigest()
 
 
-def _taken(cached: Path | None, target: Path) -> bool:
+def _copy_cached(cached: Path | None, target: Path) -> bool:
     """Whether there was a kept file, which is copied then."""
     if cached is None:
         return False
@@ -204,7 +204,7 @@ def _make(tool: Toolchain, preparation: Prepared, target: Path) -> None:
             path.write_text(text, encoding="utf-8")
         words = {"kept": str(target)}
         around = {**tool.places.environment, **preparation.environment}
-        environment = {**os.environ, **{name: filled(value, words) for name, value in around.items()}}
+        environment = {**os.environ, **{name: fill_template(value, words) for name, value in around.items()}}
         with contextlib.suppress(OSError, subprocess.SubprocessError):
             subprocess.run(
                 tool.command(preparation.command, words),

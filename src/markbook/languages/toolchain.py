@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from markbook import plugins
 from markbook.errors import EnvironmentUnfitError, MarkbookError, UsageError
-from markbook.languages.language import Language, Places, filled
+from markbook.languages.language import Language, Places, fill_template
 
 SYSTEM = (
     "/bin", "/lib", "/lib32", "/lib64", "/usr/bin", "/usr/include", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec",
@@ -39,7 +39,7 @@ class Toolchain:
 
     def filled(self, text: str, words: Mapping[str, str]) -> str:
         """Return a text with the paths of this machine and a program's words in it."""
-        return filled(filled(text, words), {"kept": "{work}", **self.places.commands})
+        return fill_template(fill_template(text, words), {"kept": "{work}", **self.places.commands})
 
     @property
     def state(self) -> str:

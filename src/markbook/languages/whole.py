@@ -29,7 +29,7 @@ class Whole:
 def whole(tool: Toolchain, given: str | Mapping[str, bytes]) -> Whole:
     """Return how a program is made of its text, or of several files."""
     language, alone = tool.language, tool.language.alone
-    files = _named(language, given)
+    files = _name_files(language, given)
     text = next(iter(files.values())).decode("utf-8", "replace")
     words = dict(language.words(text)) if language.words else {}
     words |= alone.words(text, tuple(files)) if alone.words else {}
@@ -71,7 +71,7 @@ def _by_suffix() -> dict[str, Language]:
     return known
 
 
-def _named(language: Language, content: str | Mapping[str, bytes]) -> dict[str, bytes]:
+def _name_files(language: Language, content: str | Mapping[str, bytes]) -> dict[str, bytes]:
     """Return the files of a program, the one that is started first; a single one has the name that its language wants."""
     if isinstance(content, str):
         content = {"": (language.prelude + content).encode("utf-8", "surrogatepass")}

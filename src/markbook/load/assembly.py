@@ -133,11 +133,11 @@ def _with_preloaded(text: str, sample: Sample) -> str:
     if "from __future__" in text or not sample.preloaded:
         return text
     words = set(_WORD.findall(text))
-    used = [line for name in sample.preloaded if (line := _preloaded(name, text, words))]
+    used = [line for name in sample.preloaded if (line := _import_line(name, text, words))]
     return "".join(f"{line}\n" for line in used) + text
 
 
-def _preloaded(name: str, text: str, words: set[str]) -> str:
+def _import_line(name: str, text: str, words: set[str]) -> str:
     """Return the line by which an answer gets a module, or names of one; empty where it wants none of it."""
     if name.isidentifier():
         is_used = name in words and re.search(rf"\b{name}\.", text) and not re.search(rf"\bimport\b.*\b{name}\b", text)

@@ -175,7 +175,9 @@ def _read_file(file: Path, format_name: str, digest: hashlib._Hash) -> _File:
                 continue
             reader, content = _format(name), replace(content, format=name)
         try:
-            content.samples.append(without_python(_typed(reader.to_sample(row.record, row.at), row.at, content.format)))
+            content.samples.append(
+                without_python(_check_sample_type(reader.to_sample(row.record, row.at), row.at, content.format))
+            )
         except RowError as error:
             content.rejections.append(Rejection(row.at, str(error)))
     return content
@@ -203,7 +205,7 @@ def detect(probe: Probe) -> str | None:
 def _readers() -> Mapping[str, BenchmarkFormat]:
     """Return every format that can be detected, by name; a plugin that cannot be made is named and left out."""
     readers: dict[str, BenchmarkFormat] = {}
-    for name, reader in plugins.sound("loaders").items():
+    for name, reader in plugins.load_all("loaders").items():
         lacking = _lacking(reader)
         if not lacking:
             readers[name] = reader
@@ -235,7 +237,7 @@ _FIELDS = {
 """What has a field of its own in a sample, by the key of `meta` under which loaders once put it."""
 
 
-def _typed(sample: Sample, at: str, name: str) -> Sample:
+def _check_sample_type(sample: Sample, at: str, name: str) -> Sample:
     """Return a loader's sample if it says in fields what has one: under a key of `meta` nobody would read it.
 
     Raises:

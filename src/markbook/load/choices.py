@@ -9,8 +9,8 @@ from typing import Any
 
 from markbook.config import Task, Text
 from markbook.errors import ConfigError
-from markbook.load.foreign import Find, ForeignError, called
-from markbook.load.joining import answered, asked
+from markbook.load.foreign import Find, ForeignError, call_user_function
+from markbook.load.joining import join_example, join_question
 from markbook.load.rows import Row
 from markbook.load.templates import RenderError, check_template, render
 
@@ -53,7 +53,7 @@ class Weigher:
         question = self._question(row, self.task.prompt)
         if isinstance(question, int):
             return ""
-        return asked(question, self._prefix(row, self.task.prefix), self.task.delimiters[0])
+        return join_question(question, self._prefix(row, self.task.prefix), self.task.delimiters[0])
 
     def shot(self, row: Row) -> str:
         """Return a worked example: question and answer; one without an answer is a question alone."""
@@ -67,7 +67,7 @@ class Weigher:
             gold = _at(self._choices(row), gold)
         answer = gold[0] if isinstance(gold, list) and gold else gold
         prefix = self._prefix(row, task.prefix if few.prefix is None else few.prefix)
-        return answered(question, prefix, "" if answer is None else str(answer), (between, after))
+        return join_example(question, prefix, "" if answer is None else str(answer), (between, after))
 
     def references(self, row: Row) -> tuple[str, ...]:
         """Return the right answers as texts."""
@@ -96,13 +96,13 @@ class Weigher:
         question, between = self._question(row, self.task.prompt), self.task.delimiters[0]
         prefix = self._prefix(row, self.task.prefix)
         if self.task.output == "loglikelihood":
-            return Weighing(((before + asked(str(question), prefix, between), str(gold)),), gold=str(gold))
+            return Weighing(((before + join_question(str(question), prefix, between), str(gold)),), gold=str(gold))
         choices = self._choices(row)
         if isinstance(question, int):
-            pairs = [(before + asked(choice, prefix, ""), f"{between}{gold}") for choice in choices]
+            pairs = [(before + join_question(choice, prefix, ""), f"{between}{gold}") for choice in choices]
             gold = question
         else:
-            pairs = [(before + asked(question, prefix, between), between + choice) for choice in choices]
+            pairs = [(before + join_question(question, prefix, between), between + choice) for choice in choices]
         if any(use.name == "acc_mutual_info" for use in self.task.metrics):
             pairs += [("", between + choice) for choice in choices]
         return Weighing(tuple(pairs), choices, gold)
@@ -117,7 +117,7 @@ class Weigher:
     def _gold(self, row: Row, text: Text | None) -> Any:
         assert text is not None  # the task file was refused without
         value = self._value(row, text)
-        return _listed(value) if isinstance(value, str) and text.template is not None else value
+        return _parse_list(value) if isinstance(value, str) and text.template is not None else value
 
     def _choices(self, row: Row) -> tuple[str, ...]:
         text = self.task.choices
@@ -125,7 +125,7 @@ class Weigher:
             return ()
         value = self._value(row, text)
         if isinstance(value, str):
-            value = _listed(value)
+            value = _parse_list(value)
         if isinstance(value, Mapping):
             value = list(value.values())
         if not isinstance(value, list | tuple) or not value or not all(isinstance(choice, str) for choice in value):
@@ -140,7 +140,7 @@ class Weigher:
             return text.constant
         if text.function is not None:
             try:
-                return called(text.function, self._own[text.function.name], dict(row))
+                return call_user_function(text.function, self._own[text.function.name], dict(row))
             except ForeignError as error:
                 raise RenderError(f"the function {error}") from error
         name = text.fields[0] if text.fields else text.template or ""
@@ -174,7 +174,7 @@ def prefix_of(source: str, row: Row, at: str) -> str:
     return render(source, row, at)
 
 
-def _listed(text: str) -> Any:
+def _parse_list(text: str) -> Any:
     """Return the list that a text spells, as a template's text of a list does; else the text."""
     if len(text) < 2 or text[0] != "[" or text[-1] != "]" or len(text) > _MAX_LITERAL:
         return text

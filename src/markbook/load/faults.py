@@ -77,11 +77,11 @@ def fault_of(test: Test, entry: str = "") -> str:
     for name, source, mode in (
         ("ctx", test.setup, "exec"),
         ("assertion", test.assertion.strip(), "eval"),
-        ("program", suites.completed(test.program, entry), "exec"),
+        ("program", suites.complete_program(test.program, entry), "exec"),
     ):
         try:
             if source:
-                trees[name] = python.parsed(source, mode)
+                trees[name] = python.parse_python(source, mode)
         except python.UNPARSABLE as error:
             return f"the {name} does not parse: {getattr(error, 'msg', error)}"
     if test.stdin is not None:

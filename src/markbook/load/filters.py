@@ -12,7 +12,7 @@ from functools import partial
 from markbook.config import Filter, Function, Pipeline
 from markbook.errors import ConfigError
 from markbook.load.extraction import compiles, extract
-from markbook.load.foreign import Find, ForeignError, called, filtered, nothing
+from markbook.load.foreign import Find, ForeignError, call_user_function, filter_replies, nothing
 from markbook.load.registered import FILTERS, last
 from markbook.load.replies import answer_of
 from markbook.load.rows import Row
@@ -234,7 +234,7 @@ def _step(filter_: Filter, find: Find) -> Step:
     name = filter_.name
     if isinstance(name, Function):
         own = find(name)
-        return registered_filter(name) if own is None else partial(filtered, name, _filter_function(filter_, own))
+        return registered_filter(name) if own is None else partial(filter_replies, name, _filter_function(filter_, own))
     if name not in _KNOWN:
         raise ConfigError(f"unknown filter {name!r}", at=filter_.at, hint=suggest(name, list(_KNOWN)))
     try:
@@ -272,7 +272,7 @@ def _filter_function(filter_: Filter, own: Callable[..., object]) -> Callable[..
     if not isinstance(function, Function) or not isinstance(own, type):
         return own
     try:
-        apply = called(function, own, **filter_.options).apply
+        apply = call_user_function(function, own, **filter_.options).apply
     except (ForeignError, AttributeError) as error:
         raise ConfigError(f"the filter class {error}", at=filter_.at) from error
     return apply  # type: ignore[no-any-return]  # whatever it is, it is called as one
@@ -286,11 +286,11 @@ def registered_filter(function: Function) -> Step:
     """
     name = FILTERS.get(last(function.name))
     if name is None:
-        raise unregistered("filter", function, list(FILTERS))
+        raise unregistered_error("filter", function, list(FILTERS))
     return _KNOWN[name]()
 
 
-def unregistered(what: str, function: Function, names_known: list[str]) -> ConfigError:
+def unregistered_error(what: str, function: Function, names_known: list[str]) -> ConfigError:
     """Return the error for a `!function` that stands for nothing registered."""
     return ConfigError(
         f"!function {function.name} is no registered {what}",

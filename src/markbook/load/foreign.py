@@ -81,7 +81,7 @@ def seed_generators() -> Iterator[None]:
             torch.set_rng_state(torch_state)
 
 
-def called(function: Function, found: Callable[..., Any], *given: Any, **options: Any) -> Any:
+def call_user_function(function: Function, found: Callable[..., Any], *given: Any, **options: Any) -> Any:
     """Return what a function of the user's own gives.
 
     Raises:
@@ -94,14 +94,14 @@ def called(function: Function, found: Callable[..., Any], *given: Any, **options
         raise ForeignError(f"{function.name} raises {type(error).__name__}: {error}"[:500]) from error
 
 
-def selected(function: Function, user_function: Callable[..., Any], rows: Sequence[Row]) -> list[Row]:
+def select_rows(function: Function, user_function: Callable[..., Any], rows: Sequence[Row]) -> list[Row]:
     """Return the rows that a `process_docs` function makes of a data set.
 
     Raises:
         ConfigError: it raised, or gives something else.
     """
     try:
-        chosen = list(called(function, user_function, Rows(dict(row) for row in rows)))
+        chosen = list(call_user_function(function, user_function, Rows(dict(row) for row in rows)))
     except (ForeignError, TypeError) as error:
         raise ConfigError(f"the row function {error}", at=function.at) from error
     if not all(isinstance(row, Mapping) for row in chosen):
@@ -109,7 +109,7 @@ def selected(function: Function, user_function: Callable[..., Any], rows: Sequen
     return chosen
 
 
-def filtered(
+def filter_replies(
     function: Function, user_function: Callable[..., Any], texts: str | list[str], row: Row
 ) -> str | list[str]:
     """Return what a filter function leaves of the replies to one row.
@@ -119,7 +119,7 @@ def filtered(
     """
     try:
         texts_given = texts if isinstance(texts, str) else list(texts)
-        filtered_text = next(iter(called(function, user_function, [texts_given], [dict(row)])))
+        filtered_text = next(iter(call_user_function(function, user_function, [texts_given], [dict(row)])))
     except (StopIteration, TypeError) as error:
         raise ForeignError(f"{function.name} gives nothing for a row") from error
     if isinstance(filtered_text, str):

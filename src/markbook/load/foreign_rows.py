@@ -48,7 +48,7 @@ class Rows(list[Any]):
     ) -> Rows:
         """Return the rows with what a function adds to each."""
         if batched:
-            return self._batched(function, remove_columns, fn_kwargs or {})
+            return self._map_batches(function, remove_columns, fn_kwargs or {})
         dropped = _names(remove_columns)
         rows = Rows()
         for n, row in enumerate(self):
@@ -58,7 +58,7 @@ class Rows(list[Any]):
             rows.append({**remaining, **(added or {})})
         return rows
 
-    def _batched(
+    def _map_batches(
         self, function: Callable[..., Any], remove: Sequence[str] | str, arguments: Mapping[str, object]
     ) -> Rows:
         columns = {name: [row.get(name) for row in self] for name in self.column_names}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def asked(question: str, prefix: str, between: str) -> str:
+def join_question(question: str, prefix: str, between: str) -> str:
     """Return a question with the beginning of its reply; white space already there stands for what comes between.
 
     >>> asked("2+2?", "Answer:", " ")
@@ -25,7 +25,7 @@ def beside(first: str, second: str, between: str) -> str:
     return first + ("" if first[-1].isspace() or second[0].isspace() else between) + second
 
 
-def answered(question: str, prefix: str, answer: str, ends: tuple[str, str]) -> str:
+def join_example(question: str, prefix: str, answer: str, ends: tuple[str, str]) -> str:
     """Return a worked example; one without an answer is a question alone.
 
     >>> answered("2+2?", "Answer:", "4", (" ", ";"))
@@ -33,8 +33,8 @@ def answered(question: str, prefix: str, answer: str, ends: tuple[str, str]) -> 
     """
     between, after = ends
     if not answer:
-        return asked(question, prefix, between)
+        return join_question(question, prefix, between)
     if not prefix:
         return question + between + answer + after
     gap = "" if prefix[-1].isspace() or answer[0].isspace() else " "
-    return asked(question, prefix, between) + gap + answer + after
+    return join_question(question, prefix, between) + gap + answer + after

@@ -228,7 +228,7 @@ def _likelihoods(line: Line) -> Prediction:
     likelihoods = next((record[key] for key in ("resps", "filtered_resps", "likelihoods") if record.get(key)), None)
     if not isinstance(likelihoods, list):
         raise ValueError("no log-likelihoods in it: `likelihoods` with a pair [number, is likeliest] for each text")  # noqa: TRY004 - the caller turns it into a rejection
-    pairs = json.dumps([_weighed(pair) for pair in likelihoods])
+    pairs = json.dumps([_read_likelihood_pair(pair) for pair in likelihoods])
     name = next((record[key] for key in IDS if record.get(key) is not None), None)
     return Prediction(
         text=pairs,
@@ -241,7 +241,7 @@ def _likelihoods(line: Line) -> Prediction:
     )
 
 
-def _weighed(value: object) -> tuple[float, bool | None]:
+def _read_likelihood_pair(value: object) -> tuple[float, bool | None]:
     """Return a log-likelihood and whether it is that of the likeliest text; the harness writes both as texts."""
     while isinstance(value, list) and len(value) == 1:
         value = value[0]  # the first of several tries
@@ -327,7 +327,7 @@ def _match(
         else:
             entries_by_sample.setdefault(sample, []).append((prediction.index, position))
     for sample_id, entries in entries_by_sample.items():
-        ordered = _ordered(
+        ordered = _order_answers(
             sample_id, [(index, predictions[position]) for index, position in entries], answers, several=several
         )
         answers.model = answers.model or next((prediction.model or model for prediction in ordered), "")
@@ -366,7 +366,7 @@ def _attempt(sample_id: str, index: int, answer: Prediction, model: str) -> Atte
     )
 
 
-def _ordered(
+def _order_answers(
     sample_id: str, entries: Sequence[tuple[int | None, Prediction]], answers: Predictions, *, several: bool
 ) -> list[Prediction]:
     """Return the answers to one row in order, refusing a second one where one is expected."""

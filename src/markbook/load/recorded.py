@@ -150,7 +150,7 @@ def _is_same_target(question: RecordedQuestion, sample: Sample, weighing: Weighi
         spelled = {sample.references[0], str(list(sample.references))}
         return question.target_hash in {hashlib.sha256(text.encode()).hexdigest() for text in spelled}
     targets = [sample.references, sample.canonical, tuple(test.program for test in sample.tests)]
-    return any(_stripped(question.target) == _stripped(texts) for texts in targets if texts) or (
+    return any(_strip_texts(question.target) == _strip_texts(texts) for texts in targets if texts) or (
         len(sample.references) == 1 and question.target == _texts(sample.references[0])
     )
 
@@ -161,7 +161,7 @@ def _names_same_choice(target: tuple[str, ...], weighing: Weighing, references: 
         return True
     texts = {text.strip() for _, text in weighing.pairs} | {str(weighing.gold).strip()}
     is_one_text = len({text for _, text in weighing.pairs}) == 1  # what follows is the same, what stands before differs
-    return (is_one_text and " ".join(target).strip() in texts) or _stripped(target) == _stripped(references)
+    return (is_one_text and " ".join(target).strip() in texts) or _strip_texts(target) == _strip_texts(references)
 
 
 def _places(texts: Sequence[str], choices: tuple[str, ...]) -> list[object]:
@@ -172,7 +172,7 @@ def _places(texts: Sequence[str], choices: tuple[str, ...]) -> list[object]:
     ]
 
 
-def _stripped(texts: Sequence[str]) -> tuple[str, ...]:
+def _strip_texts(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(text.strip() for text in texts)
 
 

@@ -34,7 +34,7 @@ def answer_of(
         raw: leave out what the model thought aloud, and look for fenced code.
     """
     begun = _begun(prompt)
-    code, step = _fenced(without_thoughts(reply), begun) if raw else (reply, "as_is")
+    code, step = _extract_fenced(without_thoughts(reply), begun) if raw else (reply, "as_is")
     if prompt.lstrip().startswith("<?php"):
         code = code.rstrip().removesuffix("?>")  # the benchmark's tests behind it would be no code
     lines = code.split("\n")
@@ -91,7 +91,7 @@ def _name(line: str) -> str:
     return match[1] if match else line.strip()
 
 
-def _fenced(reply: str, begun: str) -> tuple[str, str]:
+def _extract_fenced(reply: str, begun: str) -> tuple[str, str]:
     blocks = [match[2] for match in _FENCE.finditer(reply)]
     if not blocks:
         return reply, "as_is"

@@ -18,9 +18,9 @@ from markbook.files.spool import Spool, SpooledMap
 from markbook.load.choices import Weigher, Weighing, prefix_of
 from markbook.load.few_shot import Examples
 from markbook.load.fields import as_references, asked_of, field_texts, is_equal, right_answers, shown_context
-from markbook.load.filters import unregistered
-from markbook.load.foreign import Find, ForeignError, called, nothing, selected
-from markbook.load.joining import answered, asked as joined, beside
+from markbook.load.filters import unregistered_error
+from markbook.load.foreign import Find, ForeignError, call_user_function, nothing, select_rows
+from markbook.load.joining import beside, join_example, join_question as joined
 from markbook.load.registered import PROMPTS, SELECTIONS, TARGETS, last
 from markbook.load.rows import Numbered, Reading, Row, check_fields, data_file, read_rows, read_task_rows
 from markbook.load.templates import RenderError, check_template, render
@@ -87,7 +87,7 @@ def load_samples(
     reading = read_task_rows(task, data, builder.select, selects=builder.selects, fetches=fetches)
     _refuse_bare_field(task, reading)
     examples, notes = _examples(task, builder, reading)
-    samples = _sampled(builder, reading, examples, limit)
+    samples = _read_samples(builder, reading, examples, limit)
     if not samples:
         raise _nothing(task, reading)
     return TaskRows(
@@ -105,7 +105,7 @@ def load_samples(
     )
 
 
-def _sampled(builder: _Builder, reading: Reading, examples: Examples, limit: int | None) -> Spool[Sample]:
+def _read_samples(builder: _Builder, reading: Reading, examples: Examples, limit: int | None) -> Spool[Sample]:
     """Return the samples of the rows; what cannot become one is rejected.
 
     Raises:
@@ -221,8 +221,8 @@ class _Builder:
             return None
         function, own = text.function, self.find(text.function)
         if own is None:
-            raise unregistered(what, function, [])
-        return lambda row: _called(function, own, row)
+            raise unregistered_error(what, function, [])
+        return lambda row: _call_row_function(function, own, row)
 
     def given_examples(self, function: Function) -> list[Row]:
         """Return the rows that a function gives for worked examples.
@@ -232,9 +232,9 @@ class _Builder:
         """
         own = self.find(function)
         if own is None:
-            raise unregistered("list of examples", function, [])
+            raise unregistered_error("list of examples", function, [])
         try:
-            rows = called(function, own)
+            rows = call_user_function(function, own)
         except ForeignError as error:
             raise ConfigError(f"the function {error}", at=function.at) from error
         if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
@@ -249,7 +249,7 @@ class _Builder:
             return task.prompt, task.context, task.system
         entry = PROMPTS.get(last(function.name))
         if entry is None:
-            raise unregistered("prompt", function, list(PROMPTS))
+            raise unregistered_error("prompt", function, list(PROMPTS))
         name, mode = entry
         ready = load(name)
         assert isinstance(ready, Task)
@@ -267,13 +267,13 @@ class _Builder:
             if own is None:
                 return self._registered_target(function)
             self.has_own_target = True
-            return lambda row: as_references(_called(function, own, row))
+            return lambda row: as_references(_call_row_function(function, own, row))
         return lambda row: right_answers(text, row, exact=self.task.format == "lm-eval")
 
     def _registered_target(self, function: Function) -> Callable[[Row], tuple[str, ...]]:
         target = TARGETS.get(last(function.name))
         if target is None:
-            raise unregistered("target", function, list(TARGETS))
+            raise unregistered_error("target", function, list(TARGETS))
         self.tests = self.tests or target.tests
         if target.optional:
             return lambda row: as_references(row.get(target.reference))
@@ -287,14 +287,14 @@ class _Builder:
     def select(self, rows: Sequence[Numbered]) -> Iterable[Numbered]:
         """Keep the rows that belong to the task."""
         if self.process is not None and self.task.process is not None:
-            chosen = selected(self.task.process, self.process, [numbered.row for numbered in rows])
+            chosen = select_rows(self.task.process, self.process, [numbered.row for numbered in rows])
             return [Numbered(row, self.task.data.at, 0) for row in chosen]
         where = dict(self.task.data.where)
         check_fields(rows, where, self.task.data.at)
         if self.task.process is not None:
             selection = SELECTIONS.get(last(self.task.process.name))
             if selection is None:
-                raise unregistered("row selection", self.task.process, list(SELECTIONS))
+                raise unregistered_error("row selection", self.task.process, list(SELECTIONS))
             where |= selection
         return (
             numbered for numbered in rows if all(is_equal(numbered.row.get(key), value) for key, value in where.items())
@@ -303,7 +303,7 @@ class _Builder:
     def text(self, row: Row) -> str:
         """Return what the model is asked about a row, without examples."""
         if self.asks is not None and self.prompt.function is not None:
-            return str(_called(self.prompt.function, self.asks, row))
+            return str(_call_row_function(self.prompt.function, self.asks, row))
         if self.prompt.fields:
             return asked_of(self.prompt, row)
         # In the harness `context` is a field like any other, and null a word there.
@@ -325,7 +325,7 @@ class _Builder:
             return self.weigher.shot(row)
         few = self.task.few_shot
         question, prefix, answer = self._example(row)
-        return answered(question, prefix, answer, few.delimiters or self.task.delimiters)
+        return join_example(question, prefix, answer, few.delimiters or self.task.delimiters)
 
     def turn(self, row: Row) -> tuple[str, str]:
         """Return a worked example as two turns."""
@@ -408,13 +408,13 @@ def _examples(task: Task, builder: _Builder, reading: Reading) -> tuple[Examples
     return Examples(few, rows), tuple(notes)
 
 
-def _called(function: Function, user_function: Callable[..., Any], row: Row) -> Any:
+def _call_row_function(function: Function, user_function: Callable[..., Any], row: Row) -> Any:
     """Return what a function of the user's own says of a row.
 
     Raises:
         RenderError: it raised.
     """
     try:
-        return called(function, user_function, dict(row))
+        return call_user_function(function, user_function, dict(row))
     except ForeignError as error:
         raise RenderError(f"the function {error}") from error

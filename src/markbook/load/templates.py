@@ -54,7 +54,7 @@ class RenderError(Exception):
 
 
 @functools.lru_cache(maxsize=256)
-def _compiled(source: str, at: str) -> Any:
+def _compile_template(source: str, at: str) -> Any:
     try:
         return _environment().from_string(source)
     except TemplateSyntaxError as error:
@@ -73,7 +73,7 @@ def check_template(source: str, at: str) -> None:
     Raises:
         ConfigError: it does not parse.
     """
-    _compiled(source, at)
+    _compile_template(source, at)
 
 
 def render(source: str, row: Mapping[str, object], at: str) -> str:
@@ -83,7 +83,7 @@ def render(source: str, row: Mapping[str, object], at: str) -> str:
         ConfigError: it does not parse.
         RenderError: it names an unknown field, fails, or makes too long a text.
     """
-    template = _compiled(source, at)
+    template = _compile_template(source, at)
     parts: list[str] = []
     length = 0
     try:
@@ -93,13 +93,13 @@ def render(source: str, row: Mapping[str, object], at: str) -> str:
                 raise RenderError(f"the template makes more than {MAX_TEXT >> 20} Mi characters")
             parts.append(part)
     except UndefinedError as error:
-        raise RenderError(_undefined(error, row) + _named(at)) from error
+        raise RenderError(_explain_undefined(error, row) + _name_template(at)) from error
     except _FAILURES as error:
-        raise RenderError(f"the template fails: {type(error).__name__}: {error}{_named(at)}") from error
+        raise RenderError(f"the template fails: {type(error).__name__}: {error}{_name_template(at)}") from error
     return "".join(parts)
 
 
-def _named(at: str) -> str:
+def _name_template(at: str) -> str:
     return f", in the template at {at}" if at else ""
 
 
@@ -120,7 +120,7 @@ def render_references(source: str, row: Mapping[str, object], at: str, *, exact:
     if isinstance(field, str):
         return (field,)  # the common case, without a template: a field alone
     if alone:
-        _compiled(source, at)
+        _compile_template(source, at)
         try:
             value = _expression(alone[1])(**row)
         except _FAILURES as error:
@@ -132,7 +132,7 @@ def render_references(source: str, row: Mapping[str, object], at: str, *, exact:
     return (render(source, row, at),)
 
 
-def _undefined(error: UndefinedError, row: Mapping[str, object]) -> str:
+def _explain_undefined(error: UndefinedError, row: Mapping[str, object]) -> str:
     import difflib
 
     message = str(error.message or error)

@@ -99,16 +99,16 @@ class Accumulator:
             self._texts[1].extend(answers)
             self._measured = []
         else:
-            self._measured += self._marked(rows, answers)
+            self._measured += self._measure_rows(rows, answers)
 
-    def _marked(self, rows: Sequence[object], answers: Sequence[object]) -> list[Measurement]:
+    def _measure_rows(self, rows: Sequence[object], answers: Sequence[object]) -> list[Measurement]:
         (measured,) = _measure(self._metrics, self._options, rows, answers).values()
         return measured
 
     @property
-    def _found(self) -> list[Measurement]:
+    def _measure_once(self) -> list[Measurement]:
         if not self._measured and self._texts[0]:
-            self._measured = self._marked(*self._texts)
+            self._measured = self._measure_rows(*self._texts)
         return self._measured
 
     def compute(self) -> float | None:
@@ -116,17 +116,17 @@ class Accumulator:
 
         What could not is left out of it, and counted in `n_missing`.
         """
-        return self._metric.summarise(self._found)
+        return self._metric.summarise(self._measure_once)
 
     @property
     def n(self) -> int:
         """How many rows have a value since the last reset."""
-        return sum(measurement.missing is None for measurement in self._found)
+        return sum(measurement.missing is None for measurement in self._measure_once)
 
     @property
     def n_missing(self) -> dict[str, int]:
         """How many rows have none since the last reset, by the kind of reason."""
-        return missing_kinds(self._found)
+        return missing_kinds(self._measure_once)
 
     def reset(self) -> None:
         """Forget everything."""
@@ -136,7 +136,7 @@ class Accumulator:
     @property
     def measurements(self) -> list[Measurement]:
         """The measurements since the last reset, in order."""
-        return list(self._found)
+        return list(self._measure_once)
 
 
 def process_results(

@@ -10,7 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from markbook.metrics.pairs import NO_STATS, Score, failed, given, is_plain, measurement, problem
+from markbook.metrics.pairs import (
+    NO_STATS,
+    Score,
+    drop_missing_references,
+    is_plain,
+    measurement,
+    missing_error,
+    problem,
+)
 from markbook.types import Item, Measurement, Missing
 
 _CHARACTERS = 1 << 18
@@ -55,10 +63,10 @@ def measure_blocks(
             problems.append(why)
         else:
             problems.append(None)
-            pairs.append((text, given(references)))
+            pairs.append((text, drop_missing_references(references)))
     columns: list[list[Score]] = [[] for _ in metrics]
     for piece in _pieces(pairs):
-        for column, scored in zip(columns, _scored(len(metrics), piece, score), strict=True):
+        for column, scored in zip(columns, _score_blocks(len(metrics), piece, score), strict=True):
             column.extend(scored)
     return [
         _measurements(name, signature, items, problems, column)
@@ -83,14 +91,14 @@ def _pieces(pairs: list[Pair]) -> Iterator[list[Pair]]:
         yield pairs[start:]
 
 
-def _scored(n_metrics: int, pairs: list[Pair], score: Callable[[Block], Columns]) -> Columns:
+def _score_blocks(n_metrics: int, pairs: list[Pair], score: Callable[[Block], Columns]) -> Columns:
     try:
         return score(_block(pairs))
     except Exception as error:  # noqa: BLE001 - the measurement border: a crash becomes a record, the run goes on
         if len(pairs) == 1:
-            return [[(failed(error), NO_STATS)]] * n_metrics
+            return [[(missing_error(error), NO_STATS)]] * n_metrics
     middle = len(pairs) // 2
-    halves = [_scored(n_metrics, half, score) for half in (pairs[:middle], pairs[middle:])]
+    halves = [_score_blocks(n_metrics, half, score) for half in (pairs[:middle], pairs[middle:])]
     return [[*first, *second] for first, second in zip(*halves, strict=True)]
 
 

@@ -25,16 +25,16 @@ def as_rows(values: object, what: str) -> list[object]:
         raise UsageError(f"{what} is one text", hint="pass a list, also for a single row")
     if isinstance(values, Mapping | AbstractSet) or hasattr(values, "columns"):
         raise UsageError(f"{what} is a {type(values).__name__}", hint="pass a list or one column")
-    rows = values if isinstance(values, list | tuple) else _listed(values)
+    rows = values if isinstance(values, list | tuple) else _to_list(values)
     if not isinstance(rows, list | tuple):
         try:
             rows = list(rows)  # type: ignore[call-overload]  # what cannot be iterated is told just below
         except TypeError:
             raise UsageError(f"{what} is of type {type(values).__name__}", hint="pass a list") from None
-    return [row if type(row) is str else _listed(row) for row in rows]
+    return [row if type(row) is str else _to_list(row) for row in rows]
 
 
-def _listed(values: object) -> object:
+def _to_list(values: object) -> object:
     """Return a column as the list of what stands in it, anything else as it is."""
     for name in _TO_LIST:
         convert = getattr(values, name, None)

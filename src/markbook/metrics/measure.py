@@ -12,7 +12,7 @@ from typing import Literal, overload
 from markbook import plugins
 from markbook.errors import ConfigError, MarkbookError, UsageError
 from markbook.metrics.columns import as_rows
-from markbook.metrics.pairs import NO_STATS, failed, given, held_to_range, problem
+from markbook.metrics.pairs import NO_STATS, drop_missing_references, held_to_range, missing_error, problem
 from markbook.types import Attempt, Item, Measurement, Metric, Missing, Sample, TaskRow
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
@@ -156,7 +156,7 @@ def make(names: Sequence[str], options: Mapping[str, object]) -> dict[str, Metri
     metrics: dict[str, Metric] = {}
     unused = set(options)
     for name in names:
-        options_taken = _taken(name, options)
+        options_taken = _select_options(name, options)
         unused -= set(options_taken)
         metrics[name] = plugins.make("metrics", name, options_taken, allow_code=True)
     if unused:
@@ -164,7 +164,7 @@ def make(names: Sequence[str], options: Mapping[str, object]) -> dict[str, Metri
     return metrics
 
 
-def _taken(name: str, options: Mapping[str, object]) -> dict[str, object]:
+def _select_options(name: str, options: Mapping[str, object]) -> dict[str, object]:
     parameters = inspect.signature(plugins.factory("metrics", name, allow_code=True)).parameters
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         return dict(options)
@@ -219,7 +219,7 @@ def measure_rows(
             measurements[name] = held_to_range(metric.range, measured)
     items, problems = _items(candidates, references)
     if questions is not None or contexts is not None:
-        items = [_asked(item, questions, contexts) for item in items]
+        items = [_with_question(item, questions, contexts) for item in items]
     if rows is not None:
         items = [_with_row(item, rows) for item in items]
     for name, metric in pairwise.items():
@@ -247,12 +247,14 @@ def _items(candidates: Sequence[object], references: Sequence[object] | None) ->
         if missing is not None:
             problems[i] = missing
         text = candidate if isinstance(candidate, str) else ""
-        texts = given([reference_text for reference_text in several if isinstance(reference_text, str)])
+        texts = drop_missing_references(
+            [reference_text for reference_text in several if isinstance(reference_text, str)]
+        )
         items.append(Item(Sample(str(i), references=texts), Attempt(str(i), text)))
     return items, problems
 
 
-def _asked(item: Item, questions: Sequence[object] | None, contexts: Sequence[object] | None) -> Item:
+def _with_question(item: Item, questions: Sequence[object] | None, contexts: Sequence[object] | None) -> Item:
     """Return an item with its question and context, where a row has them as texts."""
     index = int(item.sample.id)
     question, context = (None if rows is None else rows[index] for rows in (questions, contexts))
@@ -282,11 +284,11 @@ def measure_together(metrics: Sequence[Metric], items: Sequence[Item]) -> list[l
     measurements: dict[int, list[Measurement]] = {}
     for places in families.values():
         family = [metrics[index] for index in places]
-        measurements.update(zip(places, _guarded(family, items), strict=True))
+        measurements.update(zip(places, _measure_guarded(family, items), strict=True))
     return [held_to_range(metric.range, measurements[index]) for index, metric in enumerate(metrics)]
 
 
-def _guarded(family: Sequence[Metric], items: Sequence[Item]) -> list[list[Measurement]]:
+def _measure_guarded(family: Sequence[Metric], items: Sequence[Item]) -> list[list[Measurement]]:
     """Return what metrics of one class measure; where one raises, each of its rows is tried for itself.
 
     The border of a metric: a plugin that raises costs the rows that it raises for, never the run.
@@ -310,7 +312,14 @@ def _alone(metric: Metric, item: Item) -> Measurement:
     except Exception as error:  # noqa: BLE001 - the border of a metric: a crash becomes a record, the run goes on
         attempt = item.attempt
         return Measurement(
-            metric.name, None, failed(error), item.sample.id, attempt.index, attempt.model, NO_STATS, metric.signature
+            metric.name,
+            None,
+            missing_error(error),
+            item.sample.id,
+            attempt.index,
+            attempt.model,
+            NO_STATS,
+            metric.signature,
         )
     return measurement
 

@@ -43,10 +43,10 @@ def overlaps(tokens: Tokens, rows: Sequence[Row], order: int) -> Numbers:
     side_bits = n_references.bit_length()
     if order * tokens.width + side_bits > 63:
         return _in_halves(tokens, rows, order)
-    spelled = _spelled(tokens, order, side_bits)
+    spelled = _encode_ngrams(tokens, order, side_bits)
     for chosen, width in tables(tokens, rows):
-        table = _filled(tokens, spelled, [rows[i] for i in chosen], width)
-        counts[chosen] = _counted(table, order, tokens.width, side_bits, n_references)
+        table = _fill_table(tokens, spelled, [rows[i] for i in chosen], width)
+        counts[chosen] = _count_groups(table, order, tokens.width, side_bits, n_references)
     return counts
 
 
@@ -91,7 +91,7 @@ class _Search:
         sides = np.repeat(np.arange(len(texts)), extents)
         places = np.flatnonzero(theirs >= 0)
         grams, own = theirs[places], ours
-        counts = [_clipped(own, sides[places], grams)]
+        counts = [_count_clipped(own, sides[places], grams)]
         for n in range(1, order):
             following = theirs[places + n]
             go_on = following >= 0
@@ -101,11 +101,11 @@ class _Search:
             grams[grams == len(prefixes)] = 0
             hits = prefixes[grams] == spelled if len(prefixes) else np.zeros(len(spelled), dtype=np.bool_)
             places, grams = places[go_on][hits], grams[hits]
-            counts.append(_clipped(own, sides[places], grams))
+            counts.append(_count_clipped(own, sides[places], grams))
         return counts
 
 
-def _clipped(own: Numbers, sides: Numbers, grams: Numbers) -> int:
+def _count_clipped(own: Numbers, sides: Numbers, grams: Numbers) -> int:
     """Count the candidate's n-grams, each at most as often as the text has it that has most of it."""
     if not len(grams):
         return 0
@@ -118,7 +118,7 @@ def _clipped(own: Numbers, sides: Numbers, grams: Numbers) -> int:
     return int(np.minimum(counts, most).sum())
 
 
-def _spelled(tokens: Tokens, order: int, side_bits: int) -> tuple[Numbers, Numbers]:
+def _encode_ngrams(tokens: Tokens, order: int, side_bits: int) -> tuple[Numbers, Numbers]:
     """Return the n-gram that starts at each token as one integer, for candidates and for references.
 
     The lowest bits say which text of the row it is of: 0 the candidate, from 1 on the references. Where a text ends
@@ -158,7 +158,7 @@ def tables(tokens: Tokens, rows: Sequence[Row]) -> Iterator[tuple[Numbers, int]]
         start = stop
 
 
-def _filled(tokens: Tokens, spelled: tuple[Numbers, Numbers], rows: Sequence[Row], width: int) -> Numbers:
+def _fill_table(tokens: Tokens, spelled: tuple[Numbers, Numbers], rows: Sequence[Row], width: int) -> Numbers:
     ours, theirs = spelled
     starts, sizes = tokens.starts.tolist(), tokens.sizes.tolist()
     # No n-gram is spelled with ones alone: what stays empty is a group of its own at the end of a line.
@@ -175,7 +175,7 @@ def _filled(tokens: Tokens, spelled: tuple[Numbers, Numbers], rows: Sequence[Row
     return table
 
 
-def _counted(table: Numbers, order: int, width: int, side_bits: int, n_references: int) -> Numbers:
+def _count_groups(table: Numbers, order: int, width: int, side_bits: int, n_references: int) -> Numbers:
     """Count the groups of equal beginnings in each line: so many of the candidate, so many of a reference."""
     table.sort(axis=1)
     lines, columns = table.shape

@@ -21,7 +21,7 @@ Score = tuple["float | Missing", Mapping[str, object]]
 NO_STATS: Mapping[str, object] = MappingProxyType({})
 
 
-def undefined(detail: str) -> Missing:
+def missing_undefined(detail: str) -> Missing:
     """Return the reason for a formula that has no value for its input."""
     return Missing(MissingKind.UNDEFINED, detail)
 
@@ -37,16 +37,16 @@ def problem(candidate: object, references: Sequence[object] | None, *, needs_ref
     if candidate is None:
         return Missing(MissingKind.ABSENT, "no candidate")
     if not isinstance(candidate, str):
-        return undefined(f"the candidate is {_kind(candidate)}, not a text")
+        return missing_undefined(f"the candidate is {_kind(candidate)}, not a text")
     for reference in references or ():
         if reference is not None and not isinstance(reference, str):
-            return undefined(f"a reference is {_kind(reference)}, not a text")
+            return missing_undefined(f"a reference is {_kind(reference)}, not a text")
     if needs_reference and not any(reference is not None for reference in references or ()):
-        return undefined("no reference")
+        return missing_undefined("no reference")
     return None
 
 
-def given(references: Sequence[str]) -> tuple[str, ...]:
+def drop_missing_references(references: Sequence[str]) -> tuple[str, ...]:
     """Return the references that are there: a None among others is left out."""
     if len(references) == 1 and type(references) is tuple and references[0] is not None:
         return references
@@ -63,7 +63,7 @@ def measurement(
     elif math.isfinite(score):
         value, missing = float(score), None
     else:
-        value, missing = None, undefined(f"the formula gives {score!r}")
+        value, missing = None, missing_undefined(f"the formula gives {score!r}")
     return Measurement(metric, value, missing, item.sample.id, attempt.index, attempt.model, stats, signature)
 
 
@@ -87,7 +87,7 @@ def measure_each(
             try:
                 value, stats = score(item)
             except Exception as error:  # noqa: BLE001 - the measurement border: a crash becomes a record, the run goes on
-                value, stats = failed(error), NO_STATS
+                value, stats = missing_error(error), NO_STATS
         measurements.append(measurement(metric, signature, item, value, stats))
     return measurements
 
@@ -97,7 +97,7 @@ def is_plain(candidate: object, references: Sequence[object]) -> bool:
     return type(candidate) is str and len(references) == 1 and type(references[0]) is str
 
 
-def failed(error: Exception) -> Missing:
+def missing_error(error: Exception) -> Missing:
     """Return the reason for a metric that raised, with the error's type and message."""
     return Missing(MissingKind.FAILED, f"{type(error).__name__}: {error}"[:500])
 
@@ -142,7 +142,7 @@ class PairMetric(Metric):
         return measure_each(self.name, self.signature, items, self._score, needs_reference=self.needs_reference)
 
     def _score(self, item: Item) -> Score:
-        return self.score(item.attempt.text, given(item.sample.references))
+        return self.score(item.attempt.text, drop_missing_references(item.sample.references))
 
 
 def _kind(value: object) -> str:

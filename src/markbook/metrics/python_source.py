@@ -32,7 +32,7 @@ class PythonSource:
     text: str
     """What was parsed, with `\\n` line ends."""
     rung: str
-    """How it was found: `as-is`, `fenced`, `dedent`, `continued` or `body`."""
+    """How it was found: `as-is`, `add_fence`, `dedent`, `continued` or `body`."""
     line_offset: int = 0
     """Add it to a line number of the tree to get the line in the answer."""
 
@@ -62,7 +62,7 @@ def _rungs(text: str) -> Iterator[tuple[str, str, int]]:
     """Yield (rung, source, line offset), cheapest and likeliest first."""
     yield "as-is", text, 0
     if "```" in text or "~~~" in text:
-        for body, offset in _fenced(text):
+        for body, offset in _find_fenced_blocks(text):
             yield "fenced", textwrap.dedent(body), offset
     dedented = textwrap.dedent(text)
     if dedented != text:
@@ -76,7 +76,7 @@ def _rungs(text: str) -> Iterator[tuple[str, str, int]]:
     yield "body", "def _():\n" + text, -1
 
 
-def _fenced(text: str) -> list[tuple[str, int]]:
+def _find_fenced_blocks(text: str) -> list[tuple[str, int]]:
     """Return the fenced blocks with their line offsets, the likeliest to be the answer first."""
     blocks = []
     lines = counted = 0
@@ -94,7 +94,7 @@ def _fenced(text: str) -> list[tuple[str, int]]:
 def _parse(source: str) -> ast.Module | str:
     """Return the tree, or in one line why there is none."""
     try:
-        return python.parsed(source)
+        return python.parse_python(source)
     except (SyntaxError, ValueError) as error:  # ValueError: NUL bytes
         line = getattr(error, "lineno", None)
         return f"{error.args[0] if error.args else error}" + (f" (line {line})" if line else "")

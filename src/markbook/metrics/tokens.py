@@ -62,7 +62,7 @@ class Tokens:
         extents = sizes + GAP
         numbers = self.numbers[runs(self.starts[texts], extents)]
         numbers -= np.minimum(numbers, FIRST - 1)
-        return _numbered(numbers, np.cumsum(extents) - extents, sizes, self.words)
+        return _number_tokens(numbers, np.cumsum(extents) - extents, sizes, self.words)
 
 
 class Vocabulary(dict[Hashable, int]):
@@ -127,7 +127,7 @@ class Vocabulary(dict[Hashable, int]):
         stop = ends[np.array(stops, dtype=np.int64)] - GAP
         start = np.zeros_like(stop)
         start[1:] = stop[:-1] + GAP
-        return _numbered(flat, start, stop - start, np.arange(1, len(self._known) + 1))
+        return _number_tokens(flat, start, stop - start, np.arange(1, len(self._known) + 1))
 
 
 def runs(starts: Numbers, sizes: Numbers) -> Numbers:
@@ -139,7 +139,7 @@ def runs(starts: Numbers, sizes: Numbers) -> Numbers:
     return indices
 
 
-def _numbered(flat: Numbers, starts: Numbers, sizes: Numbers, words: Numbers) -> Tokens:
+def _number_tokens(flat: Numbers, starts: Numbers, sizes: Numbers, words: Numbers) -> Tokens:
     """Number the tokens that occur from `FIRST` on by falling frequency; the end marks are 0 and stay it."""
     counts = np.bincount(flat, minlength=len(words) + 1)
     counts[END] = 0

@@ -83,7 +83,7 @@ class ServerQuestion:
 
     def settings(self) -> dict[str, object]:
         """Return what is sent beside the question."""
-        return stated(self.request) | ({"n": self.count} if self.count > 1 else {})
+        return list_settings(self.request) | ({"n": self.count} if self.count > 1 else {})
 
     def adapt(self, fault: RequestFault, /) -> bool:
         """Return whether one answer will be asked for, because the server may not give several."""
@@ -111,7 +111,7 @@ class Talk(ServerQuestion):
     async def send(self) -> ChatReply:
         """Send it once."""
         reply = await self.server.post("chat/completions", self.payload())
-        return ChatReply(tuple(map(_said, choices_of(reply)[: self.count])), tokens_of(reply))
+        return ChatReply(tuple(map(_read_choice, choices_of(reply)[: self.count])), tokens_of(reply))
 
     def payload(self) -> dict[str, object]:
         """Return what is sent."""
@@ -129,7 +129,7 @@ class Talk(ServerQuestion):
         return self.heard(response.answers, response.usage)
 
 
-def stated(request: PromptRequest) -> dict[str, object]:
+def list_settings(request: PromptRequest) -> dict[str, object]:
     """Return the settings that are stated, in the protocol's words."""
     settings = request.settings
     values = {
@@ -142,7 +142,7 @@ def stated(request: PromptRequest) -> dict[str, object]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def encoded(payload: Mapping[str, object]) -> bytes:
+def encode_payload(payload: Mapping[str, object]) -> bytes:
     """Return a body of JSON; half a character, which no JSON can hold, becomes a question mark."""
     try:
         return json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode()
@@ -150,7 +150,7 @@ def encoded(payload: Mapping[str, object]) -> bytes:
         return json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-def decoded(status: int, headers: Mapping[str, str], body: bytes) -> Mapping[str, object]:
+def decode_reply(status: int, headers: Mapping[str, str], body: bytes) -> Mapping[str, object]:
     """Return the JSON of a reply.
 
     Raises:
@@ -203,7 +203,7 @@ def whole_text(text: str) -> str:
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _said(choice: Mapping[str, object]) -> ChatAnswer:
+def _read_choice(choice: Mapping[str, object]) -> ChatAnswer:
     message = choice.get("message")
     if not isinstance(message, dict):
         raise Garbled("the reply holds no message")

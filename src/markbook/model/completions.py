@@ -69,9 +69,9 @@ class Continue(ServerQuestion):
 
     def read(self, response: Answered) -> ChatReply:
         """Return what a reply holds."""
-        return self.heard([self._said(choice) for choice in response.choices], response.usage)
+        return self.heard([self._read_choice(choice) for choice in response.choices], response.usage)
 
-    def _said(self, choice: Mapping[str, object]) -> ChatAnswer:
+    def _read_choice(self, choice: Mapping[str, object]) -> ChatAnswer:
         request, finish = self.request, finish_of(choice)
         if finish == "error" or request.continuation is None:
             text = choice.get("text", "" if finish == "error" else None)

@@ -99,7 +99,7 @@ def check(model: str, base_url: str = "", key: str | None = None) -> None:
 
 
 @asynccontextmanager
-async def connected(model: str, base_url: str, seconds: float, key: str | None = None) -> AsyncIterator[Any]:
+async def connect(model: str, base_url: str, seconds: float, key: str | None = None) -> AsyncIterator[Any]:
     """Open a model; leaving closes its connections. The key is as `check` has it.
 
     Raises:

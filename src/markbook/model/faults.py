@@ -93,7 +93,7 @@ def fault_of(error: Exception) -> RequestFault:
     if isinstance(error, BadStatus) or _is_theirs(error, "ModelHTTPError"):
         # The exception's own words are longer, and its class says no more than the status.
         status, body = int(getattr(error, "status_code", 0)), getattr(error, "body", None)
-        detail = redact(f"status {status}: {_said(body)}")[:_MAX_DETAIL]
+        detail = redact(f"status {status}: {_read_error_message(body)}")[:_MAX_DETAIL]
         return _of_status(status, body, detail, _wait(error))
     if _is_theirs(error, "UserError"):
         return RequestFault(detail, again=False, fatal=True)
@@ -122,7 +122,7 @@ def _is_theirs(error: Exception, name: str) -> bool:
     return exceptions is not None and isinstance(error, getattr(exceptions, name))
 
 
-def _said(body: object) -> str:
+def _read_error_message(body: object) -> str:
     """Return a server's own words out of the body of an error."""
     message = body
     for key in ("error", "message"):

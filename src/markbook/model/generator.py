@@ -14,7 +14,7 @@ from markbook.errors import UsageError
 from markbook.model import connect
 from markbook.model.asker import Asker, Patience, Question, QuestionEnd
 from markbook.model.budget import Budget, Weight, count_tokens
-from markbook.model.chat import ChatAnswer, ChatReply, ReplyTokens, Talk, stated, whole_text
+from markbook.model.chat import ChatAnswer, ChatReply, ReplyTokens, Talk, list_settings, whole_text
 from markbook.model.completions import Continue
 from markbook.model.faults import RequestFault
 from markbook.model.lean import COMPLETIONS, check_reached, lean_address, lean_server
@@ -102,7 +102,7 @@ class ModelGenerator:
         """Yield how the model is asked; leaving closes its connections."""
         address = lean_address(self.name, self._base_url)
         if address is None:
-            async with connect.connected(self.name, self._base_url, self.patience.seconds) as client:
+            async with connect.connect(self.name, self._base_url, self.patience.seconds) as client:
                 yield _Way(lambda bundle: _Asked(client, bundle[0]), lambda: False)
         else:
             async with lean_server(self.name, address) as server:
@@ -183,7 +183,7 @@ class _Asked:
 
 def _settings(request: PromptRequest) -> Any:
     """Return the settings that are stated, in pydantic-ai's words."""
-    settings = {"max_retries": 0, **stated(request)}
+    settings = {"max_retries": 0, **list_settings(request)}
     if "stop" in settings:
         settings["stop_sequences"] = settings.pop("stop")
     return settings

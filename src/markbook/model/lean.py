@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from markbook.errors import UsageError
 from markbook.installed import version
-from markbook.model.chat import decoded, encoded
+from markbook.model.chat import decode_reply, encode_payload
 from markbook.model.connect import is_foreign, parse_address, split_name
 from markbook.model.http import Address, HttpClient
 
@@ -40,8 +40,8 @@ class LeanServer:
             Unreached: no connection came about.
         """
         path = f"{self._http.address.path.rstrip('/')}/{what}"
-        response = await self._http.post(path, encoded(payload))
-        return decoded(response.status, response.headers, response.body)
+        response = await self._http.post(path, encode_payload(payload))
+        return decode_reply(response.status, response.headers, response.body)
 
 
 def lean_address(model: str, base_url: str) -> Address | None:

@@ -101,7 +101,7 @@ def _picture(board: Leaderboard, sheet: Sheet) -> Markup | None:
 
 def _model(sheet: Sheet, standing: Standing, items: Mapping[str, str]) -> str:
     cells, scale = sheet.marks[standing.model], Scale(sheet.range)
-    rows = [(items[sample], sample, *_shown(cells.get(sample), scale)) for sample in sheet.samples]
+    rows = [(items[sample], sample, *_format_cell(cells.get(sample), scale)) for sample in sheet.samples]
     facts = [
         (sheet.metric, scale.value(standing.summary.value)),
         ("95 % interval", _interval(standing.summary.interval, scale)),
@@ -118,7 +118,8 @@ def _model(sheet: Sheet, standing: Standing, items: Mapping[str, str]) -> str:
 def _item(sheet: Sheet, board: Leaderboard, sample: str, models: Mapping[str, str]) -> str:
     cells, scale = _cells(sheet, sample), Scale(sheet.range)
     rows = [
-        (models[standing.model], standing.model, *_shown(cells[standing.model], scale)) for standing in board.standings
+        (models[standing.model], standing.model, *_format_cell(cells[standing.model], scale))
+        for standing in board.standings
     ]
     facts = list(sheet.meta.get(sample, {}).items())
     return _render(
@@ -131,7 +132,7 @@ def _cells(sheet: Sheet, sample: str) -> dict[str, Cell | None]:
     return {model: cells.get(sample) for model, cells in sheet.marks.items()}
 
 
-def _shown(cell: Cell | None, scale: Scale) -> tuple[str, str]:
+def _format_cell(cell: Cell | None, scale: Scale) -> tuple[str, str]:
     if cell is None:
         return NOTHING, "not there"
     return scale.value(cell.value), ", ".join(f"{count} {kind}" for kind, count in sorted(cell.gaps.items()))

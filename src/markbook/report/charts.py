@@ -131,7 +131,7 @@ def forest(rows: Rows, order: Sequence[str], title: str) -> Picture:
     return _spans(rows, order, title, None, lambda row: _VERDICTS[row["verdict"]], entries)
 
 
-def stacked(rows: Rows, order: Sequence[str], kinds: Sequence[str], title: str) -> Picture:
+def stack_bars(rows: Rows, order: Sequence[str], kinds: Sequence[str], title: str) -> Picture:
     """Return stacked bars; rows have name, kind, value, place (of the kind)."""
     labels, colours = labels_of(order, kinds), colours_of(kinds)
     ordered = sorted(rows, key=lambda row: row["place"])

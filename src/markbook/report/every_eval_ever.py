@@ -28,7 +28,7 @@ def _files(results: Results) -> dict[str, Content]:
     files: dict[str, Content] = {}
     for standing in standings(sheet, seed=seed_of(results)):
         name = f"{folders[standing.model]}.jsonl"
-        evaluation = f"{_benchmark(results)}/{standing.model}/{_started(results)}"
+        evaluation = f"{_benchmark(results)}/{standing.model}/{_read_start(results)}"
         lines = {"detailed_evaluation_results": {"format": "jsonl", "file_path": name}}
         record = _record(results, sheet, standing, evaluation) | lines
         text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)
@@ -41,7 +41,7 @@ def _benchmark(results: Results) -> str:
     return str(results.manifest.get("config", {}).get("benchmark_name") or results.manifest.get("command"))
 
 
-def _started(results: Results) -> str:
+def _read_start(results: Results) -> str:
     return str(results.manifest.get("started", ""))
 
 
@@ -54,7 +54,7 @@ def _record(results: Results, sheet: Sheet, standing: Standing, evaluation: str)
     return {
         "schema_version": SCHEMA,
         "evaluation_id": evaluation,
-        "retrieved_timestamp": _started(results),
+        "retrieved_timestamp": _read_start(results),
         "source_metadata": {
             "source_name": "markbook",
             "source_type": "evaluation_run",

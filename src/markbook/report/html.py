@@ -47,7 +47,7 @@ def render(page: Page) -> str:
         style=Markup(style),  # noqa: S704 - our own file
         script=Markup(script),  # noqa: S704 - our own file
         pictures=pictures,
-        statuses=[status for status in STATUSES if status in _seen(page)],
+        statuses=[status for status in STATUSES if status in _collect_statuses(page)],
         topic_number={topic: str(number) for number, topic in enumerate(page.topics)} | {"": ""},
         version=version(),
         show_table=show_table,
@@ -56,7 +56,7 @@ def render(page: Page) -> str:
     )
 
 
-def _seen(page: Page) -> set[str]:
+def _collect_statuses(page: Page) -> set[str]:
     """Return the statuses that occur."""
     return {status for problem in page.problems for _, status, _ in problem.outcomes}
 

@@ -88,7 +88,7 @@ def _why(why: Why) -> Iterator[str]:
         yield f"  {terminal(why.error)}"
     if why.limit:
         yield f"  a limit was reached: {terminal(why.limit)}" + ("; it was here:" if why.lines else "")
-    yield from _traced(why.lines)
+    yield from _render_traceback(why.lines)
     for failure in why.failures:
         yield from _failure(failure)
     if why.left_out:
@@ -102,7 +102,7 @@ def _failure(failure: Failure) -> Iterator[str]:
     yield f"  {terminal(failure.source, limit=300)}"
     if failure.error:
         yield f"      {terminal(failure.error)}"
-        yield from _traced(failure.lines)
+        yield from _render_traceback(failure.lines)
     if failure.has_sides:
         expected_label = "expected" if failure.operator in ("==", "prints") else f"expected, {failure.operator}"
         width = len(expected_label)
@@ -117,7 +117,7 @@ def _failure(failure: Failure) -> Iterator[str]:
         yield from ["      stderr", *_block(failure.printed, None)]
 
 
-def _traced(lines: tuple[TracebackLine, ...]) -> Iterator[str]:
+def _render_traceback(lines: tuple[TracebackLine, ...]) -> Iterator[str]:
     for line in lines:
         where = f" in {line.function}" if line.function and line.function != "<module>" else ""
         yield f"      line {line.number}{terminal(where)}: {terminal(line.text)}"

@@ -31,7 +31,7 @@ def mlflow(experiment: str = "markbook", tracking_uri: str = "") -> Callable[[Re
     tracker = need("mlflow", extra="loggers")
 
     def render(results: Results) -> Mapping[str, str]:
-        with _reached("MLflow", "is the store right (MLFLOW_TRACKING_URI)?"):
+        with _tracker_errors("MLflow", "is the store right (MLFLOW_TRACKING_URI)?"):
             client = tracker.MlflowClient(tracking_uri or None)
             experiment_found = client.get_experiment_by_name(experiment)
             experiment_id = experiment_found.experiment_id if experiment_found else client.create_experiment(experiment)
@@ -47,7 +47,7 @@ def _log(client: Any, name: str, results: Results) -> None:
     try:
         for setting, value in _settings(results).items():
             client.log_param(name, setting, value)
-        for number, value in _named(numbers(results)).items():
+        for number, value in _clean_names(numbers(results)).items():
             client.log_metric(name, number, value)
     except Exception:
         with suppress(Exception):
@@ -71,9 +71,9 @@ def wandb(project: str = "markbook", mode: str = "") -> Callable[[Results], Mapp
 
     def render(results: Results) -> Mapping[str, str]:
         chosen = mode or os.environ.get("WANDB_MODE") or "offline"
-        with _reached("W&B", "WANDB_MODE=offline keeps the run on this machine; online needs WANDB_API_KEY"):
+        with _tracker_errors("W&B", "WANDB_MODE=offline keeps the run on this machine; online needs WANDB_API_KEY"):
             run = tracker.init(project=project, mode=chosen, config=_settings(results), job_type="evaluation")
-            run.log(_named(numbers(results)))
+            run.log(_clean_names(numbers(results)))
             record = {"run_id": run.id, "directory": run.dir, "mode": chosen}
             run.finish()
         return {"wandb.json": json.dumps(record) + "\n"}
@@ -82,7 +82,7 @@ def wandb(project: str = "markbook", mode: str = "") -> Callable[[Results], Mapp
 
 
 @contextmanager
-def _reached(tracker: str, hint: str) -> Iterator[None]:
+def _tracker_errors(tracker: str, hint: str) -> Iterator[None]:
     """Turn whatever a tracker raises into a message: its store, its server and its packages are not ours.
 
     Raises:
@@ -109,7 +109,7 @@ def _name(name: str) -> str:
     return "".join(char if char.isascii() and (char.isalnum() or char in "_-. /") else "_" for char in name)[:240]
 
 
-def _named(numbers_by_name: Mapping[str, float]) -> dict[str, float]:
+def _clean_names(numbers_by_name: Mapping[str, float]) -> dict[str, float]:
     """Return numbers under names that both trackers take; a digest keeps names apart that come to the same."""
     several = Counter(map(_name, numbers_by_name))
     return {

@@ -81,7 +81,7 @@ def _section(section: Section) -> str:
     return drawn + "".join(table.html() for table in section.tables)
 
 
-def printed(run: Run) -> Iterator[RenderableType]:
+def render_run(run: Run) -> Iterator[RenderableType]:
     """Yield what a run shows on a rich console: its result in a sentence, its scores as a chart, and its first tables."""
     from rich.text import Text
 
@@ -95,11 +95,11 @@ def printed(run: Run) -> Iterator[RenderableType]:
         return
     if page.headline.text:
         yield Text(terminal(page.headline.text), style="bold")
-    yield from placed(standings)
+    yield from render_standings(standings)
     yield from (table.rich() for section in page.sections[:2] for table in section.tables)
 
 
-def placed(standings: Sequence[Standing]) -> Iterator[RenderableType]:
+def render_standings(standings: Sequence[Standing]) -> Iterator[RenderableType]:
     """Yield the scores of models as a chart of characters; nothing where their scale has no ends."""
     first = next(iter(standings), None)
     if first is None or not all(map(math.isfinite, first.summary.range)):

@@ -28,10 +28,10 @@ def write_report(run: Run, name: str, output: Path) -> list[Path]:
         ExtraMissingError: it needs a package that is not installed.
         OutputError: a file cannot be written.
     """
-    return _write_all(rendered(name, results_of(run, partial=True)), output)
+    return _write_all(render_report(name, results_of(run, partial=True)), output)
 
 
-def rendered(name: str, results: Results) -> Mapping[str, Content]:
+def render_report(name: str, results: Results) -> Mapping[str, Content]:
     """Return the files of a report.
 
     Raises:
@@ -41,11 +41,11 @@ def rendered(name: str, results: Results) -> Mapping[str, Content]:
     """
     plugin = NAMES.get(name, name)
     render: Callable[[Results], Mapping[str, Content]] = plugins.create_typed("reports", plugin)
-    with plugins.guarded("reports", plugin):
-        return _checked(render(results))
+    with plugins.plugin_errors("reports", plugin):
+        return _check_files(render(results))
 
 
-def _checked(files: Mapping[str, Content]) -> Mapping[str, Content]:
+def _check_files(files: Mapping[str, Content]) -> Mapping[str, Content]:
     """Return what a report gave, if it is files by their paths inside the folder that is asked for."""
     if not isinstance(files, Mapping):
         raise TypeError(f"a report gives a mapping of paths to contents, not {type(files).__name__}")

@@ -39,10 +39,10 @@ def shown_steps(trace: Trace) -> list[ShownStep]:
     ends = [step.end for step in trace.steps if step.end is not None]
     begin = min(starts, default=0.0)
     span = max([*starts, *ends], default=begin) - begin
-    return [_shown(step, begin, span) for step in trace.steps[:STEPS]]
+    return [_show_step(step, begin, span) for step in trace.steps[:STEPS]]
 
 
-def _shown(step: Step, begin: float, span: float) -> ShownStep:
+def _show_step(step: Step, begin: float, span: float) -> ShownStep:
     x = width = 0.0
     when = "no time"
     at = ""

@@ -65,7 +65,7 @@ class _Register:
             keys = [(own_key, occurrences[own_key]) for own_key in ours]
             places = [(other_key, occurrences[other_key]) for other_key in others]
             occurrences.update((*ours, *others))
-            name = self._known(sample, (*keys, *places), sheet)
+            name = self._match_sample(sample, (*keys, *places), sheet)
             if name in names_used:
                 name = None  # another sample of this run is that one already
             if name is None:
@@ -79,7 +79,7 @@ class _Register:
             names_used.add(name)
         return names
 
-    def _known(self, sample: str, keys: Sequence[tuple[str, int]], sheet: Sheet) -> str | None:
+    def _match_sample(self, sample: str, keys: Sequence[tuple[str, int]], sheet: Sheet) -> str | None:
         content = sheet.digests.get(sample, "")
         known_in = (self.names, self.elsewhere) if sheet.loose else (self.names,)
         by_content = next((names[key] for key in keys for names in known_in if key in names), None)
@@ -140,7 +140,7 @@ def places_and_ids(sheets: Sequence[Sheet]) -> bool:
     return len({sheet.by_place for sheet in sheets if not sheet.loose and any(sheet.digests.values())}) > 1
 
 
-def merged(sheets: Sequence[tuple[str, Sheet]], notes: Sequence[str] = ()) -> Sheet:
+def merge_sheets(sheets: Sequence[tuple[str, Sheet]], notes: Sequence[str] = ()) -> Sheet:
     """Return one sheet of several runs' sheets by the same metric.
 
     Samples with ids of their own are paired by these, unless their content is known to differ; those whose ids are

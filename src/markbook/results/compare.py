@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from markbook.errors import DataError, UsageError
 from markbook.plugins import suggest
-from markbook.results.alignment import is_mixed, merged, places_and_ids
+from markbook.results.alignment import is_mixed, merge_sheets, places_and_ids
 from markbook.results.comparison import Comparison, compare_sheet
 from markbook.results.gates import check_worse
 from markbook.results.kind import Results, kind_of, results_of
@@ -64,7 +64,7 @@ def read_sheets(
         DataError: a run is not finished, or the runs are marked by different metrics, or differently by the same.
         UsageError: a run has none of the named metrics.
     """
-    runs_opened = opened(runs)
+    runs_opened = open_runs(runs)
     if not runs_opened:
         raise DataError("there is no run to compare", hint="name two run folders or more")
     try:
@@ -81,7 +81,7 @@ def read_sheets(
                 (name, sheet if sheet.by_place or sheet.loose or own else replace(sheet, digests={}))
                 for name, sheet in sheets
             ]
-        sheet = merged(sheets, [*notes, *_input_notes(other_inputs)])
+        sheet = merge_sheets(sheets, [*notes, *_input_notes(other_inputs)])
         return _by_rows(sheet) if any(name.is_of_rows for _, name in sheets) else sheet
     except ValueError as error:
         raise DataError(
@@ -184,12 +184,12 @@ def _input_notes(differing: Sequence[str]) -> list[str]:
     ]
 
 
-def opened(runs: Sequence[RunLike]) -> list[Run]:
+def open_runs(runs: Sequence[RunLike]) -> list[Run]:
     """Return the runs that paths and runs mean, all of a folder that holds several."""
-    return [run for run_like in runs for run in _opened(run_like)]
+    return [run for run_like in runs for run in _open_all(run_like)]
 
 
-def _opened(run: RunLike) -> list[Run]:
+def _open_all(run: RunLike) -> list[Run]:
     return [run] if isinstance(run, Run) else [open_run(folder) for folder in find_runs(run)]
 
 

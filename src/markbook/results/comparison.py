@@ -162,7 +162,7 @@ class Comparison:
         from markbook.plugins import factory
         from markbook.results.comparison_tables import tables
 
-        yield from factory("reports", "markbook.report.notebook:placed", allow_code=True)(self.standings)
+        yield from factory("reports", "markbook.report.notebook:render_standings", allow_code=True)(self.standings)
         yield from (table.rich() for table in tables(self))
 
 
@@ -187,7 +187,7 @@ def compare_sheet(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> Compar
     met = {(pair.first, pair.second) for pair in pairs}
     unpaired = tuple(pair for pair in combinations(names, 2) if pair not in met)
     wins = _wins(sheet, names)
-    only, none = _solved(sheet)
+    only, none = _find_solved_alone(sheet)
     common = [s for s in sheet.samples if all(_has_value(sheet, model, s) for model in names)]
     return Comparison(
         metric=sheet.metric,
@@ -266,7 +266,7 @@ def _strengths(
     return ranking if ranking.value[0] is not None else bradley_terry(table, prior=0.5, seed=seed)
 
 
-def _solved(sheet: Sheet) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
+def _find_solved_alone(sheet: Sheet) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
     """Return the samples that one model alone solved, by model, and those that none did."""
     only: dict[str, list[str]] = {model: [] for model in sheet.models}
     none: list[str] = []

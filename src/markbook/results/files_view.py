@@ -125,7 +125,7 @@ class FilesView(Generic[R, S]):
 
     def located_rows(self, offset: int = 0) -> Iterator[tuple[int, R]]:
         """Yield the rows of results.jsonl from this place on, each with its own place in bytes."""
-        with self._opened() as file:
+        with self._open_file() as file:
             file.seek(offset)
             for line in file:
                 yield offset, self._row(line, f" at byte {offset}")
@@ -137,13 +137,13 @@ class FilesView(Generic[R, S]):
         Raises:
             ValueError: none begins there.
         """
-        with self._opened() as file:
+        with self._open_file() as file:
             if offset < 0 or (offset > 0 and (file.seek(offset - 1), file.read(1))[1] != b"\n"):
                 raise ValueError("no row begins there")
             file.seek(offset)
             return self._row(file.readline(), f" at byte {offset}")
 
-    def _opened(self) -> BinaryIO:
+    def _open_file(self) -> BinaryIO:
         try:
             return self._path.open("rb")
         except OSError as error:

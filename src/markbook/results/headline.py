@@ -57,8 +57,8 @@ def headline(comparison: Comparison, samples: str = "samples") -> Headline:
     if turned is not None:
         better = "lower" if comparison.direction == "lower" else "higher"
         return Headline(
-            f"On the {turned.n:,} {samples} that both have {_named([turned.second])} is better than {_named([turned.first])} by "
-            f"{_span([turned], scale)}, though {_named([turned.first])} has the {better} mean over its own."
+            f"On the {turned.n:,} {samples} that both have {_join_names([turned.second])} is better than {_join_names([turned.first])} by "
+            f"{_span([turned], scale)}, though {_join_names([turned.first])} has the {better} mean over its own."
         )
     tied = [best, *(name for name in names[1:] if not apart(best, name))]
     rest = [name for name in names if name not in tied]
@@ -66,15 +66,15 @@ def headline(comparison: Comparison, samples: str = "samples") -> Headline:
     value = next(standing.summary.value for standing in comparison.standings if standing.model == best)
     score = f" ({scale.value(value)})" if value is not None else ""
     if len(tied) == 1:
-        text = f"{_named([best])}{score} is better than {_beaten(best, rest, pairs, scale)} on {on}."
+        text = f"{_join_names([best])}{score} is better than {_say_beaten(best, rest, pairs, scale)} on {on}."
     else:
-        text = f"{_tied(tied, apart)} on {on}"
+        text = f"{_say_tied(tied, apart)} on {on}"
         beats = bool(rest) and all(apart(first, other) for first in tied for other in rest)
         if beats:
             gaps = _span([pairs[frozenset((first, other))] for first in tied for other in rest], scale)
-            text += f"; {'both' if len(tied) == 2 else 'all'} are better than {_named(rest)} by {gaps}."
+            text += f"; {'both' if len(tied) == 2 else 'all'} are better than {_join_names(rest)} by {gaps}."
         elif rest:
-            text += f"; {_named([best])}{score} is better than {_beaten(best, rest, pairs, scale)}."
+            text += f"; {_join_names([best])}{score} is better than {_say_beaten(best, rest, pairs, scale)}."
         else:
             text += "."
     text += _left_out(comparison, names, samples)
@@ -91,7 +91,7 @@ def _on(comparison: Comparison, names: Sequence[str], samples: str) -> str:
 
 def _left_out(comparison: Comparison, names: Sequence[str], samples: str) -> str:
     excluded = [standing.model for standing in comparison.standings if standing.model not in names]
-    return f" Not compared with these, for want of {samples} in common: {_named(excluded)}." if excluded else ""
+    return f" Not compared with these, for want of {samples} in common: {_join_names(excluded)}." if excluded else ""
 
 
 def _together(comparison: Comparison) -> list[str]:
@@ -157,8 +157,8 @@ def headline_of_one(model: str, summary: Summary, limits: tuple[float, float], s
     """Return the headline of a run of one model: its score and how sure it is."""
     scale, interval = Scale(limits), summary.interval
     if summary.value is None:
-        return Headline(f"{_named([model])} has no score: none of {summary.n_items:,} {samples} could be scored.")
-    score = f"{_named([model])} scores {scale.value(summary.value)} on {summary.n:,} {samples}"
+        return Headline(f"{_join_names([model])} has no score: none of {summary.n_items:,} {samples} could be scored.")
+    score = f"{_join_names([model])} scores {scale.value(summary.value)} on {summary.n:,} {samples}"
     if interval is None:
         return Headline(f"{score}.")
     width = scale.value(interval.high - interval.low)
@@ -167,7 +167,7 @@ def headline_of_one(model: str, summary: Summary, limits: tuple[float, float], s
     return Headline(text, step if interval.high > interval.low else "")
 
 
-def _named(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     """Return names for a sentence, or how many they are."""
     if len(names) > _NAMED:
         return f"{len(names)} others"
@@ -175,16 +175,16 @@ def _named(names: Sequence[str]) -> str:
     return names_shown[0] if len(names_shown) == 1 else f"{', '.join(names_shown[:-1])} and {names_shown[-1]}"
 
 
-def _tied(tied: Sequence[str], apart: Callable[[str, str], bool]) -> str:
+def _say_tied(tied: Sequence[str], apart: Callable[[str, str], bool]) -> str:
     if any(apart(first, other) for first, other in combinations(tied[1:], 2)):
-        return f"{_named(tied[:1])} cannot be told apart from {_named(tied[1:]).replace(' and ', ' or ')}"
+        return f"{_join_names(tied[:1])} cannot be told apart from {_join_names(tied[1:]).replace(' and ', ' or ')}"
     if len(tied) > _NAMED:
-        return f"{_named(tied[:1])} and {len(tied) - 1} others cannot be told apart"
-    return f"{_named(tied)} cannot be told apart"
+        return f"{_join_names(tied[:1])} and {len(tied) - 1} others cannot be told apart"
+    return f"{_join_names(tied)} cannot be told apart"
 
 
-def _beaten(best: str, rest: Sequence[str], pairs: dict[frozenset[str], Pair], scale: Scale) -> str:
-    return f"{_named(rest)} by {_span([pairs[frozenset((best, name))] for name in rest], scale)}"
+def _say_beaten(best: str, rest: Sequence[str], pairs: dict[frozenset[str], Pair], scale: Scale) -> str:
+    return f"{_join_names(rest)} by {_span([pairs[frozenset((best, name))] for name in rest], scale)}"
 
 
 def _span(pairs: Sequence[Pair], scale: Scale) -> str:
@@ -208,7 +208,7 @@ def _step(
     if nearest is None:
         return ""
     pair = pairs[frozenset(nearest)]
-    both = _named(nearest)
+    both = _join_names(nearest)
     gap = abs(pair.difference.value or 0.0)
     differences = pair.differences(comparison.range[1] - comparison.range[0])
     if gap == 0:

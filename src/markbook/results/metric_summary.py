@@ -63,7 +63,9 @@ def summarise_with(
     seed: int = 0,
 ) -> Summary:
     """As `summarise`, with a metric that was made before."""
-    signature = _signature(metric, {measurement.metric for measurement in measurements}, _signed(measurements))
+    signature = _signature(
+        metric, {measurement.metric for measurement in measurements}, _collect_signatures(measurements)
+    )
     if metric.averages:
         values = [measurement.value for measurement in measurements if measurement.value is not None]
         summary = summarise_values(
@@ -121,7 +123,9 @@ def summarise_rows(
         range=metric.range,
         direction=metric.direction,
         note=note,
-        signature=_signature(metric, {measurement.metric for measurement in measurements}, _signed(measurements)),
+        signature=_signature(
+            metric, {measurement.metric for measurement in measurements}, _collect_signatures(measurements)
+        ),
     )
 
 
@@ -147,7 +151,7 @@ class MeasurementTally:
         self.count += len(measured)
         self.n_missing.update(missing_kinds(measured))
         self._names |= {measurement.metric for measurement in measured}
-        self._signed |= _signed(measured)
+        self._signed |= _collect_signatures(measured)
         for measurement in measured:
             if measurement.value is not None:
                 if self.metric.averages:
@@ -225,7 +229,7 @@ class _CountedMeasurements(Sequence[Measurement]):
         return Measurement(self._metric, self._values[place], stats=stats)
 
 
-def _signed(measurements: Iterable[Measurement]) -> set[str]:
+def _collect_signatures(measurements: Iterable[Measurement]) -> set[str]:
     return {
         measurement.signature for measurement in measurements if measurement.signature and measurement.missing is None
     }

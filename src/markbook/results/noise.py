@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from markbook.errors import DataError
-from markbook.results.alignment import merged
-from markbook.results.compare import RunLike, opened, sheets_of
+from markbook.results.alignment import merge_sheets
+from markbook.results.compare import RunLike, open_runs, sheets_of
 from markbook.results.sheet import Sheet
 from markbook.results.signatures import check_signatures
 from markbook.stats.noise import Noise, noise_of, pass_hat_of, repeats_needed
@@ -56,9 +56,9 @@ def noise(runs: Sequence[RunLike], *, metric: str | Sequence[str] | None = None,
     Raises:
         DataError: no item has two values.
     """
-    sheets = sheets_of(opened(runs), metric)
+    sheets = sheets_of(open_runs(runs), metric)
     check_signatures(sheets)
-    sheet = merged(sheets)
+    sheet = merge_sheets(sheets)
     noises = [
         _of_model(model, _repeats(sheet, model), sheet, seed)
         for model in dict.fromkeys(name for _, name in sheet.origins.values())

@@ -99,10 +99,10 @@ class Pair:
             self,
             first=self.second,
             second=self.first,
-            difference=_negated(self.difference),
+            difference=_negate(self.difference),
             only_first=self.only_second,
             only_second=self.only_first,
-            by_topic={topic: _negated(estimate) for topic, estimate in self.by_topic.items()},
+            by_topic={topic: _negate(estimate) for topic, estimate in self.by_topic.items()},
         )
 
     def verdict(self) -> str:
@@ -136,7 +136,7 @@ class Pair:
         }
 
 
-def _negated(estimate: Estimate) -> Estimate:
+def _negate(estimate: Estimate) -> Estimate:
     def minus(value: float | None) -> float | None:
         return None if value is None else 0.0 - value  # 0.0 - 0.0 is 0.0, where -0.0 would print as such
 
@@ -220,7 +220,7 @@ def compare_pairs(sheet: Sheet, names: Sequence[str], *, alpha: float = 0.05, se
         used = (difference.p, difference.method) if p is None else (p, method)
         pairs.append(_pair(sheet, (first, second), samples, difference, used, n_unpaired))
     adjusted = holm([pair.p for pair in pairs])
-    judged = [_judged(pair, p, alpha, sheet) for pair, p in zip(pairs, adjusted, strict=True)]
+    judged = [_judge_pair(pair, p, alpha, sheet) for pair, p in zip(pairs, adjusted, strict=True)]
     n_open = count_open(judged, alpha)
     return [replace(pair, mde=_detectable(pair, width, level_of(pair, n_open, alpha))) for pair in judged]
 
@@ -327,7 +327,7 @@ def _value(sheet: Sheet, model: str, sample: str) -> float:
     return value
 
 
-def _judged(pair: Pair, p_adjusted: float | None, alpha: float, sheet: Sheet) -> Pair:
+def _judge_pair(pair: Pair, p_adjusted: float | None, alpha: float, sheet: Sheet) -> Pair:
     """Return the pair with its adjusted p and its verdict: both test and interval must say so."""
     difference = pair.difference
     apart = difference.low is not None and difference.high is not None and (difference.low > 0 or difference.high < 0)

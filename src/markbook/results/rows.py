@@ -65,7 +65,7 @@ def cases(rows: Iterable[Mapping[str, object]], command: str) -> Iterator[Case]:
         name = str(row.get("id") or row.get("paper_id") or "")
         name = f"{row['task']}/{name}" if row.get("task") else name
         name += f" [{row['index']}]" if row.get("index") else ""
-        detail = _told(broken)
+        detail = _list_reasons(broken)
         tests = row.get("tests")
         if broken:
             yield Case(suite, name, "error", f"{len(broken)} values are missing", detail)
@@ -74,12 +74,12 @@ def cases(rows: Iterable[Mapping[str, object]], command: str) -> Iterator[Case]:
             yield Case(suite, name, "failure", words, str(tests.get("detail") or ""))
         elif not isinstance(tests, dict) and _is_bare(row):
             first = next(iter(reasons.values()), Missing(MissingKind.ABSENT, "the row gives no reason"))
-            yield Case(suite, name, "skipped", f"{first.kind}: {first.detail}", _told(reasons))
+            yield Case(suite, name, "skipped", f"{first.kind}: {first.detail}", _list_reasons(reasons))
         else:
             yield Case(suite, name, "passed")
 
 
-def _told(reasons: Mapping[str, Missing]) -> str:
+def _list_reasons(reasons: Mapping[str, Missing]) -> str:
     return "\n".join(f"{field}: {reason.kind}: {reason.detail}" for field, reason in reasons.items())
 
 

@@ -103,7 +103,7 @@ def _rank_ranges(sheet: Sheet, order: Sequence[str], alpha: float, seed: int) ->
     """Return the plausible ranks of each model, from means over resampled samples; nothing where these say nothing."""
     import numpy as np
 
-    means = _resampled(sheet, order, seed)
+    means = _resample_means(sheet, order, seed)
     if means is None:
         return []
     if sheet.direction == "higher":
@@ -117,7 +117,7 @@ def _rank_ranges(sheet: Sheet, order: Sequence[str], alpha: float, seed: int) ->
     return [(int(a), int(b)) for a, b in zip(low, high, strict=True)]
 
 
-def _resampled(sheet: Sheet, order: Sequence[str], seed: int) -> Floats | None:
+def _resample_means(sheet: Sheet, order: Sequence[str], seed: int) -> Floats | None:
     """Return the models' means over resamples of what all have a value for: of samples, or of clusters of them.
 
     None without a model, below two of these, or where clusters leave every difference between models the same.
@@ -166,14 +166,14 @@ def in_groups(order: Sequence[Standing], different: Collection[tuple[str, str]])
         above[worse] += 1
         below[better] += 1
     return tuple(
-        _widened(standing, 1 + above[standing.model], len(names) - below[standing.model]).in_group(
+        _widen_ranks(standing, 1 + above[standing.model], len(names) - below[standing.model]).in_group(
             letters_by_model.get(standing.model, ())
         )
         for standing in order
     )
 
 
-def _widened(standing: Standing, low: int, high: int) -> Standing:
+def _widen_ranks(standing: Standing, low: int, high: int) -> Standing:
     """Return the standing with a range of ranks that holds this one; without a range where it has none."""
     if standing.rank_low is None or standing.rank_high is None:
         return standing

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal, NotRequired, TypedDict
 
 from markbook.errors import DataError, UsageError
-from markbook.results.alignment import merged
+from markbook.results.alignment import merge_sheets
 from markbook.results.compare import counterpart
 from markbook.results.sheet import Cell, Sheet
 from markbook.results.signatures import check_signatures
@@ -261,7 +261,7 @@ def _held_against(model: str, plan: Sheet, baseline: Sheet | None) -> _Held | No
         return None
     name = counterpart(model, baseline.models)
     check_signatures([("this run", plan), ("the baseline", baseline)], is_planned=True)
-    together = merged([("run", _only(plan, model)), ("baseline", _only(baseline, name))])
+    together = merge_sheets([("run", _only(plan, model)), ("baseline", _only(baseline, name))])
     ours, theirs = together.marks.values()
     # Names of the whole are given in the plan's own order.
     own = dict(zip(ours, plan.marks[model], strict=True))

@@ -112,7 +112,7 @@ def mean_of(
     """Return the mean with the interval that suits the values: clustered where some belong together, inside the range."""
     if clusters is None:
         return mean_interval(values, limits=limits, confidence=confidence, seed=seed)
-    estimate = _clipped(clustered_standard_error(values, clusters, confidence=confidence), limits)
+    estimate = _clip_interval(clustered_standard_error(values, clusters, confidence=confidence), limits)
     return (
         estimate
         if estimate.interval is None
@@ -209,7 +209,7 @@ def _bounds(
     return (low + n_missing * limits[0]) / n, (high + n_missing * limits[1]) / n
 
 
-def _clipped(estimate: Estimate, limits: tuple[float, float]) -> Estimate:
+def _clip_interval(estimate: Estimate, limits: tuple[float, float]) -> Estimate:
     """Return the estimate with its interval clipped into the range."""
     if estimate.low is None or estimate.high is None:
         return estimate

@@ -10,7 +10,7 @@ from markbook.errors import DataError, UsageError
 from markbook.load.benchmark import data_files, is_package, load_benchmark
 from markbook.load.faults import without_faults
 from markbook.plugins import suggest
-from markbook.rewards.languages import installed
+from markbook.rewards.languages import find_installed
 from markbook.rewards.records import UnmarkableError
 from markbook.runs.programs.unending import language_fault
 from markbook.types import Sample
@@ -68,7 +68,7 @@ class BenchmarkShelf:
                     raise DataError(message, at=name, hint=error.hint) from None
                 for language in {sample.language for sample in sound.samples} - {""}:
                     with suppress(UsageError):  # said of each of its tasks when it is asked for
-                        installed(language)  # looked for here, where nothing else waits for it
+                        find_installed(language)  # looked for here, where nothing else waits for it
                 self._loaded[path] = {sample.id: sample for sample in sound.samples}
             return self._loaded[path]
 

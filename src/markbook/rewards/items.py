@@ -11,7 +11,7 @@ from markbook.load.assembly import RowText, assemble
 from markbook.plugins import suggest
 from markbook.rewards.benchmarks import BenchmarkShelf
 from markbook.rewards.item_tests import PlacedItem, read_tests
-from markbook.rewards.languages import installed, toolchain
+from markbook.rewards.languages import find_installed, toolchain
 from markbook.rewards.records import Order, UnmarkableError
 from markbook.runs.exam.marks import ErrorPolicy
 from markbook.types import Limits, Missing, MissingKind, ProblemType, Sample
@@ -41,7 +41,7 @@ class Defaults:
 def read_items(values: object, shelf: BenchmarkShelf, defaults: Defaults, most: int) -> list[Order]:
     """Return the orders of a batch; nothing of it is taken if anything is wrong with how it is written.
 
-    An item whose tests are broken, or whose task is unknown, is an order without anything to run: `undefined`.
+    An item whose tests are broken, or whose task is unknown, is an order without anything to run: `missing_undefined`.
 
     Raises:
         UsageError: what is wrong, and in which item.
@@ -112,9 +112,9 @@ def _in_language(sample: Sample, name: str) -> Sample:
         UsageError: its language, or that of its judge, is not here; or it is to be answered in another one.
     """
     for language in sample.judge.languages if sample.judge is not None else ():
-        installed(language)
+        find_installed(language)
     if sample.language:
-        installed(sample.language)
+        find_installed(sample.language)
         return sample
     tool = toolchain(name)
     if tool is None:

@@ -19,10 +19,10 @@ def toolchain(name: str) -> Toolchain | None:
     """
     if name.lower() in ("", *PYTHON):
         return None
-    return installed(name)
+    return find_installed(name)
 
 
-def installed(name: str) -> Toolchain:
+def find_installed(name: str) -> Toolchain:
     """Return the toolchain of a language that a benchmark's task names; that may be Python's interpreter, too.
 
     Raises:

@@ -155,7 +155,7 @@ def reward_of(order: Order, outcome: Outcome | Missing) -> Reward:
         return Reward(order.id, None, outcome, message=outcome.detail)
     got, isolation = mark(order.sample, outcome), outcome.isolation.value
     measurement = got.measurement(order.policy)
-    missing = _unmeasured(outcome) or measurement.missing
+    missing = _find_unmeasured(outcome) or measurement.missing
     if missing is not None:
         return Reward(order.id, None, missing, message=missing.detail, isolation=isolation)
     test_results = tuple(counted_tests(order.sample, outcome))
@@ -174,7 +174,7 @@ def reward_of(order: Order, outcome: Outcome | Missing) -> Reward:
     )
 
 
-def _unmeasured(outcome: Outcome) -> Missing | None:
+def _find_unmeasured(outcome: Outcome) -> Missing | None:
     """Return why an outcome says nothing of the code, None if it does."""
     if LOST in outcome.flags:
         return Missing(MissingKind.UNAVAILABLE, outcome.error_message)

@@ -68,7 +68,9 @@ class Remote:
         async def batch(start: int) -> list[tuple[int, Reward]]:
             async with turns:
                 part = [self._whole(item) for item in items[start : start + _BATCH]]
-                return [(start + index, reward) for index, reward in enumerate(await self._asked(part, began, until))]
+                return [
+                    (start + index, reward) for index, reward in enumerate(await self._ask_server(part, began, until))
+                ]
 
         tasks = [asyncio.create_task(batch(start)) for start in range(0, len(items), _BATCH)]
         try:
@@ -83,7 +85,7 @@ class Remote:
         named = {} if "tests" in item or "benchmark" in item or not self._benchmark else {"benchmark": self._benchmark}
         return {"timeout": self._timeout, **named, **item}
 
-    async def _asked(self, items: list[dict[str, object]], began: float, until: float) -> list[Reward]:
+    async def _ask_server(self, items: list[dict[str, object]], began: float, until: float) -> list[Reward]:
         """Return the rewards of a batch; a server that cannot be reached or is busy is asked again until it is too late."""
         loop = asyncio.get_running_loop()
         why = "the server was not asked in time"
@@ -103,14 +105,14 @@ class Remote:
                 self._is_reached = True
                 if got.status_code == 200:
                     return _rewards(got.text, items)
-                why = _said(got)
+                why = _read_error(got)
                 if got.status_code == 400 and "'deadline'" in why:
                     until = min(until, loop.time() + _most(why))
                     continue
                 if got.status_code == 413 and len(items) > 1:  # more than this server takes at once
                     half = len(items) // 2
-                    first = await self._asked(items[:half], began, until)
-                    return [*first, *await self._asked(items[half:], began, until)]
+                    first = await self._ask_server(items[:half], began, until)
+                    return [*first, *await self._ask_server(items[half:], began, until)]
                 if got.status_code not in (429, 502, 503, 504):
                     raise UsageError(f"the server refuses: {why}")
                 wait = _wait(got.headers.get("retry-after", ""))
@@ -147,7 +149,7 @@ def _most(why: str) -> float:
         raise UsageError(f"the server refuses: {why}") from None
 
 
-def _said(answer: Any) -> str:
+def _read_error(answer: Any) -> str:
     try:
         return str(answer.json()["error"])
     except (ValueError, KeyError, TypeError):

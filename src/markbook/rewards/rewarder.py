@@ -138,7 +138,7 @@ class _Local:
         began = asyncio.get_running_loop().time()
         for start in range(0, len(orders), _AT_ONCE):
             part = orders[start : start + _AT_ONCE]
-            tickets = await self._offered(part, began, seconds)
+            tickets = await self._offer(part, began, seconds)
             if tickets is None:
                 missing = Missing(MissingKind.TIMEOUT, f"there was no room for it within {seconds:g} s")
                 for number, order in enumerate(part, start):
@@ -147,7 +147,7 @@ class _Local:
             async for number, reward in rewards(self._pool, part, tickets):
                 yield start + number, reward
 
-    async def _offered(self, orders: Sequence[Order], began: float, seconds: float) -> list[Ticket] | None:
+    async def _offer(self, orders: Sequence[Order], began: float, seconds: float) -> list[Ticket] | None:
         """Return the tickets of orders; None if there is no room for them in time."""
         loop = asyncio.get_running_loop()
         while True:

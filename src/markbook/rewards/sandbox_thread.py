@@ -201,7 +201,7 @@ class SandboxThread:
             return self._remote.outcome(job)
         languages = languages_for(order.sample)
         if languages:
-            return self._marked(work, job, self._marker(languages))
+            return self._mark_job(work, job, self._marker(languages))
         before = self.box.pids
         self._in_box = {job.key: work}
         ((_, outcome),) = self.box.run([job], stop=self._bell.heard)
@@ -209,7 +209,7 @@ class SandboxThread:
             self.replaced["fault"] += 1
         return outcome
 
-    def _marked(self, work: SharedWork, job: Job, marker: ProgramMarker) -> Outcome:
+    def _mark_job(self, work: SharedWork, job: Job, marker: ProgramMarker) -> Outcome:
         marker.start()
         self._marks = work, time.monotonic()
         try:

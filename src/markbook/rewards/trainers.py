@@ -99,7 +99,7 @@ class Adapter:
         self._background.run(self._rewarder.__aexit__(None, None, None))
         self._background.close()
 
-    async def _marked(self, items: Sequence[Mapping[str, object]]) -> list[Reward]:
+    async def _mark_items(self, items: Sequence[Mapping[str, object]]) -> list[Reward]:
         rewards = await self._rewarder.mark(items)
         for _ in range(self._retries):
             again = [
@@ -117,13 +117,13 @@ class Adapter:
 
     def marked(self, items: Sequence[Mapping[str, object]]) -> list[Reward]:
         """Return the rewards of items; what could not be marked was tried again."""
-        rewards = self._background.run(self._marked(items))
+        rewards = self._background.run(self._mark_items(items))
         self.mask = [reward.valid for reward in rewards]
         return rewards
 
-    async def amarked(self, items: Sequence[Mapping[str, object]]) -> list[Reward]:
+    async def mark_items_async(self, items: Sequence[Mapping[str, object]]) -> list[Reward]:
         """Do so in the caller's event loop."""
-        rewards = await self._background.shared(self._marked(items))
+        rewards = await self._background.shared(self._mark_items(items))
         self.mask = [reward.valid for reward in rewards]
         return rewards
 
@@ -188,7 +188,7 @@ def _item(text: str | None, columns: Mapping[str, object]) -> dict[str, object]:
     return {**named, "completion" if "task_id" in named else "code": text}
 
 
-def _known(columns: Mapping[str, _T]) -> dict[str, _T]:
+def _select_known(columns: Mapping[str, _T]) -> dict[str, _T]:
     """Return those of a row's columns that say by what it is marked."""
     return {name: columns[name] for name in _COLUMNS if name in columns}
 
@@ -225,7 +225,7 @@ class TRLReward(Adapter):
     def __call__(self, prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[float]:
         """Return the rewards of a batch."""
         with no_zero():
-            there = _known(columns)
+            there = _select_known(columns)
             items = [
                 {"id": str(number), **_item(text_of(completion), {name: there[name][number] for name in there})}
                 for number, completion in enumerate(completions)
@@ -267,7 +267,7 @@ class VerlReward(Adapter):
     ) -> dict[str, object]:
         """Return the score of one answer, with `valid` beside it."""
         with no_zero():
-            return self._scored(self.marked([_truth(solution_str, ground_truth)])[0])
+            return self._to_score(self.marked([_truth(solution_str, ground_truth)])[0])
 
     async def single(
         self,
@@ -279,7 +279,7 @@ class VerlReward(Adapter):
     ) -> dict[str, object]:
         """Do so in an event loop, for verl's asynchronous loops."""
         with no_zero():
-            return self._scored((await self.amarked([_truth(solution_str, ground_truth)]))[0])
+            return self._to_score((await self.mark_items_async([_truth(solution_str, ground_truth)]))[0])
 
     def batch(
         self,
@@ -292,9 +292,9 @@ class VerlReward(Adapter):
         """Return the scores of a batch, for verl's batch reward manager."""
         with no_zero():
             items = [_truth(text, truth) for text, truth in zip(solution_strs, ground_truths, strict=True)]
-            return [self._scored(reward) for reward in self.marked(items)]
+            return [self._to_score(reward) for reward in self.marked(items)]
 
-    def _scored(self, reward: Reward) -> dict[str, object]:
+    def _to_score(self, reward: Reward) -> dict[str, object]:
         """Return a score; `acc`, which verl's validation takes the mean of, is NaN where there is none."""
         passed = math.nan if reward.reward is None else reward.passed == reward.total
         return {"score": self.number(reward), "valid": reward.valid, "acc": passed}
@@ -331,8 +331,8 @@ class VerifiersReward(Adapter):
         """Return the reward of one rollout."""
         with no_zero():
             text = text_of(completion)
-            item = _truth(text, answer) if answer else _item(text, _known(info or {}))
-            return self.number((await self.amarked([item]))[0])
+            item = _truth(text, answer) if answer else _item(text, _select_known(info or {}))
+            return self.number((await self.mark_items_async([item]))[0])
 
     async def trace_reward(self, trace: Any, **columns: object) -> float:
         """Return the reward of a rollout's last reply.
@@ -345,6 +345,6 @@ class VerifiersReward(Adapter):
             data = getattr(trace.task, "data", trace.task)
             fields = data.model_dump() if hasattr(data, "model_dump") else dict(vars(data))
             text, answer = trace.last_reply, fields.get("answer")
-            by = columns or _known({name: value for name, value in fields.items() if value is not None})
+            by = columns or _select_known({name: value for name, value in fields.items() if value is not None})
             item = _truth(text, answer) if answer and not by else _item(text, by)
-            return self.number((await self.amarked([item]))[0])
+            return self.number((await self.mark_items_async([item]))[0])

@@ -1,7 +1,7 @@
 """The one conductor: from a request to a finished run folder, whatever the kind of run.
 
 It plans, makes or resumes the run folder, has the work done, publishes the files and reports and marks the run's end.
-A run that anything breaks off is marked `interrupted`, keeps what was acknowledged, and goes on with `resume`.
+A run that anything breaks off is marked `on_interrupt`, keeps what was acknowledged, and goes on with `resume`.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any
 
 from markbook import plugins
 from markbook.errors import StrictDataError
-from markbook.report.renew import rendered
+from markbook.report.renew import render_report
 from markbook.results.kind import Content, Results
 from markbook.runs.kind import Ended, Kind, P, Planned, R, Watcher
-from markbook.runs.labels import labelled, scores_of
+from markbook.runs.labels import label_manifest, scores_of
 from markbook.runs.machines import Machines
 from markbook.runs.options import RunOptions
 from markbook.store import Manifest, Run, RunWriter, open_run
@@ -42,7 +42,7 @@ def conduct(kind: Kind[R, P] | str, request: R, watcher: Watcher | None = None) 
         watch.planned(plan)
         if request.strict:
             _refuse_skipped(plan)
-        manifest = labelled(plan.manifest, request)
+        manifest = label_manifest(plan.manifest, request)
         if request.resume is not None and is_finished(Path(request.resume), manifest):
             return open_run(request.resume)
         part.start(plan, machines)
@@ -53,7 +53,7 @@ def conduct(kind: Kind[R, P] | str, request: R, watcher: Watcher | None = None) 
                 scores = _publish(part, writer, machines, reports, ended)
                 writer.finish(ended.status, {**ended.facts, **({"scores": scores} if scores else {})})
             except KeyboardInterrupt:
-                watch.interrupted(writer.folder)
+                watch.on_interrupt(writer.folder)
                 raise
     return open_run(writer.folder)
 
@@ -81,7 +81,7 @@ def _render_whole(kind: Kind[Any, Any], folder: Path, names: Sequence[str]) -> t
 def _reports(results: Results, names: Sequence[str]) -> dict[str, Content]:
     files: dict[str, Content] = {}
     for name in names:
-        files |= rendered(name, results)
+        files |= render_report(name, results)
     return files
 
 

@@ -19,7 +19,7 @@ from markbook.results.kind import Results
 from markbook.runs.kind import Ended, Kind, Planned, Start, Step, Watcher
 from markbook.runs.machines import Machines
 from markbook.runs.options import RunOptions, aside
-from markbook.runs.rows import RowRecords, RowsResults, RowsSummary, published, summary_of
+from markbook.runs.rows import RowRecords, RowsResults, RowsSummary, render_rows, summary_of
 from markbook.store import Manifest, Run, RunWriter
 from markbook.store.foreign import COMMAND, ForeignRun
 
@@ -68,7 +68,7 @@ class Import(Kind[ImportOptions, ImportPlan]):
         """Publish what was read."""
         watch.started(journal.folder, Start(1, about=plan.source))
         watch.did(Step(plan.source))
-        return Ended(files=published(plan.marked.rows, plan.marked.columns), facts={"answers": len(plan.marked.rows)})
+        return Ended(files=render_rows(plan.marked.rows, plan.marked.columns), facts={"answers": len(plan.marked.rows)})
 
     def results(self, run: Run) -> Results:
         """Return what the file says, or the run that keeps it."""

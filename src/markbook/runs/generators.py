@@ -50,7 +50,7 @@ class _OfOthers:
 
     def check(self) -> None:
         """Let it find out whether it can answer, if it has a way to."""
-        with plugins.guarded("generators", self._name):
+        with plugins.plugin_errors("generators", self._name):
             getattr(self._made, "check", lambda: None)()
 
     def generate(self, requests: Sequence[PromptRequest], on_reply: Callable[[ModelReply], None]) -> None:
@@ -64,7 +64,7 @@ class _OfOthers:
                 del waiting[reply.key]
                 on_reply(reply)
 
-        with plugins.guarded("generators", self._name):
+        with plugins.plugin_errors("generators", self._name):
             self._made.generate(requests, take)
         for key in waiting:
             on_reply(

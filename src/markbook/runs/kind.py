@@ -79,7 +79,7 @@ class Watcher:
     def noted(self, line: str, *, topic: str = "") -> None:
         """Be told something in a line; of a topic there may be many."""
 
-    def interrupted(self, folder: Path) -> None:
+    def on_interrupt(self, folder: Path) -> None:
         """Be told that the user broke the run off, and where it can be taken up."""
 
 

@@ -15,7 +15,7 @@ _MOST_MODELS = 50
 _MOST_TAGS = 20
 
 
-def labelled(manifest: Manifest, request: RunOptions) -> Manifest:
+def label_manifest(manifest: Manifest, request: RunOptions) -> Manifest:
     """Return the manifest with the run's name, tags and notes; a run that goes on keeps those that are not given anew."""
     labels: dict[str, Any] = {
         "name": cut(request.name.strip(), 200),

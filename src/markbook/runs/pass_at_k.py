@@ -14,7 +14,7 @@ from typing import Literal
 
 from markbook.errors import UsageError
 from markbook.metrics.code.problem_tests import NO_TESTS, problem_of
-from markbook.metrics.pairs import NO_STATS, failed, undefined
+from markbook.metrics.pairs import NO_STATS, missing_error, missing_undefined
 from markbook.runs.programs.marker import MixedBox
 from markbook.runs.sandboxes import BoxSettings, RemoteSandbox, open_sandboxes
 from markbook.sandbox import Job, Sandbox
@@ -63,7 +63,7 @@ def pass_at_k(
     n is the number of attempts and c of those that pass every test; a test whose verdict is flagged is not passed.
     The summary is the mean over problems. `stats`: `n`, `c`, `se` (the estimator's standard error with c/n as the
     chance of one attempt; 0 where all or none passed, which is no proof of certainty), `values` by k, `errors` by kind.
-    Missing: `undefined` where k > n or the tests are broken, `absent` without any attempt.
+    Missing: `missing_undefined` where k > n or the tests are broken, `absent` without any attempt.
     Source: Chen et al. 2021, arXiv 2107.03374.
 
     Args:
@@ -191,7 +191,7 @@ class PassAtK(Metric):
     def _problem(self, sample: Sample) -> Missing | None:
         """Return why a problem's tests mark nothing; what a caller's own runner takes for a test is its own to say."""
         if not sample.tests:
-            return undefined(NO_TESTS)
+            return missing_undefined(NO_TESTS)
         return problem_of(sample.tests, self.settings.language or sample.language) if self.run is None else None
 
     def _run(self, items: Sequence[Item]) -> Sequence[Outcome | Missing]:
@@ -200,7 +200,7 @@ class PassAtK(Metric):
         try:
             results = self.run(items)
         except Exception as error:  # noqa: BLE001 - the measurement border: a caller's runner that crashes is a reason
-            return [failed(error)] * len(items)
+            return [missing_error(error)] * len(items)
         if len(results) != len(items):
             raise UsageError(f"run gave {len(results)} outcomes for {len(items)} programs")
         return results
@@ -210,7 +210,9 @@ class PassAtK(Metric):
             if isinstance(outcome, Missing):
                 return self._measurement(item, outcome, NO_STATS)
             if outcome.benchmark_fault:
-                return self._measurement(item, undefined(f"the tests are broken: {outcome.benchmark_fault}"), NO_STATS)
+                return self._measurement(
+                    item, missing_undefined(f"the tests are broken: {outcome.benchmark_fault}"), NO_STATS
+                )
         outcomes = [outcome for outcome in outcomes_known if isinstance(outcome, Outcome)]
         n, c = len(outcomes), sum(map(passed, outcomes))
         values = {k: self._value(n, c, k) for k in self.ks}
@@ -222,7 +224,7 @@ class PassAtK(Metric):
         stats["values"] = {k: value for k, value in values.items() if value is not None}
         value = values[self.ks[0]]
         if value is None:
-            return self._measurement(item, undefined(f"{n} attempts, and k is {self.ks[0]}"), stats)
+            return self._measurement(item, missing_undefined(f"{n} attempts, and k is {self.ks[0]}"), stats)
         stats["se"] = standard_error(n, c, self.ks[0], every=self.name == "pass_hat_k")
         return self._measurement(item, value, stats)
 
@@ -287,14 +289,14 @@ def _row(name: str, candidate: object, reference: object) -> list[Item] | Missin
     programs = [candidate] if isinstance(candidate, str) else candidate
     tests = [reference] if isinstance(reference, str) else reference
     if not isinstance(programs, list | tuple):
-        return undefined(f"the candidate is of type {type(candidate).__name__}, not a list of programs")
+        return missing_undefined(f"the candidate is of type {type(candidate).__name__}, not a list of programs")
     if not isinstance(tests, list | tuple) or not tests or not all(isinstance(test, str) for test in tests):
-        return undefined("no reference" if tests is None or tests == [] else "the reference is no test program")
+        return missing_undefined("no reference" if tests is None or tests == [] else "the reference is no test program")
     attempts = [program for program in programs if program is not None]
     if not attempts:
         return Missing(MissingKind.ABSENT, "no attempt")
     if not all(isinstance(program, str) for program in attempts):
-        return undefined("a program is not a text")
+        return missing_undefined("a program is not a text")
     sample = Sample(name, tests=tuple(Test(program=test) for test in tests))
     return [Item(sample, Attempt(name, text, index=index)) for index, text in enumerate(attempts)]
 

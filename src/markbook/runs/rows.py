@@ -27,7 +27,7 @@ from markbook.types import Direction, Missing, SummaryRecord, range_of, range_re
 if TYPE_CHECKING:
     from markbook.report.page import Page
 
-__all__ = ["Column", "Row", "RowRecords", "RowsResults", "published", "status_of", "summary_of"]
+__all__ = ["Column", "Row", "RowRecords", "RowsResults", "render_rows", "status_of", "summary_of"]
 
 _TEXT_CAP = 200_000
 
@@ -48,7 +48,7 @@ class RowsSummary(TypedDict):
     metrics: dict[str, MetricSummary]
 
 
-def published(rows: Iterable[Row], metrics: Mapping[str, Column]) -> dict[str, Content]:
+def render_rows(rows: Iterable[Row], metrics: Mapping[str, Column]) -> dict[str, Content]:
     """Return `results.jsonl` and `summary.json` of a run: what `RowsResults` reads.
 
     Args:

@@ -39,7 +39,7 @@ class BoxSettings:
     languages: tuple[str, ...] = ()
     """Those of the samples whose answers are programs."""
 
-    def opened(self, box: Sandbox, *, workers: int | None, pinned: bool = True) -> Sandbox | MixedBox:
+    def wrap_box(self, box: Sandbox, *, workers: int | None, pinned: bool = True) -> Sandbox | MixedBox:
         """Return what executes every job, those in other languages too.
 
         Raises:
@@ -128,7 +128,7 @@ def open_sandboxes(
     if engine == "local":
         with nullcontext(begun) if begun else begin_sandbox(engine, settings) as box:
             assert box is not None
-            opened = settings.opened(box, workers=settings.workers)
+            opened = settings.wrap_box(box, workers=settings.workers)
             if isinstance(opened, MixedBox):
                 with closing(opened):
                     opened.start()
@@ -185,7 +185,7 @@ def _sandbox(settings: BoxSettings) -> Iterator[Sandbox | MixedBox]:
     with _LOCK:
         idle = _IDLE.setdefault(settings, [])
         sandbox = None if idle else settings.sandbox(workers=1, pinned=False)
-        box = idle.pop() if sandbox is None else settings.opened(sandbox, workers=1, pinned=False)
+        box = idle.pop() if sandbox is None else settings.wrap_box(sandbox, workers=1, pinned=False)
     try:
         yield box
     except BaseException:

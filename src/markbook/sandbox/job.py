@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from markbook.text.suites import completed
+from markbook.text.suites import complete_program
 from markbook.types import Limits, ProblemType, Sample
 
 WALL_FACTOR = 3.0
@@ -141,7 +141,7 @@ def task_text(sample: Sample) -> str:
                 ("assertion", test.assertion),
                 ("inspection", list(test.inspection)),
                 ("pattern", test.pattern),
-                ("program", completed(test.program, sample.entry_point)),
+                ("program", complete_program(test.program, sample.entry_point)),
             )
             if value
         }

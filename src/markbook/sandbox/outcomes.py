@@ -108,7 +108,7 @@ def why_said(explanation: object) -> Why | None:
     """Return why tests failed, as the examiner and the solution's own process say it: checked, and without addresses."""
     if not isinstance(explanation, dict):
         return None
-    fields = {_WHY.get(str(name), str(name)): _scrubbed(value) for name, value in explanation.items()}
+    fields = {_WHY.get(str(name), str(name)): _scrub(value) for name, value in explanation.items()}
     tests = fields.get("failures")
     fields["failures"] = [
         {_FAILURE.get(name, name): value for name, value in test.items()}
@@ -118,12 +118,12 @@ def why_said(explanation: object) -> Why | None:
     return why_of(fields)
 
 
-def _scrubbed(value: object) -> object:
+def _scrub(value: object) -> object:
     if isinstance(value, str):
         return _ADDRESS.sub("0x...", value)
     if isinstance(value, list):
-        return [_scrubbed(item) for item in value]
-    return {name: _scrubbed(item) for name, item in value.items()} if isinstance(value, dict) else value
+        return [_scrub(item) for item in value]
+    return {name: _scrub(item) for name, item in value.items()} if isinstance(value, dict) else value
 
 
 def _limit(first: RawTest | None) -> str:

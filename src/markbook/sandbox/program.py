@@ -156,7 +156,7 @@ class _ExecutedRecord(TypedDict):
     files: NotRequired[dict[str, str]]
 
 
-def executed(said: Mapping[str, object]) -> Executed:
+def read_executed(said: Mapping[str, object]) -> Executed:
     """Return what a worker says of a phase."""
     record = cast("_ExecutedRecord", said)
     return Executed(

@@ -12,7 +12,7 @@ from typing import Literal
 from markbook.sandbox.box import WorkerBox
 from markbook.sandbox.guest.walls.isolation import inside
 from markbook.sandbox.job import wall_limits
-from markbook.sandbox.program import Executed, ProgramRun, executed, on_wire
+from markbook.sandbox.program import Executed, ProgramRun, on_wire, read_executed
 from markbook.sandbox.worker import Interpreter, Stopped, Worker, WorkerLost
 from markbook.sandbox.worker_pool import WorkerPool
 from markbook.types import Isolation
@@ -152,7 +152,7 @@ class ProgramSandbox(WorkerBox):
     def _read(self, worker: Worker) -> None:
         try:
             for record in worker.read():
-                phases = [executed(phase) for phase in record["phases"]]
+                phases = [read_executed(phase) for phase in record["phases"]]
                 run, _ = worker.jobs.pop(0)
                 self._done.append((run, phases))
         except (WorkerLost, KeyError, TypeError, ValueError, IndexError):

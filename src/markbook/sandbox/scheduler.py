@@ -197,7 +197,7 @@ class Scheduler:
             first = QueuedJob(priority, job, task, modules=modules, weight=weight, calibrates=True)
             self._waiting.push(first)
 
-    def _calibrated(self, task: SampleJobs, plan: SamplePlan, *, keep: bool) -> None:
+    def _calibrate(self, task: SampleJobs, plan: SamplePlan, *, keep: bool) -> None:
         self._known.learn(task, plan, keep=keep)
         for waiting in self._held.pop(task.name):
             self._waiting.push(waiting)
@@ -220,9 +220,9 @@ class Scheduler:
         few = workers > 1 and len(self._waiting) <= _FEW * workers
         ahead = 1 if few else _AHEAD  # at the end nothing is to wait for one worker while another has nothing to do
         for candidate in list(self._worker_pool.workers):
-            worker = self._replaced(candidate) if self._is_too_heavy(candidate) else candidate
+            worker = self._replace_worker(candidate) if self._is_too_heavy(candidate) else candidate
             if self._alone and not worker.jobs:
-                self._give(worker if worker.is_fresh else self._replaced(worker), self._alone.pop())
+                self._give(worker if worker.is_fresh else self._replace_worker(worker), self._alone.pop())
                 continue
             while len(worker.jobs) < ahead and not (worker.jobs and worker.jobs[0].tries):
                 entry = self._waiting.pop(worker.number, stays=bool(worker.jobs))
@@ -235,7 +235,7 @@ class Scheduler:
             return False
         return jobs.LIGHT <= self._waiting.least_weight() < jobs.HEAVY  # below: nobody knows what is held for those
 
-    def _replaced(self, worker: Worker) -> Worker:
+    def _replace_worker(self, worker: Worker) -> Worker:
         self._selector.unregister(worker.sock)
         replacement = self._worker_pool.replace(worker)
         self._selector.register(replacement.sock, selectors.EVENT_READ, replacement)
@@ -347,7 +347,7 @@ class Scheduler:
         worker.jobs.pop(0)
         if entry.calibrates:
             sample_plan = SamplePlan(plan or beside(entry.job.sample), result.seconds, compiled)
-            self._calibrated(entry.task, sample_plan, keep=plan is not None and not result.limit)
+            self._calibrate(entry.task, sample_plan, keep=plan is not None and not result.limit)
             return
         if self._known.kept_verdicts.used and may_be_remembered(result):
             self._known.kept_verdicts.put(self._verdict_key(entry.task, entry.digest), record)
@@ -376,7 +376,7 @@ class Scheduler:
         """
         jobs = worker.jobs
         worker.jobs = []
-        self._replaced(worker)
+        self._replace_worker(worker)
         for entry in jobs[1:]:
             self._waiting.push(entry)
         for entry in jobs[:1]:
@@ -384,7 +384,7 @@ class Scheduler:
                 entry.tries = 1
                 self._alone.append(entry)
             elif entry.calibrates:
-                self._calibrated(entry.task, SamplePlan(beside(entry.job.sample)), keep=False)
+                self._calibrate(entry.task, SamplePlan(beside(entry.job.sample)), keep=False)
             else:
                 self._finish(entry, self._out_of_time(entry) if worker.alarmed else self._crash(entry))
 

@@ -17,7 +17,7 @@ from enum import StrEnum
 from typing import Generic, TypeVar
 
 from markbook.sandbox.job import wall_limits
-from markbook.sandbox.program import Executed, ProgramRun, executed, on_wire
+from markbook.sandbox.program import Executed, ProgramRun, on_wire, read_executed
 from markbook.sandbox.worker import Stopped, Worker, WorkerLost
 from markbook.sandbox.worker_pool import WorkerPool
 
@@ -129,7 +129,7 @@ class Seats(Generic[T]):
         try:
             while True:
                 for seat in seats:
-                    while seat.steps is None and self._seated(seat, source):
+                    while seat.steps is None and self._seat_next(seat, source):
                         pass
                 while self._done:
                     yield self._done.popleft()
@@ -155,7 +155,7 @@ class Seats(Generic[T]):
     def _worker(self, seat: Seat[T], side: WorkerRole) -> Worker:
         return self._worker_pool(side).workers[seat.number]
 
-    def _seated(self, seat: Seat[T], source: Iterator[tuple[str, Callable[[Seat[T]], Steps[T]]]]) -> bool:
+    def _seat_next(self, seat: Seat[T], source: Iterator[tuple[str, Callable[[Seat[T]], Steps[T]]]]) -> bool:
         """Begin the next attempt on a seat; False if there is none."""
         upcoming = next(source, None)
         if upcoming is None:
@@ -231,9 +231,9 @@ class Seats(Generic[T]):
                 if record.get("awaits"):
                     self._hand(seat, side, worker)
                     continue
-                phases = [executed(phase) for phase in record["phases"]]
+                phases = [read_executed(phase) for phase in record["phases"]]
                 worker.jobs.clear()
-                self._answered(seat, side, phases)
+                self._take_answer(seat, side, phases)
         except (WorkerLost, KeyError, TypeError, ValueError, IndexError, OSError):
             if side in seat.waits:
                 self._lost(seat, side)
@@ -248,7 +248,7 @@ class Seats(Generic[T]):
             for descriptor in ends:
                 os.close(descriptor)
 
-    def _answered(self, seat: Seat[T], side: WorkerRole, phases: list[Executed]) -> None:
+    def _take_answer(self, seat: Seat[T], side: WorkerRole, phases: list[Executed]) -> None:
         seat.found[side] = phases
         seat.waits.discard(side)
         if seat.waits:

@@ -64,9 +64,9 @@ class Interpreter:
 
     def __init__(self, python: Path | None = None) -> None:
         self.python = str(python or sys.executable)
-        self.facts: InterpreterFacts = json.loads(_facts_here()) if python is None else self._asked()
+        self.facts: InterpreterFacts = json.loads(_facts_here()) if python is None else self._ask_interpreter()
 
-    def _asked(self) -> InterpreterFacts:
+    def _ask_interpreter(self) -> InterpreterFacts:
         """Return what the interpreter says of itself.
 
         Raises:
@@ -113,7 +113,9 @@ _PLAINLY = ("-s", "-S", "-P", "-X", "no_debug_ranges")
 """No packages, no folder of its own; and no columns in code, whose widths would tell what stood there before it was made wrong."""
 
 
-def _started(python: str, main: str, config: WorkerSettings, descriptors: Collection[int]) -> subprocess.Popen[bytes]:
+def _start_worker(
+    python: str, main: str, config: WorkerSettings, descriptors: Collection[int]
+) -> subprocess.Popen[bytes]:
     """Start the module `main` of the guest with its settings and with the descriptors that it keeps."""
     return subprocess.Popen(
         [python, *_PLAINLY, "-c", _BOOT.format(main), json.dumps(config), str(HERE)],
@@ -235,7 +237,7 @@ class Worker:
             "modules": PRELOADED,
         }
         try:
-            self._process = _started(interpreter.python, main, config, (theirs.fileno(), lifeline))
+            self._process = _start_worker(interpreter.python, main, config, (theirs.fileno(), lifeline))
         except OSError as error:  # no process can be made now, or the interpreter has gone
             ours.close()
             os.close(self._lifeline)

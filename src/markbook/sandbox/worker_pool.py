@@ -93,7 +93,7 @@ class WorkerPool:
             self.close()
         else:
             raise EnvironmentUnfitError("the sandbox's workers do not start", hint="markbook doctor says more")
-        self.level = reached(level, self.layers)
+        self.level = reduce_level(level, self.layers)
         self._refuse_below()
         try:
             for worker in self.workers[1:]:
@@ -119,7 +119,7 @@ class WorkerPool:
             WorkerLost: it does not start.
         """
         layers = [Layer(layer["name"], layer["ok"], layer["detail"]) for layer in worker.greet()["layers"]]
-        level = reached(self._target, layers)
+        level = reduce_level(self._target, layers)
         if level > self.level:
             self.close()
             lost = "; ".join(f"{layer.name} ({layer.detail})" for layer in layers if not layer.ok)
@@ -183,7 +183,7 @@ class WorkerPool:
         )
 
 
-def reached(target: Isolation, layers: list[Layer]) -> Isolation:
+def reduce_level(target: Isolation, layers: list[Layer]) -> Isolation:
     """Return the level that these layers amount to."""
     good = {layer.name for layer in layers if layer.ok}
     bad = {layer.name for layer in layers if not layer.ok}

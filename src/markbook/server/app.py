@@ -58,7 +58,7 @@ class Service:
             self._route("/openapi.json", _openapi, "GET"),
             self._route("/", self._page, "GET"),
         ]
-        inner = Starlette(routes=routes, exception_handlers={404: _unknown, 405: _wrong_method})
+        inner = Starlette(routes=routes, exception_handlers={404: _answer_unknown, 405: _wrong_method})
         self.app = GuardedApp(inner, guard, self._admit)
         self._marking = marking
 
@@ -103,7 +103,7 @@ async def _openapi(_request: Request) -> Response:
     return as_json(document(version()))
 
 
-async def _unknown(request: Request, _error: Exception) -> Response:
+async def _answer_unknown(request: Request, _error: Exception) -> Response:
     return as_json({"error": f"there is nothing at {request.scope['path'][:80]!r}: see /openapi.json"}, 404)
 
 

@@ -21,14 +21,14 @@ def impatient(seconds: float) -> type[H11Protocol]:
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
             super().connection_made(transport)
-            self._look = self.loop.call_later(seconds, self._looked, None)
+            self._look = self.loop.call_later(seconds, self._close_idle, None)
 
         def connection_lost(self, exc: Exception | None) -> None:
             if self._look is not None:
                 self._look.cancel()
             super().connection_lost(exc)
 
-        def _looked(self, before: RequestResponseCycle | None) -> None:
+        def _close_idle(self, before: RequestResponseCycle | None) -> None:
             """Close it if it waits for a request now and did so the last time, for the same one.
 
             One that is silent between two requests is uvicorn's own to close.
@@ -38,6 +38,6 @@ def impatient(seconds: float) -> type[H11Protocol]:
             if waits and now is before:
                 self.transport.close()
             else:
-                self._look = self.loop.call_later(seconds, self._looked, now)
+                self._look = self.loop.call_later(seconds, self._close_idle, now)
 
     return Impatient

@@ -96,7 +96,7 @@ def read_program(body: Mapping[str, object], python: str) -> ProgramRequest:
         stdin=(stdin or "").encode(),
         limits=Limits(seconds=running, wall_seconds=running, memory_bytes=_memory(body)),
         files=_files(body),
-        fetched=tuple(_fetched(body)),
+        fetched=tuple(_read_fetched(body)),
     )
     program_request = _in_python(code_request, python) if tool is None else _elsewhere(code_request, tool, compiling)
     for name in program_request.run.files:
@@ -217,7 +217,7 @@ def _files(body: Mapping[str, object]) -> dict[str, bytes]:
     return files
 
 
-def _fetched(body: Mapping[str, object]) -> list[str]:
+def _read_fetched(body: Mapping[str, object]) -> list[str]:
     names_given = body.get("fetch_files", [])
     if names_given is None:
         return []

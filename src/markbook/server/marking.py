@@ -53,7 +53,7 @@ class Marking:
         """Answer `POST /v1/mark`."""
         began = time.perf_counter()
         body = await self._guard.json(request)
-        known(body, _FIELDS)
+        reject_unknown_fields(body, _FIELDS)
         defaults = self._defaults
         if (policy := body.get("error_policy", defaults.policy)) not in ("zero", "partial"):
             raise Refused(400, f"'error_policy' is {str(policy)[:40]!r}, and has to be 'zero' or 'partial'")
@@ -75,8 +75,8 @@ class Marking:
         """Answer OpenRLHF's `POST /get_reward`: each label says by what its query is marked."""
         began = time.perf_counter()
         body = await self._guard.json(request)
-        known(body, _REWARD_FIELDS)
-        items = labelled(body)  # none for a server that has nothing to do when there are more servers than queries
+        reject_unknown_fields(body, _REWARD_FIELDS)
+        items = read_labelled(body)  # none for a server that has nothing to do when there are more servers than queries
         orders = await self._orders(request, items, self._defaults) if items else []
         reasons = [order.missing for order in orders if order.missing is not None]
         if broken := [reason.detail for reason in reasons if reason.kind is MissingKind.UNDEFINED]:
@@ -200,7 +200,7 @@ def seconds(body: Mapping[str, object], key: str, default: float, most: float) -
     return float(value)
 
 
-def known(body: Mapping[str, object], fields: tuple[str, ...], at: str = "") -> None:
+def reject_unknown_fields(body: Mapping[str, object], fields: tuple[str, ...], at: str = "") -> None:
     """Hold an object to the fields that there are.
 
     Raises:
@@ -213,7 +213,7 @@ def known(body: Mapping[str, object], fields: tuple[str, ...], at: str = "") -> 
             raise Refused(400, f"{at}unknown field {name[:40]!r} ({suggest(name[:40], list(fields))})")
 
 
-def labelled(body: Mapping[str, object]) -> list[dict[str, object]]:
+def read_labelled(body: Mapping[str, object]) -> list[dict[str, object]]:
     """Return OpenRLHF's queries and labels as items.
 
     A label is an item without its code, as an object or as its JSON; a query is the whole text, of which the answer is what
@@ -222,10 +222,10 @@ def labelled(body: Mapping[str, object]) -> list[dict[str, object]]:
     Raises:
         Refused: they are not.
     """
-    queries, labels = _listed(body, "query"), _listed(body, "labels")
+    queries, labels = _read_list(body, "query"), _read_list(body, "labels")
     if body.get("prompts") is None:
         raise Refused(400, "'prompts' is missing: without them the code in a prompt would be taken for the answer")
-    prompts = _listed(body, "prompts")
+    prompts = _read_list(body, "prompts")
     if not len(queries) == len(labels) == len(prompts):
         raise Refused(400, "'query', 'prompts' and 'labels' are not equally long")
     items = []
@@ -253,7 +253,7 @@ def _answer(query: object, prompt: object, number: int) -> object:
     return answer
 
 
-def _listed(body: Mapping[str, object], name: str) -> list[object]:
+def _read_list(body: Mapping[str, object], name: str) -> list[object]:
     value = body.get(name)
     if not isinstance(value, list):
         raise Refused(400, f"{name!r} is no list")

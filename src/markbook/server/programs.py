@@ -71,15 +71,17 @@ class ProgramRunner:
             await asyncio.wait((seat_future, gone), return_when=asyncio.FIRST_COMPLETED)
             if not seat_future.done():
                 raise Refused(499, "the caller left")
-            return as_json(await self._executed(seat_future.result(), program_request, gone))
+            return as_json(await self._execute_program(seat_future.result(), program_request, gone))
         finally:
             gone.cancel()
             self._queue.leave(client, seat_future)
 
-    async def _executed(self, seat: _Seat, program_request: ProgramRequest, gone: asyncio.Task[None]) -> ProgramAnswer:
+    async def _execute_program(
+        self, seat: _Seat, program_request: ProgramRequest, gone: asyncio.Task[None]
+    ) -> ProgramAnswer:
         """Run a program to its end, or until its caller leaves; only then its seat is free again."""
         seat.asked = program_request
-        work = asyncio.get_running_loop().run_in_executor(self._threads, seat.executed, program_request)
+        work = asyncio.get_running_loop().run_in_executor(self._threads, seat.execute, program_request)
         try:
             await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
             if not work.done():
@@ -129,7 +131,7 @@ class _Seat:
                 self._why = why
                 self._bell.ring()
 
-    def executed(self, asked: ProgramRequest) -> tuple[list[Executed], str]:
+    def execute(self, asked: ProgramRequest) -> tuple[list[Executed], str]:
         """Run it in this thread; return what became of it, or what of ours failed."""
         name = asked.language
         try:

@@ -11,7 +11,7 @@ from markbook.errors import MarkbookError
 from markbook.metrics.measure import ALIASES, expand, measure
 from markbook.server.answers import as_json
 from markbook.server.guard import Refused
-from markbook.server.marking import known
+from markbook.server.marking import reject_unknown_fields
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -40,7 +40,7 @@ class Scoring:
     async def score(self, request: Request) -> Response:
         """Answer it."""
         body = await self._guard.json(request)
-        known(body, _FIELDS)
+        reject_unknown_fields(body, _FIELDS)
         names = _names(body.get("metrics"))
         items = _items(body.get("items"))
         if self._waiting >= _MOST_WAITING:
@@ -48,7 +48,7 @@ class Scoring:
         self._waiting += 1
         try:
             async with self._turn:
-                rows = await asyncio.to_thread(_measured, names, items)
+                rows = await asyncio.to_thread(_measure_items, names, items)
         except MarkbookError as error:
             raise Refused(400, str(error)) from None
         finally:
@@ -77,7 +77,7 @@ def _items(value: object) -> list[Mapping[str, object]]:
     for number, item in enumerate(value):
         if not isinstance(item, Mapping):
             raise Refused(400, f"items[{number}]: it is no object")
-        known(item, _ITEM_FIELDS, f"items[{number}]: ")
+        reject_unknown_fields(item, _ITEM_FIELDS, f"items[{number}]: ")
         name = item.get("id", number)
         if isinstance(name, bool) or not isinstance(name, str | int) or len(str(name)) > _MOST_ID:
             raise Refused(400, f"items[{number}]: 'id' is neither a short string nor a whole number")
@@ -98,7 +98,7 @@ def _references(item: Mapping[str, object], number: int) -> list[str]:
     return texts
 
 
-def _measured(names: list[str], items: list[Mapping[str, object]]) -> list[dict[str, object]]:
+def _measure_items(names: list[str], items: list[Mapping[str, object]]) -> list[dict[str, object]]:
     candidates = [item["candidate"] for item in items]
     references = [_references(item, number) for number, item in enumerate(items)]
     measured = measure(names, candidates, references)

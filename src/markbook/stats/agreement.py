@@ -51,21 +51,21 @@ def _with_interval(
     value = statistic(np.arange(units)) if units else None
     if value is None:
         why = ONE_CATEGORY if units else "nothing was rated twice"
-        return Estimate(None, n=units, method=method, confidence=confidence, note=_joined(note, why))
+        return Estimate(None, n=units, method=method, confidence=confidence, note=_join_notes(note, why))
     drawn_of, of = (units, "units") if clusters is None else (len(set(clusters)), "clusters")
     if drawn_of < _LEAST_UNITS or n_resamples < 1:
         few = f"n < {_LEAST_UNITS} {of}: no interval" if drawn_of < _LEAST_UNITS else "no interval asked for"
-        return Estimate(value, n=units, method=method, confidence=confidence, note=_joined(note, few))
+        return Estimate(value, n=units, method=method, confidence=confidence, note=_join_notes(note, few))
     drawn = [statistic(chosen) for chosen in _draws(units, clusters, n_resamples, seed)]
     statistics = np.array([statistic_value for statistic_value in drawn if statistic_value is not None])
     if statistics.size < n_resamples / 2:
         few = f"{n_resamples - statistics.size} of {n_resamples} resamples have no variation: no interval"
-        return Estimate(value, n=units, method=method, confidence=confidence, note=_joined(note, few))
+        return Estimate(value, n=units, method=method, confidence=confidence, note=_join_notes(note, few))
     low, high = np.quantile(statistics, [(1 - confidence) / 2, (1 + confidence) / 2])
     if not has_variation(np.array([low, high])):
-        return Estimate(value, n=units, method=method, confidence=confidence, note=_joined(note, ALL_ALIKE))
+        return Estimate(value, n=units, method=method, confidence=confidence, note=_join_notes(note, ALL_ALIKE))
     if statistics.size < n_resamples:
-        note = _joined(
+        note = _join_notes(
             note, f"{n_resamples - statistics.size} of {n_resamples} resamples had no variation and were left out"
         )
     se = float(statistics.std(ddof=1))
@@ -89,7 +89,7 @@ def _draws(units: int, clusters: Sequence[Hashable] | None, n_resamples: int, se
         yield np.concatenate([groups[at] for at in rng.integers(0, len(groups), len(groups))])
 
 
-def _joined(*notes: str) -> str:
+def _join_notes(*notes: str) -> str:
     return "; ".join(note for note in notes if note)
 
 

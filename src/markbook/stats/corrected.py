@@ -103,7 +103,7 @@ def corrected_mean(
         parts_found.append(_settled_part(f, groups, fixed))
         chosen.append(fixed)
     shares = [float(here.mean()) for here in chosen]
-    value, variance, degrees = _joined(parts_found, shares, f.size)
+    value, variance, degrees = _combine_strata(parts_found, shares, f.size)
     is_t = method == "ppi++t" and degrees < 1e6
     reach = (t_quantile(confidence, degrees) if is_t else normal_quantile(confidence)) * math.sqrt(variance)
     stats = _stats(f, y, anies, w, parts_found, shares, confidence, reach)
@@ -117,7 +117,7 @@ def _check_sizes(size: int, columns: Mapping[str, Sequence[object] | None]) -> N
             raise ValueError(f"{name}: {len(values)} for {size} scores")
 
 
-def _joined(parts: Sequence[_Part], shares: Sequence[float], n: int) -> tuple[float, float, float]:
+def _combine_strata(parts: Sequence[_Part], shares: Sequence[float], n: int) -> tuple[float, float, float]:
     """Return value, variance and degrees of freedom (Satterthwaite's) over all strata."""
     value = math.fsum(share * part.value for share, part in zip(shares, parts, strict=True))
     terms = [(share**2 * part.variance, part.degrees) for share, part in zip(shares, parts, strict=True)]

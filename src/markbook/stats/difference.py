@@ -241,7 +241,7 @@ def newcombe_difference(x1: int, n1: int, x2: int, n2: int, *, confidence: float
     return Estimate(gap, low, high, se, n=n1 + n2, method="newcombe", confidence=confidence)
 
 
-def _known(p: Sequence[float | None]) -> list[tuple[float, int]]:
+def _rank_known(p: Sequence[float | None]) -> list[tuple[float, int]]:
     known_p = [(value, index) for index, value in enumerate(p) if value is not None]
     if any(not 0 <= value <= 1 for value, _ in known_p):
         raise ValueError("every p must lie between 0 and 1")
@@ -254,7 +254,7 @@ def holm(p: Sequence[float | None]) -> list[float | None]:
     None (no test was possible) stays None and does not count towards the family.
     """
     adjusted: list[float | None] = [None] * len(p)
-    ordered_p = _known(p)
+    ordered_p = _rank_known(p)
     running = 0.0
     for rank, (value, index) in enumerate(ordered_p):
         running = max(running, min(1.0, value * (len(ordered_p) - rank)))
@@ -268,7 +268,7 @@ def benjamini_hochberg(p: Sequence[float | None]) -> list[float | None]:
     None stays None and does not count.
     """
     adjusted: list[float | None] = [None] * len(p)
-    ordered_p = _known(p)
+    ordered_p = _rank_known(p)
     running = 1.0
     for rank in range(len(ordered_p), 0, -1):
         value, index = ordered_p[rank - 1]

@@ -192,7 +192,7 @@ def score_interval(
 def few_away(array: Floats, limits: tuple[float, float], fewest: float = _FEWEST_AWAY) -> str:
     """Return a warning where most values lie at one end of the range and the error rests on few others; else nothing."""
     end, away = _away(array, limits)
-    if away is None or _counted(away) >= fewest:
+    if away is None or _effective_number(away) >= fewest:
         return ""
     return f"{SHORT}: it rests on few values away from {end:g}"
 
@@ -214,12 +214,12 @@ def _away(array: Floats, limits: tuple[float, float], majority: float = 0.5) -> 
     return bottom, None
 
 
-def _counted(weights: Floats) -> float:
+def _effective_number(weights: Floats) -> float:
     """Return how many weights of one size these amount to (Kish)."""
     return float(weights.sum()) ** 2 / float((weights**2).sum())
 
 
-def _skewed(array: Floats) -> str:
+def _warn_of_skew(array: Floats) -> str:
     """Return a warning where values in a range without ends are few, or clearly skewed for their number; else nothing."""
     n = array.size
     if not has_variation(array) or is_vast(array):
@@ -242,10 +242,10 @@ def few_clusters(array: Floats, clusters: Sequence[Hashable], limits: tuple[floa
     numbers: dict[Hashable, int] = {}
     index = [numbers.setdefault(cluster, len(numbers)) for cluster in clusters]
     sizes = np.bincount(index).astype(np.float64)
-    if (counted := _counted(sizes)) < min(_FEWEST_CLUSTERS, 0.95 * sizes.size):
+    if (counted := _effective_number(sizes)) < min(_FEWEST_CLUSTERS, 0.95 * sizes.size):
         return f"{SHORT}: by their sizes the {sizes.size} clusters count as {counted:.1f}"
     end, away = (0.0, None) if limits is None else _away(array, limits, _RARE)
-    if away is None or _counted(np.bincount(index, away).astype(np.float64)) >= _FEWEST_CLUSTERS_AWAY:
+    if away is None or _effective_number(np.bincount(index, away).astype(np.float64)) >= _FEWEST_CLUSTERS_AWAY:
         return ""
     return f"{SHORT}: it rests on few clusters with values away from {end:g}"
 
@@ -481,5 +481,5 @@ def mean_interval(
     if estimate.low is None or estimate.high is None:
         return estimate
     array = finite(values)
-    note = few_away(array, limits) if bounded else _skewed(array)
+    note = few_away(array, limits) if bounded else _warn_of_skew(array)
     return replace(estimate, low=max(estimate.low, bottom), high=min(estimate.high, top), stats={}, note=note)

@@ -73,7 +73,7 @@ def noise_of(items: Sequence[Sequence[float]], *, confidence: float = 0.95, seed
         within,
         standard_error,
         normal_quantile(confidence) * math.sqrt(2) * standard_error,
-        None if halves is None else _stepped(halves, _steps(several)),
+        None if halves is None else _project_reliability(halves, _steps(several)),
         confidence,
         {"mixed": mixed.interval, "flip": flip.interval, "reliability": _reliable(halves, several, confidence)},
     )
@@ -119,7 +119,7 @@ def split_half(items: Sequence[Sequence[float]], *, seed: int = 0) -> float | No
     Source: Spearman 1910, Brown 1910. Where a half does not vary between items there is none; None if none does.
     """
     correlation = _halves(items, seed)
-    return None if correlation is None else _stepped(correlation, _steps(items))
+    return None if correlation is None else _project_reliability(correlation, _steps(items))
 
 
 def _steps(items: Sequence[Sequence[float]]) -> float:
@@ -127,7 +127,7 @@ def _steps(items: Sequence[Sequence[float]]) -> float:
     return sum(map(len, items)) / sum(len(values) // 2 for values in items)
 
 
-def _stepped(r: float, steps: float) -> float:
+def _project_reliability(r: float, steps: float) -> float:
     """Return the reliability of so many times the repeats; what is not above 0 has nothing to step up."""
     return steps * r / (1 + (steps - 1) * r) if r > 0 else r
 
@@ -139,7 +139,7 @@ def _reliable(r: float | None, items: Sequence[Sequence[float]], confidence: flo
         return None
     reach = normal_quantile(confidence) / math.sqrt(n - 3)
     low, high = (math.tanh(math.atanh(r) + side) for side in (-reach, reach))
-    return Interval(_stepped(low, steps), _stepped(high, steps), "fisher-z", confidence)
+    return Interval(_project_reliability(low, steps), _project_reliability(high, steps), "fisher-z", confidence)
 
 
 def _halves(items: Sequence[Sequence[float]], seed: int) -> float | None:

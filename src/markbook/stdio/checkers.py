@@ -47,7 +47,7 @@ def testlib(status: int, output_bytes: bytes) -> Checked:
         status: its exit status; negative for a signal.
         output_bytes: what it wrote to standard error.
     """
-    message = shown(output_bytes)
+    message = clean_message(output_bytes)
     if status in _TESTLIB_POINTS:
         match = _POINTS.match(message)
         if match is None:
@@ -69,7 +69,7 @@ def icpc(status: int, feedback: Mapping[str, bytes] | None = None, *, passes_lef
         passes_left: how many further passes the problem allows.
     """
     files = feedback or {}
-    message = shown(files.get("judgemessage.txt", b""))
+    message = clean_message(files.get("judgemessage.txt", b""))
     if status not in (ICPC_ACCEPTED, ICPC_REJECTED):
         return _fault(status, message)
     numbers: dict[str, float | None] = {}
@@ -78,7 +78,9 @@ def icpc(status: int, feedback: Mapping[str, bytes] | None = None, *, passes_lef
         if name in files:
             numbers[name] = _number(files[name])
             if numbers[name] is None:
-                return Checked("JE", f"the validator's {name} is no number: {shown(files[name])}"[:MESSAGE_LENGTH])
+                return Checked(
+                    "JE", f"the validator's {name} is no number: {clean_message(files[name])}"[:MESSAGE_LENGTH]
+                )
     if status == ICPC_REJECTED:
         return Checked("WA", message, numbers["score.txt"])
     multiplier = numbers["score_multiplier.txt"]
@@ -94,7 +96,7 @@ def python_function(returned: object) -> Checked:
     """Return what a checker that is a function says by what it returns: a truth, a share of 0..1, and perhaps a message."""
     message = ""
     if isinstance(returned, list | tuple) and len(returned) == 2:
-        message = shown(str(returned[1]).encode("utf-8", "replace"))
+        message = clean_message(str(returned[1]).encode("utf-8", "replace"))
         returned = returned[0]
     if isinstance(returned, bool):
         return Checked("AC" if returned else "WA", message)
@@ -137,7 +139,7 @@ def broken_by_output(failed: Checked) -> Checked:
     return Checked("WA", f"{what}: {failed.message}"[:MESSAGE_LENGTH])
 
 
-def shown(output_bytes: bytes) -> str:
+def clean_message(output_bytes: bytes) -> str:
     """Return the first line of what a checker said, cut, without control characters."""
     line = output_bytes[: 4 * MESSAGE_LENGTH].decode("utf-8", "replace").strip().partition("\n")[0]
     return "".join(sign if sign.isprintable() else "\ufffd" for sign in line[:MESSAGE_LENGTH])

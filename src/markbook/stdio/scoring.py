@@ -149,9 +149,9 @@ def largest(group: Group, *, is_judged: bool) -> float | None:
     return min(limits_known) if group.aggregation == "min" else math.fsum(limits_known)
 
 
-def renamed(group: Group, names: Mapping[str, str]) -> Group:
+def rename_tests(group: Group, names: Mapping[str, str]) -> Group:
     """Return a group whose tests have other names."""
-    inner = tuple(renamed(part, names) for part in group.groups)
+    inner = tuple(rename_tests(part, names) for part in group.groups)
     return replace(group, tests=tuple(names[name] for name in group.tests), groups=inner)
 
 

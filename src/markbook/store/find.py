@@ -55,7 +55,9 @@ def find_runs(path: str | os.PathLike[str], columns: Mapping[str, str] | None = 
     if runs:
         return runs
     if run_path.is_file():
-        raise DataError("this is neither a run nor results that any reader knows", at=os.fspath(path), hint=_known())
+        raise DataError(
+            "this is neither a run nor results that any reader knows", at=os.fspath(path), hint=_list_known_readers()
+        )
     if not run_path.exists():
         raise DataError(
             "there is no run folder of this name", at=os.fspath(path), hint=_beside(run_path) or beside(run_path)
@@ -127,7 +129,7 @@ def _is_run(folder: Path) -> bool:
         return (folder / "run.json").is_file()
 
 
-def _known() -> str:
+def _list_known_readers() -> str:
     return f"known: {', '.join(names('foreign'))}; of another table name the columns with --map"
 
 

@@ -152,7 +152,7 @@ class Run:
 
     def __rich_console__(self, _console: object, _options: object) -> Iterator[Any]:
         """Show the run's result, scores and tables on a rich console: `rich.print(run)`."""
-        yield from factory("reports", "markbook.report.notebook:printed", allow_code=True)(self)
+        yield from factory("reports", "markbook.report.notebook:render_run", allow_code=True)(self)
 
     def read(self, name: str) -> str:
         """Return the text of a report.

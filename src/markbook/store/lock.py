@@ -11,7 +11,7 @@ from markbook.errors import EnvironmentUnfitError, RunInUseError
 
 _held: set[str] = set()  # a POSIX record lock does not keep out its own process
 _taking = threading.Lock()
-"""Looking into `_held`, locking and noting it is one step: two threads would else both get one folder."""
+"""Looking into `_check_options`, locking and noting it is one step: two threads would else both get one folder."""
 
 
 class FolderLock:

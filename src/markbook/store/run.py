@@ -50,7 +50,7 @@ class Manifest:
 class RunWriter:
     """The one writer of a run folder; a context manager. Several threads of its process may add rows.
 
-    Leaving it with an exception marks the run `interrupted`: everything acknowledged is kept and `resume` goes on.
+    Leaving it with an exception marks the run `on_interrupt`: everything acknowledged is kept and `resume` goes on.
     """
 
     def __init__(self, folder: Path, manifest: Manifest, lock: Lock, disk: Disk) -> None:
@@ -120,7 +120,7 @@ class RunWriter:
                 _check_same(old, manifest, folder)
                 if isinstance(started := old.get("started"), str):
                     writer._started = started
-                was_damaged = _repaired(disk, folder, old)
+                was_damaged = _repair_journal(disk, folder, old)
                 writer.was_done = old.get("status") == "done" and not was_damaged
             if not writer.was_done:
                 writer._write_manifest("running", {})
@@ -280,7 +280,7 @@ def _storage_error(what: str, path: Path, error: OSError) -> StorageError:
     )
 
 
-def _repaired(disk: Disk, folder: Path, manifest: Mapping[str, object]) -> bool:
+def _repair_journal(disk: Disk, folder: Path, manifest: Mapping[str, object]) -> bool:
     """Whether a finished run's journal was damaged; then its whole rows are kept, and it is said what is lost."""
     damage = seal.find_damage(disk, folder, manifest)
     if damage is None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from markbook.text import python
-from markbook.text.suites import Dropped, Suites, completed, is_always_true
+from markbook.text.suites import Dropped, Suites, complete_program, is_always_true
 
 _SHOWN = 60
 """Characters of a test that are quoted."""
@@ -15,7 +15,7 @@ _SHOWN = 60
 
 def program_fault(program: str, entry: str = "") -> str:
     """Return what `fault` says of a program of tests once it is completed; empty if it is no Python."""
-    tree = python.parse(completed(program, entry))
+    tree = python.parse(complete_program(program, entry))
     return "" if tree is None else fault(tree)
 
 
@@ -53,7 +53,7 @@ def _early_end(last: Sequence[ast.stmt]) -> str:
 def _without_claims(suites: Suites) -> str:
     """Return why tests claim nothing, though they say something that looks like it; empty if they claim something."""
     dropped, is_calling, asserts = 0, False, False
-    for node in suites.reached():
+    for node in suites.walk_reached():
         if isinstance(node, ast.Raise) or _asserts(node):
             return ""
         if isinstance(node, ast.Assert):

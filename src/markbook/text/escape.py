@@ -32,7 +32,7 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 _SCRIPT: Mapping[int, str] = {ord(char): f"\\u{ord(char):04x}" for char in "<>&'\u2028\u2029"}
 
 
-def _spelled(char: str) -> str:
+def _spell_char(char: str) -> str:
     """Return a character as a Python escape that can be read."""
     code = ord(char)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
@@ -47,7 +47,9 @@ def visible(text: str) -> str:
         return text
     allowed = "\n\t" + _JOINERS
     hidden = {
-        ord(char): _spelled(char) for char in set(text) if char not in allowed and unicodedata.category(char) in _HIDDEN
+        ord(char): _spell_char(char)
+        for char in set(text)
+        if char not in allowed and unicodedata.category(char) in _HIDDEN
     }
     return text.translate(hidden) if hidden else text
 

@@ -27,12 +27,12 @@ def plot(title: str, spots: Sequence[Spot], ends: tuple[float, float], *, width:
     >>> print(plot("Score", [Spot("a", 0.5, 0.25, 0.75)], (0, 1), width=9).rows[0][2])
       |-o-|
     """
-    rows = tuple((spot.name, format_number(spot.value), _drawn(spot, ends, width)) for spot in spots)
+    rows = tuple((spot.name, format_number(spot.value), _draw_spot(spot, ends, width)) for spot in spots)
     scale = f"{ends[0]:g}".ljust(width - len(f"{ends[1]:g}")) + f"{ends[1]:g}"
     return Table(title, ("", "Value", scale), rows, frozenset({1}))
 
 
-def _drawn(spot: Spot, ends: tuple[float, float], width: int) -> str:
+def _draw_spot(spot: Spot, ends: tuple[float, float], width: int) -> str:
     if spot.value is None:
         return ""
     cells = [" "] * width

@@ -15,7 +15,7 @@ _LOCK = threading.RLock()
 count how deep they are for both together, and fail."""
 
 
-def parsed(text: str, mode: str = "exec") -> ast.Module:
+def parse_python(text: str, mode: str = "exec") -> ast.Module:
     """Return the syntax tree of a text, that of an expression with `mode="eval"`.
 
     Raises:
@@ -27,7 +27,7 @@ def parsed(text: str, mode: str = "exec") -> ast.Module:
     return tree
 
 
-def compiled(tree: ast.Module) -> CodeType:
+def compile_tree(tree: ast.Module) -> CodeType:
     """Return the code of a syntax tree, which is not run.
 
     Raises:
@@ -42,6 +42,6 @@ def compiled(tree: ast.Module) -> CodeType:
 def parse(text: str) -> ast.Module | None:
     """Return the syntax tree of a text, None if it is no Python."""
     try:
-        return parsed(text)
+        return parse_python(text)
     except UNPARSABLE:
         return None

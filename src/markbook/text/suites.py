@@ -51,7 +51,7 @@ _BY_NAME = frozenset(("globals", "locals", "vars", "exec", "eval"))
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def completed(program: str, entry: str = "") -> str:
+def complete_program(program: str, entry: str = "") -> str:
     """Return a program of tests with the calls of what it defines as tests and does not call itself.
 
     Those are test cases of unittest, functions named `test...` and methods of classes named `Test...` as pytest takes
@@ -66,19 +66,19 @@ def completed(program: str, entry: str = "") -> str:
     is_checked = not entry or not _CHECK.search(program) or _CHECKED.search(program)
     if is_checked and not _LOOKS.search(program):
         return program
-    return _remembered(program, entry) if len(program) < _LONG else _completed(program, entry)
+    return _remembered(program, entry) if len(program) < _LONG else _complete_unittest(program, entry)
 
 
-def _completed(program: str, entry: str) -> str:
+def _complete_unittest(program: str, entry: str) -> str:
     try:
-        text, has_runner = _as_script(program, python.parsed(program))
-        tail = "".join(Suites(python.parsed(text)).calls(entry, all_cases=has_runner))
+        text, has_runner = _as_script(program, python.parse_python(program))
+        tail = "".join(Suites(python.parse_python(text)).calls(entry, all_cases=has_runner))
     except python.UNPARSABLE:
         return program
     return f"{text.rstrip()}\n{tail}" if tail else text
 
 
-_remembered = lru_cache(maxsize=256)(_completed)
+_remembered = lru_cache(maxsize=256)(_complete_unittest)
 
 
 class Dropped(ast.expr):
@@ -90,7 +90,7 @@ def is_always_true(node: ast.expr) -> bool:
     return isinstance(node, ast.Lambda) or (isinstance(node, ast.Tuple) and bool(node.elts))
 
 
-def executed(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+def walk_executed(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
     """Yield what is executed when a program is, without the insides of its functions, in no order."""
     pending = list(body)
     while pending:
@@ -114,7 +114,7 @@ def _is_comparison(node: ast.expr) -> bool:
 
 def _as_script(program: str, tree: ast.Module) -> tuple[str, bool]:
     """Return a program in which what a script does at its end is done, but for the runners of its tests; and whether it had one."""
-    dotted = _imported(tree)
+    dotted = _resolve_imports(tree)
     edits: list[tuple[ast.AST, str]] = []
     runners = 0
     for statements in _scripts(tree, edits):
@@ -144,7 +144,7 @@ def _scripts(tree: ast.Module, edits: list[tuple[ast.AST, str]]) -> Iterator[lis
             yield node.body
 
 
-def _imported(tree: ast.Module) -> Callable[[ast.AST], str]:
+def _resolve_imports(tree: ast.Module) -> Callable[[ast.AST], str]:
     """Return what says of an expression by which name of a module it goes, whatever it was imported as."""
     aliases: dict[str, str] = {}
     for node in tree.body:
@@ -165,7 +165,7 @@ def _is_main(node: ast.expr) -> bool:
     return isinstance(node, ast.Compare) and ast.unparse(node) in ("__name__ == '__main__'", "'__main__' == __name__")
 
 
-def _called(node: ast.stmt) -> ast.Call | None:
+def _find_call(node: ast.stmt) -> ast.Call | None:
     """Return the call that a statement is, or whose error it raises."""
     expression = node.value if isinstance(node, ast.Expr) else node.exc if isinstance(node, ast.Raise) else None
     return expression if isinstance(expression, ast.Call) else None
@@ -173,7 +173,7 @@ def _called(node: ast.stmt) -> ast.Call | None:
 
 def _is_runner(node: ast.stmt, dotted: Callable[[ast.AST], str]) -> bool:
     """Whether a statement only starts the runner of the tests that stand before it."""
-    call = _called(node)
+    call = _find_call(node)
     if call is None:
         return False
     if dotted(call.func) in _EXITS and len(call.args) == 1 and isinstance(call.args[0], ast.Call):
@@ -183,7 +183,7 @@ def _is_runner(node: ast.stmt, dotted: Callable[[ast.AST], str]) -> bool:
 
 def _claim_of_exit(node: ast.stmt, program: str, dotted: Callable[[ast.AST], str]) -> str:
     """Return the claim that a script's last statement makes by the status that it gives; empty if it gives none."""
-    call = _called(node)
+    call = _find_call(node)
     if call is None or dotted(call.func) not in _EXITS or len(call.args) > 1 or call.keywords:
         return ""
     if not call.args or (isinstance(call.args[0], ast.Constant) and not call.args[0].value):
@@ -197,7 +197,7 @@ class Suites:
 
     def __init__(self, tree: ast.Module) -> None:
         self.tree = tree
-        self._dotted = _imported(tree)
+        self._dotted = _resolve_imports(tree)
         self._are_cases: dict[ast.ClassDef, bool] = {}
         self._methods: dict[ast.ClassDef, dict[str, _Function]] = {}
         self.classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
@@ -214,7 +214,7 @@ class Suites:
 
     def calls(self, entry: str, *, all_cases: bool) -> Iterator[str]:
         """Yield the calls of tests that nothing speaks of where the program is executed."""
-        spoken = self.spoken()
+        spoken = self.collect_spoken()
         inherited = {base.id for node in self.classes.values() for base in node.bases if isinstance(base, ast.Name)}
         cases = [node for node in self.classes.values() if self.is_case(node)]
         cases = [node for node in cases if all_cases or node.name not in spoken]
@@ -223,27 +223,27 @@ class Suites:
                 if node.name not in spoken | inherited and self.is_collected(node):
                     yield from self._calls_of_class(node)
             elif isinstance(node, _Function) and node.name not in spoken:
-                if node.name == "check" and entry and _required(node) == 1:
+                if node.name == "check" and entry and _count_required(node) == 1:
                     yield f"check({entry})\n"
-                elif _is_test(node) and not _needed(node):
+                elif _is_test(node) and not _needs_arguments(node):
                     yield _call(node, node.name)
         if cases:
             names = ", ".join(node.name for node in cases)
-            yield _SUITE.format(cases=names, skipped=sum(self._skipped(node) for node in cases))
+            yield _SUITE.format(cases=names, skipped=sum(self._count_skipped(node) for node in cases))
 
     @cached_property
-    def _executed(self) -> list[ast.AST]:
-        return list(executed(self.tree.body))
+    def _list_executed(self) -> list[ast.AST]:
+        return list(walk_executed(self.tree.body))
 
-    def spoken(self) -> set[str]:
+    def collect_spoken(self) -> set[str]:
         """Return the names that are spoken where a program is executed, and in the functions and classes that are named there.
 
         A name of which only an attribute is taken is not: `Cases.maxDiff = None` runs no test.
         """
-        return self._closed(set())
+        return self._close_over(set())
 
-    def _closed(self, more: set[str]) -> set[str]:
-        nodes = self._executed
+    def _close_over(self, more: set[str]) -> set[str]:
+        nodes = self._list_executed
         looked = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
         spoken = more | {
             node.id
@@ -256,16 +256,16 @@ class Suites:
                 spoken |= {node.id for node in ast.walk(unreached.pop(name)) if isinstance(node, ast.Name)}
         return spoken
 
-    def reached(self) -> Iterator[ast.AST]:
+    def walk_reached(self) -> Iterator[ast.AST]:
         """Yield what is executed, and all of the functions and classes that are named there.
 
         Decorated functions are among them, and all where they are looked up by name: somebody else may call them.
         """
-        yield from self._executed
-        definitions = [node for node in self._executed if isinstance(node, _Function | ast.ClassDef)]
+        yield from self._list_executed
+        definitions = [node for node in self._list_executed if isinstance(node, _Function | ast.ClassDef)]
         names = {node.name for node in definitions}
-        if not self.spoken() & _BY_NAME:
-            names = self._closed(
+        if not self.collect_spoken() & _BY_NAME:
+            names = self._close_over(
                 {node.name for node in definitions if isinstance(node, _Function) and node.decorator_list}
             )
         for node in definitions:
@@ -310,14 +310,15 @@ class Suites:
         own = self.methods(node)
         around = {name: own[name] for name in ("setup_method", "teardown_method") if name in own}
         hooks = {
-            name: f"markbook_case.{name}({'None' if _needed(method, 1) else ''})\n" for name, method in around.items()
+            name: f"markbook_case.{name}({'None' if _needs_arguments(method, 1) else ''})\n"
+            for name, method in around.items()
         }
         for method in own.values():
-            if _is_test(method) and not _needed(method, 1):
+            if _is_test(method) and not _needs_arguments(method, 1):
                 yield f"markbook_case = {node.name}()\n" + hooks.get("setup_method", "")
                 yield _call(method, f"markbook_case.{method.name}") + hooks.get("teardown_method", "")
 
-    def _skipped(self, case: ast.ClassDef) -> int:
+    def _count_skipped(self, case: ast.ClassDef) -> int:
         """Return how many tests of a case say that they may be skipped."""
         methods = self.methods(case).values()
         tests = [method for method in methods if _is_test(method)]
@@ -339,7 +340,7 @@ class Suites:
                 return f"{function.name}, line {function.lineno}, is a fixture of pytest's: write out its calls"
             if tests and function.name in _AROUND and not self._is_spoken(function):
                 return f"{function.name}, line {function.lineno}, is called by pytest alone: call it"
-            if _is_test(function) and _needed(function, own) and not self._is_spoken(function):
+            if _is_test(function) and _needs_arguments(function, own) and not self._is_spoken(function):
                 return f"{function.name}, line {function.lineno}, takes arguments of pytest's: write out its calls"
         return ""
 
@@ -361,18 +362,18 @@ def _skips(tree: ast.AST) -> bool:
     return any("skip" in name.lower() for name in names)
 
 
-def _required(node: _Function, own: int = 0) -> int:
+def _count_required(node: _Function, own: int = 0) -> int:
     """Return how many arguments a function has to be given beside its object."""
     arguments = node.args
     without = len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults) - own
     return without + sum(default is None for default in arguments.kw_defaults)
 
 
-def _needed(node: _Function, own: int = 0) -> bool:
+def _needs_arguments(node: _Function, own: int = 0) -> bool:
     """Whether a function has to be given something beside its object, and by no decorator such as a mock's."""
     if any(not _MARKS.search(ast.unparse(mark)) for mark in node.decorator_list):
         return False
-    return _required(node, own) > 0
+    return _count_required(node, own) > 0
 
 
 def _call(node: _Function, of: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from markbook.files.source import Source
 from markbook.trace import Step, StepKind
 from markbook.traces.calls import OpenCalls
-from markbook.traces.plain import listed, name_of, parsed, record, rows, text_of
+from markbook.traces.plain import name_of, parse_arguments, record, rows, text_of, to_list
 from markbook.types import Record
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
@@ -72,7 +72,7 @@ class ChatSteps:
             self.unrecognised["tool calls without a name"] += 1
             return
         self._open.add(len(self.steps), call, name)
-        self.steps.append(Step(StepKind.TOOL, agent, name, id=call, arguments=parsed(arguments)))
+        self.steps.append(Step(StepKind.TOOL, agent, name, id=call, arguments=parse_arguments(arguments)))
 
     def _answer(self, call: str, message: Record, text: str) -> None:
         name = name_of(message.get("name") or message.get("tool_name") or message.get("function"))
@@ -109,7 +109,7 @@ def message_lists(source: Source) -> Iterator[tuple[Record, list[Record]]]:
             source.problems["not a message"] += 1
         elif "messages" in item:
             messages = rows(item["messages"])
-            lost = len(listed(item["messages"])) - len(messages)
+            lost = len(to_list(item["messages"])) - len(messages)
             if lost:
                 source.problems["not a message"] += lost
             yield item, messages

@@ -43,7 +43,7 @@ def text_of(value: object, limit: int = MAX_TEXT) -> str:
 
 def dump(value: object) -> str:
     """Return any value as JSON text; what JSON cannot hold becomes its `str`."""
-    return json.dumps(bounded(value), ensure_ascii=False, sort_keys=True)
+    return json.dumps(bound_value(value), ensure_ascii=False, sort_keys=True)
 
 
 def name_of(value: object) -> str:
@@ -61,7 +61,7 @@ def record(value: object) -> Record:
     return value if isinstance(value, dict) else {}
 
 
-def listed(value: object) -> list[Any]:
+def to_list(value: object) -> list[Any]:
     """Return a JSON array, or an empty one in place of anything else."""
     return value if isinstance(value, list) else []
 
@@ -111,7 +111,7 @@ def moment(value: object) -> float | None:
         return None
 
 
-def bounded(value: object) -> object:
+def bound_value(value: object) -> object:
     """Return a JSON value no deeper and no larger than the limits, non-finite numbers turned to None.
 
     What is beyond a limit is "..."; what JSON cannot hold becomes its `str`.
@@ -158,19 +158,19 @@ class _Bounded:
         return text
 
 
-def parsed(value: object) -> object:
+def parse_arguments(value: object) -> object:
     """Return arguments as JSON values: many logs write them as a string of JSON.
 
     Text that is no JSON stays text; what is longer than the limit is cut and stays text.
     """
     if not isinstance(value, str):
-        return bounded(value)
+        return bound_value(value)
     if len(value) > MAX_ARGUMENTS:
         return value[:MAX_ARGUMENTS]
     if value[:1] not in "{[":
         return value
     try:
-        return bounded(json.loads(value, parse_constant=lambda _: None))
+        return bound_value(json.loads(value, parse_constant=lambda _: None))
     except (ValueError, RecursionError):
         return value
 
@@ -233,13 +233,13 @@ def call_list(calls: Iterable[Record]) -> str:
 
 
 def _cut(arguments: object) -> object:
-    return arguments[: MAX_ARGUMENTS + 1] if isinstance(arguments, str) else bounded(arguments)
+    return arguments[: MAX_ARGUMENTS + 1] if isinstance(arguments, str) else bound_value(arguments)
 
 
 def maybe_call(text: str) -> list[PlainCall]:
     """Return the calls of a JSON list of name, id and arguments, which `call_list` made."""
     calls = rows(json.loads(text))
     return [
-        PlainCall(name_of(call.get("name")), text_of(call.get("id"), MAX_NAME), parsed(call.get("arguments")))
+        PlainCall(name_of(call.get("name")), text_of(call.get("id"), MAX_NAME), parse_arguments(call.get("arguments")))
         for call in calls
     ]

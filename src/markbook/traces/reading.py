@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from markbook import plugins
 from markbook.errors import DataError, UsageError
-from markbook.files.lenient import BAD, decoded
+from markbook.files.lenient import BAD, decode_json
 from markbook.files.source import Source
 from markbook.files.stream import elements, values
 from markbook.trace import Trace, join
@@ -53,7 +53,7 @@ def probe_of(source: Source) -> Probe:
     head = source.head.lstrip()
     is_lines = source.is_lines
     if is_lines:
-        documents: Any = [decoded(line) for line in head.split("\n")[:_SAMPLE] if line.strip()]
+        documents: Any = [decode_json(line) for line in head.split("\n")[:_SAMPLE] if line.strip()]
     elif head[:1] == "{" and ('"resourceSpans"' in head or '"resource_spans"' in head or is_tempo(head)):
         documents = None  # spans, perhaps a gigabyte of them: the head alone must do
     elif head[:1] == "[":
@@ -103,7 +103,7 @@ def detect(path: str | Path) -> str:
 def _reader_for(source: Source) -> tuple[str, Reader]:
     """Return the reader that a file's content asks for, with the name that it is registered under."""
     probe = probe_of(source)
-    readers: dict[str, Reader] = plugins.sound("traces")
+    readers: dict[str, Reader] = plugins.load_all("traces")
     scores = {name: plugins.sureness("traces", name, reader, probe) for name, reader in readers.items()}
     best = max(readers, key=lambda name: scores[name], default=None)
     if best is None or scores[best] <= 0:
@@ -126,7 +126,7 @@ def read_traces(path: str | Path, format: str | None = None) -> Iterator[Trace]:
     source = Source(Path(path))
     name, reader = (format, plugins.create("traces", format)) if format else _reader_for(source)
     last: Trace | None = None
-    with plugins.guarded("traces", name):
+    with plugins.plugin_errors("traces", name):
         for trace in reader.read(source):
             if last is not None:
                 yield last

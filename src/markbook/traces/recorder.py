@@ -108,7 +108,7 @@ class Recorder:
         with self._span(f"chat {name}", attributes) as span:
             yield span
 
-    def traced(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def trace_tool(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return the function, plain or async, recorded as a tool call with its keyword and positional arguments."""
         name, arguments = _name_of(function), _binder(function)
 

@@ -12,7 +12,7 @@ from markbook.files import strict
 from markbook.files.limits import MAX_DOCUMENT
 from markbook.files.source import Source
 from markbook.trace import ExpectedCall, Reference, Trace
-from markbook.traces.plain import bounded, name_of, whole
+from markbook.traces.plain import bound_value, name_of, whole
 from markbook.traces.reading import read_trace
 from markbook.types import Record
 
@@ -71,7 +71,7 @@ def pick(references: Mapping[str, Reference], trace: Trace) -> Reference | None:
     return None
 
 
-def unused(references: Mapping[str, Reference], names: Iterable[str]) -> list[str]:
+def list_unused(references: Mapping[str, Reference], names: Iterable[str]) -> list[str]:
     """Return the ids of references that none of these names: a slip of the pen, or runs that are not here."""
     return sorted(set(references) - {ANY, *names})
 
@@ -81,7 +81,7 @@ def _check_once(source: Source) -> None:
     if source.is_lines:
         return
     try:
-        strict.parsed("".join(source.chunks(limit=MAX_DOCUMENT)))
+        strict.parse_json("".join(source.chunks(limit=MAX_DOCUMENT)))
     except (ValueError, RecursionError) as error:
         raise DataError(f"{_NONE}: {error}", at=str(source.path)) from error
 
@@ -169,7 +169,7 @@ def _call(item: Any, at: str) -> ExpectedCall:
         call_arguments = item.get("arguments")
         if not isinstance(call_arguments, dict | None):
             raise DataError(f"the arguments of an expected call are no object: {call_arguments!r:.80}", at=at)
-        arguments = None if call_arguments is None else bounded(call_arguments)
+        arguments = None if call_arguments is None else bound_value(call_arguments)
         item = item.get("tools") or item.get("tool")
     tools = tuple(name_of(tool) for tool in (item if isinstance(item, list) else [item]))
     if not tools or not all(tools):

@@ -57,7 +57,7 @@ def fill_from_run(options: dict[str, object], command: str, options_kept: Sequen
     context = click.get_current_context()
     parameters = {parameter.name: parameter for parameter in context.command.params}
     for option in options_kept:
-        value = _recorded(manifest, option.place)
+        value = _read_recorded(manifest, option.place)
         if value is None or is_given(option.name):
             continue
         parameter = parameters[option.name]
@@ -82,7 +82,7 @@ def _manifest(run: str) -> dict[str, object] | None:
     return open_manifest(run)
 
 
-def _recorded(manifest: Mapping[str, object], key: str) -> Any:
+def _read_recorded(manifest: Mapping[str, object], key: str) -> Any:
     part, _, name = key.partition(".")
     section = manifest.get(part)
     return section.get(name) if isinstance(section, Mapping) else None
@@ -116,12 +116,12 @@ def judges_sent_a_key(judges: Sequence[str]) -> str:
     return next((danger for server in servers if (danger := sent_a_key(server.url))), "")
 
 
-def written(path: Path | None) -> str:
+def describe_overwrite(path: Path | None) -> str:
     """Return what would happen to a file that is not there."""
     return "" if path is None or path.is_file() else "would be written"
 
 
-def recorded(options: Mapping[str, object], kept: Sequence[KeptOption], part: str) -> dict[str, object]:
+def collect_kept_options(options: Mapping[str, object], kept: Sequence[KeptOption], part: str) -> dict[str, object]:
     """Return what a run keeps of the options that it keeps in this part of its record."""
     from markbook.judge.panel import plain_judge
     from markbook.model.connect import without_secrets

@@ -90,19 +90,19 @@ class ExamTerminal(Watcher):
         sources = plan.manifest.extra["sources"] if self._verbose else {}
         for file in (*sources.get("benchmark_files", ()), *sources.get("solutions", ())):
             self._say(f"read {terminal(str(file))}")
-        self._skipped("benchmark rows", len(benchmark.rejections), benchmark.rejections)
+        self._say_skipped("benchmark rows", len(benchmark.rejections), benchmark.rejections)
         for name, log in (
             ("invalid answers", answers.invalid),
             ("answers to unknown tasks", answers.unknown),
             ("repeated answers", answers.collapsed),
             ("answers that are null", answers.null),
         ):
-            self._skipped(name, log.count, log.first)
+            self._say_skipped(name, log.count, log.first)
         for warning in answers.warnings:
             self._say(f"warning: {warning}")
         self._faults = [f"{fault.task_id}, test {fault.test_index}: {fault.reason}" for fault in plan.faults]
 
-    def _skipped(self, name: str, count: int, rows: Sequence[Rejection]) -> None:
+    def _say_skipped(self, name: str, count: int, rows: Sequence[Rejection]) -> None:
         if count:
             self._say(f"skipped {count} {name}" + ("" if self._verbose else " (--verbose names them)"))
         for row in rows if self._verbose else ():
@@ -150,7 +150,7 @@ class ExamTerminal(Watcher):
         if self._verbose or not topic or self._said[topic] <= _NAMED:
             self._say(line)
 
-    def interrupted(self, folder: Path) -> None:
+    def on_interrupt(self, folder: Path) -> None:
         """Say what goes on with it."""
         if self._live is not None:
             self._live[0].stop()

@@ -110,7 +110,7 @@ class TaskTerminal(Watcher):
             self._last = now
             self._line()
 
-    def interrupted(self, folder: Path) -> None:
+    def on_interrupt(self, folder: Path) -> None:
         """Say what goes on with it."""
         click.echo(f"\ngo on with: markbook run --resume {folder}", err=True)
 

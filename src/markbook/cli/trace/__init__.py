@@ -62,7 +62,7 @@ def command(  # noqa: PLR0913 - one argument an option
 
         check_format(reader)
     references = _references(file, reference, reader, from_best=reference_from_best)
-    total = _summed(file, reader, references, profile)
+    total = _sum_traces(file, reader, references, profile)
     if html is not None:
         from markbook.cli.trace.page import write_page
 
@@ -96,10 +96,10 @@ def _runs(file: Path, reader: str | None) -> Iterator[Trace]:
     return read_traces(file, reader)
 
 
-def _summed(file: Path, reader: str | None, references: dict[str, Reference], profile: str) -> TraceSum:
+def _sum_traces(file: Path, reader: str | None, references: dict[str, Reference], profile: str) -> TraceSum:
     from markbook.cli.trace.totals import TraceSum
     from markbook.metrics.graph import trace_metrics
-    from markbook.traces.references import pick, unused
+    from markbook.traces.references import list_unused, pick
 
     total = TraceSum(file.name, profile)
     names, lacking = set[str](), 0
@@ -108,7 +108,7 @@ def _summed(file: Path, reader: str | None, references: dict[str, Reference], pr
         names |= {run.task, run.id}
         lacking += reference is None
         total.add(run, trace_metrics(run, reference, profile=total.profile))
-    if lacking and (unmatched := unused(references, names)):
+    if lacking and (unmatched := list_unused(references, names)):
         here = ", ".join(sorted(filter(None, names))[:_NAMED]) or "without a name"
         say(f"markbook: no run here belongs to the reference of {', '.join(unmatched[:_NAMED])}; the runs are {here}")
     return total

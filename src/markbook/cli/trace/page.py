@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from markbook.cli.trace.parts import grouped
+from markbook.cli.trace.parts import group_metrics
 from markbook.errors import OutputError
 from markbook.report.steps import shown_steps
 from markbook.text import terminal
@@ -100,7 +100,7 @@ def view(total: TraceSum) -> dict[str, object]:
             (terminal(sender, limit=80), terminal(other, limit=80), count)
             for (sender, other), count in total.edges.most_common(_EDGES)
         ],
-        "groups": grouped(total.metrics),
+        "groups": group_metrics(total.metrics),
         "steps": steps,
         "steps_left": len(total.first.steps) - len(steps),
         "failures": [(at, f"{step.what} {step.at}".strip()) for at, step in enumerate(steps, start=1) if step.is_failed][:12],

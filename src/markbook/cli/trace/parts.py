@@ -20,7 +20,7 @@ _GROUPS: tuple[tuple[str, Sequence[GraphMetric]], ...] = (
 )
 
 
-def grouped(metrics: Mapping[str, Measurement]) -> list[dict[str, object]]:
+def group_metrics(metrics: Mapping[str, Measurement]) -> list[dict[str, object]]:
     """Return the numbers by what they are about; those that cannot be had once for each reason."""
     about = {metric.name: metric for metric in METRICS}
     groups, grouped_names = [], set()

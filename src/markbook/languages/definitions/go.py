@@ -130,7 +130,7 @@ def go() -> Language:
         ),
         failures=Failures(tests=r"--- FAIL|Error Trace|expected '", build=r"^\S+\.go:\d+"),
         words=_words,
-        own=_own,
+        own=_list_test_packages,
         libraries=(
             Library(
                 "stretchr/testify",
@@ -155,7 +155,7 @@ def _words(text: str) -> dict[str, str]:
     return {"package": line.removeprefix("package ").strip()}
 
 
-def _own(tests: str) -> dict[str, str]:
+def _list_test_packages(tests: str) -> dict[str, str]:
     """Return the packages that the tests name, as they are imported beside them."""
     named = [name for name in _PACKAGES if re.search(rf"(?<![\w.]){name}\.[A-Z]", tests)]
     return {

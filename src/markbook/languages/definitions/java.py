@@ -148,7 +148,7 @@ def java() -> Language:
         failures=Failures(tests=r"java\.lang\.AssertionError", build=r"\berror:"),
         locate=_locate,
         words=_words,
-        own=_own,
+        own=_list_test_classes,
         libraries=(Library("org.javatuples", _TUPLES, "libjavatuples-java"),),
         runtime_bytes=512 << 20,
         processes=256,
@@ -199,7 +199,7 @@ def _main(text: str, source: str) -> str:
     return stem if stem in classes or not classes else classes[-1]
 
 
-def _own(tests: str) -> dict[str, str]:
+def _list_test_classes(tests: str) -> dict[str, str]:
     """Return the class of the tests whose `main` is run, and that what they name is the language's own."""
     code = _APART.sub('""', tests)
     classes = _CLASS.findall(code.partition("static void main")[0])

@@ -8,7 +8,7 @@ import sys
 from markbook.languages.language import Alone, Ending, Failures, Language, Places
 from markbook.languages.toolchain import SYSTEM
 from markbook.text.claimless import program_fault
-from markbook.text.suites import completed
+from markbook.text.suites import complete_program
 from markbook.types import PYTHON
 
 
@@ -42,7 +42,7 @@ def python() -> Language:
         ),
         failures=Failures(tests=r"^AssertionError", names=r"^NameError", syntax=r"^(?:Syntax|Indentation|Tab)Error"),
         locate=_locate,
-        completed=_completed,
+        completed=_complete_tests,
         self_test=("def twice(x):\n    return 2 * x\n", "def twice(x):\n    return x\n", "assert twice(2) == 4\n"),
     )
 
@@ -58,7 +58,7 @@ def _locate() -> Places:
     return Places({"python3": sys.executable}, folders)
 
 
-def _completed(tests: str) -> str:
+def _complete_tests(tests: str) -> str:
     if fault := program_fault(tests):
         raise ValueError(fault)
-    return completed(tests)
+    return complete_program(tests)

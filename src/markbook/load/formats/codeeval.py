@@ -66,10 +66,10 @@ class CodeEval:
         """Return the problem of a row; RowError if it is none."""
         kind = record.get("object")
         if kind not in OBJECTS:
-            raise RowError(f"unknown object {_shown(kind)}: one of {', '.join(OBJECTS)}")
+            raise RowError(f"unknown object {_shorten(kind)}: one of {', '.join(OBJECTS)}")
         level = record.get("complexity")
         if isinstance(level, bool) or level not in LEVELS:
-            raise RowError(f"unknown complexity {_shown(level)}: one of 1, 2, 3")
+            raise RowError(f"unknown complexity {_shorten(level)}: one of 1, 2, 3")
         refuse_misspelt(record, CodeEvalRow.__annotations__, elsewhere=_IN_TESTS)
         tests, is_older = _tests(record.get("tests"))
         canonical = text_field(record, "canonical_solution")
@@ -155,5 +155,5 @@ def _part(value: Mapping[str, object], key: str, number: int) -> str:
     return part
 
 
-def _shown(value: object) -> str:
+def _shorten(value: object) -> str:
     return repr(value)[:40]

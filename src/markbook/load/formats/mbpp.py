@@ -43,7 +43,7 @@ class Mbpp:
             entry_point=_entry_point(code, asserts),
             source=at,
             problem_type=ProblemType.FUNCTION,
-            preloaded=_imported(setup),
+            preloaded=_list_imports(setup),
         )
 
 
@@ -65,7 +65,7 @@ def mbpp_id(value: object) -> str:
     return f"{PREFIX}{int(number)}"
 
 
-def _imported(setup: str) -> tuple[str, ...]:
+def _list_imports(setup: str) -> tuple[str, ...]:
     """Return the modules that the tests' set-up imports: the benchmark runs it in one namespace with the answer."""
     tree = python.parse(setup)
     nodes = tree.body if tree else []

@@ -11,8 +11,8 @@ from markbook.load.programs.parts import (
     function_test,
     name_of,
     number_of,
-    paired,
-    parsed,
+    pair_lists,
+    parse_json_field,
     program_sample,
     program_tests,
     seconds_of,
@@ -36,10 +36,10 @@ class Apps:
 
     def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
         """Return the problem of a row; RowError if it is none."""
-        input_output = parsed(record.get("input_output"), "input_output")
+        input_output = parse_json_field(record.get("input_output"), "input_output")
         if not isinstance(input_output, Mapping):
             raise RowError("'input_output' is no object")
-        pairs = paired(input_output, "inputs", "outputs")
+        pairs = pair_lists(input_output, "inputs", "outputs")
         name = name_of(record, "problem_id", "task_id", "id", "url") if _has_id(record) else at
         right = _solutions(record)
         meta = {key: str(record[key]) for key in ("difficulty", "source") if record.get(key)}
@@ -93,7 +93,7 @@ def _function(
 
 
 def _solutions(record: Mapping[str, object]) -> tuple[str, ...]:
-    solutions = parsed(record.get("solutions"), "solutions")
+    solutions = parse_json_field(record.get("solutions"), "solutions")
     return tuple(text for text in solutions if isinstance(text, str))[:1] if isinstance(solutions, list) else ()
 
 
@@ -109,7 +109,7 @@ class CodeContests:
 
     def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
         """Return the problem of a row; RowError if it is none."""
-        pairs = [pair for part in _PARTS for pair in paired(record.get(part), "input", "output")]
+        pairs = [pair for part in _PARTS for pair in pair_lists(record.get(part), "input", "output")]
         memory = number_of(record.get("memory_limit_bytes"))
         labels = {"difficulty": record.get("difficulty"), "source": record.get("source")}
         return program_sample(

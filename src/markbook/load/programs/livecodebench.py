@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from markbook.load.benchmark import Probe, RowError, text_field
-from markbook.load.programs.parts import function_test, name_of, parsed, program_sample, program_tests
+from markbook.load.programs.parts import function_test, name_of, parse_json_field, program_sample, program_tests
 from markbook.types import ProblemType, Sample
 
 MAX_UNPACKED = 64 << 20
@@ -56,12 +56,12 @@ class LiveCodeBench:
         """Return the problem of a row; RowError if it is none."""
         if "question_content" in record:
             cases = [*_cases(record.get("public_test_cases")), *_cases(record.get("private_test_cases"))]
-            metadata = parsed(record.get("metadata"), "metadata")
+            metadata = parse_json_field(record.get("metadata"), "metadata")
             meta = {key: str(record[key]) for key in ("difficulty", "platform") if record.get(key)}
             name, statement = name_of(record, "question_id", "task_id"), text_field(record, "question_content")
         else:
-            cases, metadata = _dumped(unpacked_text(text_field(record, "test")))
-            labels = parsed(record.get("labels"), "labels")
+            cases, metadata = _read_dumped_cases(unpacked_text(text_field(record, "test")))
+            labels = parse_json_field(record.get("labels"), "labels")
             meta = {key: str(value) for key, value in labels.items() if key in ("difficulty", "category")}
             name, statement = name_of(record, "id", "task_id"), text_field(record, "content")
         call = metadata.get("func_name") if isinstance(metadata, Mapping) else None
@@ -110,7 +110,7 @@ def _cases(value: object) -> list[Mapping[str, object]]:
     """Return test cases that stand as JSON, or packed."""
     if isinstance(value, str) and value.strip() and value.lstrip()[:1] not in "[{":
         value = unpacked_text(value)
-    cases = parsed(value, "test cases")
+    cases = parse_json_field(value, "test cases")
     if cases is None:
         return []
     if not isinstance(cases, list) or not all(isinstance(case, Mapping) for case in cases):
@@ -118,11 +118,11 @@ def _cases(value: object) -> list[Mapping[str, object]]:
     return cases
 
 
-def _dumped(text: str) -> tuple[list[Mapping[str, object]], object]:
+def _read_dumped_cases(text: str) -> tuple[list[Mapping[str, object]], object]:
     """Return the cases of SandboxFusion's form, and what says which function they call."""
-    content = parsed(text, "test")
+    content = parse_json_field(text, "test")
     if isinstance(content, Mapping) and "input_output" in content:
-        content = parsed(content["input_output"], "input_output")
+        content = parse_json_field(content["input_output"], "input_output")
     if isinstance(content, list):
         return _cases(content), None
     if not isinstance(content, Mapping):
@@ -153,11 +153,11 @@ def unpacked_text(packed: str) -> str:
     if not unpacker.eof:
         raise RowError("the private tests are cut off")
     if data[:1] in (b"[", b"{", b'"'):
-        return _decoded(data)
+        return _decode_tests(data)
     return _pickled_text(data)
 
 
-def _decoded(data: bytes) -> str:
+def _decode_tests(data: bytes) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:

@@ -18,12 +18,12 @@ from markbook.config.tree import MAX_BYTES, parse_tree, plain
 from markbook.errors import ConfigError, DataError
 from markbook.files.bundle import Bundle, open_bundle
 from markbook.load.benchmark import Benchmark, RowError
-from markbook.load.programs.parts import MAX_SECONDS, MIB, bounded, number_of, program_sample
+from markbook.load.programs.parts import MAX_SECONDS, MIB, check_test_limits, number_of, program_sample
 from markbook.load.programs.validators import judge_of
 from markbook.sandbox.guest.examination.rules import icpc_name
 from markbook.stdio.checkers import Result
 from markbook.stdio.judge import Judge
-from markbook.stdio.scoring import Aggregation, Group, largest, renamed, with_flags
+from markbook.stdio.scoring import Aggregation, Group, largest, rename_tests, with_flags
 from markbook.types import Sample, Test
 
 Version = Literal["legacy", "2023-07-draft", "2025-09"]
@@ -115,7 +115,7 @@ class Package:
                 memory_bytes=self.memory_bytes,
             ),
             judge=self._judge(),
-            group=renamed(self.group, names) if self.is_scored else None,
+            group=rename_tests(self.group, names) if self.is_scored else None,
         )
 
     def _test(self, case: PackageTest) -> Test:
@@ -426,7 +426,7 @@ def package_benchmark(path: Path) -> Benchmark:
     package = read_package(path)
     try:
         sample = package.sample()
-        bounded(sample.tests)
+        check_test_limits(sample.tests)
     except RowError as error:
         raise DataError(str(error), at=str(path)) from None
     if sample.group is not None and largest(sample.group, is_judged=sample.judge is not None) is None:

@@ -28,10 +28,10 @@ def program_tests(pairs: Iterable[tuple[object, object]], checker: str = "") -> 
         Test(stdin=_text(stdin, "input", number), stdout=_text(expected, "output", number), checker=checker)
         for number, (stdin, expected) in enumerate(pairs, start=1)
     )
-    return bounded(tests)
+    return check_test_limits(tests)
 
 
-def bounded(tests: tuple[Test, ...]) -> tuple[Test, ...]:
+def check_test_limits(tests: tuple[Test, ...]) -> tuple[Test, ...]:
     """Return the tests of a problem if they are neither none, too many nor too large; RowError if they are."""
     if not tests:
         raise RowError("there is no test")
@@ -52,7 +52,7 @@ def _text(value: object, what: str, number: int) -> str:
     return value
 
 
-def paired(value: object, first: str, second: str) -> list[tuple[Any, Any]]:
+def pair_lists(value: object, first: str, second: str) -> list[tuple[Any, Any]]:
     """Return the pairs of an object with two lists of one length, which may be absent; RowError if they are not."""
     if value is None:
         return []
@@ -70,7 +70,7 @@ def paired(value: object, first: str, second: str) -> list[tuple[Any, Any]]:
     return list(zip(first_values, right, strict=True))
 
 
-def parsed(value: object, what: str) -> Any:
+def parse_json_field(value: object, what: str) -> Any:
     """Return the value of a field that holds JSON as a text, or itself; RowError if it is no JSON."""
     if not isinstance(value, str):
         return value

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal, Required, TypedDict
 from markbook.load.benchmark import Probe, RowError, text_field, text_list
 from markbook.load.programs.parts import (
     MIB,
-    bounded,
+    check_test_limits,
     name_of,
     number_of,
-    parsed,
+    parse_json_field,
     program_sample,
     program_tests,
     seconds_of,
@@ -99,7 +99,7 @@ class StdinPrograms:
         sample = program_sample(
             name_of(record, "task_id", "id"),
             text_field(record, "problem", required=False),
-            bounded(tuple(_test(test, number, checker) for number, test in enumerate(tests, start=1))),
+            check_test_limits(tuple(_test(test, number, checker) for number, test in enumerate(tests, start=1))),
             at,
             right=(right,) if right else (),
             seconds=seconds_of(record.get("time_limit")),
@@ -180,7 +180,7 @@ class SandboxFusion:
 
     def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
         """Return the problem of a row; RowError if it is none."""
-        labels = parsed(record.get("labels"), "labels")
+        labels = parse_json_field(record.get("labels"), "labels")
         labels = labels if isinstance(labels, Mapping) else {}
         meta = {"topic": labels.get("source") or labels.get("category"), "difficulty": labels.get("difficulty")}
         return program_sample(
@@ -194,7 +194,7 @@ class SandboxFusion:
 
 
 def _pairs(value: object) -> list[tuple[Any, Any]]:
-    tests = parsed(value, "test")
+    tests = parse_json_field(value, "test")
     if not isinstance(tests, list):
         raise RowError("'test' is no list")
     pairs = []

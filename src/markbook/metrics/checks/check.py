@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from markbook.errors import ConfigError
 from markbook.metrics.checks.bounded import Helper
-from markbook.metrics.pairs import Score, given, measure_each
+from markbook.metrics.pairs import Score, drop_missing_references, measure_each
 from markbook.types import Direction, Item, Measurement, Metric
 
 _SHOWN = 80
@@ -34,12 +34,12 @@ class Check(Metric):
         with Helper() as helper:
 
             def score(item: Item) -> Score:
-                return self.holds(item.attempt.text, given(item.sample.references), helper)
+                return self.holds(item.attempt.text, drop_missing_references(item.sample.references), helper)
 
             return measure_each(self.name, self.signature, items, score, needs_reference=self.needs_reference)
 
 
-def signed(name: str, options: Mapping[str, object]) -> str:
+def build_signature(name: str, options: Mapping[str, object]) -> str:
     """Return a signature that tells all options; what is long is told by its digest."""
     parts = []
     for key, value in options.items():

@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 from markbook.errors import ConfigError, UsageError
 from markbook.metrics.checks.bounded import Helper
-from markbook.metrics.checks.check import Check, signed, texts_of, truth
+from markbook.metrics.checks.check import Check, build_signature, texts_of, truth
 from markbook.metrics.checks.numbers import numeric
 from markbook.metrics.checks.patterns import json_schema, regex
 from markbook.metrics.checks.texts import contains, length, not_contains
-from markbook.metrics.pairs import Score, undefined
+from markbook.metrics.pairs import Score, missing_undefined
 from markbook.plugins import example, suggest
 from markbook.types import Missing
 
@@ -54,8 +54,8 @@ def one_of(
         plain_texts = frozenset(_plain(text, strip=strip, lowercase=lowercase) for text in texts)
         holds = partial(_is_one, plain_texts=plain_texts, strip=strip, lowercase=lowercase)
         options = {"values": list(texts), "strip": strip, "lowercase": lowercase}
-        return Check("one_of", signed("one_of", options), holds)
-    return _combined("one_of", checks)
+        return Check("one_of", build_signature("one_of", options), holds)
+    return _combine("one_of", checks)
 
 
 @example(checks=["contains"])
@@ -70,7 +70,7 @@ def all_of(*, checks: Sequence[Described]) -> Check:
     Raises:
         ConfigError: no check, an unknown one, an option that it does not take.
     """
-    return _combined("all_of", checks)
+    return _combine("all_of", checks)
 
 
 def _plain(text: str, *, strip: bool, lowercase: bool) -> str:
@@ -90,17 +90,17 @@ def _is_one(
     return float(_plain(answer, strip=strip, lowercase=lowercase) in plain_texts), {}
 
 
-def _combined(name: Literal["one_of", "all_of"], checks: object) -> Check:
+def _combine(name: Literal["one_of", "all_of"], checks: object) -> Check:
     if not isinstance(checks, list | tuple) or not checks:
         raise ConfigError(f"{name}: checks must be a list of checks, not {checks!r:.60}")
-    _bound(checks, name)
+    _limit_checks(checks, name)
     checks_made = tuple(_make(name, check) for check in checks)
-    signature = f"{name}|checks:{signed('', {'of': [check.signature for check in checks_made]})}|v1"
+    signature = f"{name}|checks:{build_signature('', {'of': [check.signature for check in checks_made]})}|v1"
     needs = all(check.needs_reference for check in checks_made)  # where some do, those alone have no value without
     return Check(name, signature, partial(_decide, checks=checks_made, is_all=name == "all_of"), needs_reference=needs)
 
 
-def _bound(checks: Sequence[object], name: str) -> None:
+def _limit_checks(checks: Sequence[object], name: str) -> None:
     """Refuse more or deeper checks than anybody writes, before any is made."""
     level: list[object] = list(checks)
     count = 0
@@ -150,7 +150,7 @@ def _decide(
     scores: list[float | Missing] = []
     for check in checks:
         lacks = check.needs_reference and not references
-        value = undefined("no reference") if lacks else check.holds(answer, references, helper)[0]
+        value = missing_undefined("no reference") if lacks else check.holds(answer, references, helper)[0]
         scores.append(value)
         if not isinstance(value, Missing) and bool(value) != is_all:
             return float(not is_all), {"by": check.name}

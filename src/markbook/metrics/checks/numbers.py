@@ -10,8 +10,8 @@ from typing import Literal
 
 from markbook.errors import ConfigError
 from markbook.metrics.checks.bounded import Helper
-from markbook.metrics.checks.check import Check, signed
-from markbook.metrics.pairs import Score, undefined
+from markbook.metrics.checks.check import Check, build_signature
+from markbook.metrics.pairs import Score, missing_undefined
 
 _NUMBER = re.compile(
     r"(?<![\w.,])[-+\u2212]?(?:(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?(?!\w|[.,][0-9])"
@@ -53,7 +53,7 @@ def numeric(
         raise ConfigError(f"numeric: value must be a number, not {value!r:.40}")
     options = {"value": "references" if value is None else value, "absolute": absolute, "relative": relative}
     holds = partial(_near, right=right, absolute=Decimal(str(absolute)), relative=Decimal(str(relative)), pick=pick)
-    return Check("numeric", signed("numeric", {**options, "pick": pick}), holds, needs_reference=value is None)
+    return Check("numeric", build_signature("numeric", {**options, "pick": pick}), holds, needs_reference=value is None)
 
 
 def _near(
@@ -69,7 +69,7 @@ def _near(
     references_given = [right] if right is not None else [_whole(text) for text in references]
     right_numbers = [reference_number for reference_number in references_given if reference_number is not None]
     if not right_numbers:
-        return undefined(f"the reference {references[0]!r:.60} is no number"), {}
+        return missing_undefined(f"the reference {references[0]!r:.60} is no number"), {}
     numbers = numbers_in(answer)
     if not numbers:
         return 0.0, {"why": "the answer has no number"}

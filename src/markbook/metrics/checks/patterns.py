@@ -11,7 +11,7 @@ from functools import partial
 from markbook.errors import ConfigError
 from markbook.files import strict
 from markbook.metrics.checks.bounded import Helper
-from markbook.metrics.checks.check import Check, signed, truth
+from markbook.metrics.checks.check import Check, build_signature, truth
 from markbook.metrics.pairs import Score
 from markbook.plugins import example, need
 from markbook.types import Missing, MissingKind
@@ -58,13 +58,15 @@ def regex(
         tried = helper.ask("regex", pattern=pattern, flags=int(flags), whole=whole, text="")
     if isinstance(tried, Missing):
         raise ConfigError(f"regex: the pattern cannot be used: {tried.detail}")
-    signature = signed("regex", {"pattern": pattern, **{key: on for key, on in options.items() if on}})
+    signature = build_signature("regex", {"pattern": pattern, **{key: on for key, on in options.items() if on}})
     return Check(
-        "regex", signature, partial(_found, pattern=pattern, flags=int(flags), is_full_match=whole, absent=absent)
+        "regex",
+        signature,
+        partial(_search_pattern, pattern=pattern, flags=int(flags), is_full_match=whole, absent=absent),
     )
 
 
-def _found(
+def _search_pattern(
     answer: str,
     _references: tuple[str, ...],
     helper: Helper,
@@ -95,7 +97,7 @@ def json_schema(*, schema: Mapping[str, object] | bool | None = None) -> Check:
         ExtraMissingError: the extra `checks` is not installed and there is a schema.
     """
     if schema is None:
-        return Check("json_schema", signed("json_schema", {"schema": "any"}), partial(_fits, schema=None))
+        return Check("json_schema", build_signature("json_schema", {"schema": "any"}), partial(_fits, schema=None))
     try:
         text = json.dumps(schema, allow_nan=False, sort_keys=True)
     except (TypeError, ValueError, RecursionError) as error:
@@ -107,7 +109,7 @@ def json_schema(*, schema: Mapping[str, object] | bool | None = None) -> Check:
         validators.Draft202012Validator.check_schema(schema)
     except (validators.exceptions.SchemaError, RecursionError) as error:
         raise ConfigError(f"json_schema: this is no schema: {getattr(error, 'message', error)}"[:500]) from error
-    return Check("json_schema", signed("json_schema", {"schema": schema}), partial(_fits, schema=schema))
+    return Check("json_schema", build_signature("json_schema", {"schema": schema}), partial(_fits, schema=schema))
 
 
 def _fits(
@@ -117,7 +119,7 @@ def _fits(
     if text.startswith("```") and text.endswith("```") and "\n" in text:
         text = text[text.index("\n") + 1 : -3].strip()
     try:
-        value = strict.parsed(text)
+        value = strict.parse_json(text)
     except RecursionError:
         if text[-1] not in "]}":
             return 0.0, {"why": "no JSON: it ends within a value"}

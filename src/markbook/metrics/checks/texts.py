@@ -8,8 +8,8 @@ from typing import Literal
 
 from markbook.errors import ConfigError
 from markbook.metrics.checks.bounded import Helper
-from markbook.metrics.checks.check import Check, signed, texts_of, truth
-from markbook.metrics.pairs import Score, undefined
+from markbook.metrics.checks.check import Check, build_signature, texts_of, truth
+from markbook.metrics.pairs import Score, missing_undefined
 from markbook.plugins import example
 
 _UNITS = ("characters", "words", "lines")
@@ -31,7 +31,7 @@ def contains(
     Raises:
         ConfigError: no text, or an empty one.
     """
-    return _made("contains", text, every=every, lowercase=lowercase, words=words)
+    return _make_check("contains", text, every=every, lowercase=lowercase, words=words)
 
 
 def not_contains(
@@ -48,15 +48,17 @@ def not_contains(
     Raises:
         ConfigError: no text, or an empty one.
     """
-    return _made("not_contains", text, every=every, lowercase=lowercase, words=words)
+    return _make_check("not_contains", text, every=every, lowercase=lowercase, words=words)
 
 
-def _made(name: str, text: str | Sequence[str] | None, *, every: bool, lowercase: bool, words: bool) -> Check:
+def _make_check(name: str, text: str | Sequence[str] | None, *, every: bool, lowercase: bool, words: bool) -> Check:
     texts = () if text is None else texts_of(name, "text", text)
     flags = {"every": every, "lowercase": lowercase, "words": words}
     for option, value in flags.items():
         truth(name, option, value)
-    signature = signed(name, {"text": list(texts) or "references", **{key: on for key, on in flags.items() if on}})
+    signature = build_signature(
+        name, {"text": list(texts) or "references", **{key: on for key, on in flags.items() if on}}
+    )
     is_not = name == "not_contains"
     holds = partial(_holds, texts=texts, is_not=is_not, every=every, lowercase=lowercase, words=words)
     return Check(name, signature, holds, needs_reference=not texts)
@@ -78,7 +80,7 @@ def _holds(
         reference for reference in references if reference
     )  # the empty text stands in every answer
     if not looked_for:
-        return undefined("no reference but the empty text"), {}
+        return missing_undefined("no reference but the empty text"), {}
     matches = [text for text in looked_for if _stands(text.casefold() if lowercase else text, body, words=words)]
     holds = len(matches) == len(looked_for) if every else bool(matches)
     return float(holds != is_not), {"found": [text[:200] for text in matches[:20]]}
@@ -129,7 +131,7 @@ def length(
     if at_least is not None and at_most is not None and at_least > at_most:
         raise ConfigError(f"length: at_least {at_least} is above at_most {at_most}")
     holds = partial(_fits, at_least=at_least or 0, at_most=at_most, unit=unit)
-    return Check("length", signed("length", {**limits, "unit": unit}), holds)
+    return Check("length", build_signature("length", {**limits, "unit": unit}), holds)
 
 
 def _fits(

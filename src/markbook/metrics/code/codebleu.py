@@ -14,7 +14,15 @@ from markbook.metrics.code import ngrams, parsers, reading
 from markbook.metrics.code.grammars import GRAMMARS
 from markbook.metrics.code.ngrams import Words
 from markbook.metrics.code.reading import CACHED_CHARACTERS, CodeShape
-from markbook.metrics.pairs import NO_STATS, PairMetric, Score, clamp, given, measure_each, undefined
+from markbook.metrics.pairs import (
+    NO_STATS,
+    PairMetric,
+    Score,
+    clamp,
+    drop_missing_references,
+    measure_each,
+    missing_undefined,
+)
 from markbook.types import Attempt, Item, Measurement, Sample
 
 PARTS = ("ngram", "weighted_ngram", "syntax", "dataflow")
@@ -45,7 +53,7 @@ class CodeBleu(PairMetric):
         return measurements
 
     def _read(self, item: Item) -> Score:
-        return self.read(item.attempt.text, given(item.sample.references))
+        return self.read(item.attempt.text, drop_missing_references(item.sample.references))
 
 
 def codebleu(
@@ -122,7 +130,7 @@ def _read(lang: str, candidate: str, references: tuple[str, ...]) -> Score:
 def _score(lang: str, weights: tuple[float, ...], candidate: str, references: tuple[str, ...]) -> Score:
     texts = [reference.strip() for reference in references if reference.strip()]
     if not texts:
-        return undefined("the reference is empty"), {}
+        return missing_undefined("the reference is empty"), {}
     candidate = candidate.strip()
     ngram, weighted = _word_parts(candidate, texts, lang)
     parts: dict[str, float | None] = {"ngram": ngram, "weighted_ngram": weighted}
@@ -137,7 +145,7 @@ def _score(lang: str, weights: tuple[float, ...], candidate: str, references: tu
     used = [weight for name, weight in zip(PARTS, weights, strict=True) if name in stats]
     total = math.fsum(used)
     if not total:
-        return undefined("no part with a weight is defined for this reference"), stats
+        return missing_undefined("no part with a weight is defined for this reference"), stats
     defined = [(name, value) for name, value in parts.items() if value is not None]
     shares = [weight / total for weight in used]
     stats["weights"] = {name: share for (name, _), share in zip(defined, shares, strict=True)}
@@ -153,8 +161,8 @@ def _word_parts(candidate: str, references: list[str], lang: str) -> tuple[float
     words = candidate.split()
     counts = Counter(words)
     others = [ngrams.read(text, lang, _ORDER) for text in references]
-    recalled = [ngrams.shared(words, other, _ORDER) for other in others]
-    matches = recalled[0] if len(others) == 1 else ngrams.clipped(words, others, _ORDER)
+    recalled = [ngrams.count_shared_ngrams(words, other, _ORDER) for other in others]
+    matches = recalled[0] if len(others) == 1 else ngrams.clip_ngram_counts(words, others, _ORDER)
     nearest = min((len(other.words) for other in others), key=lambda size: (abs(size - len(words)), size))
     ratios = [(float(matched), float(max(1, len(words) - n))) for n, matched in enumerate(matches)]
     ngram = _geometric(ratios, _penalty(len(words), nearest))

@@ -68,21 +68,21 @@ def _keys(tokens: list[int], width: int, order: int) -> list[list[int]]:
     return out
 
 
-def shared(words: Sequence[str], other: Words, order: int) -> list[int]:
+def count_shared_ngrams(words: Sequence[str], other: Words, order: int) -> list[int]:
     """Return how many n-grams two texts have in common for n = 1..order, each as often as both have it.
 
     A word that the reference lacks has one number more than all of its words, so that what it stands in never
     matches. What two sorted sequences have in common in order, two bags have in common.
     """
     if not other.keys or len(words) > _SHORT:
-        return clipped(words, [other], order)
+        return clip_ngram_counts(words, [other], order)
     unknown = len(other.numbers)
     number = other.numbers.get
     mine = _keys([number(word, unknown) for word in words], unknown + 1, order)
     return [LCSseq.similarity(ours, theirs) for ours, theirs in zip(mine, other.keys, strict=True)]
 
 
-def clipped(words: Sequence[str], others: Sequence[Words], order: int) -> list[int]:
+def clip_ngram_counts(words: Sequence[str], others: Sequence[Words], order: int) -> list[int]:
     """Return how many n-grams of a text several references have, each as often as the one that has most of it."""
     vocabulary = Vocabulary(lambda words: [(word,) for word in words])
     tokens = vocabulary.tokens([words, *[other.words for other in others]])

@@ -6,7 +6,7 @@ import ast
 import functools
 from collections.abc import Sequence
 
-from markbook.metrics.pairs import undefined
+from markbook.metrics.pairs import missing_undefined
 from markbook.text import claimless, python, suites
 from markbook.types import Missing, Test
 
@@ -27,17 +27,17 @@ def problem_of(tests: Sequence[Test], language: str = "") -> Missing | None:
         texts = list(map(_problem_of, programs))
     broken = next((text for text in texts if text not in ("", NO_TESTS)), "")
     if broken:
-        return undefined(broken)
+        return missing_undefined(broken)
     if len(programs) == len(tests) and all(texts):
-        return undefined(NO_TESTS)
+        return missing_undefined(NO_TESTS)
     return None
 
 
 @functools.lru_cache(maxsize=1024)
 def _problem_of(program: str) -> str:
     try:
-        tree = python.parsed(suites.completed(program))
-        python.compiled(tree)
+        tree = python.parse_python(suites.complete_program(program))
+        python.compile_tree(tree)
     except python.UNPARSABLE as error:
         line = f" (line {error.lineno})" if isinstance(error, SyntaxError) and error.lineno else ""
         message = error.msg if isinstance(error, SyntaxError) else str(error)

@@ -58,10 +58,10 @@ class AcrossRuns:
                 first = self._details[name].missing
                 assert first is not None
                 means[name] = marker.lacking(name, first.kind, f"in no run: {first.detail}", n_missing=missing)
-        means["convergence_across_runs"] = self._converged(marker)
+        means["convergence_across_runs"] = self._measure_convergence(marker)
         return means | self._reliable(marker)
 
-    def _converged(self, marker: Marker) -> Measurement:
+    def _measure_convergence(self, marker: Marker) -> Measurement:
         """Return the mean over tasks of mean_i(min_j L_j / L_i), over the successful runs of each task."""
         name = "convergence_across_runs"
         several = {task: lengths for task, lengths in self._lengths.items() if len(lengths) > 1}

@@ -101,7 +101,7 @@ def measure_balance(trace: Trace, marker: Marker) -> dict[str, Measurement]:
     measurements: dict[str, Measurement] = {}
     for base in _BASES:
         names = [name if base == "count" else f"{name}_{base}" for name in _INDICES]
-        load = loads(trace)[0] if base == "count" else _measured(trace, base)
+        load = loads(trace)[0] if base == "count" else _measure_agents(trace, base)
         if load is None:
             measurements |= {
                 name: marker.lacking(name, MissingKind.UNAVAILABLE, f"the log holds no {base} of the agents")
@@ -120,7 +120,7 @@ def measure_balance(trace: Trace, marker: Marker) -> dict[str, Measurement]:
     return measurements
 
 
-def _measured(trace: Trace, base: str) -> Mapping[str, float] | None:
+def _measure_agents(trace: Trace, base: str) -> Mapping[str, float] | None:
     """Return tokens or seconds of each agent; None where no step of any agent has them."""
     amounts: dict[str, float] = dict.fromkeys(trace.roster, 0.0)
     has_amount = False

@@ -120,7 +120,7 @@ def coordination_centrality(trace: Trace, marker: Marker) -> Measurement:
     degree = need("networkx", extra="agents").degree_centrality(graph)
     scores = {node: (between[node] + close[node] + share * degree[node]) / 3 for node in graph}
     hub = max(scores, key=lambda node: scores[node])
-    return marker.found(name, scores[hub], agent=hub, agents=_shown(scores), nodes=len(graph), **how)
+    return marker.found(name, scores[hub], agent=hub, agents=_list_largest(scores), nodes=len(graph), **how)
 
 
 def _graph(trace: Trace, marker: Marker, name: str) -> tuple[Any, Measurement | None]:
@@ -147,7 +147,7 @@ def _too_large(graph: Any, marker: Marker, name: str) -> Measurement | None:
     return marker.lacking(name, MissingKind.BUDGET, f"{n} agents with {edges} edges are too many to measure")
 
 
-def _shown(scores: Mapping[Any, float]) -> dict[str, float]:
+def _list_largest(scores: Mapping[Any, float]) -> dict[str, float]:
     return {str(node): scores[node] for node in sorted(scores, key=lambda node: -scores[node])[:_SHOWN]}
 
 
@@ -166,7 +166,7 @@ def measure_centrality(trace: Trace, marker: Marker) -> dict[str, Measurement]:
     back = sum(graph.has_edge(other, source) for source, other in graph.edges())
     hub = max(strength, key=lambda node: strength[node])
     return {
-        "centrality_normalised": _normalised(graph, strength, marker),
+        "centrality_normalised": _normalise_value(graph, strength, marker),
         "centralisation_freeman": marker.found("centralisation_freeman", spread / ((n - 1) * (n - 2)), nodes=n),
         "hub_share": marker.found("hub_share", strength[hub] / total, agent=hub, messages=total),
         "reciprocity": marker.found("reciprocity", back / edges, edges=edges),
@@ -174,7 +174,7 @@ def measure_centrality(trace: Trace, marker: Marker) -> dict[str, Measurement]:
     }
 
 
-def _normalised(graph: Any, strength: Mapping[Any, float], marker: Marker) -> Measurement:
+def _normalise_value(graph: Any, strength: Mapping[Any, float], marker: Marker) -> Measurement:
     """Return the largest mean of three values that are each within 0..1.
 
     Betweenness with distance 1 / messages, the mean of harmonic centrality in and out over n - 1, degree over 2(n - 1).
@@ -198,8 +198,8 @@ def _normalised(graph: Any, strength: Mapping[Any, float], marker: Marker) -> Me
     hub = max(scores, key=lambda node: scores[node])
     rank = nx.pagerank(graph, weight="weight")
     return marker.found(
-        "centrality_normalised", min(1.0, scores[hub]), agent=hub, agents=_shown(scores), pagerank=_shown(rank),
-        strength=_shown(strength), **how,
+        "centrality_normalised", min(1.0, scores[hub]), agent=hub, agents=_list_largest(scores), pagerank=_list_largest(rank),
+        strength=_list_largest(strength), **how,
     )  # fmt: skip
 
 

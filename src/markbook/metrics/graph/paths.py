@@ -95,7 +95,7 @@ def loops(walk: Sequence[State]) -> int:
         ahead[source].append(other)
         back[other].append(source)
     group: dict[State, State] = {}
-    for root in reversed(_finished(states, ahead)):
+    for root in reversed(_order_by_finish(states, ahead)):
         waiting = [root]
         while waiting:
             at = waiting.pop()
@@ -108,7 +108,7 @@ def loops(walk: Sequence[State]) -> int:
     return sum(size > 1 or (root, root) in edges for root, size in sizes.items())
 
 
-def _finished(states: Sequence[State], ahead: dict[State, list[State]]) -> list[State]:
+def _order_by_finish(states: Sequence[State], ahead: dict[State, list[State]]) -> list[State]:
     """Return the states in the order in which a depth-first search leaves them (Kosaraju's first pass)."""
     order: list[State] = []
     visited: set[State] = set()
@@ -185,8 +185,8 @@ def _against(reference: Reference | None, trace: Trace, calls: int, marker: Mark
 
 def measure_time(trace: Trace, marker: Marker) -> dict[str, Measurement]:
     """Return critical path and parallelism over the timed steps that hold no other step inside."""
-    leaves = _leaves(_timed(trace))
-    busy = _covered(leaves)
+    leaves = _leaves(_list_spans(trace))
+    busy = _sum_covered(leaves)
     if not leaves or not busy:
         return marker.none_apply(("critical_path_seconds", "parallelism"), "no step has both its times")
     spent = sum(end - start for start, end in leaves)
@@ -198,10 +198,10 @@ def measure_time(trace: Trace, marker: Marker) -> dict[str, Measurement]:
 
 def leaf_intervals(trace: Trace) -> frozenset[tuple[float | None, float | None]]:
     """Return start and end of the timed steps in which no other step lies."""
-    return frozenset(_leaves(_timed(trace)))
+    return frozenset(_leaves(_list_spans(trace)))
 
 
-def _timed(trace: Trace) -> list[tuple[float, float]]:
+def _list_spans(trace: Trace) -> list[tuple[float, float]]:
     return [
         (step.start, step.end)
         for step in trace.steps
@@ -227,7 +227,7 @@ def _leaves(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
     return sorted(leaves)
 
 
-def _covered(spans: Sequence[tuple[float, float]]) -> float:
+def _sum_covered(spans: Sequence[tuple[float, float]]) -> float:
     total, reach = 0.0, -INFINITY
     for start, end in spans:
         total += max(0.0, end - max(start, reach))

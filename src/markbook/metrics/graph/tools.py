@@ -33,7 +33,7 @@ METRICS = (
 _NAMES = tuple(metric.name for metric in METRICS)
 
 
-def matched(calls: Sequence[str], expected: Sequence[ExpectedCall]) -> int:
+def count_matches(calls: Sequence[str], expected: Sequence[ExpectedCall]) -> int:
     """Return how many calls can be paired with an expected one, each used once.
 
     The pairing is a maximum one, so that a step which accepts several tools does not take another's.
@@ -68,9 +68,9 @@ def measure_tools(trace: Trace, reference: Reference | None, marker: Marker) -> 
     detail = _too_many(calls, expected)
     if _is_too_large(calls, expected):
         return {name: marker.lacking(name, MissingKind.BUDGET, detail) for name in _NAMES}
-    both = matched(calls, expected)
+    both = count_matches(calls, expected)
     measurements = _shares(calls, expected, both, marker)
-    common, edits = _aligned(calls, expected)
+    common, edits = _align_calls(calls, expected)
     measurements["tool_in_order_f1"] = marker.found(
         "tool_in_order_f1", _f1(common, len(calls), len(expected)), common=common
     )
@@ -81,7 +81,7 @@ def measure_tools(trace: Trace, reference: Reference | None, marker: Marker) -> 
     if is_large:
         measurements[name] = marker.lacking(name, MissingKind.BUDGET, detail)
     else:
-        credit = _assigned(steps, expected)
+        credit = _assign_calls(steps, expected)
         measurements[name] = marker.found(name, _f1(credit, len(calls), len(expected)), credit=credit)
     measurements |= {
         name: marker.found(name, float(holds))
@@ -154,7 +154,7 @@ def selection_accuracy(trace: Trace, reference: Reference | None, marker: Marker
         return marker.lacking(name, MissingKind.UNDEFINED, "tool calls were expected and none was made", **stats)
     if _is_too_large(calls, reference.calls):
         return marker.lacking(name, MissingKind.BUDGET, _too_many(calls, reference.calls), **stats)
-    both = matched(calls, reference.calls)
+    both = count_matches(calls, reference.calls)
     return marker.found(name, both / len(calls), matched=both, **stats)
 
 
@@ -189,7 +189,7 @@ def _f1(both: float, calls: int, expected: int) -> float:
     return 2 * both / (calls + expected) if calls + expected else 1.0
 
 
-def _aligned(calls: Sequence[str], expected: Sequence[ExpectedCall]) -> tuple[int, int]:
+def _align_calls(calls: Sequence[str], expected: Sequence[ExpectedCall]) -> tuple[int, int]:
     """Return the length of the longest common subsequence and the edit distance."""
     if _is_plain(expected):
         from rapidfuzz.distance import LCSseq, Levenshtein
@@ -208,7 +208,7 @@ def _aligned(calls: Sequence[str], expected: Sequence[ExpectedCall]) -> tuple[in
     return common[-1], edits[-1]
 
 
-def _assigned(steps: Sequence[Step], expected: Sequence[ExpectedCall]) -> float:
+def _assign_calls(steps: Sequence[Step], expected: Sequence[ExpectedCall]) -> float:
     """Return the largest sum of credit over one-to-one pairs: optimal, so no order of the calls changes it."""
     if not steps or not expected:
         return 0.0

@@ -62,7 +62,7 @@ def _every_hint(answer: ParsedCode, limits: PointLimits) -> Point:
     return points.hints(answer, limits)
 
 
-def _spelled(name: str, pattern: re.Pattern[str], kinds: Sequence[str], *, variables: bool) -> Check:
+def _check_spelling(name: str, pattern: re.Pattern[str], kinds: Sequence[str], *, variables: bool) -> Check:
     """Return a check that names of these kinds are spelled in one way."""
 
     def check(answer: ParsedCode, limits: PointLimits) -> Point:  # noqa: ARG001 - one shape for all points
@@ -89,16 +89,24 @@ def _context_manager(answer: ParsedCode, limits: PointLimits) -> Point:  # noqa:
 
 _RULES: tuple[tuple[re.Pattern[str], Check, bool], ...] = (
     (re.compile(r"descriptive|meaningful (?:variable )?names"), points.names, True),
-    (re.compile(r"snake[_ -]?case|pep[ -]?8 nam"), _spelled("snake_case", _SNAKE, ("function",), variables=True), True),
-    (re.compile(r"(?<!upper )\bcamel[_ -]?case"), _spelled("camel_case", _CAMEL, ("function",), variables=True), True),
+    (
+        re.compile(r"snake[_ -]?case|pep[ -]?8 nam"),
+        _check_spelling("snake_case", _SNAKE, ("function",), variables=True),
+        True,
+    ),
+    (
+        re.compile(r"(?<!upper )\bcamel[_ -]?case"),
+        _check_spelling("camel_case", _CAMEL, ("function",), variables=True),
+        True,
+    ),
     (
         re.compile(r"pascal[_ -]?case|capwords|upper ?camel"),
-        _spelled("pascal_case", _PASCAL, ("class",), variables=False),
+        _check_spelling("pascal_case", _PASCAL, ("class",), variables=False),
         True,
     ),
     (
         re.compile(r"upper[_ ]?(?:snake[_ ]?)?case|all[_ -]caps"),
-        _spelled("upper_case", _UPPER, ("constant",), variables=False),
+        _check_spelling("upper_case", _UPPER, ("constant",), variables=False),
         True,
     ),
     (re.compile(r"(?:4|four)[- ]spaces?|indent\w* (?:of|with) (?:4|four)"), points.indentation, True),
@@ -120,7 +128,7 @@ def judge(context: str, answer: ParsedCode, limits: PointLimits) -> Verdicts:
     points: dict[str, Point] = {}
     not_judged: list[str] = []
     for match in _SENTENCE.finditer(context[:MAX_CONTEXT].lower()):
-        for check, needs_head in _stated(match[0]):
+        for check, needs_head in _read_checks(match[0]):
             point = check(answer, limits)
             if needs_head and answer.is_body:
                 not_judged.append(point.id)
@@ -129,19 +137,19 @@ def judge(context: str, answer: ParsedCode, limits: PointLimits) -> Verdicts:
     return Verdicts(tuple(points.values()), tuple(dict.fromkeys(not_judged)))
 
 
-def _stated(sentence: str) -> list[tuple[Check, bool]]:
+def _read_checks(sentence: str) -> list[tuple[Check, bool]]:
     """Return the checks that one sentence asks for, and whether each needs the function's head to be there."""
     every = _EVERY.search(sentence) is not None
     stated: list[tuple[Check, bool]] = []
     length = _stated_length(sentence)
     if length:
         stated.append((lambda answer, _: points.lines(answer, PointLimits(line_length=length)), False))
-    if _wanted(sentence, re.compile(r"type[- ](?:hint|annotation)|annotat")):
+    if _is_required(sentence, re.compile(r"type[- ](?:hint|annotation)|annotat")):
         stated.append((_every_hint if every else points.hints, True))
-    if _wanted(sentence, re.compile(r"docstring|\bdocument (?:all|every|each|your|public)")):
+    if _is_required(sentence, re.compile(r"docstring|\bdocument (?:all|every|each|your|public)")):
         stated.append((_every_docstring if every else points.docstring, True))
     for pattern, check, droppable in _RULES:
-        if _wanted(sentence, pattern) if droppable else pattern.search(sentence):
+        if _is_required(sentence, pattern) if droppable else pattern.search(sentence):
             stated.append((check, False))
     return stated
 
@@ -154,7 +162,7 @@ def _stated_length(sentence: str) -> int | None:
     return None
 
 
-def _wanted(sentence: str, pattern: re.Pattern[str]) -> bool:
+def _is_required(sentence: str, pattern: re.Pattern[str]) -> bool:
     """Tell whether the sentence asks for it, and does not say that it is not needed."""
     match = pattern.search(sentence)
     if match is None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from markbook.errors import UsageError
 from markbook.metrics import python_source
-from markbook.metrics.pairs import NO_STATS, Score, measure_each, undefined
+from markbook.metrics.pairs import NO_STATS, Score, measure_each, missing_undefined
 from markbook.metrics.quality import lint
 from markbook.metrics.quality.context import judge
 from markbook.metrics.quality.points import POINTS, ParsedCode, Point, PointLimits, read
@@ -41,7 +41,7 @@ class QualityMetric(Metric):
     def measure(self, items: Sequence[Item]) -> list[Measurement]:
         """Return one measurement an item, in order: the share of points earned.
 
-        Missing: `no_completion` for an empty answer, `undefined` for one that does not parse, `not_applicable` for a
+        Missing: `no_completion` for an empty answer, `missing_undefined` for one that does not parse, `not_applicable` for a
         context that states no rule (only where the context is read).
         """
         measurements = measure_each(self.name, self.signature, items, self._score, needs_reference=False)
@@ -50,12 +50,12 @@ class QualityMetric(Metric):
     def _score(self, item: Item) -> Score:
         text = item.attempt.text
         if self.profile == "documented":
-            return _documented(self.name, text)
+            return _score_documentation(self.name, text)
         if not text.strip():
             return Missing(MissingKind.NO_COMPLETION, "the answer is empty"), NO_STATS
         answer = read(text)
         if isinstance(answer, str):
-            return undefined(f"the answer does not parse: {answer}"), NO_STATS
+            return missing_undefined(f"the answer does not parse: {answer}"), NO_STATS
         if self.reads_context:
             return self._against_context(_context(item), answer)
         points = [decide(answer, self.limits) for decide in POINTS[self.name]]
@@ -82,7 +82,7 @@ def context_adherence(
 
     Args:
         profile: `corrected` decides on the syntax tree; `documented` gives the document's textual checks.
-        context: `ignored` as documented, or `stated`: the points are then the rules that the problem's own context
+        context: `ignored` as documented, or `list_settings`: the points are then the rules that the problem's own context
             states (line length, hints, docstrings, naming, ...), missing where it states none. The context is
             `sample.context`, or the sample's input.
         line_length: the limit in code points.
@@ -177,7 +177,7 @@ def _in_answer(point: Point, answer: ParsedCode) -> Mapping[str, object]:
     return {**point.as_dict(), "line": line}
 
 
-def _documented(name: str, text: str) -> Score:
+def _score_documentation(name: str, text: str) -> Score:
     if not text:
         # The document's context score leaves empty answers out of its mean; the others count them as 0.
         empty: float | Missing = 0.0

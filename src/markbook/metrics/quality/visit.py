@@ -175,7 +175,7 @@ class Walk:
         self._constant_target(node.targets[0], context)
         self._children(node, context)
 
-    def _annotated(self, node: ast.AnnAssign, context: Context) -> None:
+    def _visit_annotation(self, node: ast.AnnAssign, context: Context) -> None:
         self.facts.hints.append((node.lineno, f"{spell(node.target)}: {spell(node.annotation)}"))
         if node.value is not None:
             self._credential_target(node.target, node.value)
@@ -319,7 +319,7 @@ class Walk:
         ast.ImportFrom: _import,
         ast.Attribute: _attribute,
         ast.Assign: _assign,
-        ast.AnnAssign: _annotated,
+        ast.AnnAssign: _visit_annotation,
         ast.NamedExpr: _walrus,
         ast.Dict: _dict,
         ast.Compare: _compare,

@@ -12,7 +12,14 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from markbook.errors import ConfigError
-from markbook.metrics.pairs import NO_STATS, failed, given, measurement, problem, undefined
+from markbook.metrics.pairs import (
+    NO_STATS,
+    drop_missing_references,
+    measurement,
+    missing_error,
+    missing_undefined,
+    problem,
+)
 from markbook.metrics.semantic.encoders import RUNTIMES, Array, Model, ModelUnavailableError, load
 from markbook.metrics.semantic.vector_cache import VectorCache
 from markbook.plugins import same_options
@@ -157,7 +164,7 @@ class BertScore(Metric):
         """Return each metric's measurements; those of equal options share one pass through the network."""
         rows = {}
         for options in {metric.options for metric in metrics}:
-            with _limited(options.threads):
+            with _limit_threads(options.threads):
                 rows[options] = _rows(options, items)
         columns = []
         for metric in metrics:
@@ -167,7 +174,7 @@ class BertScore(Metric):
         return columns
 
 
-def _limited(threads: int) -> AbstractContextManager[object]:
+def _limit_threads(threads: int) -> AbstractContextManager[object]:
     """Return what bounds the threads of the libraries that multiply matrices, and gives them back at the end."""
     if find_spec("threadpoolctl") is None:
         return nullcontext()
@@ -198,14 +205,18 @@ def _rows(options: BertOptions, items: Sequence[Item]) -> tuple[list[_Row], Mode
         missing = Missing(MissingKind.UNAVAILABLE, str(error))
         return [missing if row is None else row for row in rows], None
     if options.batch_size > 1:  # alone, no text is padded to another's length, and neighbours share references
-        open_rows.sort(key=lambda i: len(items[i].attempt.text) + sum(map(len, given(items[i].sample.references))))
+        open_rows.sort(
+            key=lambda i: (
+                len(items[i].attempt.text) + sum(map(len, drop_missing_references(items[i].sample.references)))
+            )
+        )
     for start in range(0, len(open_rows), _BLOCK):
         block = open_rows[start : start + _BLOCK]
         try:
             states = _States(model, options, [items[i] for i in block])
         except Exception as error:  # noqa: BLE001 - the measurement border: out of memory is a record, the run goes on
             for i in block:
-                rows[i] = failed(error)
+                rows[i] = missing_error(error)
             continue
         for i in block:
             rows[i] = states.score(items[i])
@@ -221,7 +232,7 @@ class _States:
         self._options = options
         self._ids: dict[str, list[int]] = {}
         for item in items:
-            for text in (item.attempt.text, *given(item.sample.references)):
+            for text in (item.attempt.text, *drop_missing_references(item.sample.references)):
                 if text not in self._ids:
                     self._ids[text] = model.ids(text.strip())
         self._limit = model.limit
@@ -247,8 +258,8 @@ class _States:
         """Return the scores against the best reference."""
         best: dict[str, object] | None = None
         best_f1 = -2.0
-        why = undefined("no token in the candidate")
-        for reference in given(item.sample.references):
+        why = missing_undefined("no token in the candidate")
+        for reference in drop_missing_references(item.sample.references):
             row = self._against(item.attempt.text, reference)
             if isinstance(row, Missing):
                 why = row
@@ -265,7 +276,7 @@ class _States:
     def _against(self, candidate: str, reference: str) -> tuple[float, float, float] | Missing:
         for text, what in ((candidate, "candidate"), (reference, "reference")):
             if len(self._ids[text]) <= 2:
-                return undefined(f"no token in the {what}")
+                return missing_undefined(f"no token in the {what}")
             if self._options.long == "window" and len(self._ids[text]) > _MOST_TOKENS:
                 detail = f"the {what} has {len(self._ids[text])} tokens, more than {_MOST_TOKENS} in windows"
                 return Missing(MissingKind.BUDGET, detail)

@@ -48,7 +48,7 @@ class NumpyEncoder:
 
     def _one(self, ids: Sequence[int]) -> Array:
         hidden = self._words[list(ids)] + self._positions[self._first : self._first + len(ids)]
-        hidden = _normalised(hidden, self._norm, self._eps)
+        hidden = _normalise(hidden, self._norm, self._eps)
         for layer in self._layers:
             hidden = layer.forward(hidden, self._heads, self._eps, self._activation)
         return hidden
@@ -104,12 +104,12 @@ class _Layer:
         np.exp(scores, out=scores)
         scores /= scores.sum(axis=-1, keepdims=True)
         attended = (scores @ value).transpose(1, 0, 2).reshape(n, width)
-        hidden = _normalised(attended @ self._out[0] + self._out[1] + hidden, self._norm_1, eps)
+        hidden = _normalise(attended @ self._out[0] + self._out[1] + hidden, self._norm_1, eps)
         inner = activation(hidden @ self._up[0] + self._up[1])
-        return _normalised(inner @ self._down[0] + self._down[1] + hidden, self._norm_2, eps)
+        return _normalise(inner @ self._down[0] + self._down[1] + hidden, self._norm_2, eps)
 
 
-def _normalised(x: Array, norm: tuple[Array, Array], eps: float) -> Array:
+def _normalise(x: Array, norm: tuple[Array, Array], eps: float) -> Array:
     x = x - x.mean(axis=-1, keepdims=True)
     variance = np.einsum("ij,ij->i", x, x)[:, None] / np.float32(x.shape[-1])
     x /= np.sqrt(variance + np.float32(eps))

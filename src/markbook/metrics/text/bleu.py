@@ -13,7 +13,7 @@ import numpy.typing as npt
 from markbook.errors import ConfigError
 from markbook.metrics.blocks import Block, measure_blocks
 from markbook.metrics.overlaps import overlaps
-from markbook.metrics.pairs import Score, clamp, undefined
+from markbook.metrics.pairs import Score, clamp, missing_undefined
 from markbook.metrics.text.bleu_tokens import NAMES, cutter, vocabulary
 from markbook.metrics.text.unicode import version
 from markbook.plugins import same_options
@@ -198,7 +198,9 @@ class Bleu(Metric):
         if value is None and not self.averages:
             return 0.0, {**stats, "undefined": True}  # left out, an empty answer would cost the corpus nothing
         if value is None:
-            return undefined("no token in the candidate or a reference: the hf convention divides by zero"), stats
+            return missing_undefined(
+                "no token in the candidate or a reference: the hf convention divides by zero"
+            ), stats
         return value, stats
 
     def _effective_for_one(self) -> bool:

@@ -75,7 +75,7 @@ def _mteval_pieces(text: str) -> list[str]:
 def _split(pieces: list[str]) -> list[Sequence[str]]:
     """Apply the rules to all pieces at once: between spaces, none of them reaches over the end of a line."""
     lines = " \n ".join([piece for piece in pieces if not piece.isalnum()])
-    ruled = iter(_spaced(f" {lines} ").split("\n"))
+    ruled = iter(_space_dashes(f" {lines} ").split("\n"))
     return [(piece,) if piece.isalnum() else next(ruled).split() for piece in pieces]
 
 
@@ -87,7 +87,7 @@ def _clean(text: str) -> str:
     return text
 
 
-def _spaced(text: str) -> str:
+def _space_dashes(text: str) -> str:
     text = text.translate(_SYMBOLS)
     text = _AFTER_NON_DIGIT.sub(r"\1 \2 ", text)
     text = _BEFORE_NON_DIGIT.sub(r" \1 \2", text)
@@ -99,7 +99,7 @@ def _char(text: str) -> list[str]:
 
 
 def _zh(text: str) -> list[str]:
-    return _spaced(_CJK.sub(r" \1 ", text.strip())).split()
+    return _space_dashes(_CJK.sub(r" \1 ", text.strip())).split()
 
 
 def _intl(text: str) -> list[str]:

@@ -30,15 +30,15 @@ def chrf(*, char_order: int = 6, beta: float = 2.0, lowercase: bool = False) -> 
     Raises:
         ConfigError: an order or a beta out of range.
     """
-    return _made("chrf", char_order, beta, lowercase=lowercase, averages=True)
+    return _make_metric("chrf", char_order, beta, lowercase=lowercase, averages=True)
 
 
 def corpus_chrf(*, char_order: int = 6, beta: float = 2.0, lowercase: bool = False) -> Summed:
     """Return chrF over all texts together: `summarise` adds up the texts' counts. Otherwise as `chrf`."""
-    return _made("corpus_chrf", char_order, beta, lowercase=lowercase, averages=False)
+    return _make_metric("corpus_chrf", char_order, beta, lowercase=lowercase, averages=False)
 
 
-def _made(name: str, order: int, beta: float, *, lowercase: bool, averages: bool) -> Summed:
+def _make_metric(name: str, order: int, beta: float, *, lowercase: bool, averages: bool) -> Summed:
     if not 1 <= order <= _MOST_ORDER or not 0 < beta < float("inf"):
         raise ConfigError(f"{name}: char_order is 1 to {_MOST_ORDER} and beta above 0, not {order} and {beta}")
     case = "lc" if lowercase else "mixed"

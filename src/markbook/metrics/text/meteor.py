@@ -66,7 +66,7 @@ class Meteor(Metric):
     def measure(self, items: Sequence[Item]) -> list[Measurement]:
         """Return one measurement an item, in order."""
         is_treebank = self.tokenizer == "treebank"
-        vocabulary = Vocabulary(treebank.tokens if is_treebank else _lowered)
+        vocabulary = Vocabulary(treebank.tokens if is_treebank else _lower)
         cut = treebank.pieces if is_treebank else str.split
         alignment = Alignment(vocabulary, synonyms=self.synonyms)
 
@@ -83,7 +83,7 @@ class Meteor(Metric):
         return measure_blocks([(self.name, self.signature)], items, score)[0]
 
 
-def _lowered(pieces: list[str]) -> list[tuple[str]]:
+def _lower(pieces: list[str]) -> list[tuple[str]]:
     return [(piece.lower(),) for piece in pieces]
 
 

@@ -171,12 +171,12 @@ class _Against:
 
     def scores(self, kind: Kind) -> list[Score]:
         if kind == "rouge1":
-            return self._f1(self._shared()[:, 0], 0)
+            return self._f1(self._count_overlaps()[:, 0], 0)
         if kind == "rouge2":
-            return self._f1(self._shared()[:, 1], 1)
+            return self._f1(self._count_overlaps()[:, 1], 1)
         return self._of_subsequences(kind)
 
-    def _shared(self) -> Numbers:
+    def _count_overlaps(self) -> Numbers:
         if self._overlaps is None:
             rows = [(candidate, (reference,)) for candidate, reference in self._pairs]
             self._overlaps = overlaps(self._tokens, rows, 2)

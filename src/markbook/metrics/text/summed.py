@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
-from markbook.metrics.pairs import Score, given, measure_each
+from markbook.metrics.pairs import Score, drop_missing_references, measure_each
 from markbook.types import Direction, Item, Measurement, Metric, Missing
 
 SUMS = "sums"
@@ -38,7 +38,7 @@ class Summed(Metric):
         return measure_each(self.name, self.signature, items, self._score)
 
     def _score(self, item: Item) -> Score:
-        sums = self.count(item.attempt.text, given(item.sample.references))
+        sums = self.count(item.attempt.text, drop_missing_references(item.sample.references))
         if isinstance(sums, Missing):
             return sums, {}
         return self.value(sums), {SUMS: sums}

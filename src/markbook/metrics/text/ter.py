@@ -35,17 +35,17 @@ def ter(
     Raises:
         ExtraMissingError: sacrebleu is not installed.
     """
-    return _made("ter", normalized, no_punct, asian_support, case_sensitive, averages=True)
+    return _make_metric("ter", normalized, no_punct, asian_support, case_sensitive, averages=True)
 
 
 def corpus_ter(
     *, normalized: bool = False, no_punct: bool = False, asian_support: bool = False, case_sensitive: bool = False
 ) -> Summed:
     """Return TER over all texts together: all edits over all words. Otherwise as `ter`."""
-    return _made("corpus_ter", normalized, no_punct, asian_support, case_sensitive, averages=False)
+    return _make_metric("corpus_ter", normalized, no_punct, asian_support, case_sensitive, averages=False)
 
 
-def _made(name: str, *options: bool, averages: bool) -> Summed:
+def _make_metric(name: str, *options: bool, averages: bool) -> Summed:
     need("sacrebleu", extra="translation")
     words = "|".join(
         f"{key}:{'yes' if value else 'no'}"

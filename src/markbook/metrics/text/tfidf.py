@@ -14,7 +14,7 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
-from markbook.metrics.pairs import Score, clamp, given, measure_each, problem
+from markbook.metrics.pairs import Score, clamp, drop_missing_references, measure_each, problem
 from markbook.types import Direction, Item, Measurement, Metric
 
 _WORD = re.compile(r"\b\w\w+\b")
@@ -69,7 +69,10 @@ class TfidfCosine(Metric):
         idf = _fit(terms, items) if self.whole_batch else None
 
         def score(item: Item) -> Score:
-            scored = [_cosine(terms, item.attempt.text, other, idf) for other in given(item.sample.references)]
+            scored = [
+                _cosine(terms, item.attempt.text, other, idf)
+                for other in drop_missing_references(item.sample.references)
+            ]
             return max(scored, key=lambda pair: pair[0])
 
         return measure_each(self.name, self.signature, items, score)
@@ -128,7 +131,7 @@ def _fit(terms: _Terms, items: Iterable[Item]) -> dict[int, float]:
     n = 0
     for item in items:
         if problem(item.attempt.text, item.sample.references) is None:
-            for text in (item.attempt.text, *given(item.sample.references)):
+            for text in (item.attempt.text, *drop_missing_references(item.sample.references)):
                 frequencies.update(terms.of(text).terms.tolist())
                 n += 1
     return {term: 1.0 + math.log((1 + n) / (1 + df)) for term, df in frequencies.items()}

@@ -114,7 +114,7 @@ def tokens(pieces: Sequence[str | Piece]) -> list[list[str]]:
     if ruled:
         # Between spaces, no rule but those of quotes reaches over the end of a line.
         lines = " \n ".join(ruled)
-        tokens_by_part.update(zip(ruled, map(str.split, _spaced(f" {lines} ").split("\n")), strict=True))
+        tokens_by_part.update(zip(ruled, map(str.split, _space_tokens(f" {lines} ").split("\n")), strict=True))
     quoted = iter(_together_spaced([str(piece) for piece in pieces if _is_quoted(piece)]))
     token_lists = []
     for piece, parts in zip(pieces, plain, strict=True):
@@ -132,19 +132,21 @@ def _is_quoted(piece: str | Piece) -> bool:
 
 def _together_spaced(pieces: list[str]) -> list[list[str]]:
     """Return the tokens of pieces with quotes: with a space at each side of each, no rule reaches over what is between."""
-    return [part.split() for part in _spaced(f" {f' {_BETWEEN} '.join(pieces)} ").split(_BETWEEN)] if pieces else []
+    return (
+        [part.split() for part in _space_tokens(f" {f' {_BETWEEN} '.join(pieces)} ").split(_BETWEEN)] if pieces else []
+    )
 
 
 def _alone(piece: str | Piece) -> list[str]:
     """Return the tokens of a piece at an end of the text, or of one that cannot stand beside others."""
     if isinstance(piece, str):
-        return _spaced(f" {piece} ").split()
+        return _space_tokens(f" {piece} ").split()
     if not piece.end:
-        return _simple(piece.text[:-1]) or _spaced(piece.text, start=True).split()
+        return _simple(piece.text[:-1]) or _space_tokens(piece.text, start=True).split()
     simple = None if piece.start else _SIMPLE_END.fullmatch(piece.text[1:])
     if simple and not _CONTRACTED.search(piece.text.lower()):
         return [token for token in simple.groups() if token]
-    return _spaced(piece.text, start=piece.start, end=True).split()
+    return _space_tokens(piece.text, start=piece.start, end=True).split()
 
 
 def _simple(piece: str) -> list[str]:
@@ -157,7 +159,7 @@ def _simple(piece: str) -> list[str]:
     return [token for token in simple.groups() if token]
 
 
-def _spaced(text: str, *, start: bool = False, end: bool = False) -> str:
+def _space_tokens(text: str, *, start: bool = False, end: bool = False) -> str:
     """Put spaces between the tokens of a text, which may be the start or the end of a longer one."""
     present = set(text)
     lower = text.lower()
@@ -176,13 +178,13 @@ def _spaced(text: str, *, start: bool = False, end: bool = False) -> str:
             text = _COLON_AT_END.sub(r" \1 ", text)
     if "." in present:
         text = _ELLIPSIS.sub(r" \g<0> ", text)
-    text = _padded(text, _PADDED_FIRST, present)
+    text = _pad_marks(text, _PADDED_FIRST, present)
     if end and "." in present:
         text = _FINAL_PERIOD.sub(r"\1 \2\3 ", text)
-    text = _padded(text, _PADDED_NEXT, present)
+    text = _pad_marks(text, _PADDED_NEXT, present)
     if quoted:
         text = _QUOTE_AT_END.sub(r"\1 ' ", text)
-    text = f" {_padded(text, _PADDED_LAST, present).replace('--', ' -- ')} "
+    text = f" {_pad_marks(text, _PADDED_LAST, present).replace('--', ' -- ')} "
     if quoted:
         text = _closed_quotes(text)
     for pattern, replacement in contractions:
@@ -190,7 +192,7 @@ def _spaced(text: str, *, start: bool = False, end: bool = False) -> str:
     return text
 
 
-def _padded(text: str, marks: str, present: set[str]) -> str:
+def _pad_marks(text: str, marks: str, present: set[str]) -> str:
     """Put spaces around those of the marks that there are."""
     for mark in marks:
         if mark in present:

@@ -171,7 +171,7 @@ class Index:
         rows: list[tuple[float, ...]] = []
         try:
             for entry in self.results.entries():
-                rows.append(self._numbered(entry))
+                rows.append(self._make_sort_key(entry))
                 if len(rows) >= (_CHUNK if self._chunks else FIRST_CHUNK):
                     self._add(np.array(rows))
                     rows = []
@@ -193,7 +193,7 @@ class Index:
             self._chunks.append(chunk)
             self._ready.notify_all()
 
-    def _numbered(self, entry: Entry) -> tuple[float, ...]:
+    def _make_sort_key(self, entry: Entry) -> tuple[float, ...]:
         names = self._names
         return (
             entry.location,
@@ -218,7 +218,7 @@ class Index:
     def search(self, *, start: int = 0, count: int = 50, **asked: str) -> tuple[list[Entry], int]:
         """Return a page of the attempts that a `Query` of these words asks for, and how many fit of those indexed so far."""
         table, places = self.places(Query(**asked))
-        return [self._found(table[at]) for at in places[start : start + count]], int(places.size)
+        return [self._make_entry(table[at]) for at in places[start : start + count]], int(places.size)
 
     def places(self, query: Query) -> tuple[Table, Places]:
         """Return the table, and the rows of it that are asked for in the order that is asked for."""
@@ -262,21 +262,21 @@ class Index:
         column = dict(zip(SORTS, (_SAMPLE, _MODEL, _STATUS, _SCORE, _ERROR, _TOPIC, _SECONDS), strict=True)).get(name)
         if column is None:
             return np.arange(len(table))
-        values = self._ranked(table, column)
-        then = self._ranked(table, _SAMPLE if column != _SAMPLE else _MODEL)
+        values = self._rank_column(table, column)
+        then = self._rank_column(table, _SAMPLE if column != _SAMPLE else _MODEL)
         order = np.lexsort((then, -values if sort.startswith("-") else values))
         if self.is_done:
             self._orders[sort] = order
         return order
 
-    def _ranked(self, table: Table, column: int) -> Table:
+    def _rank_column(self, table: Table, column: int) -> Table:
         return self._names[column].ranks()[table[:, column].astype(int)] if column in self._names else table[:, column]
 
     def of_sample(self, sample: str) -> list[Entry]:
         """Return every attempt at a sample, indexed so far."""
         number = self._names[_SAMPLE].find(sample)
         table = self.table()
-        return [self._found(row) for row in table[table[:, _SAMPLE] == number]]
+        return [self._make_entry(row) for row in table[table[:, _SAMPLE] == number]]
 
     def beside(self, query: Query, location: int) -> tuple[int, int, int | None, int | None]:
         """Return an attempt's place among those asked for, their number, and the locations before and after it."""
@@ -335,19 +335,19 @@ class Index:
 
     def found(self, table: Table, place: int) -> Entry:
         """Return the attempt in a row of the table."""
-        return self._found(table[place])
+        return self._make_entry(table[place])
 
-    def _found(self, row: Table) -> Entry:
+    def _make_entry(self, row: Table) -> Entry:
         names = self._names
         return Entry(
             int(row[_LOCATION]),
             names[_MODEL].all[int(row[_MODEL])],
             names[_SAMPLE].all[int(row[_SAMPLE])],
             STATUSES[int(row[_STATUS])],
-            _known(row[_SCORE]),
+            _to_known(row[_SCORE]),
             names[_ERROR].all[int(row[_ERROR])],
             names[_TOPIC].all[int(row[_TOPIC])],
-            _known(row[_SECONDS]),
+            _to_known(row[_SECONDS]),
         )
 
 
@@ -358,7 +358,7 @@ def _mean(rows: Table, limits: tuple[float, float]) -> Estimate:
     return mean_of(rows[:, _SCORE].tolist(), clusters, limits=limits, confidence=0.95, seed=0)
 
 
-def _known(value: float) -> float | None:
+def _to_known(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
 
 

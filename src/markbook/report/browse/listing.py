@@ -64,7 +64,7 @@ def address(path: str, query: Query, **more: object) -> str:
     return f"{path}?{urlencode(values)}" if values else path
 
 
-def listed(index: Index, query: Query, words: str, start: int) -> Listed:
+def list_attempts(index: Index, query: Query, words: str, start: int) -> Listed:
     """Return the attempts from `start` on, with certain words in them if any are given."""
     if not words:
         table, places = index.places(query)
@@ -153,7 +153,7 @@ def _difference(first: str, other: str) -> list[str]:
     return list(difflib.unified_diff(first.splitlines()[:_LINES], other.splitlines()[:_LINES], lineterm="", n=3))[2:]
 
 
-def copied(index: Index, query: Query, form: str) -> Iterator[str]:
+def copy_attempts(index: Index, query: Query, form: str) -> Iterator[str]:
     """Yield the attempts that are asked for as CSV or Markdown, at most `COPIED_ROWS`."""
     table, places = index.places(query)
     heads = ("item", "model", "result", "score", "error", "topic", "seconds")
@@ -196,7 +196,7 @@ def run_page(index: Index, number: int, about: Mapping[str, object], parameters:
     start, words = whole(parameters.get("start", "0") or "0"), parameters.get("text", "").strip()[:500]
     is_done = index.is_done  # before any count: what is counted while the last rows come is not final
     query = query_of(parameters, "sample" if is_done else "")
-    listing = listed(index, query, words, start)
+    listing = list_attempts(index, query, words, start)
     path = f"/run/{number}"
     return render(
         "run.html.j2",

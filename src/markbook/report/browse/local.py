@@ -184,7 +184,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         return fields
 
     def _answer(self, path: str, query: Mapping[str, str], form: Mapping[str, str] | None = None) -> None:
-        who = self.server.who(self._given())
+        who = self.server.who(self._read_cookie())
         if who is None:
             self._refuse(HTTPStatus.FORBIDDEN, "Open the address that the command printed.")
             return
@@ -200,7 +200,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         else:
             self._send(reply)
 
-    def _given(self) -> str:
+    def _read_cookie(self) -> str:
         pairs = (part.strip().partition("=") for part in self.headers.get("Cookie", "").split(";"))
         cookies = {name: value for name, _, value in pairs}
         return cookies.get(self._cookie, cookies.get(COOKIE, ""))

@@ -57,7 +57,7 @@ def matrix_of(index: Index, order: str, start: int, count: int) -> Matrix:
         means = sums / tries
         spread = np.where(tries > 1, np.maximum(0.0, squares / tries - means**2), 0.0)
     sign = -1.0 if index.results.direction == "lower" else 1.0
-    chosen = _ordered(order, sign * means, spread, samples)
+    chosen = _order_items(order, sign * means, spread, samples)
     is_chosen = np.isin(table[:, 2], chosen[start : start + count])
     entries_by_square: dict[tuple[str, str], list[Entry]] = {}
     for row in np.flatnonzero(is_chosen):
@@ -70,7 +70,7 @@ def matrix_of(index: Index, order: str, start: int, count: int) -> Matrix:
     return Matrix(models, rows, len(chosen), len(index.models))
 
 
-def _ordered(order: str, means: NDArray[np.float64], spread: NDArray[np.float64], samples: list[str]) -> list[int]:
+def _order_items(order: str, means: NDArray[np.float64], spread: NDArray[np.float64], samples: list[str]) -> list[int]:
     """Return the numbers of the items to show: of those that are asked to differ or to flip, those that do.
 
     Args:

@@ -174,7 +174,7 @@ class Site:
             raise NotFound
         index = self.index(whole(number))
         index.wait(_EVERY, 30.0)
-        return listing.copied(index, query_of(query, "sample"), form)
+        return listing.copy_attempts(index, query_of(query, "sample"), form)
 
     def _runs(self) -> Iterator[ListedRun]:
         for path, number in sorted(self._numbers.items(), key=lambda item: item[0].name, reverse=True):

@@ -21,16 +21,16 @@ def drawn_traces(path: str, count: int, seed: int) -> tuple[list[Drawn], Callabl
     Raises:
         DataError: the file holds no trace, or each of them succeeded.
     """
-    items = [LabelItem(name) for name, trace in _named(path) if trace.success is not True]
+    items = [LabelItem(name) for name, trace in _name_traces(path) if trace.success is not True]
     if not items:
         raise DataError("every trace here succeeded: none is to be labelled", at=path)
     drawn = draw(items, count, seed=seed, share=0.0)
     ids = {drawn_item.item.id for drawn_item in drawn}
-    shown_traces = {name: _seen(trace) for name, trace in _named(path) if name in ids}
+    shown_traces = {name: _show_trace(trace) for name, trace in _name_traces(path) if name in ids}
     return drawn, lambda item: shown_traces[item.id]
 
 
-def _named(path: str) -> Iterator[tuple[str, Trace]]:
+def _name_traces(path: str) -> Iterator[tuple[str, Trace]]:
     """Yield the traces with a name each: their own where that is the first of its kind."""
     names_used: set[str] = set()
     for number, trace in enumerate(read_traces(Path(path)), start=1):
@@ -41,6 +41,6 @@ def _named(path: str) -> Iterator[tuple[str, Trace]]:
         yield name, trace
 
 
-def _seen(trace: Trace) -> Seen:
+def _show_trace(trace: Trace) -> Seen:
     prompt = f"Task: {trace.task}" if trace.task else ""
     return Seen(prompt, (), steps=shown_steps(trace))

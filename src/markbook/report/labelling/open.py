@@ -56,13 +56,13 @@ def open_sitting(options: SittingOptions) -> Iterator[tuple[Session, list[str]]]
         path, notes = Path(options.run), list[str]()
     else:
         judged = read_judged(options.run, options.score, fails=options.reasons)
-        drawn, texts, notes = _drawn(judged, options)
+        drawn, texts, notes = _draw_items(judged, options)
         path = judged.path
     with _books(options.labels or _home(path), options.raters) as (books, others):
         yield Session(options.rubric, drawn, books, texts, seed=options.seed, others=others), notes
 
 
-def _drawn(judged: JudgedRun, options: SittingOptions) -> tuple[list[Drawn], _Texts, list[str]]:
+def _draw_items(judged: JudgedRun, options: SittingOptions) -> tuple[list[Drawn], _Texts, list[str]]:
     """Return what of a run is labelled, and what there is to say of that."""
     items, answers = _pairs(judged, options) if options.pair else _single(judged)
     notes = []

@@ -76,7 +76,7 @@ class LabelPages:
     def _page(self, who: str, index: int | None, failure: str = "") -> str:
         session = self._session
         labelled, last = len(session.books[who].labels), session.last_place(who)
-        label = None if index is None else session.given(who, index)
+        label = None if index is None else session.get_label(who, index)
         return render(
             "label.html.j2",
             title="Label",
@@ -107,7 +107,7 @@ class LabelPages:
 
     def _take(self, request: Request) -> Reply:
         form = request.form or {}
-        statement = self._said(form)
+        statement = self._read_form(form)
         if statement is None:
             raise NotFound("That answers not every question; go back and answer each.")
         try:
@@ -119,7 +119,7 @@ class LabelPages:
             return Reply(page, HTTPStatus.INSUFFICIENT_STORAGE)
         return _HOME
 
-    def _said(self, form: Mapping[str, str]) -> Said | None:
+    def _read_form(self, form: Mapping[str, str]) -> Said | None:
         """Return what a form says, None where it does not answer every question with one of its choices."""
         if "cannot" in form:
             return Said()

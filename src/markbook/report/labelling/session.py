@@ -126,7 +126,7 @@ class Session:
         item_shown = self._texts(item)
         return replace(item_shown, answers=item_shown.answers[::-1]) if self._is_turned(rater, item) else item_shown
 
-    def given(self, rater: str, index: int) -> Label | None:
+    def get_label(self, rater: str, index: int) -> Label | None:
         """Return what a rater has said of the item at a place."""
         return self.books[rater].labels.get(self._orders[rater][index].item.key)
 
@@ -160,7 +160,7 @@ class Session:
         with self._lock:
             labels = [label for book in self.books.values() for label in book.labels.values()]
             labels += self._others
-            shared = _shared(labels) // STEP
+            shared = _count_shared(labels) // STEP
             if shared and (self._told is None or self._told[0] != shared):
                 self._told = (shared, agreement(labels))
             return self._told[1] if shared and self._told else None
@@ -175,9 +175,9 @@ class Session:
         return self.rubric.overall(statement.marks) if statement.marks else None
 
 
-def _shared(labels: Sequence[Label]) -> int:
+def _count_shared(labels: Sequence[Label]) -> int:
     by_item: dict[Key, set[str]] = {}
     for label in labels:
         if label.label is not None:
-            by_item.setdefault(label.aligned().key, set()).add(label.rater)
+            by_item.setdefault(label.align().key, set()).add(label.rater)
     return sum(len(raters) > 1 for raters in by_item.values())

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from markbook.evidence import Evidence
-from markbook.results.evidence.findings import facts_of, judged, pointed
+from markbook.results.evidence.findings import facts_of, point_to_lines, read_judge_marks
 from markbook.results.evidence.overlaps import overlapping
-from markbook.results.evidence.scripts import against, edited
+from markbook.results.evidence.scripts import against, read_edit_script
 
-__all__ = ["Room", "evidence_of", "judged"]
+__all__ = ["Room", "evidence_of", "read_judge_marks"]
 
 Stats = Mapping[str, object]
 LONGEST = 20_000
@@ -62,9 +62,9 @@ def _one(name: str, stats: Stats, text: str, references: Sequence[str]) -> Evide
     """Return the evidence of one score; what it is of is told by the shape of its stats, so that new metrics have it too."""
     if not stats:
         return None
-    evidence = judged(name, stats) or pointed(name, stats)
+    evidence = read_judge_marks(name, stats) or point_to_lines(name, stats)
     if evidence is None and references:
-        evidence = overlapping(name, stats, text, references) or edited(name, stats, text, references)
+        evidence = overlapping(name, stats, text, references) or read_edit_script(name, stats, text, references)
     return evidence or facts_of(name, stats)
 
 

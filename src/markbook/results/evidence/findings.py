@@ -12,14 +12,14 @@ _MOST, _WORDS, _QUOTE, _NAME = 40, 1_200, 300, 80
 _FACTS = 12
 
 
-def pointed(name: str, stats: Mapping[str, object]) -> Evidence | None:
+def point_to_lines(name: str, stats: Mapping[str, object]) -> Evidence | None:
     """Return the points of a quality score with their lines; None where the stats hold none."""
     points = [point for point in _list(stats.get("points")) if isinstance(point, Mapping)]
     if not points:
         return None
     linter_results = _mapping(stats.get("evidence"))
     findings = [_point(point) for point in points] + [
-        _reported(tool, _mapping(linter_result)) for tool, linter_result in list(linter_results.items())[:5]
+        _read_finding(tool, _mapping(linter_result)) for tool, linter_result in list(linter_results.items())[:5]
     ]
     return Evidence(name, facts_text({key: stats[key] for key in ("passed", "total") if key in stats}), tuple(findings))
 
@@ -34,12 +34,12 @@ def _point(point: Mapping[str, object]) -> Finding:
     )
 
 
-def _reported(tool: object, result: Mapping[str, object]) -> Finding:
+def _read_finding(tool: object, result: Mapping[str, object]) -> Finding:
     """Return what a linter said; it changes no score."""
     return Finding(_text(tool, _NAME), "noted", words=facts_text(_mapping(result.get("rules"))) or "nothing found")
 
 
-def judged(name: str, stats: Mapping[str, object]) -> Evidence | None:
+def read_judge_marks(name: str, stats: Mapping[str, object]) -> Evidence | None:
     """Return a judge's marks with its reasons and quotes; None where the stats are no judge's."""
     marks, by_judge = _mapping(stats.get("marks")), _mapping(stats.get("by_judge"))
     if not marks and not by_judge:

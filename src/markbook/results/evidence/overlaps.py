@@ -99,18 +99,18 @@ def _lists(ours: Tokens, theirs: Sequence[Tokens], sizes: Sequence[int]) -> tupl
     lists: list[tuple[str, tuple[str, ...]]] = []
     for n in sizes:
         own, reference_grams = _grams(ours, n), _most(theirs, n)
-        spelled = _spelled((*theirs, ours), n)
+        spelled = _spell_ngrams((*theirs, ours), n)
         for words, grams in (
             ("missed", reference_grams - own),
             ("not in the reference", own - reference_grams),
             ("matched", own & reference_grams),
         ):
             if grams:
-                lists.append((f"{_SIZES[n]} {words}, {grams.total()}", _shown(grams, spelled)))
+                lists.append((f"{_SIZES[n]} {words}, {grams.total()}", _list_ngrams(grams, spelled)))
     return tuple(lists)
 
 
-def _spelled(several: Sequence[Tokens], n: int) -> dict[tuple[str, ...], str]:
+def _spell_ngrams(several: Sequence[Tokens], n: int) -> dict[tuple[str, ...], str]:
     """Return how each n-gram is written where it comes first."""
     spellings: dict[tuple[str, ...], str] = {}
     for tokens in several:
@@ -120,7 +120,7 @@ def _spelled(several: Sequence[Tokens], n: int) -> dict[tuple[str, ...], str]:
     return spellings
 
 
-def _shown(grams: Counter[tuple[str, ...]], spelled: Mapping[tuple[str, ...], str]) -> tuple[str, ...]:
+def _list_ngrams(grams: Counter[tuple[str, ...]], spelled: Mapping[tuple[str, ...], str]) -> tuple[str, ...]:
     ordered = sorted(grams, key=lambda gram: (-grams[gram], spelled[gram]))
     visible = [cut(spelled[gram], _GRAM) + (f" ×{grams[gram]}" if grams[gram] > 1 else "") for gram in ordered[:LISTED]]  # noqa: RUF001 - times
     return (*visible, f"and {len(ordered) - LISTED} more") if len(ordered) > LISTED else tuple(visible)

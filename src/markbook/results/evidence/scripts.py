@@ -49,10 +49,10 @@ def script(
         parts += [("lost", " ".join(wanted_words[begin:end]))] if end > begin else []
         parts += [("added", " ".join(given_words[start:stop]))] if stop > start else []
     spaced = [(change, f"{words} ") for change, words in parts]
-    return Script(_bounded(spaced), common)
+    return Script(_shorten_parts(spaced), common)
 
 
-def edited(name: str, stats: Mapping[str, object], text: str, references: Sequence[str]) -> Evidence | None:
+def read_edit_script(name: str, stats: Mapping[str, object], text: str, references: Sequence[str]) -> Evidence | None:
     """Return the edit script of a distance; None where the stats are of something else."""
     from rapidfuzz.distance import Levenshtein
 
@@ -88,10 +88,10 @@ def _parts(expected: Sequence[str], actual: Sequence[str]) -> tuple[tuple[Change
             continue
         parts += [("lost", "".join(expected[begin:end]))] if end > begin else []
         parts += [("added", "".join(actual[start:stop]))] if stop > start else []
-    return _bounded(parts)
+    return _shorten_parts(parts)
 
 
-def _bounded(parts: Sequence[tuple[Change, str]]) -> tuple[tuple[Change, str], ...]:
+def _shorten_parts(parts: Sequence[tuple[Change, str]]) -> tuple[tuple[Change, str], ...]:
     """Return parts of which long equal ones lack their middle, as many as are readable."""
     shortened: list[tuple[Change, str]] = []
     for change, text in parts[:_MOST]:

@@ -64,7 +64,9 @@ def plan_questions(benchmark: Benchmark, options: ExamOptions) -> Questions:
     seed = (options.seed or None) if sampling.seed is None else sampling.seed
     requests = []
     for sample in benchmark.samples:
-        prompt, stops = _continued(sample, benchmark.format) if continues else (_asked(sample, benchmark.format), ())
+        prompt, stops = (
+            _continue_text(sample, benchmark.format) if continues else (_ask_in_turns(sample, benchmark.format), ())
+        )
         settings = GenerationSettings(
             sampling.temperature, sampling.top_p, sampling.max_tokens, sampling.stop or stops, seed
         )
@@ -74,7 +76,7 @@ def plan_questions(benchmark: Benchmark, options: ExamOptions) -> Questions:
     return Questions(generator=generator_of(options), requests=requests, count=count)
 
 
-def _asked(sample: Sample, benchmark: str) -> str:
+def _ask_in_turns(sample: Sample, benchmark: str) -> str:
     """Return the question to a model that answers in turns."""
     title, text = _title(sample), sample.input.strip()
     if sample.problem_type is ProblemType.TEXT:
@@ -88,10 +90,10 @@ def _asked(sample: Sample, benchmark: str) -> str:
         tag = sample.language or "python"
         instruction = f"Reply with the whole code, imports included, {_FENCED}."
         return f"{about}Complete this {title} code. {instruction}\n\n```{tag}\n{code.rstrip()}\n```"
-    return f"{_stated(sample, benchmark)}\n\nWrite it in {title}. Reply with the code {_FENCED}."
+    return f"{_state_problem(sample, benchmark)}\n\nWrite it in {title}. Reply with the code {_FENCED}."
 
 
-def _continued(sample: Sample, benchmark: str) -> tuple[str, tuple[str, ...]]:
+def _continue_text(sample: Sample, benchmark: str) -> tuple[str, tuple[str, ...]]:
     """Return the text that a model goes on with, and where that ends.
 
     Raises:
@@ -105,7 +107,7 @@ def _continued(sample: Sample, benchmark: str) -> tuple[str, tuple[str, ...]]:
         )
     if sample.prompt_code:
         return sample.prompt_code, _STOPS
-    text = f"{_stated(sample, benchmark)}\n\n"
+    text = f"{_state_problem(sample, benchmark)}\n\n"
     return (text, ()) if sample.problem_type is ProblemType.TEXT else (f"{text}```python\n", ("\n```",))
 
 
@@ -113,7 +115,7 @@ def _title(sample: Sample) -> str:
     return language(sample.language).title if sample.language else "Python"
 
 
-def _stated(sample: Sample, benchmark: str) -> str:
+def _state_problem(sample: Sample, benchmark: str) -> str:
     """Return the problem, with the name that the tests will ask for where it does not say it."""
     text, name = sample.input.strip(), sample.entry_point
     if benchmark in _SHOW_TESTS:

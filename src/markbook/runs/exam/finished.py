@@ -119,9 +119,9 @@ class ExamResults(ExamView):
         Raises:
             ValueError: there is none.
         """
-        from markbook.runs.exam.pages.browse import shown
+        from markbook.runs.exam.pages.browse import show_attempt
 
-        return shown(self._run, location, self._finder)
+        return show_attempt(self._run, location, self._finder)
 
     @cached_property
     def _finder(self) -> SampleFinder:

@@ -92,7 +92,7 @@ def check_package(
         level = marker.level.value
     return PackageCheck(
         submissions=tuple(
-            _submitted(submission.submission, outcomes[submission.submission.name]) for submission in runnable
+            _check_submission(submission.submission, outcomes[submission.submission.name]) for submission in runnable
         ),
         not_run=tuple(not_run),
         seconds=seconds,
@@ -134,7 +134,7 @@ def _runnable(package: Package) -> tuple[list[_Runnable], list[str]]:
     return runnable, not_run
 
 
-def _submitted(submission: Submission, outcome: Outcome) -> Submitted:
+def _check_submission(submission: Submission, outcome: Outcome) -> Submitted:
     result = _result(outcome)
     if outcome.score is not None and result != "JE":
         share = outcome.score

@@ -199,17 +199,17 @@ def plan_exam(request: ExamOptions, machines: Machines) -> ExamPlan:
     sound, unavailable = available(benchmark, skip=request.skip_unavailable)
     questions = None
     if request.model is None:
-        answers = machines.open(load_answers(paths, sound, extract=request.extract, language=_named))
+        answers = machines.open(load_answers(paths, sound, extract=request.extract, language=_normalise_language))
         models = answers.models
     else:
         from markbook.runs.exam.asking import plan_questions  # exams of answers that exist need no client
 
         questions = plan_questions(sound, request)
-        answers, models = machines.open(Answers(sound, _named)), [str(request.model)]
+        answers, models = machines.open(Answers(sound, _normalise_language)), [str(request.model)]
     stop = plan_stop(sound.samples, models, request)
     return ExamPlan(
         manifest=_manifest(request, sound, answers, unavailable, stop, questions),
-        skipped=_skipped(paper, answers),
+        skipped=_count_skipped(paper, answers),
         options=request,
         paper=paper,
         benchmark=sound,
@@ -222,7 +222,7 @@ def plan_exam(request: ExamOptions, machines: Machines) -> ExamPlan:
     )
 
 
-def _named(name: str) -> str:
+def _normalise_language(name: str) -> str:
     """Return our name of a language, empty for Python, whose programs have a way of their own; RowError if there is none."""
     from markbook.languages import language
 
@@ -331,6 +331,6 @@ def _manifest(
     return Manifest("exam", config, inputs, extra)
 
 
-def _skipped(benchmark: Benchmark, answers: Answers) -> Skipped:
+def _count_skipped(benchmark: Benchmark, answers: Answers) -> Skipped:
     first = next(iter([*benchmark.rejections, *answers.invalid.first, *answers.unknown.first]), None)
     return Skipped(len(benchmark.rejections) + answers.invalid.count + answers.unknown.count, first)

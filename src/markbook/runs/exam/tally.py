@@ -187,10 +187,10 @@ class Tally:
     ) -> Summary:
         key = metric, None if places is None else tuple(places), policy or self.policy
         if key not in self._found:
-            self._found[key] = self._computed(metric, places, policy, absent_counts=absent_counts)
+            self._found[key] = self._compute_summary(metric, places, policy, absent_counts=absent_counts)
         return replace(self._found[key], group=group)
 
-    def _computed(
+    def _compute_summary(
         self, metric: str, places: Sequence[int] | None, policy: ErrorPolicy | None, *, absent_counts: bool
     ) -> Summary:
         chosen = [index for index in (range(len(self.samples)) if places is None else places) if self._counts(index)]

@@ -235,7 +235,7 @@ class ExamView:
     @cached_property
     def _orders(self) -> dict[str, _Order]:
         keys = self._read.keys
-        return {model: _sorted(*keys.pop(model)) for model in self.models}
+        return {model: _sort_locations(*keys.pop(model)) for model in self.models}
 
     def _attempt(self, location: int) -> _Attempt:
         return self._read.kept.get(location) or _attempt_of(self.journal.row_at(location))
@@ -302,7 +302,7 @@ class _Order:
     locations: array[int]
 
 
-def _sorted(keys: array[int], locations: array[int]) -> _Order:
+def _sort_locations(keys: array[int], locations: array[int]) -> _Order:
     """Return the order of these keys; `keys` is used up. Copies are kept few: they are the peak of a large run."""
     places, sorted_locations = array("I"), array("Q")
     if len(keys) <= _FEW:

@@ -95,7 +95,7 @@ def mark_answers(plan: ExamPlan, journal: RunWriter, machines: Machines, watch: 
             watch.noted(f"{box.reused} answers took the outcome that they had in an earlier run")
     for words in plan.unavailable:
         watch.noted(f"warning: {words}")
-    unsound = _unsound(box, unsolved, plan.options)
+    unsound = _find_unsound(box, unsolved, plan.options)
     for task_id, detail in unsound.items():
         what = "nobody solved it, and the benchmark's own solution fails it too"
         watch.noted(f"warning: {task_id}: {what} ({detail}); see --check-benchmark", topic=UNSOUND)
@@ -166,7 +166,7 @@ def _about(plan: ExamPlan, box: Sandbox | MixedBox | RemoteSandbox) -> str:
     )
 
 
-def _unsound(
+def _find_unsound(
     box: Sandbox | MixedBox | RemoteSandbox, unsolved: Sequence[Sample], options: ExamOptions
 ) -> dict[str, str]:
     """Return the problems whose own solution does not pass their tests, with what it fails at.

@@ -74,7 +74,7 @@ class MarkedRun(ProgramRun):
         return runs[self.place :] + runs[: self.place]
 
 
-def written(tool: Toolchain, job: Job, test: Test) -> Written:
+def write_test_program(tool: Toolchain, job: Job, test: Test) -> Written:
     """Return the program of an answer with one test.
 
     Raises:
@@ -141,7 +141,7 @@ def build_limits(language: Language) -> Limits:
     )
 
 
-def judged(tool: Toolchain, run: MarkedRun, executed: list[Executed], *, proves: bool) -> Found:
+def judge_phases(tool: Toolchain, run: MarkedRun, executed: list[Executed], *, proves: bool) -> Found:
     """Return what the phases of a run come to."""
     if not executed:
         failed = TestResult(passed=False, error_type="Crash", error_message="the worker was lost twice while it ran")
@@ -161,7 +161,7 @@ def judged(tool: Toolchain, run: MarkedRun, executed: list[Executed], *, proves:
     if passed:
         verdict = Verdict.IN_PROCESS if proves else Verdict.UNCHECKED
         return Found(TestResult(passed=True, verdict=verdict), seconds=seconds, wall=wall)
-    return Found(*_failed(tool, runs[0], run), seconds=seconds, wall=wall)
+    return Found(*_explain_failure(tool, runs[0], run), seconds=seconds, wall=wall)
 
 
 def _prints(executed: Executed, line: str, quiet: str) -> bool:
@@ -192,7 +192,7 @@ def _not_built(tool: Toolchain, executed: Executed) -> tuple[TestResult, ErrorKi
     return failed, ErrorKind.SYNTAX, executed.limit
 
 
-def _failed(tool: Toolchain, executed: Executed, run: MarkedRun) -> tuple[TestResult, ErrorKind | None, str]:
+def _explain_failure(tool: Toolchain, executed: Executed, run: MarkedRun) -> tuple[TestResult, ErrorKind | None, str]:
     failures = tool.language.failures
     out = executed.stdout.replace(run.token.encode(), b"").replace(run.written.nonce.encode(), b"")
     output = f"{_text(executed.stderr)}\n{_text(out)}"

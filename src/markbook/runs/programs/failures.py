@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from markbook.sandbox.guest.examination.explaining import printed
+from markbook.sandbox.guest.examination.explaining import explain_output
 from markbook.sandbox.outcomes import why_said
 from markbook.sandbox.program import Executed
 from markbook.why import Why
@@ -32,8 +32,8 @@ def stream_failed(index: int, fed: bytes, expected: str, ran: Executed, files: M
         files: the program.
         words: what its judge said, or how it ended.
     """
-    heard = said(ran.stderr)
-    explanation = printed(index, fed.decode("utf-8", "replace"), expected, ran.stdout, b"")
+    heard = cut_output(ran.stderr)
+    explanation = explain_output(index, fed.decode("utf-8", "replace"), expected, ran.stdout, b"")
     return {**explanation, "err": heard, "error": words, "lines": _in_first(heard, files)}
 
 
@@ -47,7 +47,7 @@ def streams_why(tests: Iterable[Raw], built: Raw | None = None) -> Why | None:
 
 def compiler_said(ran: Executed, files: Mapping[str, bytes]) -> Raw:
     """Return what a compiler said of a program, with the lines that it names."""
-    words = said(ran.stderr or ran.stdout)
+    words = cut_output(ran.stderr or ran.stdout)
     return {"error": words, "lines": _in_first(words, files)}
 
 
@@ -72,8 +72,8 @@ def program_failed(index: int, program: Program, heard: str, ran: Executed | Non
         heard: what its compiler said; empty where it was built.
         ran: what became of it then.
     """
-    words = said(heard.encode("utf-8", "replace")) if heard else said(ran.stderr) if ran else ""
-    out = said(ran.stdout) if ran and not heard else ""
+    words = cut_output(heard.encode("utf-8", "replace")) if heard else cut_output(ran.stderr) if ran else ""
+    out = cut_output(ran.stdout) if ran and not heard else ""
     for secret in program.secrets:
         words, out = words.replace(secret, ""), out.replace(secret, "")
     at = program.text.find(program.answer.rstrip("\n"))
@@ -90,7 +90,7 @@ def programs_why(tests: Iterable[Raw]) -> Why | None:
     return why_said({"tests": some[:MOST], "left_out": len(some[MOST:]), "out": next(filter(None, outs), "")})
 
 
-def said(data: bytes) -> str:
+def cut_output(data: bytes) -> str:
     """Return the beginning and the end of what a program said, without what would move a terminal, the same in every run."""
     text = _HASH.sub("@...", _TERMINAL.sub("", data.decode("utf-8", "replace")))
     remaining = len(text) - _HEAD - _TAIL

@@ -52,7 +52,7 @@ def not_built(tool: Toolchain, executed: Executed) -> str:
     output = (executed.stderr + executed.stdout).decode("utf-8", "replace")
     lines = [line.strip() for line in output.splitlines()[:2000]]
     line = next((line for line in lines if says(tool.language.failures.build, line)), "")
-    return checkers.shown(line.encode()) or executed.refused or f"the compiler ended with {executed.status}"
+    return checkers.clean_message(line.encode()) or executed.refused or f"the compiler ended with {executed.status}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,24 +83,24 @@ def made_of(judge: Judge) -> JudgeCommands:
         files |= {f"{folder}/{name}": content for name, content in program.files.items()}
         programs += [f"{folder}/{name}" for name in program.programs]
         for phase in build_phases(program, tool):
-            command = (*_IN_FOLDER, folder, *(_placed(word, folder) for word in phase.argv))
-            around = {name: _placed(word, folder) for name, word in phase.environment.items()}
+            command = (*_IN_FOLDER, folder, *(_place_word(word, folder) for word in phase.argv))
+            around = {name: _place_word(word, folder) for name, word in phase.environment.items()}
             build.append(replace(phase, argv=command, environment=around))
             built_by.append(tool)
         limits = replace(JUDGE_LIMITS, processes=max(JUDGE_LIMITS.processes, tool.language.processes))
-        around = {name: _placed(word, folder) for name, word in program.environment.items()}
-        calls.append(Phase(tuple(_placed(word, folder) for word in program.run), limits, environment=around))
+        around = {name: _place_word(word, folder) for name, word in program.environment.items()}
+        calls.append(Phase(tuple(_place_word(word, folder) for word in program.run), limits, environment=around))
     return JudgeCommands(files, tuple(build), tuple(built_by), tuple(programs), tuple(calls))
 
 
-def _placed(word: str, folder: str) -> str:
+def _place_word(word: str, folder: str) -> str:
     return word.replace(BUILD, f"{BUILD}/{folder}")
 
 
 def _whole(judge: Judge, tool: Toolchain) -> Whole:
     """Return how one judge is built and started."""
     if judge.is_scripted:
-        return _scripted(dict(judge.files))
+        return _add_scripts(dict(judge.files))
     if judge.convention != "function":
         return whole(tool, dict(judge.files))
     judge_files = {name or "checker.py": content for name, content in judge.files}
@@ -108,7 +108,7 @@ def _whole(judge: Judge, tool: Toolchain) -> Whole:
     return replace(program, files={**program.files, **judge_files})
 
 
-def _scripted(files: Mapping[str, bytes]) -> Whole:
+def _add_scripts(files: Mapping[str, bytes]) -> Whole:
     """Return a program that brings its own scripts: `build` by whom its first line names, since no mode says it may be run."""
     line = files.get("build", b"").partition(b"\n")[0].decode("utf-8", "replace")
     by = tuple(line[2:].split(None, 1)) if line.startswith("#!") else ()
@@ -154,7 +154,7 @@ def judge_phases(
     if judge.convention == "icpc":
         words = checkers.icpc_arguments(input_path, answer, f"{WORK}/feedback", flags)
     elif judge.convention == "function":
-        words = [_placed(BUILD, "0"), input_path, output, answer]
+        words = [_place_word(BUILD, "0"), input_path, output, answer]
     else:
         words = [*checkers.testlib_arguments(input_path, output, answer), *flags]
     heard = printed or b"" if judge.convention == "icpc" else b""
@@ -186,10 +186,10 @@ def said_by(judge: Judge, heard: Executed, passes_left: int) -> Checked:
         return checkers.icpc(status, heard.files, passes_left=passes_left)
     if judge.convention == "testlib":
         return checkers.testlib(status, heard.stderr)
-    return _returned(heard, status)
+    return _read_returned(heard, status)
 
 
-def _returned(heard: Executed, status: int) -> Checked:
+def _read_returned(heard: Executed, status: int) -> Checked:
     try:
         reply = json.loads(heard.files["returned.json"])
         if "returned" in reply:

@@ -15,10 +15,10 @@ from markbook.runs.programs.executions import (
     MarkedRun,
     Written,
     built_run,
-    judged,
+    judge_phases,
     not_built,
     whole_run,
-    written,
+    write_test_program,
 )
 from markbook.runs.programs.failures import Program, Raw, program_failed, programs_why
 from markbook.runs.programs.recall import Recall
@@ -207,12 +207,12 @@ class ProgramMarker:
         pending = self._under[key] = _Under(job)
         for index, test in enumerate(job.sample.tests):
             self._submit(f"{key}:{index}", pending, test)
-        yield from self._ended(key)
+        yield from self._yield_ended(key)
 
     def _submit(self, key: str, pending: _Under, test: Test) -> None:
         index = int(key.partition(":")[2])
         try:
-            program = written(self._tool(pending.job), pending.job, test)
+            program = write_test_program(self._tool(pending.job), pending.job, test)
         except ValueError as error:
             failed = TestResult(passed=False, error_type="BenchmarkFault", error_message=str(error))
             pending.found[index] = Found(failed, ErrorKind.OTHER, fault=str(error))
@@ -259,7 +259,7 @@ class ProgramMarker:
         assert isinstance(run, MarkedRun)
         key, _, index = run.key.partition(":")
         pending = self._under[key]
-        result = judged(self._tool(pending.job), run, executed, proves=self._proves)
+        result = judge_phases(self._tool(pending.job), run, executed, proves=self._proves)
         if self._explain and executed and not result.result.passed:
             built = run.phases[0].builds
             heard = executed[0].stderr + executed[0].stdout if built and len(executed) == 1 else b""
@@ -267,7 +267,7 @@ class ProgramMarker:
             why = self._why(int(index), pending, run.written, heard.decode("utf-8", "replace"), ran)
             result = replace(result, why=why)
         pending.found[int(index)] = result
-        yield from self._ended(key)
+        yield from self._yield_ended(key)
 
     def _why(self, index: int, pending: _Under, written: Written, heard: str, ran: Executed | None) -> Raw | None:
         if not self._explain:
@@ -286,11 +286,11 @@ class ProgramMarker:
             elif isinstance(built, str):
                 result = not_built(program.tool, built)
                 pending.found[int(index)] = replace(result, why=self._why(int(index), pending, program, built, None))
-                yield from self._ended(number)
+                yield from self._yield_ended(number)
             else:
                 self._box.submit(built_run(name, program, pending.job.limits, built, proves=self._proves))
 
-    def _ended(self, key: str) -> Iterator[tuple[Job, Outcome]]:
+    def _yield_ended(self, key: str) -> Iterator[tuple[Job, Outcome]]:
         """Yield the outcome of a job, if every test of it is decided."""
         pending = self._under[key]
         if len(pending.found) == len(pending.job.sample.tests):

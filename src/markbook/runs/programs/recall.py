@@ -58,16 +58,16 @@ class Recall:
         ready: deque[tuple[Job, Outcome]] = deque()
         under: dict[str, list[Job]] = {}
         names: dict[int, str] = {}
-        for job, outcome in run(self._unknown(jobs, ready, under, names, level)):
-            yield from _taken(ready)
+        for job, outcome in run(self._select_unknown(jobs, ready, under, names, level)):
+            yield from _drain(ready)
             name = names.pop(id(job))
             self._learn(name, job, outcome, level())
             yield job, outcome
             for twin in under.pop(name, ()):
                 yield twin, outcome
-        yield from _taken(ready)
+        yield from _drain(ready)
 
-    def _unknown(
+    def _select_unknown(
         self,
         jobs: Iterable[Job],
         ready: deque[tuple[Job, Outcome]],
@@ -82,7 +82,7 @@ class Recall:
                 self.duplicates += 1
                 under[name].append(job)
                 continue
-            outcome = self._found(name, job, level)
+            outcome = self._find_outcome(name, job, level)
             if outcome is not None:
                 ready.append((job, outcome))
                 continue
@@ -91,7 +91,7 @@ class Recall:
                 under[name] = []
             yield job
 
-    def _found(self, name: str, job: Job, level: Callable[[], Isolation]) -> Outcome | None:
+    def _find_outcome(self, name: str, job: Job, level: Callable[[], Isolation]) -> Outcome | None:
         if self._dedupe and name in self._known:
             self.duplicates += 1
             return self._known[name]
@@ -120,7 +120,7 @@ class Recall:
         )
 
 
-def _taken(ready: deque[tuple[Job, Outcome]]) -> Iterator[tuple[Job, Outcome]]:
+def _drain(ready: deque[tuple[Job, Outcome]]) -> Iterator[tuple[Job, Outcome]]:
     while ready:
         yield ready.popleft()
 

@@ -46,7 +46,7 @@ class JudgedTest:
     why: Raw | None = None
 
 
-def scored(sample: Sample, found: Mapping[int, JudgedTest], fault: str) -> tuple[float | None, str]:
+def score_tests(sample: Sample, found: Mapping[int, JudgedTest], fault: str) -> tuple[float | None, str]:
     """Return the share, 0..1, of what a problem's tests are worth where that is not the share passed, or why there is none."""
     group = sample.group
     if fault:

@@ -21,7 +21,7 @@ from markbook.runs.programs.judging import (
     says,
 )
 from markbook.runs.programs.right_outputs import RightOutputs
-from markbook.runs.programs.tested import KINDS, LIMITS, NOT_RUN, JudgedTest, result_of, scored
+from markbook.runs.programs.tested import KINDS, LIMITS, NOT_RUN, JudgedTest, result_of, score_tests
 from markbook.sandbox.guest.examination import rules
 from markbook.sandbox.job import Job, limits_for, wall_limits
 from markbook.sandbox.outcomes import all_failed, clean
@@ -84,7 +84,7 @@ class AttemptInTurns:
         )
         return (yield turn)[WorkerRole.PROGRAM]
 
-    def _settled(self, tested: JudgedTest, program: Whole, index: int, seat: Seat[Outcome]) -> Steps[JudgedTest]:
+    def _settle_fault(self, tested: JudgedTest, program: Whole, index: int, seat: Seat[Outcome]) -> Steps[JudgedTest]:
         """Charge an output on which the judge failed with that, if the judge takes what is known to be right."""
         if tested.checked.result != "JE" or tested.checked.is_own_fault:
             return tested
@@ -122,13 +122,13 @@ class AttemptInTurns:
             else:
                 ran = (yield Turn(program=_going_on(phase, program)))[WorkerRole.PROGRAM][0]
                 self._spent([ran])
-                tested, feedback = yield from self._checked(ran, stdin, test, feedback, passes_left - 1)
+                tested, feedback = yield from self._check_output(ran, stdin, test, feedback, passes_left - 1)
             following = tested.checked.next_input
             if tested.checked.result != "AC" or following is None:
                 break
             stdin = following
             feedback = {name: content for name, content in feedback.items() if name != "nextpass.in"}
-        tested = yield from self._settled(tested, program, index, seat)
+        tested = yield from self._settle_fault(tested, program, index, seat)
         why = self._why(index, stdin, program, tested) if self._explain else None
         return replace(tested, seconds=self._cpu - cpu, wall=self._wall - wall, ran=None, why=why)
 
@@ -139,7 +139,7 @@ class AttemptInTurns:
         words = "" if checked.result == "WA" and self._sample.judge is None else clean(checked.message)
         return stream_failed(index, stdin, self._sample.tests[index].stdout, ran, program.files, words)
 
-    def _checked(
+    def _check_output(
         self, ran: Executed, stdin: bytes, test: Test, feedback: Mapping[str, bytes], passes_left: int
     ) -> Steps[tuple[JudgedTest, Mapping[str, bytes]]]:
         """Judge what a program printed that was given this."""
@@ -204,7 +204,7 @@ class AttemptInTurns:
             if ran.signal
             else f"the process ended with status {ran.status}"
         )
-        last = checkers.shown(stderr.rstrip().rpartition("\n")[2].encode("utf-8", "replace"))
+        last = checkers.clean_message(stderr.rstrip().rpartition("\n")[2].encode("utf-8", "replace"))
         return Checked("RTE", ran.refused or (f"{how}: {last}" if last else how))
 
     def _spent(self, phases: Iterable[Executed]) -> None:
@@ -215,7 +215,7 @@ class AttemptInTurns:
     def _outcome(
         self, judged_tests: Mapping[int, JudgedTest], refused: Checked | None = None, built: Raw | None = None
     ) -> Outcome:
-        """Return what all tests come to; `refused`: why none could be run, `built`: what the compiler said."""
+        """Return what all tests come to; `raise_last_error`: why none could be run, `built`: what the compiler said."""
         count = len(self._sample.tests)
         if refused is not None:
             judged_tests = {index: JudgedTest(refused) for index in range(count)}
@@ -225,7 +225,7 @@ class AttemptInTurns:
         )
         fault = next((judged.checked.message for judged in judged_tests.values() if judged.checked.result == "JE"), "")
         kind, name = KINDS[first.checked.result] if first else (None, "")
-        score, fault = scored(self._sample, judged_tests, fault)
+        score, fault = score_tests(self._sample, judged_tests, fault)
         return Outcome(
             tests=tuple(result_of(judged_tests[index]) if index in judged_tests else NOT_RUN for index in range(count)),
             error=kind,

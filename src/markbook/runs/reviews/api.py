@@ -66,18 +66,18 @@ def review(  # noqa: PLR0913 - the command's options, each with its own default
         papers=Path(papers),
         reviews=Path(reviews),
         traces=None if traces is None else Path(traces),
-        config=_configured(config, policy, similarity, tool_reference),
+        config=_configure(config, policy, similarity, tool_reference),
         judges=tuple(name for name in judges if name != "off"),
         judge_options=options or JudgeOptions(),
         output=output,
         resume=resume,
-        asked=_asked((papers, reviews, traces, config, tool_reference), (judges, policy, similarity), options),
+        asked=_record_request((papers, reviews, traces, config, tool_reference), (judges, policy, similarity), options),
         **settings,
     )
     return conduct(Reviews(), request)
 
 
-def _asked(
+def _record_request(
     places: Sequence[object], words: tuple[Sequence[str], str, Sequence[str]], options: JudgeOptions | None
 ) -> dict[str, object]:
     """Return what was asked for, as --resume takes it up; nothing where a part of it was made in Python."""
@@ -94,7 +94,7 @@ def _asked(
     return {**paths, **request} if len(paths) == len(inputs) else {}
 
 
-def _configured(
+def _configure(
     config: _Place | ReviewConfig | None,
     policy: str,
     similarity: Sequence[str],

@@ -137,7 +137,9 @@ def read_config(path: Path, profile: Profile = "corrected") -> ReviewConfig:
     for name in ("evaluation", "evaluation_system", "composite_scoring", "tier1_traditional"):
         if (scale := _section(record, name, at).get("recommendation_scale")) is not None:
             config = replace(config, recommendation_scale=_scale(scale, at))
-    return replace(config, version=str(record.get("version", "")), notes=(*config.notes, *_unused(record)))
+    return replace(
+        config, version=str(record.get("version", "")), notes=(*config.notes, *_list_unused_sections(record))
+    )
 
 
 def _section(record: Record, name: str, at: str) -> Record:
@@ -147,7 +149,7 @@ def _section(record: Record, name: str, at: str) -> Record:
     return value
 
 
-def _unused(record: Record) -> list[str]:
+def _list_unused_sections(record: Record) -> list[str]:
     used = {
         "version",
         "metrics_and_weights",
@@ -169,14 +171,14 @@ def _read_composite(config: ReviewConfig, record: Record, at: str) -> ReviewConf
         if not isinstance(weights, Mapping):
             raise ConfigError("'metrics_and_weights' is no object", at=at)
         config = replace(config, weights=read_weights(weights, at=at))
-    thresholds = _labelled(section.get("recommendation_thresholds"), "recommendation_thresholds", at)
+    thresholds = _read_labels(section.get("recommendation_thresholds"), "recommendation_thresholds", at)
     if thresholds:
         merged = {**config.thresholds, **thresholds}
         if any(merged[high] <= merged[low] for high, low in itertools.pairwise(LABELS)):
             raise ConfigError("the recommendation thresholds must fall from accept to reject", at=at)
         config = replace(config, thresholds=merged)
     labels = section.get("recommendation_weights", evaluation.get("recommendation_weights"))
-    label_weights = _labelled(labels, "recommendation_weights", at)
+    label_weights = _read_labels(labels, "recommendation_weights", at)
     config = replace(config, label_weights={**config.label_weights, **label_weights})
     fallback = section.get("fallback_strategy", "")
     if fallback not in ("", None, "none", "tier1_only"):
@@ -191,7 +193,7 @@ def _scale(value: object, at: str) -> tuple[float, float]:
     return scale
 
 
-def _labelled(value: object, name: str, at: str) -> dict[str, float]:
+def _read_labels(value: object, name: str, at: str) -> dict[str, float]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -213,7 +215,7 @@ def _read_tier1(config: ReviewConfig, section: Record, at: str) -> ReviewConfig:
         config = replace(config, bertscore_model=model)
     weights = section.get("tier1_weights")
     if weights is not None:
-        numbers = _named(weights, (*SIMILARITY_WEIGHTS, "time_taken"), "tier1_weights", at)
+        numbers = _read_named_numbers(weights, (*SIMILARITY_WEIGHTS, "time_taken"), "tier1_weights", at)
         similar = {name: weight for name, weight in numbers.items() if name != "time_taken"}
         if not sum(similar.values()) > 0:
             raise ConfigError("no similarity has a weight above 0 in tier1_weights", at=at)
@@ -257,7 +259,7 @@ def _read_judge(config: ReviewConfig, section: Record, at: str) -> ReviewConfig:
     if section.get("weights") is not None:
         weights_given = _section(section, "weights", at)
         weights = {RUBRIC_NAMES.get(name, name): value for name, value in weights_given.items()}
-        config = replace(config, rubric_weights=_named(weights, tuple(TIER_WEIGHTS), "tier2 weights", at))
+        config = replace(config, rubric_weights=_read_named_numbers(weights, tuple(TIER_WEIGHTS), "tier2 weights", at))
     if "paper_excerpt_length" in section and config.profile != "documented":
         note = "paper_excerpt_length has no effect: papers are judged whole, in parts where they are long"
         config = replace(config, notes=(*config.notes, note))
@@ -272,7 +274,7 @@ def _read_graph(config: ReviewConfig, section: Record, path: Path) -> ReviewConf
         config = replace(config, tool_reference=path.parent / references if isinstance(references, str) else references)
     if section.get("graph_weights") is None:
         return config
-    weights = _named(section["graph_weights"], (*GRAPH_NAMES, *GRAPH_WEIGHTS), "graph_weights", at)
+    weights = _read_named_numbers(section["graph_weights"], (*GRAPH_NAMES, *GRAPH_WEIGHTS), "graph_weights", at)
     return replace(config, graph_weights={GRAPH_NAMES.get(name, name): value for name, value in weights.items()})
 
 
@@ -293,7 +295,7 @@ def _read_system(config: ReviewConfig, section: Record, at: str) -> ReviewConfig
     return config
 
 
-def _named(value: object, known_names: tuple[str, ...], what: str, at: str) -> dict[str, float]:
+def _read_named_numbers(value: object, known_names: tuple[str, ...], what: str, at: str) -> dict[str, float]:
     if not isinstance(value, Mapping):
         raise ConfigError(f"{what!r} is no object", at=at)
     for name in value:

@@ -22,7 +22,7 @@ from markbook.runs.reviews.scoring.composite import Profile
 from markbook.text import terminal
 from markbook.trace import Reference, Trace, planning_summary
 from markbook.traces import read_trace
-from markbook.traces.references import ANY, read_references, references_of, unused
+from markbook.traces.references import ANY, list_unused, read_references, references_of
 from markbook.types import Attempt, Item, Measurement, Metric, Missing, MissingKind, Sample
 
 BATCH = 512
@@ -238,7 +238,7 @@ def useless_references(references: Mapping[str, Reference], attempts: Iterable[A
     attempts = list(attempts)
     if all(reference_for(references, attempt) for attempt in attempts):
         return []
-    return unused(references, (name for attempt in attempts for name in _names(attempt)))
+    return list_unused(references, (name for attempt in attempts for name in _names(attempt)))
 
 
 def _names(attempt: Attempt) -> tuple[str, str, str]:
@@ -275,7 +275,7 @@ def tier3_row(work: TraceWork, profile: Profile) -> dict[str, object]:
         name: to_json(value.missing if value.missing is not None else float(value.value or 0.0))
         for name, value in measured.items()
     }
-    planning_text, share = _told(trace)
+    planning_text, share = _summarise_trace(trace)
     return {
         "metrics": metrics,
         # A log with a single moment in it measures no duration.
@@ -286,7 +286,7 @@ def tier3_row(work: TraceWork, profile: Profile) -> dict[str, object]:
     }
 
 
-def _told(trace: Trace) -> tuple[str, float]:
+def _summarise_trace(trace: Trace) -> tuple[str, float]:
     """Return what a judge of planning reads, with the share of the steps that it stands for.
 
     Who took part and what it took; then who did what in which order, and how it ended.

@@ -86,7 +86,7 @@ def context_gap(
     return gap, differences
 
 
-def adjusted(gaps: Sequence[tuple[ContextGap, Differences | None]]) -> list[ContextGap]:
+def adjust_gaps(gaps: Sequence[tuple[ContextGap, Differences | None]]) -> list[ContextGap]:
     """Return the differences with Holm's p over the whole family, what could be shown, and in words what may be concluded."""
     from markbook.stats import holm
     from markbook.stats.power import detectable_difference

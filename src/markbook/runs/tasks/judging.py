@@ -94,7 +94,7 @@ class JournalMemory(Memory):
 
 
 @contextmanager
-def remembered(plan: Plan, writer: RunWriter, watch: Watcher) -> Iterator[tuple[Plan, Memory | None]]:
+def judge_memory(plan: Plan, writer: RunWriter, watch: Watcher) -> Iterator[tuple[Plan, Memory | None]]:
     """Yield the plan with one memory and one cassette for all its judges; the cassette is whole if all was answered."""
     judges = [metric for _, metric in judges_of(plan.tasks)]
     if not judges:

@@ -54,7 +54,7 @@ class Tested:
         return cls(record["passed"], record["verdict"], record["error"], record["detail"], record["fault"], why)
 
 
-def tested(outcome: Outcome) -> Tested:
+def read_tested(outcome: Outcome) -> Tested:
     """Return what counts of an outcome: a flagged test is not passed."""
     passed = bool(outcome.tests) and all(test.passed and test.verdict is not Verdict.FLAGGED for test in outcome.tests)
     failed = next((test for test in outcome.tests if not test.passed), None)
@@ -117,7 +117,7 @@ def answers(
         recorded = {attempt.index: attempt for attempt in read.get(sample.id, [])}
         key, weighing = (plan.task.name, sample.id), plan.rows.weighings.get(sample.id)
         if plan.answers is not None:
-            replies_found = [_recorded(key, attempt) for attempt in recorded.values()] or [_recorded(key, None)]
+            replies_found = [_to_reply(key, attempt) for attempt in recorded.values()] or [_to_reply(key, None)]
         elif weighing is not None:
             replies_found = [together((*key, 0), [replies[*key, position] for position in range(len(weighing.pairs))])]
         else:
@@ -150,7 +150,7 @@ def answers(
             yield FilteredAnswer(filtered.pipeline.name, sample, index, reply, text, name, source, is_list)
 
 
-def _recorded(name: tuple[str, str], attempt: Attempt | None) -> ModelReply:
+def _to_reply(name: tuple[str, str], attempt: Attempt | None) -> ModelReply:
     """Return an answer that exists as a model's reply."""
     if attempt is None or attempt.meta["absent"]:
         index = 0 if attempt is None else attempt.index
@@ -167,7 +167,7 @@ def measure(
 ) -> Iterator[MarkedAnswer]:
     """Yield each answer with its marks, in order; names are those under which the task's scorers spoke so far."""
     passes = _pass_marks(plan, plan.passes, given, outcomes) if plan.passes else {}
-    scored = _scored(plan, given, names) if plan.scorers else {}
+    scored = _score_rows(plan, given, names) if plan.scorers else {}
     answered = [answer for answer in given if answer.reply.missing is None]
     items = [
         Item(answer.sample, Attempt(answer.sample.id, answer.text, answer.model, answer.index)) for answer in answered
@@ -181,7 +181,7 @@ def measure(
             measurements |= {bound.key: column[number] for bound, column in zip(plan.metrics, columns, strict=True)}
             number += 1
         else:
-            measurements |= {bound.key: _unanswered(bound.metric.name, answer) for bound in plan.metrics}
+            measurements |= {bound.key: _mark_unanswered(bound.metric.name, answer) for bound in plan.metrics}
         own = scored.get((answer.sample.id, answer.index))
         yield MarkedAnswer(
             answer,
@@ -192,7 +192,7 @@ def measure(
         )
 
 
-def _scored(
+def _score_rows(
     plan: TaskPlan, answers_given: Sequence[FilteredAnswer], names: ScoreNames
 ) -> dict[tuple[str, int], RowScore]:
     """Return what the scorers say of each row, at its first answer."""
@@ -211,7 +211,7 @@ def _scored(
     return {(row.sample.id, row.attempt.index): score for row, score in zip(rows, scores, strict=True)}
 
 
-def _unanswered(metric: str, answer: FilteredAnswer) -> Measurement:
+def _mark_unanswered(metric: str, answer: FilteredAnswer) -> Measurement:
     return Measurement(
         metric, missing=answer.reply.missing, sample_id=answer.sample.id, index=answer.index, model=answer.model
     )

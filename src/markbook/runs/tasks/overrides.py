@@ -10,7 +10,7 @@ from markbook.runs.asking import sampling_with
 from markbook.runs.tasks.options import TaskOptions
 
 
-def overridden(task: Task, options: TaskOptions) -> Task:
+def apply_overrides(task: Task, options: TaskOptions) -> Task:
     """Return a task as the user wants it asked.
 
     Raises:

@@ -21,7 +21,7 @@ from markbook.model import GenerationSettings, PromptRequest
 from markbook.plugins import suggest
 from markbook.runs.tasks.judging import judging_options
 from markbook.runs.tasks.options import TaskOptions
-from markbook.runs.tasks.overrides import overridden
+from markbook.runs.tasks.overrides import apply_overrides
 from markbook.runs.tasks.scoring.likelihoods import row_scorer
 from markbook.runs.tasks.scoring.metrics import Bound, RowPassAtK, bind, result_keys
 from markbook.runs.tasks.scoring.scorers import Scorer, function_scorers
@@ -160,7 +160,7 @@ def planned_signatures(plans: Sequence[TaskPlan], key: str) -> dict[str, str]:
     by_task: dict[str, str] = {}
     for plan in plans:
         signatures = {bound.key: bound.metric.signature for bound in plan.metrics}
-        signatures |= {name: scorer.scored(name).signature for scorer in plan.scorers for name in scorer.keys}
+        signatures |= {name: scorer.get_scored(name).signature for scorer in plan.scorers for name in scorer.keys}
         named = {plan.key(name, of.pipeline): mark for of in plan.pipelines for name, mark in signatures.items()}
         if key in named:
             by_task[plan.task.name] = named[key]
@@ -213,7 +213,7 @@ def _plan_one(
     variant: tuple[Loaded, str, ContextMode | None], options: TaskOptions, find: Find, *, alone: bool
 ) -> TaskPlan:
     loaded, base, mode = variant
-    task = overridden(loaded.task, options)
+    task = apply_overrides(loaded.task, options)
     if task.unsafe_at and options.allow_code and not options.allow_unsafe_code:
         raise ConfigError(
             f"the code of {task.name!r} runs what a model writes, outside the sandbox and with your rights",
@@ -227,7 +227,7 @@ def _plan_one(
             check_likelihood_filters(pipeline)
     row_scorer_, scorers = row_scorer(task, find), function_scorers(task, find)
     if row_scorer_ is not None and _omits_first_token(task, options):
-        row_scorer_ = row_scorer_.signed("without first token")
+        row_scorer_ = row_scorer_.with_signature("without first token")
     metrics, passes = bind(
         task if row_scorer_ is None else dataclasses.replace(task, metrics=()),
         options.profile,

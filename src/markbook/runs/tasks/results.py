@@ -13,7 +13,7 @@ from markbook.judge.cases import PanelAgreement
 from markbook.model import ModelReply
 from markbook.results.files_view import SCHEMA
 from markbook.runs.tasks.columns import Columns
-from markbook.runs.tasks.contexts import ContextGap, adjusted, context_gap
+from markbook.runs.tasks.contexts import ContextGap, adjust_gaps, context_gap
 from markbook.runs.tasks.marks import MarkedAnswer
 from markbook.runs.tasks.options import TaskOptions
 from markbook.runs.tasks.plan import Filtered, Plan, TaskPlan
@@ -26,7 +26,7 @@ from markbook.runs.tasks.published import (
     TasksSummary,
 )
 from markbook.runs.tasks.scoring.metrics import result_keys
-from markbook.runs.tasks.scoring.score_columns import ScoreColumns, completed
+from markbook.runs.tasks.scoring.score_columns import ScoreColumns, complete_row
 from markbook.runs.tasks.scoring.scorers import ScoreNames
 from markbook.runs.tasks.summary import TaskColumn, summarise_column, summarise_group
 from markbook.stats.power import Differences
@@ -93,9 +93,9 @@ class MarkCollector:
     def rows(self) -> Iterator[str]:
         """Yield `results.jsonl`: one line an answer, in the order of tasks and rows."""
         late = {column_key: columns.scores for column_key, columns in self._taken.items() if columns.scores.is_late}
-        return self._completed(late) if late else iter(self._lines)
+        return self._complete_lines(late) if late else iter(self._lines)
 
-    def _completed(self, late: Mapping[tuple[str, str], ScoreColumns]) -> Iterator[str]:
+    def _complete_lines(self, late: Mapping[tuple[str, str], ScoreColumns]) -> Iterator[str]:
         """Yield the lines with the names that came after them, at each row's first answer."""
         last_rows: dict[tuple[str, str], tuple[int, str]] = {}
         for line in self._lines:
@@ -106,7 +106,7 @@ class MarkCollector:
                 yield line
                 continue
             last_rows[column_key] = number + 1, row["id"]
-            yield _ENCODER.encode(completed(row, late[column_key].missed(number + 1))) + "\n"
+            yield _ENCODER.encode(complete_row(row, late[column_key].missed(number + 1))) + "\n"
 
     def summary(self, model: str) -> TasksSummary:
         """Return `summary.json`."""
@@ -117,7 +117,7 @@ class MarkCollector:
             "profile": self._options.profile,
             "tasks": tasks,
             "groups": {group.name: self._group(group, names) for group, names in self._plan.groups},
-            "comparisons": [gap.to_record() for gap in adjusted(self._context_gaps())],
+            "comparisons": [gap.to_record() for gap in adjust_gaps(self._context_gaps())],
         }
 
     def _task(self, plan: TaskPlan) -> TaskRecord:

@@ -34,7 +34,7 @@ def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
         UsageError: no task of the run has this metric.
     """
     tasks = view.summary["tasks"]
-    chosen = _chosen(tasks, metric)
+    chosen = _choose_metric(tasks, metric)
     records = (record["metrics"].get(chosen) for record in tasks.values())
     summaries = [Summary.from_record(record) for record in records if record is not None]
     signatures = {
@@ -122,7 +122,7 @@ def _aliases(view: TasksView, *, several: bool) -> dict[str, Aliases]:
     }
 
 
-def _chosen(tasks: Mapping[str, TaskRecord], metric: str | None) -> str:
+def _choose_metric(tasks: Mapping[str, TaskRecord], metric: str | None) -> str:
     keys = list(dict.fromkeys(key for record in tasks.values() for key in record["metrics"]))
     chosen = metric or next(iter(keys), "")
     if chosen not in keys:

@@ -87,7 +87,7 @@ def _deciding(plan: Plan, baseline: Finished | None) -> tuple[str, tuple[float, 
     raise UsageError(f"the tasks are marked by {own}, the baseline by {other}: nothing that both have")
 
 
-def _named(plan: Plan) -> list[tuple[str, TaskPlan, Sample]]:
+def _name_rows(plan: Plan) -> list[tuple[str, TaskPlan, Sample]]:
     """Return the rows by the names that comparisons give them."""
     several = len(plan.tasks) > 1
     return [
@@ -102,7 +102,7 @@ def _sheet(plan: Plan, model: str, metric: str, limits: tuple[float, float], dir
     several = len(plan.tasks) > 1
     digests = {}
     by_place = all(not task_plan.task.data.id_field for task_plan in plan.tasks)
-    for name, task_plan, sample in _named(plan):
+    for name, task_plan, sample in _name_rows(plan):
         assert sample.row is not None  # a task's samples are made of its rows
         digests[name] = digest([task_plan.task.name, sample.row.record] if several else sample.row.record)
         by_place = by_place and sample.id == str(sample.row.place)
@@ -111,10 +111,10 @@ def _sheet(plan: Plan, model: str, metric: str, limits: tuple[float, float], dir
     return Sheet(metric, marks, limits, direction, digests=digests, by_place=by_place, signatures=signatures)
 
 
-def narrowed(plan: Plan, names: Collection[str]) -> Plan:
+def subset_plan(plan: Plan, names: Collection[str]) -> Plan:
     """Return the plan of these rows only; a task without any is left out."""
     chosen: dict[str, list[Sample]] = {}
-    for name, task_plan, sample in _named(plan):
+    for name, task_plan, sample in _name_rows(plan):
         if name in names:
             chosen.setdefault(task_plan.task.name, []).append(sample)
     tasks = [
@@ -142,10 +142,10 @@ def ask_until_enough(
     several = len(plan.tasks) > 1
 
     def step(batch: Sequence[str]) -> Marks:
-        for column in mark(narrowed(plan, set(batch))).columns:
+        for column in mark(subset_plan(plan, set(batch))).columns:
             if column.key == stop.metric:
                 marks.update({f"{column.task}/{row}" if several else row: cell for row, cell in column.marks.items()})
         return {stop.model: marks}
 
     record: StoppedRecord = {"metric": stop.metric, **until_enough(stop.stopping, journal, len(plan), step)}
-    return narrowed(plan, set(record["samples"])), record
+    return subset_plan(plan, set(record["samples"])), record

@@ -73,7 +73,7 @@ def pass_cell(value: float | Missing, stats: Mapping[str, object], *, passed: bo
 def summarise_column(column: TaskColumn, *, policy: Policy, seed: int) -> Summary:
     """Return a metric's number over a task: the mean over rows, or what the metric itself makes of them."""
     if column.aggregation is not None:
-        return _left_out(_aggregated(column, column.aggregation, seed=seed), policy)
+        return _left_out(_aggregate(column, column.aggregation, seed=seed), policy)
     if column.metric is not None:
         return _left_out(summarise_rows(column.metric, column.measurements, group=column.task, seed=seed), policy)
     return _mean([column], column.task, policy=policy, seed=seed)
@@ -88,7 +88,7 @@ def _left_out(summary: Summary, policy: Policy) -> Summary:
     return dataclasses.replace(summary, note="; ".join(part for part in (summary.note, note) if part))
 
 
-def _aggregated(column: TaskColumn, aggregation: Aggregation, *, seed: int) -> Summary:
+def _aggregate(column: TaskColumn, aggregation: Aggregation, *, seed: int) -> Summary:
     """Return what an aggregation makes of the rows that were scored, with a percentile bootstrap over them."""
     value, note = _over(aggregation, column.raws)
     interval = None

@@ -21,8 +21,8 @@ from markbook.runs.machines import Machines
 from markbook.runs.options import ASKING, options_of, with_answerer
 from markbook.runs.tasks import Tasks
 from markbook.runs.tasks.asking import check_askable
-from markbook.runs.tasks.judging import judges_of, remembered
-from markbook.runs.tasks.marks import FilteredAnswer, Key, Tested, answers, measure, tested
+from markbook.runs.tasks.judging import judge_memory, judges_of
+from markbook.runs.tasks.marks import FilteredAnswer, Key, Tested, answers, measure, read_tested
 from markbook.runs.tasks.options import JUDGING, TaskOptions, TaskSettings
 from markbook.runs.tasks.pages.tables import summary_text
 from markbook.runs.tasks.plan import Plan, TaskPlan, plan_tasks
@@ -169,11 +169,11 @@ def answer_and_mark(plan: TasksPlan, journal: RunWriter, machines: Machines, wat
     options, box = plan.options, machines.box
     replies_to = _replies(plan, journal, watch)
     stopped: StoppedRecord | None = None
-    with remembered(plan.plan, journal, watch) as (judged, memory):
+    with judge_memory(plan.plan, journal, watch) as (judged, memory):
         done = judged
 
         def mark_part(part: Plan) -> MarkCollector:
-            return _marked(part, replies_to(part), plan, journal, box)
+            return _mark_replies(part, replies_to(part), plan, journal, box)
 
         if plan.stop is not None:
             done, stopped = ask_until_enough(plan.stop, judged, journal, mark_part)
@@ -220,7 +220,7 @@ def pieces_of(plan: TaskPlan) -> Iterator[Sequence[Sample]]:
         yield plan.samples[start : start + size]
 
 
-def _marked(
+def _mark_replies(
     part: Plan, replies: Mapping[Key, ModelReply], plan: TasksPlan, journal: RunWriter, box: Any
 ) -> MarkCollector:
     """Return the marks of what was answered."""
@@ -314,6 +314,6 @@ def _execute(
             waiting[json.dumps(key)] = (key, Job(json.dumps(key), answer.text, sample, limits))
     for job, outcome in box.run([job for _key, job in waiting.values()]):
         key = waiting[job.key][0]
-        done[key] = tested(outcome)
+        done[key] = read_tested(outcome)
         writer.add(OUTCOME, key, done[key].as_record(), remember=False)
     return done

@@ -135,7 +135,7 @@ class Stage:
         self.namespace: dict[str, Any] = module.__dict__
         self.peer = Peer(_NOBODY, examines=False)
         self.peer.outputs = (self.output, errors)
-        self.peer.operations = {**self.peer.operations, "names": self.named}
+        self.peer.operations = {**self.peer.operations, "names": self.get_named}
         sys.stdout, sys.stderr = self.output, errors
         sys.modules[MODULE] = module
 
@@ -144,7 +144,7 @@ class Stage:
         for channel in self._channels:
             os.close(channel)
 
-    def named(self, wanted: list[str]) -> dict[str, object]:
+    def get_named(self, wanted: list[str]) -> dict[str, object]:
         """Return those of the solution's objects that have these names."""
         namespace = self.namespace
         return {name: namespace[name] for name in wanted if name in namespace}
@@ -230,7 +230,7 @@ def _apart(link: wire.Ends, stage: Stage, names: list[str]) -> None:
     """Answer what the examiner asks, the first time before it does: which of these names there are."""
     peer = stage.peer
     peer.link = link
-    peer.open(stage.named(names))
+    peer.open(stage.get_named(names))
     while True:
         peer.serve(wire.decode(link.receive().decode("utf-8")))
 

@@ -106,7 +106,7 @@ class Execution:
         out, out_end = os.pipe()
         err, err_end = os.pipe()
         fault, fault_end = os.pipe()
-        stdin = _given(self._phase.stdin) if link is None else link.reader
+        stdin = _open_given(self._phase.stdin) if link is None else link.reader
         self._pid = os.fork()
         if self._pid == 0:
             _become(self._phase, self._place, (stdin, out_end, err_end), fault_end, self._account)
@@ -134,9 +134,9 @@ class Execution:
         self._usage.end()
         spent = self._spent(ended - started)
         record = {"cpu": spent, "wall": ended - started, "ended": ended, "memory": self._peak, "refused": refused}
-        return {**record, **self._said(self._seen[out], self._seen[err], spent)}
+        return {**record, **self._report_end(self._seen[out], self._seen[err], spent)}
 
-    def _said(self, out: bytearray, err: bytearray, spent: float) -> dict[str, Any]:
+    def _report_end(self, out: bytearray, err: bytearray, spent: float) -> dict[str, Any]:
         """Return how it ended and what it printed."""
         status = self._status or 0
         number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
@@ -282,7 +282,7 @@ class Execution:
             return
 
 
-def _given(data: bytes) -> int:
+def _open_given(data: bytes) -> int:
     """Return a descriptor from which a program reads these bytes, a file of its own."""
     if not data:
         return os.open(os.devnull, os.O_RDONLY)

@@ -105,10 +105,10 @@ class Watch:
         """Compare the size of a difference with the most that it may be."""
         truth = _OPERATORS[operator](abs(left_side - right), most)
         if not truth:
-            self._note(part, {"op": f"within {shown(most)}", **sides(left_side, right)})
+            self._note(part, {"op": f"within {format_value(most)}", **sides(left_side, right)})
         return truth
 
-    def called(self, part: int, name: str, function: Any, left: Any, right: Any, *more: Any, **named: Any) -> Any:
+    def call_watched(self, part: int, name: str, function: Any, left: Any, right: Any, *more: Any, **named: Any) -> Any:
         """Call what compares two values."""
         truth = function(left, right, *more, **named)
         if not truth:
@@ -118,14 +118,14 @@ class Watch:
     def value(self, part: int, value: Any) -> Any:
         """Note a value that is to be true and is not."""
         if not value:
-            self._note(part, {"op": "true", "got": shown(value), "got_type": kind_of(value)})
+            self._note(part, {"op": "true", "got": format_value(value), "got_type": kind_of(value)})
         return value
 
     def failed(self, part: int, error: BaseException | None = None, words: Any = None) -> None:
         """Note how a part failed: by an error, or as an assertion with these words."""
         if isinstance(error, _NOT_CAUGHT):
             raise error
-        facts: dict[str, Any] = {} if error is None else raised(error, self.lines)
+        facts: dict[str, Any] = {} if error is None else describe_error(error, self.lines)
         if words is not None:
             facts["error"] = f"AssertionError: {text_of(AssertionError(words))}"[:TEXT]
         self._note(part, facts, adds=True)
@@ -133,7 +133,7 @@ class Watch:
     def ended(self, error: BaseException) -> None:
         """Note what ended a test: it belongs to the part that was noted last, if any was."""
         part = self.last if type(error) is AssertionError else -1
-        self._note(part, raised(error, self.lines), adds=True)
+        self._note(part, describe_error(error, self.lines), adds=True)
 
     def _note(self, part: int, what: dict[str, Any], *, adds: bool = False) -> None:
         self.last = part
@@ -156,7 +156,7 @@ def run(tests: list[Test], namespace: dict[str, Any], watch: Watch) -> Iterator[
     Raises:
         Ended: a limit of this run is reached.
     """
-    calls = {"compared": watch.compared, "near": watch.near, "called": watch.called, "value": watch.value}
+    calls = {"compared": watch.compared, "near": watch.near, "called": watch.call_watched, "value": watch.value}
     for number, setup, body, is_expression in tests:
         watch.test, watch.last = number, -1
         namespace[SEEN], namespace[FAILED] = calls, watch.failed
@@ -198,7 +198,7 @@ def serve(say: Callable[[dict[str, Any]], None], stage: Any, code: Any, seed: bo
         tell(tests=watch.found, lines=lines_of(limit))
     except BaseException as error:
         _arm(0)
-        tell(**raised(error))
+        tell(**describe_error(error))
     tell(done=True)
 
 
@@ -274,7 +274,7 @@ def load_apart(stage: Any, code: Any, seed: bool, seconds: float) -> dict[str, A
     except BaseException as error:
         report.note(error)
         record = report.say()
-        return {"error": failure(error), "why": record if record["limit"] else {**raised(error), **record}}
+        return {"error": failure(error), "why": record if record["limit"] else {**describe_error(error), **record}}
     return None
 
 
@@ -319,7 +319,7 @@ def _arm(seconds: float, end: Callable[[str, FrameType | None], None] | None = N
         return  # not allowed here: the limits from outside are there all the same
 
 
-def raised(error: BaseException, lines: Callable[[BaseException], Any] | None = None) -> dict[str, Any]:
+def describe_error(error: BaseException, lines: Callable[[BaseException], Any] | None = None) -> dict[str, Any]:
     """Return what an error says, and the solution's own lines through which it came."""
     message = text_of(error)
     return {
@@ -371,7 +371,7 @@ def _text(value: Any) -> str:
     return text if type(text) is str else str(text)
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Return a value as text, its beginning."""
     text = _text(value)
     return text if len(text) <= VALUE else text[:VALUE] + "…"
@@ -407,7 +407,7 @@ def _difference(got: Any, expected: Any) -> str:
         if kind in (set, frozenset):
             lacks, more = list(expected - got)[:3], list(got - expected)[:3]
             return ", ".join(
-                f"{word} {shown(some)[:80]}" for word, some in (("lacks", lacks), ("also has", more)) if some
+                f"{word} {format_value(some)[:80]}" for word, some in (("lacks", lacks), ("also has", more)) if some
             )
     except _NOT_CAUGHT:
         raise
@@ -438,15 +438,15 @@ def _in_order(got: Any, expected: Any, unit: str) -> str:
     for at in range(min(size, expected_size)):
         if got[at] != expected[at]:
             line = f" (line {got.count(chr(10), 0, at) + 1})" if unit == "character" and "\n" in got else ""
-            return f"first differs at {unit} {at}{line}: {shown(got[at])[:80]} instead of {shown(expected[at])[:80]}"
+            return f"first differs at {unit} {at}{line}: {format_value(got[at])[:80]} instead of {format_value(expected[at])[:80]}"
     return f"{size} {unit}s instead of {expected_size}" if size != expected_size else ""
 
 
 def _in_keys(got: Any, expected: Any) -> str:
     for key in expected:
         if key not in got:
-            return f"lacks the key {shown(key)[:80]}"
+            return f"lacks the key {format_value(key)[:80]}"
         if got[key] != expected[key]:
-            return f"differs at key {shown(key)[:80]}: {shown(got[key])[:80]} instead of {shown(expected[key])[:80]}"
+            return f"differs at key {format_value(key)[:80]}: {format_value(got[key])[:80]} instead of {format_value(expected[key])[:80]}"
     more = next((key for key in got if key not in expected), None)
-    return f"also has the key {shown(more)[:80]}" if len(got) > len(expected) else ""
+    return f"also has the key {format_value(more)[:80]}" if len(got) > len(expected) else ""

@@ -31,11 +31,11 @@ def put(folder: str, files: Mapping[str, str]) -> None:
             file.write(text.encode("latin-1"))
 
 
-def taken(folder: str) -> dict[str, str]:
+def collect_files(folder: str) -> dict[str, str]:
     """Return the regular files that lie directly in a folder, as far as they are neither too many nor too large."""
     files: dict[str, str] = {}
     remaining = MOST_BYTES
-    handle = _opened([folder])
+    handle = _open_folder([folder])
     if handle is None:
         return files
     try:
@@ -49,13 +49,13 @@ def taken(folder: str) -> dict[str, str]:
     return files
 
 
-def fetched(folder: str, names: list[str]) -> dict[str, str]:
+def fetch_files(folder: str, names: list[str]) -> dict[str, str]:
     """Return those of these files below a folder that are there, as far as they are not too large; no link is followed."""
     files: dict[str, str] = {}
     remaining = MOST_BYTES
     for name in names:
         *inner, last = name.split("/")
-        handle = _opened([folder, *inner])
+        handle = _open_folder([folder, *inner])
         if handle is None:
             continue
         try:
@@ -68,7 +68,7 @@ def fetched(folder: str, names: list[str]) -> dict[str, str]:
     return files
 
 
-def _opened(path: list[str]) -> int | None:
+def _open_folder(path: list[str]) -> int | None:
     """Open a folder, one step after the other."""
     handle: int | None = None
     for step in path:

@@ -95,7 +95,7 @@ def failure(error: BaseException) -> Result:
     return {"p": False, "k": kind, "t": name_of(error), "m": text_of(error)}
 
 
-def received(form: Any, parts: int = 0) -> Result:
+def receive_result(form: Any, parts: int = 0) -> Result:
     """Return a result that another process sent, of a test with so many parts: nothing in it that no result has.
 
     Raises:
@@ -108,7 +108,7 @@ def received(form: Any, parts: int = 0) -> Result:
     if form.get("parts"):
         if type(form["parts"]) is not list or len(form["parts"]) != parts:
             raise wire.Gone("no parts of this test")
-        result["parts"] = list(map(received, form["parts"]))
+        result["parts"] = list(map(receive_result, form["parts"]))
     return result
 
 

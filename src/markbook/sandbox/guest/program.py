@@ -81,11 +81,11 @@ def _main(code: Any, seed: bool, *, is_last: bool = True) -> int:  # noqa: FBT00
         import random
 
         random.seed(0)
-    status = _executed(code, module)
+    status = _execute(code, module)
     status = _left(status, is_last=is_last)
     sys.stdin, sys.stdout, sys.stderr = stdin, printed, stderr  # what the program has put in their place is at its end
     vars(module).clear()  # a file that is still open is written out when nobody holds it any more
-    return status if _flushed() else status or FLUSH_FAILED
+    return status if _flush_streams() else status or FLUSH_FAILED
 
 
 _made: list[TextIOWrapper] = []
@@ -125,7 +125,7 @@ def _stream(number: int, mode: str, errors: str, buffering: int = -1) -> TextIOW
     return _io.open(number, mode, buffering, "utf-8", errors, closefd=False)  # type: ignore[return-value]  # by its mode
 
 
-def _executed(code: Any, module: ModuleType) -> int:
+def _execute(code: Any, module: ModuleType) -> int:
     """Execute the program; return the exit status, and say on standard error what ended it."""
     try:
         if type(code) is str:
@@ -134,11 +134,11 @@ def _executed(code: Any, module: ModuleType) -> int:
     except SystemExit as error:
         return _exit_status(error.code)
     except BaseException as error:
-        return _reported(error)
+        return _report_error(error)
     return 0
 
 
-def _reported(error: BaseException) -> int:
+def _report_error(error: BaseException) -> int:
     if sys.excepthook is not sys.__excepthook__:
         try:
             sys.excepthook(type(error), error, error.__traceback__)
@@ -177,11 +177,11 @@ def _left(status: int, *, is_last: bool) -> int:
     except SystemExit as error:
         status = _exit_status(error.code)
     except BaseException as error:
-        status = status or _reported(error)
-    return status if _flushed() else status or FLUSH_FAILED
+        status = status or _report_error(error)
+    return status if _flush_streams() else status or FLUSH_FAILED
 
 
-def _flushed() -> bool:
+def _flush_streams() -> bool:
     """Write out what the standard streams hold; whether standard output could be."""
     good = True
     for stream in (sys.stdout, sys.stderr):

@@ -199,11 +199,11 @@ class Runner:
             was_building = phase.builds
             scratch.restore(os.path.dirname(folders.work))  # no run sees by it what came before
             handing.put(folders.work, record["work"])
-            got = self._executed(phase, is_linked=record["linked"])
+            got = self._execute_phase(phase, is_linked=record["linked"])
             if record["takes"]:
-                got["files"] = handing.taken(os.path.join(folders.work, record["takes"]))
+                got["files"] = handing.collect_files(os.path.join(folders.work, record["takes"]))
             if record["fetches"]:
-                got["files"] = handing.fetched(folders.build if phase.builds else folders.work, record["fetches"])
+                got["files"] = handing.fetch_files(folders.build if phase.builds else folders.work, record["fetches"])
             phases.append(got)
             scratch.empty(folders.work)
             if phase.builds and (got["exit"] != 0 or got["hit"]):
@@ -212,7 +212,7 @@ class Runner:
             scratch.empty(folders.build)
         return phases
 
-    def _executed(self, phase: execution.Phase, *, is_linked: bool) -> dict[str, Any]:
+    def _execute_phase(self, phase: execution.Phase, *, is_linked: bool) -> dict[str, Any]:
         link = None
         if is_linked:
             wire.write(self._control, {"awaits": True})

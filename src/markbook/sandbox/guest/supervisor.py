@@ -37,7 +37,7 @@ def main() -> NoReturn:
     site.setcopyright()
     site.sethelper()
     site.setquit()  # what an interpreter with packages has among its builtins: many programs end with `exit()`
-    config = _inherited(wire.decode(sys.argv[1]))
+    config = _inherit_setup(wire.decode(sys.argv[1]))
     door = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, config["control"])
     mine, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
     examiner = os.fork()
@@ -69,7 +69,7 @@ def main() -> NoReturn:
     _watch(config, [examiner, zygote], None if config["level"] == "A" else Granting(near))
 
 
-def _inherited(config: WorkerSettings) -> WorkerSettings:
+def _inherit_setup(config: WorkerSettings) -> WorkerSettings:
     """Set this process up as the examiner and the zygote will inherit it; return the settings with what it found."""
     sys.argv = [""]
     sys.dont_write_bytecode = True  # from here on: what candidates import is not theirs to write beside

@@ -23,7 +23,7 @@ class Usage:
     """What the processes of one group have used since it was made, looked at from time to time."""
 
     def __init__(self) -> None:
-        self._before = _ended()
+        self._before = _measure_children()
         self._last: dict[Process, tuple[int, int]] = {}
         """Faults and ticks of those that were there at the last look, without what their children had."""
         self._faults = self._ticks = 0
@@ -52,7 +52,7 @@ class Usage:
             running += own
             self.tasks += int(fields[17])
             pages += int(fields[21])
-            self.shared += _shared(number) if shares else 0
+            self.shared += _measure_shared(number) if shares else 0
         self.resident = pages * _PAGE
         ended_faults, ended = self._ended()
         self.cpu = ended + ((running + ticks) / _TICKS if processes else _first(group))
@@ -80,11 +80,11 @@ class Usage:
         self.is_incomplete = self.is_incomplete or self._faults > faults or self._ticks > ticks
 
     def _ended(self) -> tuple[int, float]:
-        now = _ended()
+        now = _measure_children()
         return now[0] - self._before[0], now[1] - self._before[1]
 
 
-def _ended() -> tuple[int, float]:
+def _measure_children() -> tuple[int, float]:
     """Return faults and CPU seconds of what this process has started and has waited for."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_minflt, usage.ru_utime + usage.ru_stime
@@ -106,7 +106,7 @@ def _processes(group: int) -> Iterator[tuple[int, list[bytes]]]:
             yield number, fields
 
 
-def _shared(process: int) -> int:
+def _measure_shared(process: int) -> int:
     """Return the resident bytes of a process that are neither its own nor a file's."""
     try:
         with open(f"/proc/{process}/status", "rb") as file:

@@ -10,7 +10,7 @@ from typing import Any
 from markbook.files.source import Source
 from markbook.trace import Step, StepKind, Trace, add_known
 from markbook.traces.calls import OpenCalls
-from markbook.traces.plain import bounded, make_trace, moment, name_of, record, rows, text_of, whole
+from markbook.traces.plain import bound_value, make_trace, moment, name_of, record, rows, text_of, whole
 from markbook.traces.reading import Probe
 from markbook.types import Record
 
@@ -101,7 +101,7 @@ class _Run:
             return
         identity = text_of(call.get("id"), 200)
         self.calls.add(len(self.steps), identity, name)
-        arguments = bounded(call.get("args"))
+        arguments = bound_value(call.get("args"))
         self.steps.append(Step(StepKind.TOOL, agent, name, id=identity, arguments=arguments, start=time))
 
     def _answer(self, answer: Record, time: float | None) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from markbook.files.source import Source
 from markbook.trace import Step, StepKind, Trace
-from markbook.traces.plain import listed, make_trace, name_of, number, parsed, record, rows, text_of
+from markbook.traces.plain import make_trace, name_of, number, parse_arguments, record, rows, text_of, to_list
 from markbook.traces.reading import Probe
 from markbook.types import Record
 
@@ -42,7 +42,7 @@ class AgentsEval:
         called = [_call(row) for row in rows(item.get("tool_calls"))]
         called.sort(key=lambda step: (step.start is None, step.start or 0.0))
         events = rows(item.get("coordination_events"))
-        agents = [name_of(name) for row in events for name in listed(row.get("target_agents"))]
+        agents = [name_of(name) for row in events for name in to_list(row.get("target_agents"))]
         return make_trace(
             [*messages, *called], reader=self.name, id=name_of(item.get("execution_id")), agents=agents,
             unrecognised=unrecognised,
@@ -68,5 +68,5 @@ def _call(row: Record) -> Step:
     ok = success if isinstance(success, bool) else None
     return Step(
         StepKind.TOOL, name_of(row.get("agent_id")), name_of(row.get("tool_name")), start=start, end=end, ok=ok,
-        error="" if ok is not False else "failed", arguments=parsed(row.get("context")),
+        error="" if ok is not False else "failed", arguments=parse_arguments(row.get("context")),
     )  # fmt: skip

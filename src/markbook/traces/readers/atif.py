@@ -9,7 +9,7 @@ from typing import Any
 
 from markbook.files.source import Source
 from markbook.trace import Step, StepKind, Trace, add_known
-from markbook.traces.plain import bounded, make_trace, moment, name_of, number, record, rows, text_of, whole
+from markbook.traces.plain import bound_value, make_trace, moment, name_of, number, record, rows, text_of, whole
 from markbook.traces.reading import Probe
 from markbook.types import Record
 
@@ -106,7 +106,7 @@ class _Run:
         for call in rows(row.get("tool_calls")):
             identity = text_of(call.get("tool_call_id"), 200)
             calls[identity] = len(self.steps)
-            arguments = bounded(call.get("arguments"))
+            arguments = bound_value(call.get("arguments"))
             tool = name_of(call.get("function_name"))
             self.steps.append(Step(StepKind.TOOL, agent, tool, id=identity, arguments=arguments, start=time))
         for result in rows(record(row.get("observation")).get("results")):

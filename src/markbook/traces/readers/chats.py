@@ -11,7 +11,7 @@ from typing import Any
 from markbook.files.source import Source
 from markbook.trace import Step, StepKind, Trace
 from markbook.traces.chat import message_lists, with_listeners
-from markbook.traces.plain import listed, make_trace, name_of, parsed, record, rows, text_of, whole
+from markbook.traces.plain import make_trace, name_of, parse_arguments, record, rows, text_of, to_list, whole
 from markbook.traces.reading import Probe
 from markbook.types import Record
 
@@ -40,9 +40,9 @@ class WhoAndWhen:
     def _run(self, item: Record) -> Trace:
         unrecognised: Counter[str] = Counter()
         steps = []
-        for entry in listed(item.get("history")):
+        for entry in to_list(item.get("history")):
             if isinstance(entry, dict):
-                steps.append(_said(entry))
+                steps.append(_read_speaker(entry))
             else:
                 unrecognised["history entries that are no object"] += 1
         correct = item.get("is_correct", item.get("is_corrected"))
@@ -55,7 +55,7 @@ class WhoAndWhen:
         )  # fmt: skip
 
 
-def _said(entry: Record) -> Step:
+def _read_speaker(entry: Record) -> Step:
     """A speaker is `name`, or `role` with an aside: `Orchestrator (-> WebSurfer)`, `Orchestrator (thought)`."""
     speaker = name_of(entry.get("name")) or name_of(entry.get("role"))
     text = text_of(entry.get("content"))
@@ -134,7 +134,7 @@ class _AutogenRun:
         for call in rows(message.get("content")) if asks else ():
             identity = text_of(call.get("id"), 200)
             self.calls[identity] = len(self.steps)
-            tool, arguments = name_of(call.get("name")), parsed(call.get("arguments"))
+            tool, arguments = name_of(call.get("name")), parse_arguments(call.get("arguments"))
             self.steps.append(Step(StepKind.TOOL, agent, tool, id=identity, arguments=arguments))
 
     def _results(self, results: list[Record]) -> None:

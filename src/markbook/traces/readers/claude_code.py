@@ -14,7 +14,7 @@ from typing import Any
 
 from markbook.files.source import Source
 from markbook.trace import Step, StepKind, Trace
-from markbook.traces.plain import bounded, make_trace, moment, name_of, number, record, rows, text_of, whole
+from markbook.traces.plain import bound_value, make_trace, moment, name_of, number, record, rows, text_of, whole
 from markbook.traces.reading import Probe
 from markbook.types import Record
 
@@ -153,7 +153,7 @@ class _Session:
         if call in self.calls:
             return
         self.calls[call] = len(self.steps)
-        arguments = record(bounded(block.get("input")))
+        arguments = record(bound_value(block.get("input")))
         self.steps.append(Step(StepKind.TOOL, agent, name, id=call, arguments=arguments, start=time))
         if name in _SPAWN:
             self.names[call] = name_of(arguments.get("subagent_type")) or "sub-agent"

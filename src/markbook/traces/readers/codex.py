@@ -10,7 +10,17 @@ from typing import Any
 
 from markbook.files.source import Source
 from markbook.trace import Step, StepKind, Trace
-from markbook.traces.plain import bounded, make_trace, moment, name_of, parsed, record, rows, text_of, whole
+from markbook.traces.plain import (
+    bound_value,
+    make_trace,
+    moment,
+    name_of,
+    parse_arguments,
+    record,
+    rows,
+    text_of,
+    whole,
+)
 from markbook.traces.reading import Probe
 from markbook.types import Record
 
@@ -37,9 +47,9 @@ class Codex:
 
     def sniff(self, probe: Probe) -> int:
         """Return 95 for rows with a type and payload of Codex, 90 for the events of a run."""
-        if any(row.get("type") in _ROWS and isinstance(row.get("payload"), dict) for row in _typed(probe)):
+        if any(row.get("type") in _ROWS and isinstance(row.get("payload"), dict) for row in _list_typed_rows(probe)):
             return 95
-        kinds = {row["type"] for row in _typed(probe)}
+        kinds = {row["type"] for row in _list_typed_rows(probe)}
         return 90 if "thread.started" in kinds or {"turn.started", "item.completed"} <= kinds else 0
 
     def read(self, source: Source) -> Iterator[Trace]:
@@ -52,7 +62,7 @@ class Codex:
         )  # fmt: skip
 
 
-def _typed(probe: Probe) -> list[Record]:
+def _list_typed_rows(probe: Probe) -> list[Record]:
     return [row for row in probe.sample if isinstance(row.get("type"), str)]
 
 
@@ -96,7 +106,7 @@ class _Session:
             name = name_of(payload.get("name")) or kind.removesuffix("_call")
             if call:
                 self._calls[call] = len(self.steps)
-            arguments = parsed(payload.get(_CALLS[kind]))
+            arguments = parse_arguments(payload.get(_CALLS[kind]))
             self.steps.append(Step(StepKind.TOOL, self._agent, name, id=call, arguments=arguments, start=time))
         elif kind in _OUTPUTS:
             at = self._calls.get(call)
@@ -133,7 +143,7 @@ class _Session:
             self.steps.append(
                 Step(
                     StepKind.TOOL, self._agent, name_of(item.get("tool")) or kind, id=text_of(item.get("id"), 200),
-                    arguments=bounded(item.get(_RUN_ITEMS[kind])), ok=ok, error="" if ok is not False else "failed",
+                    arguments=bound_value(item.get(_RUN_ITEMS[kind])), ok=ok, error="" if ok is not False else "failed",
                     result=text_of(item.get("aggregated_output") or item.get("result")),
                 )
             )  # fmt: skip
@@ -143,7 +153,7 @@ class _Session:
 
 def _outcome(output: object, *, is_command: bool) -> tuple[str, bool | None]:
     """Return the text of a call's output and whether the call succeeded, where the output says it."""
-    parsed_output = parsed(output)
+    parsed_output = parse_arguments(output)
     if isinstance(parsed_output, dict):
         success, code = parsed_output.get("success"), record(parsed_output.get("metadata")).get("exit_code")
         ok = success if isinstance(success, bool) else code == 0 if isinstance(code, int) else None

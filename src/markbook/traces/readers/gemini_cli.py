@@ -9,7 +9,7 @@ from typing import Any
 
 from markbook.files.source import Source
 from markbook.trace import Step, StepKind, Trace, add_known
-from markbook.traces.plain import bounded, make_trace, moment, name_of, record, rows, text_of, whole
+from markbook.traces.plain import bound_value, make_trace, moment, name_of, record, rows, text_of, whole
 from markbook.traces.reading import Probe
 from markbook.types import Record
 
@@ -131,7 +131,7 @@ class _Session:
         ok = _OUTCOMES.get(status)
         self.steps.append(
             Step(
-                StepKind.TOOL, self._agent, name, id=text_of(call.get("id"), 200), arguments=bounded(call.get("args")),
+                StepKind.TOOL, self._agent, name, id=text_of(call.get("id"), 200), arguments=bound_value(call.get("args")),
                 ok=ok, error=status if ok is False else "", result=_text(call.get("result")),
                 end=moment(call.get("timestamp")),  # it is noted when it has ended
             )
@@ -155,7 +155,7 @@ class _Session:
         elif kind == "tool_use":
             identity = text_of(row.get("tool_id"), 200)
             self._calls[identity] = len(self.steps)
-            name, given = name_of(row.get("tool_name")) or "unknown tool", bounded(row.get("parameters"))
+            name, given = name_of(row.get("tool_name")) or "unknown tool", bound_value(row.get("parameters"))
             self.steps.append(Step(StepKind.TOOL, self._agent, name, id=identity, start=time, arguments=given))
         elif kind == "tool_result":
             self._answer(row, time)

@@ -6,12 +6,23 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from markbook.files.archive import members
-from markbook.files.lenient import BAD, decoded
+from markbook.files.lenient import BAD, decode_json
 from markbook.files.source import Source
 from markbook.trace import Step, StepKind, Trace, add_known
 from markbook.traces.calls import OpenCalls
 from markbook.traces.chat import chat_steps
-from markbook.traces.plain import listed, make_trace, moment, name_of, number, parsed, record, rows, text_of, whole
+from markbook.traces.plain import (
+    make_trace,
+    moment,
+    name_of,
+    number,
+    parse_arguments,
+    record,
+    rows,
+    text_of,
+    to_list,
+    whole,
+)
 from markbook.traces.reading import Probe
 from markbook.types import Record
 
@@ -35,9 +46,9 @@ class InspectLog:
             DataError: the zip is damaged, packed in a way that this Python cannot undo, or a bomb.
         """
         if source.is_zip:
-            samples: Iterator[Any] = _zipped(source)
+            samples: Iterator[Any] = _read_zipped(source)
         else:
-            samples = iter(listed(record(source.document()).get("samples")))
+            samples = iter(to_list(record(source.document()).get("samples")))
         for sample in samples:
             if isinstance(sample, dict):
                 yield self._run(sample)
@@ -65,9 +76,9 @@ class InspectLog:
         )  # fmt: skip
 
 
-def _zipped(source: Source) -> Iterator[Any]:
+def _read_zipped(source: Source) -> Iterator[Any]:
     for content in members(source.path, lambda name: name.startswith("samples/") and name.endswith(".json")):
-        value = decoded(content.decode("utf-8", errors="replace"))
+        value = decode_json(content.decode("utf-8", errors="replace"))
         if value is BAD:
             source.problems["samples that are not JSON"] += 1
         else:
@@ -94,7 +105,7 @@ def _tool(event: Record, spans: Mapping[str, Record], step: Step | None) -> Step
     return Step(
         StepKind.TOOL, _agent(event, spans) or (step.agent if step else "assistant"), name_of(event.get("function")),
         id=text_of(event.get("id"), 200), start=moment(event.get("timestamp")), end=moment(event.get("completed")),
-        ok=not error, error=error, arguments=parsed(event.get("arguments")), result=text_of(event.get("result")),
+        ok=not error, error=error, arguments=parse_arguments(event.get("arguments")), result=text_of(event.get("result")),
     )  # fmt: skip
 
 

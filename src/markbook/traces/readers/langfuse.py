@@ -7,7 +7,7 @@ from typing import Any
 
 from markbook.files.source import Source
 from markbook.trace import Trace, add_known
-from markbook.traces.plain import dump, moment, name_of, number, parsed, record, rows, text_of, whole
+from markbook.traces.plain import dump, moment, name_of, number, parse_arguments, record, rows, text_of, whole
 from markbook.traces.reading import Probe
 from markbook.traces.spans.requested import requested_in
 from markbook.traces.spans.roles import AGENT, HANDOFF, MODEL, STRUCTURE, TOOL, UNKNOWN, Role, role_of
@@ -69,15 +69,15 @@ def _spans(items: list[Any], source: Source) -> Iterator[tuple[Span, Role]]:
 
 
 def _span(row: Record, trace: str) -> tuple[Span, Role]:
-    metadata = record(parsed(row.get("metadata")))
-    attributes = dict(record(parsed(metadata.get("attributes"))))
+    metadata = record(parse_arguments(row.get("metadata")))
+    attributes = dict(record(parse_arguments(metadata.get("attributes"))))
     failed = str(row.get("level")).upper() == "ERROR"
     span = Span(
         trace=text_of(_get(row, "traceId"), 200) or trace, id=text_of(row.get("id"), 200),
         parent=text_of(_get(row, "parentObservationId"), 200), name=name_of(row.get("name")),
         start=nanoseconds(moment(_get(row, "startTime"))), end=nanoseconds(moment(_get(row, "endTime"))),
         ok=False if failed else None, message=text_of(_get(row, "statusMessage"), 500),
-        attributes=attributes, events=[], scope=name_of(record(parsed(metadata.get("scope"))).get("name")),
+        attributes=attributes, events=[], scope=name_of(record(parse_arguments(metadata.get("scope"))).get("name")),
     )  # fmt: skip
     role = role_of(span)
     role.conversation = ""  # a session of Langfuse holds many traces, each a run
@@ -93,12 +93,12 @@ def _span(row: Record, trace: str) -> tuple[Span, Role]:
 def _fill(role: Role, span: Span, row: Record, metadata: Record) -> None:
     node = name_of(metadata.get("agent_name") or metadata.get("lc_agent_name") or metadata.get("langgraph_node"))
     role.agent = role.agent or ("" if node == "tools" else node)  # LangGraph's tool node is no agent
-    output = parsed(row.get("output"))
+    output = parse_arguments(row.get("output"))
     if role.kind == AGENT:
         role.agent = role.agent or _bare(span.name)
     elif role.kind == TOOL:
         role.name = name_of(span.attributes.get("gen_ai.tool.name")) or _bare(span.name)
-        arguments = parsed(row.get("input"))
+        arguments = parse_arguments(row.get("input"))
         role.arguments = role.arguments or (
             arguments if isinstance(arguments, str) else "" if arguments is None else dump(arguments)
         )
@@ -118,7 +118,7 @@ def _bare(name: str) -> str:
 
 def _fill_usage(role: Role, row: Record) -> None:
     """Take the tokens. Parts of the input stand beside it where all add up to the total, else inside it."""
-    details = {str(key): whole(count) for key, count in record(parsed(_get(row, "usageDetails"))).items()}
+    details = {str(key): whole(count) for key, count in record(parse_arguments(_get(row, "usageDetails"))).items()}
     legacy = record(row.get("usage"))
     parts = {key: count for key, count in details.items() if key != "total" and count is not None}
     beside = details.get("total") == sum(parts.values())
@@ -131,5 +131,5 @@ def _fill_usage(role: Role, row: Record) -> None:
     cost = number(_get(row, "totalCost"))
     cost = number(_get(row, "calculatedTotalCost")) if cost is None else cost
     role.cost = (
-        cost if cost or record(parsed(_get(row, "costDetails"))) else None
+        cost if cost or record(parse_arguments(_get(row, "costDetails"))) else None
     )  # 0 stands for a model without a price

@@ -7,7 +7,7 @@ from typing import Any
 
 from markbook.files.source import Source
 from markbook.trace import Trace, add_known
-from markbook.traces.plain import dump, listed, moment, name_of, number, record, rows, text_of, whole
+from markbook.traces.plain import dump, moment, name_of, number, record, rows, text_of, to_list, whole
 from markbook.traces.reading import Probe
 from markbook.traces.spans.requested import requested_in
 from markbook.traces.spans.roles import AGENT, MODEL, STRUCTURE, TOOL, Role
@@ -44,7 +44,7 @@ def _flat(item: Any, source: Source) -> Iterator[Record]:
             continue
         trace = str(run.get("trace_id") or trace or run["id"])
         yield {"parent_run_id": parent, **run, "trace_id": trace}
-        children = listed(run.get("child_runs"))
+        children = to_list(run.get("child_runs"))
         waiting.extend((child, trace, str(run["id"]), depth + 1) for child in reversed(children))
 
 
@@ -82,7 +82,7 @@ def _generated_tokens(outputs: Record) -> tuple[int | None, int | None]:
     """Return the tokens read and written that the messages of LangChain's generations state, over all of them."""
     messages = [
         record(record(row.get("message")).get("kwargs"))
-        for several in listed(outputs.get("generations"))
+        for several in to_list(outputs.get("generations"))
         for row in rows(several)
     ]
     usages = [record(message.get("usage_metadata")) for message in messages]

@@ -10,7 +10,18 @@ from dataclasses import replace
 from markbook.files.source import Source
 from markbook.trace import Step, StepKind, Trace, add_known
 from markbook.traces.chat import ROLES
-from markbook.traces.plain import listed, make_trace, moment, name_of, number, parsed, record, rows, text_of, whole
+from markbook.traces.plain import (
+    make_trace,
+    moment,
+    name_of,
+    number,
+    parse_arguments,
+    record,
+    rows,
+    text_of,
+    to_list,
+    whole,
+)
 from markbook.traces.reading import Probe
 from markbook.types import Record
 
@@ -74,7 +85,7 @@ class _Steps:
             )
         )  # fmt: skip
         if is_reply:
-            self._ask(_asked(message, extra), time)
+            self._ask(_list_calls(message, extra), time)
         elif role in ("user", "tool"):
             self._answer(message, extra, time)
 
@@ -103,16 +114,16 @@ class _Steps:
         )
 
 
-def _asked(message: Record, extra: Record) -> list[tuple[str, str, object]]:
+def _list_calls(message: Record, extra: Record) -> list[tuple[str, str, object]]:
     """Return id, tool and arguments of the calls of a reply: as functions, as parsed actions, or in its text."""
     calls: list[tuple[str, str, object]] = []
     for call in rows(message.get("tool_calls")):
         function = record(call.get("function"))
         name = name_of(function.get("name")) or _TOOL
-        calls.append((text_of(call.get("id"), 200), name, parsed(function.get("arguments"))))
+        calls.append((text_of(call.get("id"), 200), name, parse_arguments(function.get("arguments"))))
     if calls:
         return calls
-    for action in listed(extra.get("actions")):
+    for action in to_list(extra.get("actions")):
         command = record(action).get("command") if isinstance(action, dict) else action
         if isinstance(command, str):
             calls.append(

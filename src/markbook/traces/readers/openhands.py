@@ -14,16 +14,16 @@ from typing import Any
 from markbook.files.source import Source
 from markbook.trace import Step, StepKind, Trace, add_known
 from markbook.traces.plain import (
-    bounded,
-    listed,
+    bound_value,
     make_trace,
     moment,
     name_of,
     number,
-    parsed,
+    parse_arguments,
     record,
     rows,
     text_of,
+    to_list,
     whole,
 )
 from markbook.traces.reading import Probe
@@ -71,7 +71,7 @@ class OpenHands:
 
 def _events(item: object) -> list[Any]:
     """Return the events that an object holds."""
-    return next((events for name in _HOLDERS if (events := listed(record(item).get(name)))), [])
+    return next((events for name in _HOLDERS if (events := to_list(record(item).get(name)))), [])
 
 
 def _flat(events: Iterable[object]) -> list[Record]:
@@ -271,7 +271,7 @@ class _Conversation:
         for key in (call, f"#{row.get('id')}" if isinstance(row.get("id"), int | str) else ""):
             if key:
                 self._calls[key] = len(self.steps)
-        given = parsed(arguments) if isinstance(arguments, str) else bounded(arguments)
+        given = parse_arguments(arguments) if isinstance(arguments, str) else bound_value(arguments)
         time = moment(row.get("timestamp"))
         self.steps.append(Step(StepKind.TOOL, agent, name, id=call, arguments=given, start=time))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from markbook.files.source import Source
 from markbook.trace import Step, StepKind, Trace
-from markbook.traces.plain import make_trace, moment, name_of, number, parsed, record, rows, text_of, whole
+from markbook.traces.plain import make_trace, moment, name_of, number, parse_arguments, record, rows, text_of, whole
 from markbook.traces.reading import Probe
 from markbook.types import Record
 
@@ -78,7 +78,7 @@ class _Run:
             self.waiting[call] = len(self.steps)
             self.steps.append(
                 Step(StepKind.TOOL, "agent", name_of(part.get("tool_name")), id=call, start=time,
-                     arguments=parsed(part.get("args")))
+                     arguments=parse_arguments(part.get("args")))
             )  # fmt: skip
         elif kind in ("tool-return", "retry-prompt"):
             at = self.waiting.pop(call, None)

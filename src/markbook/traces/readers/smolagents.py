@@ -8,7 +8,17 @@ from typing import Any
 
 from markbook.files.source import Source
 from markbook.trace import Step, StepKind, Trace, add_known
-from markbook.traces.plain import bounded, make_trace, moment, name_of, parsed, record, rows, text_of, whole
+from markbook.traces.plain import (
+    bound_value,
+    make_trace,
+    moment,
+    name_of,
+    parse_arguments,
+    record,
+    rows,
+    text_of,
+    whole,
+)
 from markbook.traces.reading import Probe
 from markbook.types import Record
 
@@ -129,7 +139,7 @@ class _Memory:
             self.steps.append(
                 Step(
                     StepKind.TOOL, _AGENT, name, id=text_of(call.get("id"), 200),
-                    arguments=parsed(given) if isinstance(given, str) else bounded(given),
+                    arguments=parse_arguments(given) if isinstance(given, str) else bound_value(given),
                     ok=True if not failure else False if is_single else None, error=failure if is_single else "",
                     result=text_of(row.get("observations") or record(error).get("message")) if is_single else "",
                 )

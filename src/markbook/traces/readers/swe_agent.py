@@ -8,7 +8,7 @@ from typing import Any
 
 from markbook.files.source import Source
 from markbook.trace import Step, StepKind, Trace
-from markbook.traces.plain import make_trace, name_of, number, parsed, record, rows, text_of, whole
+from markbook.traces.plain import make_trace, name_of, number, parse_arguments, record, rows, text_of, whole
 from markbook.traces.reading import Probe
 from markbook.types import Record
 
@@ -79,7 +79,7 @@ def _calls(entry: Record, agent: str, answer: str) -> list[Step]:
         return [
             Step(
                 StepKind.TOOL, agent, name_of(record(call.get("function")).get("name")), id=text_of(call.get("id"), 200),
-                arguments=parsed(record(call.get("function")).get("arguments")), result=answer,
+                arguments=parse_arguments(record(call.get("function")).get("arguments")), result=answer,
             )
             for call in calls
         ]  # fmt: skip

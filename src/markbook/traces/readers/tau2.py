@@ -9,7 +9,7 @@ from typing import Any
 
 from markbook.files.source import Source
 from markbook.trace import ExpectedCall, Reference, Step, StepKind, Trace
-from markbook.traces.plain import bounded, make_trace, moment, name_of, number, record, rows, text_of, whole
+from markbook.traces.plain import bound_value, make_trace, moment, name_of, number, record, rows, text_of, whole
 from markbook.traces.reading import Probe
 from markbook.types import Record
 
@@ -69,7 +69,7 @@ def _reference(task: Record) -> Reference | None:
     if not isinstance(actions, list):
         return None
     calls = tuple(
-        ExpectedCall((name_of(action.get("name")),), record(bounded(action.get("arguments"))))
+        ExpectedCall((name_of(action.get("name")),), record(bound_value(action.get("arguments"))))
         for action in rows(actions)
     )
     return Reference(calls, source="data: the task's expected actions")
@@ -106,7 +106,7 @@ class _Steps:
         if role == "tool":
             self._answer(message, time)
         for call in rows(message.get("tool_calls")):
-            identity, arguments = text_of(call.get("id"), 200), bounded(call.get("arguments"))
+            identity, arguments = text_of(call.get("id"), 200), bound_value(call.get("arguments"))
             self._calls[identity] = len(self.steps)
             caller = _USER if call.get("requestor") == "user" or role == "user" else _AGENT
             name = name_of(call.get("name"))

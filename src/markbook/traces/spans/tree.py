@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from markbook.trace import Step, StepKind, Trace, add_known
-from markbook.traces.plain import make_trace, maybe_call, parsed, record
+from markbook.traces.plain import make_trace, maybe_call, parse_arguments, record
 from markbook.traces.spans.roles import (
     AGENT,
     DECLARES,
@@ -109,7 +109,7 @@ class RunTree:
         row = self.rows[index]
         up = self.parents[index]
         if up != _NOBODY and self.kinds[up] == TOOL:
-            started_as = record(parsed(self.rows[up]["arguments"])).get("subagent_type")
+            started_as = record(parse_arguments(self.rows[up]["arguments"])).get("subagent_type")
             if isinstance(started_as, str) and started_as:
                 return started_as[:200]
         label = str(row["label"]).removeprefix("invoke_agent ").removesuffix(".agent")
@@ -190,7 +190,7 @@ def trace_of(key: str, rows: Sequence[sqlite3.Row], reader: str) -> Trace:
             tree.notes["spans that end before they start"] += 1
     steps = [step for _, step in placed]
     if not any(step.kind is StepKind.TOOL for step in steps):
-        steps = _requested(tree, placed)
+        steps = _merge_requests(tree, placed)
     for kind, reason in ((OUTPUT_TOOL, "output tools, no step"), (DEFERRED, "deferred calls, no step")):
         if kind in tree.kinds:
             tree.notes[reason] = tree.kinds.count(kind)
@@ -222,7 +222,7 @@ def _step(tree: RunTree, index: int) -> Step | None:
         "error": row["error"],
     }
     if kind == TOOL:
-        arguments = parsed(row["arguments"]) if row["arguments"] else None
+        arguments = parse_arguments(row["arguments"]) if row["arguments"] else None
         return Step(StepKind.TOOL, owner, row["name"], arguments=arguments, result=row["result"], **shared)
     if kind == MODEL:
         return Step(
@@ -238,7 +238,7 @@ def _step(tree: RunTree, index: int) -> Step | None:
     return None
 
 
-def _requested(tree: RunTree, placed: list[tuple[int, Step]]) -> list[Step]:
+def _merge_requests(tree: RunTree, placed: list[tuple[int, Step]]) -> list[Step]:
     """Return the steps with the calls that the models asked for, where no span shows an executed one."""
     requested_steps: dict[int, list[Step]] = {}
     for index, row in enumerate(tree.rows):

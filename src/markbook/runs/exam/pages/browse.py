@@ -35,7 +35,7 @@ def entries(run: ReadableJournal, policy: ErrorPolicy) -> Iterator[Entry]:
             yield Entry(location, model, task, status_of(got), score, error, topic, seconds, int(row.key[2]))
 
 
-def shown(run: ReadableJournal, location: int, samples: SampleFinder) -> Shown:
+def show_attempt(run: ReadableJournal, location: int, samples: SampleFinder) -> Shown:
     """Return an attempt with its code and tests.
 
     Raises:

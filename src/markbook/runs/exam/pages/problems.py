@@ -64,7 +64,7 @@ def problems_of(view: ExamView, tallies: Sequence[Tally]) -> list[Problem]:
         rows = attempts.setdefault(tally.model, {})
         order = {sample.id: index for index, sample in enumerate(tally.samples)}
         for attempt in view.attempts(tally.model, chosen):
-            rows[order[attempt.sample.id]] = _picked(rows.get(order[attempt.sample.id], []), attempt)
+            rows[order[attempt.sample.id]] = _pick_attempts(rows.get(order[attempt.sample.id], []), attempt)
     problems: dict[int, Problem] = {}
     spent = 0
     for index in places:
@@ -76,7 +76,7 @@ def problems_of(view: ExamView, tallies: Sequence[Tally]) -> list[Problem]:
     return [problems[index] for index in sorted(problems)]
 
 
-def _picked(before: list[MarkedAttempt], new: MarkedAttempt) -> list[MarkedAttempt]:
+def _pick_attempts(before: list[MarkedAttempt], new: MarkedAttempt) -> list[MarkedAttempt]:
     """Return the attempts to show: the first that failed and the first that passed."""
     if any(attempt.mark.all_passed == new.mark.all_passed for attempt in before):
         return before

@@ -45,7 +45,7 @@ def exam_sections(tallies: Sequence[Tally], comparison: Comparison | None) -> li
     if any(tally.results for tally in tallies):
         sections.append(_programs(tallies))
     if comparison is not None:
-        sections.append(_solved(comparison))
+        sections.append(_build_differences(comparison))
     return sections
 
 
@@ -58,7 +58,7 @@ def _span(interval: Interval | None) -> str:
     return _SCALE.spread(interval.low, interval.high) if interval else NOTHING
 
 
-def _scored(summary: Summary) -> str:
+def _format_score(summary: Summary) -> str:
     """Return a score with its interval in one cell."""
     low, high = (None, None) if summary.interval is None else (summary.interval.low, summary.interval.high)
     return _SCALE.with_spread(summary.value, low, high)
@@ -148,7 +148,7 @@ def _groups(tallies: Sequence[Tally], grouping: Grouping) -> Section | None:
     for group in groups:
         places = tallies[0].places(grouping, group)
         scores = [(tally, tally.exam_score(places, group=group)) for tally in tallies]
-        rows.append((group, str(len(places)), *(_scored(score) for _, score in scores)))
+        rows.append((group, str(len(places)), *(_format_score(score) for _, score in scores)))
         for tally, score in scores:
             low, high = (score.interval.low, score.interval.high) if score.interval else (score.value, score.value)
             cells.append(
@@ -247,7 +247,7 @@ def _errors(tallies: Sequence[Tally]) -> Section:
         note="A failed test is no error. The error rate is errors over attempts, 0 to 100.",
     )
     order = [tally.model for tally in tallies]
-    picture = charts.stacked(cells, order, kinds, "Share of attempts, %")
+    picture = charts.stack_bars(cells, order, kinds, "Share of attempts, %")
     lead = "Attempts that raised an error, by kind."
     return Section(
         "errors", "Errors", lead, (table,), Chart(picture, "Share of attempts with an error, by kind and model")
@@ -281,7 +281,7 @@ def _programs(tallies: Sequence[Tally]) -> Section:
     return Section("programs", "Programs", lead, (table,))
 
 
-def _solved(comparison: Comparison) -> Section:
+def _build_differences(comparison: Comparison) -> Section:
     solved_tables = [table for table in tables(comparison) if table.title == "Solved by one model only"]
     if not solved_tables:
         none = f"No problem was solved by one model alone; {len(comparison.solved_by_none)} were solved by no model."

@@ -66,7 +66,7 @@ def markdown(summary: ReviewSummary) -> str:
             (
                 name,
                 format_number(agreement["value"]),
-                _between(agreement["interval"]),
+                _format_interval(agreement["interval"]),
                 str(agreement["n"]),
             )
             for name, agreement in sorted(summary["judge_agreement"].items())
@@ -75,7 +75,7 @@ def markdown(summary: ReviewSummary) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _between(ends: IntervalRecord | None) -> str:
+def _format_interval(ends: IntervalRecord | None) -> str:
     return NOTHING if ends is None else format_interval(ends["low"], ends["high"])
 
 
@@ -93,8 +93,8 @@ def _below(system: SystemSummary) -> list[str]:
     if own["n"]:
         lines.append(
             f"The reviews' own recommendations differ from the human mean by {format_number(own['mean_absolute_difference'])} "
-            f"{_between(own.get('mean_absolute_difference_interval'))} of the scale on average ({own['n']} reviews; "
-            f"{format_number(own['mean_difference'], signed=True)} {_between(own.get('mean_difference_interval'))} signed)."
+            f"{_format_interval(own.get('mean_absolute_difference_interval'))} of the scale on average ({own['n']} reviews; "
+            f"{format_number(own['mean_difference'], signed=True)} {_format_interval(own.get('mean_difference_interval'))} signed)."
         )
     read = system["paper_read"]
     if read["in_part"]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from markbook.evidence import Evidence
-from markbook.results.evidence import judged
+from markbook.results.evidence import read_judge_marks
 from markbook.runs.reviews.scoring.records import Numbers
 
 
@@ -13,6 +13,8 @@ def judges_said(tier2: Numbers) -> tuple[Evidence, ...]:
     """Return marks, reasons and quotes by rubric, out of a published row's second tier."""
     details = tier2.get("details") or {}
     evidence = (
-        judged(str(name).replace("_", " "), detail) for name, detail in details.items() if isinstance(detail, Mapping)
+        read_judge_marks(str(name).replace("_", " "), detail)
+        for name, detail in details.items()
+        if isinstance(detail, Mapping)
     )
     return tuple(evidence_item for evidence_item in evidence if evidence_item is not None)

@@ -153,7 +153,7 @@ def _labels(summary: ReviewSummary, systems: Sequence[str]) -> Section:
         else f"With weights drawn around the stated ones, {format_percent(stable)} of the labels change."
     )
     table = Table("Recommendations", ("System", *labels), rows, frozenset(range(1, len(labels) + 1)), note)
-    picture = charts.stacked(cells, list(systems), labels, "Reviews")
+    picture = charts.stack_bars(cells, list(systems), labels, "Reviews")
     return Section(
         "recommendations", "Recommendations", "What the composite would recommend for each review.", (table,),
         Chart(picture, "Recommendations by system") if labels else None,

@@ -141,7 +141,7 @@ def score(
 ) -> tuple[list[ReviewRow], ReviewSummary]:
     """Return the rows and the summary of what was kept. Pure and idempotent."""
     yardstick = _yardstick(human, config)
-    config, threshold_from = _calibrated(config, yardstick)
+    config, threshold_from = _calibrate(config, yardstick)
     rows = [row_of(item, config, judge_asked=judge_asked, models=models) for item in kept]
     add_label_stability(rows, config)
     summary = summarise(rows, config, papers=papers, yardstick=yardstick, threshold_from=threshold_from)
@@ -158,7 +158,7 @@ def _yardstick(human: Mapping[str, HumanRecord], config: ReviewConfig) -> Yardst
     return measure_yardstick(papers, config.active_similarity())
 
 
-def _calibrated(config: ReviewConfig, yardstick: Yardstick) -> tuple[ReviewConfig, str]:
+def _calibrate(config: ReviewConfig, yardstick: Yardstick) -> tuple[ReviewConfig, str]:
     if config.calibrate is None:
         return config, "the configuration" if config.threshold != 0.8 else "the document"
     if not yardstick.combined:

@@ -78,7 +78,7 @@ def row_of(review: JournaledReview, config: ReviewConfig, *, judge_asked: bool, 
         "tier2": tier2,
         "tier3": tier3,
         "composite": composite,
-        "own_recommendation": _own(review, config),
+        "own_recommendation": _read_recommendation(review, config),
         "missing": missing,
     }
 
@@ -298,14 +298,14 @@ def _tier1_only(scores: Mapping[str, Value], config: ReviewConfig) -> Numbers:
     }
 
 
-def _own(review: JournaledReview, config: ReviewConfig) -> Numbers:
+def _read_recommendation(review: JournaledReview, config: ReviewConfig) -> Numbers:
     """Return the review's own recommendation beside the human reviewers', both as 0..1 of their scales.
 
     The composite's label says how good the review is, this says whether it judges the paper as people did.
     """
     fields = Fields()
     stated = review.tier1.get("recommendation")
-    own = _placed(stated, review.tier1.get("recommendation_scale") or config.recommendation_scale, config)
+    own = _place_on_scale(stated, review.tier1.get("recommendation_scale") or config.recommendation_scale, config)
     fields.put("own", own)
     humans, scale = review.tier1.get("human_recommendations") or [], review.tier1.get("scale")
     people: Value
@@ -324,7 +324,7 @@ def _own(review: JournaledReview, config: ReviewConfig) -> Numbers:
     return fields.done()
 
 
-def _placed(stated: object, ends: Sequence[float], config: ReviewConfig) -> Value:
+def _place_on_scale(stated: object, ends: Sequence[float], config: ReviewConfig) -> Value:
     low, high = ends
     if isinstance(stated, str) and stated in config.label_weights:
         return (config.label_weights[stated] + 1) / 2

@@ -94,7 +94,7 @@ def _system(system: str, rows: Sequence[ReviewRow], config: ReviewConfig, papers
         "metrics": {f"{tier}.{name}": _metric(mine, tier, name, absent, config).to_record() for tier, name in FIELDS},
         "recommendations": {label: labels[label] for label in (*LABELS, "missing") if labels[label]},
         "lacking": lacking(mine, config.weights),
-        "own_recommendation": _own(mine),
+        "own_recommendation": _summarise_recommendations(mine),
         "paper_read": _paper_read(mine),
     }
 
@@ -125,21 +125,21 @@ def _metric(rows: Sequence[ReviewRow], tier: Tier, name: str, absent: int, confi
         group=str(rows[0]["system"]),
         range=limits,
         n_missing=gaps,
-        clusters=_repeated(clusters),
+        clusters=_find_repeated_papers(clusters),
         seed=config.seed,
     )
     return summary if config.profile == "corrected" else replace(summary, bounds=None)
 
 
-def _repeated(papers: Sequence[str]) -> Sequence[str] | None:
+def _find_repeated_papers(papers: Sequence[str]) -> Sequence[str] | None:
     """Return the papers of reviews as their clusters; None where no paper has two."""
     return papers if len(set(papers)) < len(papers) else None
 
 
-def _own(rows: Sequence[ReviewRow]) -> OwnRecommendation:
+def _summarise_recommendations(rows: Sequence[ReviewRow]) -> OwnRecommendation:
     gaps = [(row["own_recommendation"]["difference"], row["paper_id"]) for row in rows]
     gaps_known = [(gap, paper) for gap, paper in gaps if gap is not None]
-    papers = _repeated([paper for _, paper in gaps_known])
+    papers = _find_repeated_papers([paper for _, paper in gaps_known])
     signed = _mean([gap for gap, _ in gaps_known], papers)
     absolute = _mean([abs(gap) for gap, _ in gaps_known], papers)
     between, away = signed.interval, absolute.interval

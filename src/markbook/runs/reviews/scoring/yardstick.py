@@ -69,14 +69,14 @@ def measure_yardstick(papers: Iterable[tuple[int, Sequence[Similarity]]], weight
         counted += 1
         reviews += count
         for name in weights:
-            values = _known(row[name] for row in rows)
+            values = _drop_missing(row[name] for row in rows)
             pairs[name] += values
             tops[name] += [max(values)] if values else []
         for closest in _closest(count, rows, weights):
             for name in weights:
-                best[name] += _known([closest[name]])
-            combined += _known([combine(closest, weights)])
-            ceilings += _known([combine({**closest, "semantic": 1.0}, weights)])
+                best[name] += _drop_missing([closest[name]])
+            combined += _drop_missing([combine(closest, weights)])
+            ceilings += _drop_missing([combine({**closest, "semantic": 1.0}, weights)])
     open_semantic = "semantic" in weights and not pairs["semantic"] and ceilings
     return Yardstick(
         counted,
@@ -99,7 +99,7 @@ def _closest(count: int, rows: Sequence[Similarity], weights: Mapping[str, float
             yield others[chosen.reference]
 
 
-def _known(values: Iterable[float | Missing]) -> list[float]:
+def _drop_missing(values: Iterable[float | Missing]) -> list[float]:
     return [value for value in values if not isinstance(value, Missing)]
 
 

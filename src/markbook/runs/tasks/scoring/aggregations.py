@@ -10,8 +10,8 @@ from typing import Any
 from markbook import plugins
 from markbook.config import Function, Use
 from markbook.errors import ConfigError
-from markbook.load.filters import unregistered
-from markbook.load.foreign import Find, ForeignError, called
+from markbook.load.filters import unregistered_error
+from markbook.load.foreign import Find, ForeignError, call_user_function
 from markbook.plugins import suggest
 from markbook.types import Attempt, Item, Sample
 
@@ -56,7 +56,7 @@ def aggregation_of(use: Use, find: Find) -> Aggregation | None:
     if isinstance(named, Function):
         own = find(named)
         if own is None:
-            raise unregistered("aggregation", named, list(AGGREGATIONS))
+            raise unregistered_error("aggregation", named, list(AGGREGATIONS))
         return Aggregation(named.name, lambda raws: _foreign(named, own, raws), resamples=False)
     if named in ("", "mean"):
         return None
@@ -70,7 +70,7 @@ def aggregation_of(use: Use, find: Find) -> Aggregation | None:
 
 
 def _foreign(function: Function, own: Callable[..., Any], raws: Sequence[Any]) -> float:
-    value = called(function, own, list(raws))
+    value = call_user_function(function, own, list(raws))
     try:
         return float(value)
     except (TypeError, ValueError) as error:
@@ -81,7 +81,7 @@ def _mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values)
 
 
-def _weighted(pairs: Sequence[tuple[float, float]]) -> float:
+def _weighted_mean(pairs: Sequence[tuple[float, float]]) -> float:
     return math.fsum(value for value, _ in pairs) / math.fsum(weight for _, weight in pairs)
 
 
@@ -128,11 +128,11 @@ def _same(pair: tuple[Any, Any]) -> float:
 
 
 def _bits(pairs: Sequence[tuple[float, float]]) -> float:
-    return -_weighted(pairs) / math.log(2)
+    return -_weighted_mean(pairs) / math.log(2)
 
 
 def _weighted_perplexity(pairs: Sequence[tuple[float, float]]) -> float:
-    return math.exp(-_weighted(pairs))
+    return math.exp(-_weighted_mean(pairs))
 
 
 def _corpus(metric: str, pairs: Sequence[tuple[Any, Any]]) -> float:

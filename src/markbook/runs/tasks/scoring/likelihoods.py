@@ -12,11 +12,19 @@ from typing import Any
 from markbook.config import Function, Task, Use
 from markbook.errors import ConfigError
 from markbook.load.choices import Weighing
-from markbook.load.filters import unregistered
-from markbook.load.foreign import Find, called
+from markbook.load.filters import unregistered_error
+from markbook.load.foreign import Find, call_user_function
 from markbook.plugins import suggest
 from markbook.runs.tasks.scoring.aggregations import AGGREGATIONS
-from markbook.runs.tasks.scoring.scorers import UNBOUNDED, RowAnswer, Scored, Scorer, code_digest, scored_of, summed
+from markbook.runs.tasks.scoring.scorers import (
+    UNBOUNDED,
+    RowAnswer,
+    Scored,
+    Scorer,
+    code_digest,
+    scored_of,
+    sign_aggregation,
+)
 from markbook.types import Missing, MissingKind
 
 Score = Callable[[Weighing, Sequence[float], Sequence[Any]], Any]
@@ -50,15 +58,15 @@ def row_scorer(task: Task, find: Find) -> Scorer | None:
             )
         score, limits, aggregation = by_name[name]
         scores[use.key or name] = score
-        scored[use.key or name] = _scored(use, name, find, limits, aggregation)
+        scored[use.key or name] = _make_scored(use, name, find, limits, aggregation)
     return Scorer(scored, lambda row: _score(row, scores), f"{task.output}|v1")
 
 
-def _scored(use: Use, name: str, find: Find, limits: tuple[float, float], aggregation: str) -> Scored:
+def _make_scored(use: Use, name: str, find: Find, limits: tuple[float, float], aggregation: str) -> Scored:
     key = use.key or name
     scored = scored_of(key, use, find, f"{name}|log-likelihoods|v1", limits)
     if use.aggregation == "" and aggregation:
-        scored = summed(scored, AGGREGATIONS[aggregation])
+        scored = sign_aggregation(scored, AGGREGATIONS[aggregation])
     lower = name in _LOWER if use.higher_is_better is None else not use.higher_is_better
     return replace(scored, direction="lower" if lower else "higher")
 
@@ -82,14 +90,14 @@ def _with_default(name: str, use: Use, scored: Scored) -> Scored:
     """Return how what a function gives under a metric's name is summed up: as that metric, where the file says nothing."""
     direction = "lower" if use.higher_is_better is None and name in _LOWER | {"ter"} else scored.direction
     if use.aggregation == "" and name in _DEFAULTS:
-        return summed(replace(scored, direction=direction), AGGREGATIONS[_DEFAULTS[name]])
+        return sign_aggregation(replace(scored, direction=direction), AGGREGATIONS[_DEFAULTS[name]])
     return replace(scored, direction=direction)
 
 
 def _by_function(task: Task, function: Function, find: Find) -> Scorer:
     own = find(function)
     if own is None:
-        raise unregistered("result function", function, [])
+        raise unregistered_error("result function", function, [])
     scored_by_name: dict[str, Scored] = {}
     for use in task.metrics:
         name = use.name.name.rpartition(".")[2] if isinstance(use.name, Function) else use.name
@@ -103,7 +111,7 @@ def _by_function(task: Task, function: Function, find: Find) -> Scorer:
             is_rolling = task.output == "loglikelihood_rolling"
             results = list(likelihoods) if is_rolling else list(zip(likelihoods, greedy, strict=True))
         doc = {} if row.sample.row is None else dict(row.sample.row.record)
-        values: Mapping[str, object] = called(function, own, doc, results)
+        values: Mapping[str, object] = call_user_function(function, own, doc, results)
         return values
 
     return Scorer(scored_by_name, give, f"foreign:{function.name}|v1")

@@ -14,7 +14,7 @@ from markbook.config import Function, Task, Use
 from markbook.errors import ConfigError, MarkbookError, UsageError
 from markbook.judge.metric import JudgeMetric
 from markbook.judge.panel import split_judge
-from markbook.load.filters import unregistered
+from markbook.load.filters import unregistered_error
 from markbook.load.registered import METRICS, Documented, last
 from markbook.types import Direction, Metric
 
@@ -98,7 +98,7 @@ def bind(
             if entry.metric == PASS_AT_K:
                 passes = _joined_passes(passes, _passes(use, has_tests=has_tests))
                 continue
-            documented = _judged(entry, use, judging) if entry.metric == JUDGE else entry
+            documented = _configure_judge(entry, use, judging) if entry.metric == JUDGE else entry
             metric = _make(documented, use, profile, allow_code=allow_code)
             _check_fit(metric, use, has_references=has_references)
             bound.append(Bound(entry.key, metric, use.at))
@@ -122,7 +122,7 @@ def _expand(use: Use, task: Task) -> Iterator[Documented]:
     if isinstance(use.name, Function):
         entries = METRICS.get(last(use.name.name))
         if entries is None:
-            raise unregistered("metric", use.name, list(METRICS))
+            raise unregistered_error("metric", use.name, list(METRICS))
         if use.aggregation not in ("", "mean"):
             aggregation_name = use.aggregation.name if isinstance(use.aggregation, Function) else use.aggregation
             raise ConfigError(
@@ -148,7 +148,7 @@ def _expand(use: Use, task: Task) -> Iterator[Documented]:
     yield Documented(name, key, options, as_documented)
 
 
-def _judged(entry: Documented, use: Use, judging: Mapping[str, object]) -> Documented:
+def _configure_judge(entry: Documented, use: Use, judging: Mapping[str, object]) -> Documented:
     """Return the metric `judge` with what the user says of it; a task decides neither where a key is sent nor what is paid."""
     for option in entry.options:
         if option in _NOT_OF_JUDGES:
@@ -196,11 +196,11 @@ def _check_options(name: str, options: Mapping[str, object], use: Use, factory: 
         if option not in parameters:
             hint = plugins.suggest(option, list(parameters)) if parameters else "it takes none"
             raise ConfigError(
-                f"the metric {name!r} has no option {option!r}", at=use.place_of(_written(option, use)), hint=hint
+                f"the metric {name!r} has no option {option!r}", at=use.place_of(_find_spelling(option, use)), hint=hint
             )
 
 
-def _written(option: str, use: Use) -> str:
+def _find_spelling(option: str, use: Use) -> str:
     """Return an option as the file spells it."""
     return next((key for key, ours in _SPELLINGS.items() if ours == option and key in use.options), option)
 

@@ -53,7 +53,7 @@ class ScoreColumns:
                 if (why := answer.lacking[number]) is not None:
                     self._lacking[number][index] = why
             for name in self.names.of(number):
-                scored = scorer.scored(name)
+                scored = scorer.get_scored(name)
                 column = self._of(number, name)
                 for answer in rows:
                     column.marks.add(row_mark([answer.measurements[name]], scored.range))
@@ -65,7 +65,7 @@ class ScoreColumns:
         column = self._kept[number].get(name)
         if column is None:
             column = self._kept[number][name] = _Kept(Marks(self._places), self._rows)
-            limits = self._plan.scorers[number].scored(name).range
+            limits = self._plan.scorers[number].get_scored(name).range
             for index in range(self._rows):
                 column.marks.add(self._nothing(number, index, limits))
         return column
@@ -98,7 +98,7 @@ class ScoreColumns:
         task_columns = []
         for scorer, columns in zip(self._plan.scorers, self._kept, strict=True):
             for name, column in columns.items():
-                scored = scorer.scored(name)
+                scored = scorer.get_scored(name)
                 task_columns.append(
                     TaskColumn(
                         task, self._plan.key(name, pipeline), column.marks, scored.range, scored.direction,
@@ -108,7 +108,7 @@ class ScoreColumns:
         return task_columns
 
 
-def completed(row: Mapping[str, object], missed: Iterator[tuple[str, Missing]]) -> dict[str, object]:
+def complete_row(row: Mapping[str, object], missed: Iterator[tuple[str, Missing]]) -> dict[str, object]:
     """Return a published row with the names that came after it."""
     metrics, missing = row["metrics"], row["missing"]
     assert isinstance(metrics, dict)

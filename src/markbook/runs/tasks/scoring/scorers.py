@@ -16,7 +16,7 @@ from typing import Any
 
 from markbook.config import Function, Task, Use
 from markbook.load.choices import Weighing
-from markbook.load.foreign import Find, ForeignError, called
+from markbook.load.foreign import Find, ForeignError, call_user_function
 from markbook.runs.tasks.scoring.aggregations import Aggregation, aggregation_of
 from markbook.types import Attempt, Direction, Measurement, Missing, MissingKind, Sample
 
@@ -79,14 +79,14 @@ class Scorer:
         """The names in results, as far as they are known before it is called."""
         return tuple(self.known)
 
-    def signed(self, part: str) -> Scorer:
+    def with_signature(self, part: str) -> Scorer:
         """Return the same scorer with one more part in every signature."""
         scored_by_name = {
             key: replace(scored, signature=f"{scored.signature}|{part}") for key, scored in self.known.items()
         }
         return replace(self, known=scored_by_name, signature=f"{self.signature}|{part}")
 
-    def scored(self, key: str) -> Scored:
+    def get_scored(self, key: str) -> Scored:
         """Return how a key is summed up; what a function adds is summed up as the entry that names it."""
         if key in self.known:
             return self.known[key]
@@ -121,7 +121,7 @@ class ScoreNames:
         self._owners: dict[str, int | None] = {name: n for n, came in enumerate(self._came) for name in came}
         self._owners.update(dict.fromkeys(others))
 
-    def published(self, number: int, name: str) -> str:
+    def get_published_name(self, number: int, name: str) -> str:
         """Return under which name a scorer's value stands in results: a name that is taken gets its function before it."""
         if self._owners.setdefault(name, number) == number:
             return name
@@ -139,7 +139,7 @@ class ScoreNames:
         """Fall back on what the task file says where a function that may choose its names never spoke."""
         for number, (scorer, came) in enumerate(zip(self._scorers, self._came, strict=True)):
             if not came:
-                came.update(dict.fromkeys(self.published(number, key) for key in scorer.keys))
+                came.update(dict.fromkeys(self.get_published_name(number, key) for key in scorer.keys))
 
 
 def function_scorers(task: Task, find: Find) -> dict[Function | str, Scorer]:
@@ -193,9 +193,9 @@ def _of_function(name: Function, use: Use, function: Callable[..., Any], find: F
     def give(row: RowAnswer) -> Mapping[str, object]:
         references = row.sample.references or ("",)
         if len(references) == 1:
-            value = called(name, once, references[0], row.result)
+            value = call_user_function(name, once, references[0], row.result)
             return value if isinstance(value, Mapping) else {key: value}
-        values = [called(name, once, reference, row.result) for reference in references]
+        values = [call_user_function(name, once, reference, row.result) for reference in references]
         values = [value.get(key) if isinstance(value, Mapping) else value for value in values]
         return {key: float(any(values))}  # one right answer of several is enough, as in the harness
 
@@ -209,10 +209,10 @@ def scored_of(key: str, use: Use, find: Find, signature: str, limits: tuple[floa
         ConfigError: an aggregation that is neither known nor a function that may be called.
     """
     direction: Direction = "lower" if use.higher_is_better is False else "higher"
-    return summed(Scored(key, signature, direction, limits), aggregation_of(use, find))
+    return sign_aggregation(Scored(key, signature, direction, limits), aggregation_of(use, find))
 
 
-def summed(scored: Scored, aggregation: Aggregation | None) -> Scored:
+def sign_aggregation(scored: Scored, aggregation: Aggregation | None) -> Scored:
     """Return how rows are summed up, with that in the signature; of one name two aggregations are two numbers."""
     if aggregation is None:
         return scored
@@ -233,11 +233,11 @@ def score_rows(scorers: Sequence[Scorer], rows: Sequence[RowAnswer], names: Scor
     """Return what the scorers say of the next rows, each under all names that came so far, with a reason where it lacks."""
     scores = [RowScore() for _ in rows]
     for number, scorer in enumerate(scorers):
-        values_by_row = [_given(scorer, row) for row in rows]
+        values_by_row = [_collect_values(scorer, row) for row in rows]
         values_by_row = [
             values
             if isinstance(values, Missing)
-            else {names.published(number, key): value for key, value in values.items()}
+            else {names.get_published_name(number, key): value for key, value in values.items()}
             for values in values_by_row
         ]
         for values in values_by_row:
@@ -246,13 +246,13 @@ def score_rows(scorers: Sequence[Scorer], rows: Sequence[RowAnswer], names: Scor
         for row, values, score in zip(rows, values_by_row, scores, strict=True):
             score.lacking.append(values if isinstance(values, Missing) else None)
             for key in keys:
-                score.measurements[key] = _measured(scorer.scored(key), values, row)
+                score.measurements[key] = _measure_row(scorer.get_scored(key), values, row)
                 if not isinstance(values, Missing) and key in values:
                     score.raws[key] = values[key]
     return scores
 
 
-def _given(scorer: Scorer, row: RowAnswer) -> Mapping[str, object] | Missing:
+def _collect_values(scorer: Scorer, row: RowAnswer) -> Mapping[str, object] | Missing:
     if row.missing is not None:
         return row.missing
     try:
@@ -266,7 +266,7 @@ def _given(scorer: Scorer, row: RowAnswer) -> Mapping[str, object] | Missing:
     return {str(key): value for key, value in values.items()}
 
 
-def _measured(scored: Scored, values: Mapping[str, object] | Missing, row: RowAnswer) -> Measurement:
+def _measure_row(scored: Scored, values: Mapping[str, object] | Missing, row: RowAnswer) -> Measurement:
     value: float | None = None
     missing: Missing | None = None
     if isinstance(values, Missing):

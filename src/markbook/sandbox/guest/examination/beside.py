@@ -10,12 +10,12 @@ import marshal
 import os
 
 from .. import wire
-from ..marking import SWALLOWED, received
+from ..marking import SWALLOWED, receive_result
 from . import inspection
 from .programs import portable
 from .proving.canary import Canary
-from .proving.proof import claims_of, deals, order, parted, proof, scarce
-from .proving.wrong import below, new_seed, shuffled
+from .proving.proof import claims_of, deals, order, partition_claims, proof, scarce
+from .proving.wrong import below, new_seed, shuffle_items
 from .results import difference
 
 TYPE_CHECKING = False
@@ -88,7 +88,7 @@ def spent(record: dict[str, Any]) -> float:
     return record.get("cpu", 0.0) + record.get("here", 0.0)  # type: ignore[no-any-return]  # numbers of ours
 
 
-def slept(record: dict[str, Any]) -> float:
+def count_slept(record: dict[str, Any]) -> float:
     """Return how many seconds a run slept; none if that may be but the wait for a processor."""
     rest: float = record.get("wall", 0.0) - 20 * record.get("cpu", 0.0)
     return rest if rest > _SLEEP else 0.0
@@ -111,7 +111,7 @@ class _Trial:
         again = self._run(compiled, self._which)
         self._runs += 1
         self._spent += spent(again)
-        self._slept += slept(again)
+        self._slept += count_slept(again)
         return again
 
     def run_true(self) -> None:
@@ -119,7 +119,7 @@ class _Trial:
         if self._apart:
             again = self._again(self._task.compiled)
         else:
-            again = self._again(self._shown())
+            again = self._again(self._show_tests())
             for index in self._which:
                 again["tests"][index] = self._found[index].told(again["tests"][index])
         if self.record:
@@ -127,7 +127,7 @@ class _Trial:
         else:
             self.record = again
 
-    def _shown(self) -> list[Compiled]:
+    def _show_tests(self) -> list[Compiled]:
         """Return the tests as a solution beside them may read them, in true runs and in wrong ones."""
         return [
             (index in self._which and self._found[index].as_shown()) or test
@@ -153,7 +153,7 @@ class _Trial:
                 tests[index] = self._found[index].wrong(site_index, new_seed(turn) if seed is None else seed)
                 judged.add(index)
                 self._follow(index, tests)
-        compiled = self._task.compiled if self._apart else self._shown()
+        compiled = self._task.compiled if self._apart else self._show_tests()
         again = self._again([tests.get(index) or test for index, test in enumerate(compiled)])
         for index, (site_index, _) in deal.items():
             result = again["tests"][index]
@@ -225,15 +225,15 @@ class _Trial:
                 other or index in self._taken_in or self._task.draws[index] or short or self._heard(index) < _LEAST
             ):
                 label = "open"
-            self.record["tests"][index] = _labelled(self.record["tests"][index], label)
+            self.record["tests"][index] = _label_result(self.record["tests"][index], label)
         return self.record
 
 
-def proved(task: Task, run: Run, which: set[int], right: Right, *, apart: bool = False) -> dict[str, Any]:
+def prove_passes(task: Task, run: Run, which: set[int], right: Right, *, apart: bool = False) -> dict[str, Any]:
     """Return the record of the true run, each pass in it labelled by what the wrong runs said of it.
 
     One that failed needs no proof. A pass is `flagged` if it passes too where no right answer does, or if other parts
-    of the test were executed than by a right answer; it is `unchecked` if there is nothing to make wrong, if a right
+    of the test were executed than by a right answer; it is `mark_unchecked` if there is nothing to make wrong, if a right
     answer may have passed that as well, if the test draws numbers, which in a candidate's process are the
     candidate's, or if it took so much longer than a right answer that few runs were made. One that passes only
     sometimes has failed: a coin can be tossed for every run.
@@ -248,14 +248,14 @@ def proved(task: Task, run: Run, which: set[int], right: Right, *, apart: bool =
     all_canaries = canaries(task)
     trial = _Trial(task, run, which, right, apart=apart)
     claims = {index: claims_of(all_canaries[index], right.useful[index]) for index in which}
-    hidden, visible = parted(claims, all_canaries)
+    hidden, visible = partition_claims(claims, all_canaries)
     first = below(_ROUNDS)
     for number in range(_DOUBTED):
         if trial.is_enough(number):
             break
         most = _BRIEF if trial.is_long() else _MOST
         dealt = deals(hidden, most, number) + deals(visible, most // 2, number)
-        for deal in shuffled([None, *dealt]):
+        for deal in shuffle_items([None, *dealt]):
             if deal is None:
                 trial.run_true()
                 if trial.record["error"] is not None:
@@ -282,7 +282,7 @@ _FORGED = {
 }
 
 
-def _labelled(result: Result, proof: str) -> Result:
+def _label_result(result: Result, proof: str) -> Result:
     if not result["p"] or proof == "proved":
         return result
     if proof in _FORGED:
@@ -290,13 +290,13 @@ def _labelled(result: Result, proof: str) -> Result:
     return {**result, "v": "unchecked"}
 
 
-def unchecked(record: dict[str, Any]) -> dict[str, Any]:
+def mark_unchecked(record: dict[str, Any]) -> dict[str, Any]:
     """Return a record of tests that ran beside the candidate, and of which none was tried with anything wrong."""
-    record["tests"] = [_labelled(result, "open") for result in record["tests"]]
+    record["tests"] = [_label_result(result, "open") for result in record["tests"]]
     return record
 
 
-def tried(task: Task, run: Run, which: set[int], there: set[int], seconds: float) -> Useful:
+def try_mutations(task: Task, run: Run, which: set[int], there: set[int], seconds: float) -> Useful:
     """Return what of these tests a right answer fails once it is wrong, found by making it wrong.
 
     Args:
@@ -333,7 +333,7 @@ def _is_verdict(result: Result) -> bool:
     return result.get("t") not in ("SyntaxError", "NameError", "TimeoutError", "ProcessExited")
 
 
-def _counted(form: Any) -> Count:
+def _read_counts(form: Any) -> Count:
     """Return how often which parts went well, as a candidate's process says it.
 
     Raises:
@@ -367,7 +367,7 @@ class Conversation:
         self._link.send(marshal.dumps((True, code, seed, job["limits"][6], task.asked_beside())))
         opening = self._next()
         if opening.get("error") is not None:
-            self._record["error"] = {**received(opening["error"]), "p": False}
+            self._record["error"] = {**receive_result(opening["error"]), "p": False}
             return
         entry, more = self._entry(task, text, opening.get("names"))
         begin: tuple[Any, ...] = (self._nonce, text, *task.handed_over(entry, more), len(wanted))
@@ -377,8 +377,8 @@ class Conversation:
             frame = self._next()
             if [frame.get(name) for name in ("nonce", "i", "left")] != [self._nonce, index, len(wanted) - position]:
                 raise wire.Gone("not a frame of ours")
-            done = _counted(frame.get("done"))
-            self.results.append(received(frame.get("r"), compiled[index][3]))
+            done = _read_counts(frame.get("done"))
+            self.results.append(receive_result(frame.get("r"), compiled[index][3]))
             self.done[index] = done
 
     def _next(self) -> dict[str, Any]:

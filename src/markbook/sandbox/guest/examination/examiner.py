@@ -47,7 +47,7 @@ from .results import (
     is_doubtful,
     leave_to_beside,
     settle,
-    settled,
+    settle_result,
     swallows,
     text_tests,
     timed_out,
@@ -155,7 +155,7 @@ class Examiner:
         """Put to the record of a failing attempt why it failed."""
         if task.kind == stdin.KIND:
             return  # what was printed is at hand there
-        code, _ = self._compiled(job["code"])
+        code, _ = self._compile_solution(job["code"])
         self._expired = False
         _arm(float(job["limits"][0]) + explaining.OURS)
         try:
@@ -170,18 +170,18 @@ class Examiner:
     def _verdict(self, task: Task, job: Job) -> dict[str, Any]:
         plan: Plan | None = job.get("plan")
         if task.kind == stdin.KIND:
-            return stdin.examine(self._channel, self._given, task, job, self._compiled(job["code"]))
+            return stdin.examine(self._channel, self._given, task, job, self._compile_solution(job["code"]))
         if task.kind == "text":
             return {"tests": text_tests(task, job["code"]), "error": None}
         if plan is None:
-            return beside.unchecked(self._in_process(task, job, task.sound))
+            return beside.mark_unchecked(self._in_process(task, job, task.sound))
         policies = [None if policy is None else Policy(policy) for policy in plan["tests"]]
         right = beside.Right(plan.get("canary", [None] * len(policies)), plan.get("done", ()), *plan.get("took", ()))
         if not any(policies):
-            return beside.proved(task, self._runs(task, job), task.sound, right)
+            return beside.prove_passes(task, self._runs(task, job), task.sound, right)
         if "later" in job:
             return self._decided_beside(task, job, plan, right, job["later"])
-        record, done = self._proved(task, job, plan, policies)
+        record, done = self._prove(task, job, plan, policies)
         if not plan["sure"]:
             record = self._proved_apart(task, job, plan, policies, record, done)
         there = {index for index in task.sound if policies[index] is None}
@@ -211,12 +211,12 @@ class Examiner:
                 which it is known that a right answer passes them apart.
         """
         record, done = later["record"], later["done"]
-        other = beside.proved(task, self._runs(task, job), set(later["there"]), right)
+        other = beside.prove_passes(task, self._runs(task, job), set(later["there"]), right)
         for index in later["there"]:
             counts_expected = (plan.get("done") or {index: None})[index]
             swallowed = swallows(done[index]) and not swallows(counts_expected or [])
             how = difference(done[index], counts_expected, task.repeated[index]) if counts_expected is not None else ""
-            record["tests"][index] = settled(
+            record["tests"][index] = settle_result(
                 record["tests"][index],
                 other["tests"][index],
                 is_useful=later["known"][index] and how != "counts",
@@ -226,24 +226,24 @@ class Examiner:
         hit = record["hit"] or other["hit"]
         return {**record, "hit": hit, "cpu": record["cpu"] + other["cpu"], "wall": record["wall"] + other["wall"]}
 
-    def _proved(self, task: Task, job: Job, plan: Plan, policies: list[Policy | None]) -> tuple[dict[str, Any], Counts]:
+    def _prove(self, task: Task, job: Job, plan: Plan, policies: list[Policy | None]) -> tuple[dict[str, Any], Counts]:
         """Run the tests apart, and those in which the candidate's own classes may judge with wrong expectations too.
 
         The two runs come in an order that nobody can foresee, each with a process of its own.
         """
         judging = {index for index in plan.get("judged", ()) if policies[index] is not None}
         if not judging:
-            return self._separated(task, job, plan["pins"], policies)
+            return self._run_separated(task, job, plan["pins"], policies)
         all_counts: list[Counts] = []
 
         def run(compiled: list[Compiled], which: set[int]) -> dict[str, Any]:
             if compiled is not task.compiled:
                 return self._runs_apart(task, job, plan)(compiled, which)
-            record, done = self._separated(task, job, plan["pins"], policies)
+            record, done = self._run_separated(task, job, plan["pins"], policies)
             all_counts.append(done)
             return record
 
-        return beside.proved(
+        return beside.prove_passes(
             task, run, judging, beside.Right(plan["canary"], (), *plan["took"]), apart=True
         ), all_counts[0]
 
@@ -265,7 +265,7 @@ class Examiner:
         def run(compiled: list[Compiled], which: set[int]) -> dict[str, Any]:
             return first if compiled is task.compiled else again(compiled, which)
 
-        proved_record = beside.proved(task, run, judged, beside.Right([None] * len(tests)), apart=True)
+        proved_record = beside.prove_passes(task, run, judged, beside.Right([None] * len(tests)), apart=True)
         return {**record, "tests": proved_record["tests"]}
 
     def _runs_apart(self, task: Task, job: Job, plan: Plan) -> beside.Run:
@@ -273,11 +273,11 @@ class Examiner:
 
         def run(compiled: list[Compiled], which: set[int]) -> dict[str, Any]:
             policies = [Policy(plan["tests"][index]) if index in which else None for index in range(len(compiled))]
-            return self._separated(task, job, plan["pins"], policies, compiled)[0]
+            return self._run_separated(task, job, plan["pins"], policies, compiled)[0]
 
         return run
 
-    def _compiled(self, text: str) -> tuple[Any, dict[str, Any] | None]:
+    def _compile_solution(self, text: str) -> tuple[Any, dict[str, Any] | None]:
         """Return what a child is to execute, or the record of an attempt whose solution is no Python.
 
         Compiling here, where the compiler's pages are at hand, costs a third of compiling in a fresh child. A long
@@ -306,7 +306,7 @@ class Examiner:
         done: list[Any] = []
         apart = None
         if any(policies):
-            apart, done = self._separated(task, job, pins, policies)
+            apart, done = self._run_separated(task, job, pins, policies)
         if apart is not None and all(
             policy and test["p"] and not policy.borrows for policy, test in zip(policies, apart["tests"], strict=True)
         ):
@@ -328,10 +328,10 @@ class Examiner:
         ]
         plan = {
             "tests": plans, "pins": pins, "sure": True, "canary": useful, "judged": sorted(own), "done": done,
-            "took": [beside.spent(together), beside.slept(together)],
+            "took": [beside.spent(together), beside.count_slept(together)],
         }  # fmt: skip
         if own:
-            tried = beside.tried(task, self._runs_apart(task, job, plan), own, own, float(job["limits"][0]))
+            tried = beside.try_mutations(task, self._runs_apart(task, job, plan), own, own, float(job["limits"][0]))
             plan["canary"] = [tried[index] if index in own else places for index, places in enumerate(useful)]
         return {**together, "plan": plan}
 
@@ -349,9 +349,9 @@ class Examiner:
                 plans, there = [None] * len(plans), task.sound
         if not there & right or together["error"] is not None:
             return plans, [None] * len(plans)
-        return plans, beside.tried(task, run, there & right, there, float(job["limits"][0]))
+        return plans, beside.try_mutations(task, run, there & right, there, float(job["limits"][0]))
 
-    def _separated(
+    def _run_separated(
         self, task: Task, job: Job, pins: dict[str, str], policies: list[Policy | None],
         compiled: list[Compiled] | None = None,
     ) -> tuple[dict[str, Any], Counts]:  # fmt: skip
@@ -360,7 +360,7 @@ class Examiner:
         Returns:
             The record, and for each test how often each of its parts went well.
         """
-        code, refused = self._compiled(job["code"])
+        code, refused = self._compile_solution(job["code"])
         if refused is not None:
             return settle(task, dict(refused), [], verdict="separated"), [[] for _ in policies]
         compiled = compiled or task.compiled
@@ -413,7 +413,7 @@ class Examiner:
         self, task: Task, job: Job, which: set[int], compiled: list[Compiled] | None = None
     ) -> dict[str, Any]:
         """Run these tests beside the candidate, as they are compiled here or as their task has them."""
-        code, refused = self._compiled(job["code"])
+        code, refused = self._compile_solution(job["code"])
         if refused is not None:
             return settle(task, dict(refused), [])
         _arm(float(job["limits"][0]))  # what it takes to make tests wrong is none of the solution's time

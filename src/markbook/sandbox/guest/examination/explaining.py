@@ -15,7 +15,7 @@ from ..exchange.policy import Policy
 from ..explained import APART, EXPLAIN, FAILED, SEEN
 from ..marking import Sticky
 from . import inspection
-from .expressions import called, key_of
+from .expressions import get_called_name, key_of
 from .programs import FILE
 from .separation import Hall
 
@@ -75,7 +75,7 @@ def explain(task: Task, job: Job, code: Any, record: dict[str, Any], begin: Begi
     if not failed:
         return None
     if code is None or (record.get("error") or {}).get("k") == "s":
-        explanation: dict[str, Any] = _refused(record)
+        explanation: dict[str, Any] = _explain_refusal(record)
     elif task.kind == "text":
         explanation = _read(task, job, failed)
     else:
@@ -87,18 +87,18 @@ def explain(task: Task, job: Job, code: Any, record: dict[str, Any], begin: Begi
         explanation = _run_apart(task, job, code, apart, limits, begin) if apart else {}
         there = [index for index in failed if index not in apart]
         if not apart or (there and record["error"] is None):
-            explanation = _joined(explanation, _run(task, job, code, there, limits, begin))
+            explanation = _join_explanations(explanation, _run(task, job, code, there, limits, begin))
     return with_lines(explanation, job["code"]) if explanation else None
 
 
-def _refused(record: dict[str, Any]) -> dict[str, Any]:
+def _explain_refusal(record: dict[str, Any]) -> dict[str, Any]:
     error = record.get("error") or {}
     message = str(error.get("m", ""))
     line_match = _LINE.search(message)
     return {"error": f"{error.get('t', '')}: {message}", "lines": [[int(line_match[1]), ""]] if line_match else []}
 
 
-def printed(index: int, fed: str, expected_output: str, output: bytes, errors: bytes) -> dict[str, Any]:
+def explain_output(index: int, fed: str, expected_output: str, output: bytes, errors: bytes) -> dict[str, Any]:
     """Return what a program that failed a test read, was to print and printed: of long ones the part that differs."""
     got, expected = output.decode("utf-8", "replace"), expected_output
     most = explained.VALUE
@@ -127,9 +127,9 @@ def _read(task: Task, job: Job, failed: list[int]) -> dict[str, Any]:
     """Look at tests of a text, in which nothing of the candidate's runs."""
     watch = explained.Watch()
     namespace: dict[str, Any] = {"text": job["code"], "candidate_solution": job["code"], "__name__": "test"}
-    for _ in explained.run(watched(task, failed), namespace, watch):
+    for _ in explained.run(watch_tests(task, failed), namespace, watch):
         pass
-    return _sourced(task, {"tests": watch.found, "left_out": watch.left_out})
+    return _add_sources(task, {"tests": watch.found, "left_out": watch.left_out})
 
 
 def _limits(job: Job, record: dict[str, Any]) -> list[float]:
@@ -141,7 +141,7 @@ def _limits(job: Job, record: dict[str, Any]) -> list[float]:
     return limits
 
 
-def _joined(explanation: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+def _join_explanations(explanation: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     """Return what two looks at different tests say, where they differ the first."""
     if not explanation:
         return other
@@ -171,7 +171,7 @@ def _run_apart(
         if hall.enter(plan["pins"]) is not None:
             facts = _record(hall.why)
         else:
-            for test in watched(task, which):
+            for test in watch_tests(task, which):
                 noted = len(watch.found)
                 facts = _record(hall.watch(test, Policy(plan["tests"][test[0]]), watch))
                 if facts.get("limit"):
@@ -189,13 +189,17 @@ def _run_apart(
         end = attempt.end()
     if not done and not facts.get("limit"):
         facts["limit"] = end["hit"]
-    return _sourced(task, {**facts, **_bounded({"tests": watch.found, "left_out": watch.left_out}), "again": True})
+    return _add_sources(
+        task, {**facts, **_bound_value({"tests": watch.found, "left_out": watch.left_out}), "again": True}
+    )
 
 
 def _record(record: Any) -> dict[str, Any]:
     """Return what a solution's process says of itself: a dict with these names in it and no others."""
     facts = record if type(record) is dict else {}
-    return {name: _bounded(facts[name]) for name in ("out", "err", "lines", "limit", "error", "kind") if name in facts}
+    return {
+        name: _bound_value(facts[name]) for name in ("out", "err", "lines", "limit", "error", "kind") if name in facts
+    }
 
 
 def _run(
@@ -203,7 +207,7 @@ def _run(
 ) -> dict[str, Any]:  # fmt: skip
     """Look at tests that go to the solution's process, as they did for their verdict."""
     attempt = begin({**job, "limits": limits}, beside=True)
-    request = (limits[0] - 1, job["code"], task.name, task.aliases, task.before, watched(task, failed))
+    request = (limits[0] - 1, job["code"], task.name, task.aliases, task.before, watch_tests(task, failed))
     record: dict[str, Any] = {}
     try:
         attempt.link.send(_dumps((EXPLAIN, code, inspection.speaks_of_random(job["code"]), limits[6], request)))
@@ -218,7 +222,7 @@ def _run(
     end = attempt.end()
     if not record.get("done") and not record.get("limit"):
         record["limit"] = end["hit"]
-    return _sourced(task, {**_bounded(record), "again": True})
+    return _add_sources(task, {**_bound_value(record), "again": True})
 
 
 def _dumps(value: Any) -> bytes:
@@ -227,15 +231,15 @@ def _dumps(value: Any) -> bytes:
     return marshal.dumps(value)
 
 
-def watched(task: Task, which: list[int]) -> list[explained.Test]:
+def watch_tests(task: Task, which: list[int]) -> list[explained.Test]:
     """Return tests that say what they compare, compiled once a task."""
     for index in which:
         if index not in task.watched:
-            task.watched[index] = _watched(task.tests[index], {task.name, "candidate", *task.aliases} - {""})
+            task.watched[index] = _watch_test(task.tests[index], {task.name, "candidate", *task.aliases} - {""})
     return [(index, *task.watched[index][0]) for index in which]
 
 
-def _watched(test: dict[str, Any], own: set[str]) -> tuple[Any, list[str]]:
+def _watch_test(test: dict[str, Any], own: set[str]) -> tuple[Any, list[str]]:
     """Return setup, body and whether it is an expression; and the source of each of its assertions."""
     text = test.get("setup", "")
     setup = compile(text, FILE, "exec", dont_inherit=True) if text.strip() else None
@@ -244,7 +248,7 @@ def _watched(test: dict[str, Any], own: set[str]) -> tuple[Any, list[str]]:
         if not text:
             return (setup, None, True), [""]
         tree = ast.parse(text, FILE, "eval")
-        tree.body = _seen(tree.body, -1, own)
+        tree.body = _watch_expression(tree.body, -1, own)
         body = compile(ast.fix_missing_locations(tree), FILE, "eval", dont_inherit=True)
         return (setup, body, True), [text[:_SOURCE]]
     program = ast.parse(test["program"], FILE)
@@ -286,7 +290,7 @@ def _reporting(node: ast.Assert, number: int, own: set[str], *, goes_on: bool) -
         if goes_on
         else ast.Raise(ast.Call(ast.Name("AssertionError", ast.Load()), [node.msg] if node.msg else [], []), None)
     )
-    test = ast.If(ast.UnaryOp(ast.Not(), _seen(node.test, number, own)), [fails], [])
+    test = ast.If(ast.UnaryOp(ast.Not(), _watch_expression(node.test, number, own)), [fails], [])
     if not goes_on:
         return ast.copy_location(test, node)
     caught = ast.Expr(ast.Call(ast.Name(FAILED, ast.Load()), [part, ast.Name("__markbook_error__", ast.Load())], []))
@@ -294,29 +298,36 @@ def _reporting(node: ast.Assert, number: int, own: set[str], *, goes_on: bool) -
     return ast.copy_location(ast.Try([test], [handler], [], []), node)
 
 
-def _seen(node: ast.expr, number: int, own: set[str]) -> ast.expr:
+def _watch_expression(node: ast.expr, number: int, own: set[str]) -> ast.expr:
     """Return an expression of the same value that reports what it compares where it is false."""
     if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
-        return ast.copy_location(ast.BoolOp(node.op, [_seen(part, number, own) for part in node.values]), node)
+        return ast.copy_location(
+            ast.BoolOp(node.op, [_watch_expression(part, number, own) for part in node.values]), node
+        )
     part = ast.Constant(number)
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
         operator = ast.Constant(_OPERATORS[type(node.ops[0])])
         left_side, right = node.left, node.comparators[0]
         apart = _difference(left_side)
         if apart is not None and operator.value in ("<", "<="):
-            return _report("near", [part, operator, *_ordered(apart.left, apart.right, own)[0], right], node)
-        (actual, other), turned = _ordered(left_side, right, own)
+            return _report("near", [part, operator, *_order_operands(apart.left, apart.right, own)[0], right], node)
+        (actual, other), turned = _order_operands(left_side, right, own)
         if turned and operator.value in ("==", "!=", "is", "is not"):
             return _report("compared", [part, operator, actual, other], node)
         return _report("compared", [part, operator, left_side, right], node)
-    if isinstance(node, ast.Call) and called(node) in _COMPARING and len(node.args) >= 2 and not _starred(node):
-        (actual, other), _ = _ordered(node.args[0], node.args[1], own)
-        arguments = [part, ast.Constant(called(node)), node.func, actual, other, *node.args[2:]]
+    if (
+        isinstance(node, ast.Call)
+        and get_called_name(node) in _COMPARING
+        and len(node.args) >= 2
+        and not _has_stars(node)
+    ):
+        (actual, other), _ = _order_operands(node.args[0], node.args[1], own)
+        arguments = [part, ast.Constant(get_called_name(node)), node.func, actual, other, *node.args[2:]]
         return _report("called", arguments, node, node.keywords)
     return _report("value", [part, node], node)
 
 
-def _starred(node: ast.Call) -> bool:
+def _has_stars(node: ast.Call) -> bool:
     return any(isinstance(argument, ast.Starred) for argument in node.args) or any(
         keyword.arg is None for keyword in node.keywords
     )
@@ -331,7 +342,7 @@ def _difference(node: ast.expr) -> ast.BinOp | None:
     return None
 
 
-def _ordered(left_side: ast.expr, right: ast.expr, own: set[str]) -> tuple[tuple[ast.expr, ast.expr], bool]:
+def _order_operands(left_side: ast.expr, right: ast.expr, own: set[str]) -> tuple[tuple[ast.expr, ast.expr], bool]:
     """Return what the solution gave, what was wanted, and whether they stand the other way round."""
 
     def count_names(node: ast.expr) -> int:
@@ -348,18 +359,20 @@ def _report(how: str, arguments: list[ast.expr], node: ast.expr, named: list[ast
     return ast.copy_location(ast.Call(calls, arguments, named or []), node)
 
 
-def _bounded(value: Any, depth: int = 6) -> Any:
+def _bound_value(value: Any, depth: int = 6) -> Any:
     """Return what a child said, as large as it may be."""
     if type(value) is str:
         return value[: explained.TEXT]
     if depth and type(value) is list:
-        return [_bounded(item, depth - 1) for item in value[: explained.MOST]]
+        return [_bound_value(item, depth - 1) for item in value[: explained.MOST]]
     if depth and type(value) is dict:
-        return {name[:20]: _bounded(item, depth - 1) for name, item in list(value.items())[:20] if type(name) is str}
+        return {
+            name[:20]: _bound_value(item, depth - 1) for name, item in list(value.items())[:20] if type(name) is str
+        }
     return value if value is True or type(value) is int else None
 
 
-def _sourced(task: Task, explanation: dict[str, Any]) -> dict[str, Any]:
+def _add_sources(task: Task, explanation: dict[str, Any]) -> dict[str, Any]:
     """Put the source of its assertion to each test that is explained; leave out what names none."""
     tests = []
     tests_found = explanation.get("tests")
@@ -373,7 +386,7 @@ def _sourced(task: Task, explanation: dict[str, Any]) -> dict[str, Any]:
     return {**explanation, "tests": tests}
 
 
-def _around(lines: list[Any], code: str) -> list[Any]:
+def _find_limit(lines: list[Any], code: str) -> list[Any]:
     """Return where a limit found an attempt, as it is found again: down to the first loop, which says enough."""
     tree = inspection.parse(code)
     nodes = inspection.nodes(tree) if tree is not None else []
@@ -399,7 +412,7 @@ def with_lines(explanation: dict[str, Any], code: str) -> dict[str, Any]:
     """Put the solution's own text to the lines that are named."""
     text = code.split("\n") if len(code) <= 1 << 20 else []
     if explanation.get("limit") and type(explanation.get("lines")) is list:
-        explanation["lines"] = _around(explanation["lines"], code)
+        explanation["lines"] = _find_limit(explanation["lines"], code)
     for record in (explanation, *explanation.get("tests", ())):
         lines = record.get("lines")
         if type(lines) is not list:

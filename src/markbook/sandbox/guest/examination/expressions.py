@@ -78,13 +78,14 @@ def keeps_values(node: ast.expr) -> bool:
     """
     calls = [part for part in ast.walk(node) if isinstance(part, ast.Call)]
     return all(
-        called(call) in _KEEPING and not call.keywords and len(call.args) - _has_code(call) <= 1 for call in calls
+        get_called_name(call) in _KEEPING and not call.keywords and len(call.args) - _has_code(call) <= 1
+        for call in calls
     )
 
 
 def _has_code(call: ast.Call) -> bool:
     """Whether this is `array("i", [..])`, whose first argument says of what type the values are."""
-    return called(call) == "array" and isinstance(call.args[0] if call.args else None, ast.Constant)
+    return get_called_name(call) == "array" and isinstance(call.args[0] if call.args else None, ast.Constant)
 
 
 def _pairs(node: ast.Dict) -> list[tuple[ast.expr | None, ast.expr]]:
@@ -142,7 +143,7 @@ def cases(nodes: list[ast.AST], assigned: dict[str, list[ast.expr]]) -> set[str]
         if isinstance(node, ast.For) and not any(
             isinstance(part, _PASSED_BY) for body in node.body for part in ast.walk(body)
         ):
-            items = _written(node.iter, assigned, _NESTED) or ()
+            items = _list_literal_items(node.iter, assigned, _NESTED) or ()
             for target in ast.walk(node.target):
                 if key := key_of(target):
                     counts[key] = counts.get(key, 0) + len(items)
@@ -151,17 +152,17 @@ def cases(nodes: list[ast.AST], assigned: dict[str, list[ast.expr]]) -> set[str]
 
 def _items(source: ast.expr, assigned: dict[str, list[ast.expr]]) -> list[ast.expr]:
     """Return what a loop over this goes through where that is written down, else the whole."""
-    items = _written(source, assigned, _NESTED)
+    items = _list_literal_items(source, assigned, _NESTED)
     if items is not None:
         return items
     values = assigned.get(key_of(source), [source]) if isinstance(source, ast.Name | ast.Attribute) else [source]
     return [
-        ast.Tuple(value.args, ast.Load()) if isinstance(value, ast.Call) and called(value) == "zip" else value
+        ast.Tuple(value.args, ast.Load()) if isinstance(value, ast.Call) and get_called_name(value) == "zip" else value
         for value in values
     ]
 
 
-def _written(source: ast.expr, assigned: dict[str, list[ast.expr]], steps: int) -> list[ast.expr] | None:
+def _list_literal_items(source: ast.expr, assigned: dict[str, list[ast.expr]], steps: int) -> list[ast.expr] | None:
     """Return what a loop over this goes through; None where that is not written down, or not within so many steps."""
     if isinstance(source, ast.List | ast.Tuple | ast.Set):
         return source.elts
@@ -169,11 +170,11 @@ def _written(source: ast.expr, assigned: dict[str, list[ast.expr]], steps: int) 
         return None
     if isinstance(source, ast.Name | ast.Attribute):
         values = assigned.get(key_of(source), [])
-        return _written(values[0], assigned, steps - 1) if len(values) == 1 else None
-    if not isinstance(source, ast.Call) or called(source) not in ("enumerate", "zip") or not source.args:
+        return _list_literal_items(values[0], assigned, steps - 1) if len(values) == 1 else None
+    if not isinstance(source, ast.Call) or get_called_name(source) not in ("enumerate", "zip") or not source.args:
         return None
-    sides = [_written(argument, assigned, steps - 1) for argument in source.args]
-    if called(source) == "enumerate":
+    sides = [_list_literal_items(argument, assigned, steps - 1) for argument in source.args]
+    if get_called_name(source) == "enumerate":
         return None if sides[0] is None else [ast.Tuple([source, item], ast.Load()) for item in sides[0]]
     iterables = [side for side in sides if side is not None]
     return (
@@ -215,8 +216,8 @@ def flows(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and (key := key_of(node.func.value)):
             if node.func.attr in _FILL:
                 values_by_name.setdefault(key, []).extend(node.args)
-        elif isinstance(node, ast.Call) and called(node) in defined:
-            names = [parameter.arg for parameter in defined[called(node)].args.args]
+        elif isinstance(node, ast.Call) and get_called_name(node) in defined:
+            names = [parameter.arg for parameter in defined[get_called_name(node)].args.args]
             pairs = [
                 *zip(names, node.args, strict=False),
                 *((keyword.arg, keyword.value) for keyword in node.keywords if keyword.arg),
@@ -231,7 +232,7 @@ def flows(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
     return values_by_name
 
 
-def traced(node: ast.expr, assigned: dict[str, list[ast.expr]], steps: int = _NESTED) -> list[ast.expr]:
+def trace_names(node: ast.expr, assigned: dict[str, list[ast.expr]], steps: int = _NESTED) -> list[ast.expr]:
     """Return an expression and those that the names in it were given, and the names in these, so many steps back."""
     expressions, new = [node], [node]
     names_seen: set[str] = set()
@@ -250,7 +251,7 @@ def mentions(node: ast.AST, names: set[str]) -> bool:
     return any(key_of(part) in names for part in ast.walk(node) if isinstance(part, ast.Name | ast.Attribute))
 
 
-def called(node: ast.Call) -> str:
+def get_called_name(node: ast.Call) -> str:
     """Return the name of the function or method that a call calls."""
     return key_of(node.func).removeprefix(".")
 
@@ -258,7 +259,7 @@ def called(node: ast.Call) -> str:
 def is_literal(node: ast.expr) -> bool:
     """Whether an expression is made of literals, and of calls that take any."""
     for part in ast.walk(node):
-        if isinstance(part, ast.Call) and called(part) not in _BUILT:
+        if isinstance(part, ast.Call) and get_called_name(part) not in _BUILT:
             return False
     names = {id(part.func) for part in ast.walk(node) if isinstance(part, ast.Call)}
     inner = {id(within) for part in ast.walk(node) if id(part) in names for within in ast.walk(part)}
@@ -274,9 +275,9 @@ def distance(node: ast.Call, *, exact: bool) -> float | None:
     }
     if not options:
         if exact:
-            return 0.0 if called(node).endswith(("Equal", "Equals")) else _ROUNDED
+            return 0.0 if get_called_name(node).endswith(("Equal", "Equals")) else _ROUNDED
         third = getattr(node.args[2], "value", None) if len(node.args) == 3 else None
-        options = {"places": third} if called(node).endswith("AlmostEqual") else {}
+        options = {"places": third} if get_called_name(node).endswith("AlmostEqual") else {}
     distances = [_ROUNDED]
     for name, value in options.items():
         if type(value) not in (int, float) or (name in _RELATIVE and value > _PERCENT):  # type: ignore[operator]  # a number
@@ -302,9 +303,9 @@ def difference(node: ast.expr) -> tuple[ast.BinOp, bool] | None:
             measured = measured or isinstance(node.op, ast.Pow)
             is_exact = is_exact and isinstance(node.op, ast.Pow)
             node = node.left
-        elif isinstance(node, ast.Call) and called(node) in {*_MEASURES, *_OF_MANY}:
-            measured = measured or called(node) in _MEASURES
-            is_exact = is_exact and _OF_MANY.get(called(node), True)
+        elif isinstance(node, ast.Call) and get_called_name(node) in {*_MEASURES, *_OF_MANY}:
+            measured = measured or get_called_name(node) in _MEASURES
+            is_exact = is_exact and _OF_MANY.get(get_called_name(node), True)
             owner = node.func.value if isinstance(node.func, ast.Attribute) else None
             if isinstance(owner, ast.Call | ast.BinOp):
                 node = owner

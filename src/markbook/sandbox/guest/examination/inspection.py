@@ -44,7 +44,7 @@ def uses(tree: ast.Module, names: list[str]) -> str:
 
     A name is a keyword (`lambda`, `yield from`), a called or imported name, or `module.attribute` of an import.
     """
-    names_used = _used(tree)
+    names_used = _collect_used_names(tree)
     return next((name for name in names if " ".join(name.split()) not in names_used), "")
 
 
@@ -88,7 +88,7 @@ _KEYWORDS: dict[type[ast.AST], tuple[str, ...]] = {
 }
 
 
-def _used(tree: ast.Module) -> set[str]:
+def _collect_used_names(tree: ast.Module) -> set[str]:
     names_used: set[str] = set()
     modules: dict[str, str] = {}
     for node in ast.walk(tree):
@@ -112,7 +112,7 @@ def _used(tree: ast.Module) -> set[str]:
         for decorator in getattr(node, "decorator_list", ()):
             _add_name(decorator, modules, names_used)
         if isinstance(node, ast.Attribute):
-            dotted = _dotted(node)
+            dotted = _join_dotted(node)
             head, _, rest = dotted.partition(".")
             if head in modules:
                 names_used.update((dotted, f"{modules[head]}.{rest}"))
@@ -120,14 +120,14 @@ def _used(tree: ast.Module) -> set[str]:
 
 
 def _add_name(node: ast.expr, modules: dict[str, str], names_used: set[str]) -> None:
-    dotted = _dotted(node)
+    dotted = _join_dotted(node)
     if dotted:
         names_used.update((dotted, dotted.rpartition(".")[2], modules.get(dotted, dotted)))
     elif isinstance(node, ast.Attribute):
         names_used.add(node.attr)
 
 
-def _dotted(node: ast.expr) -> str:
+def _join_dotted(node: ast.expr) -> str:
     parts = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)

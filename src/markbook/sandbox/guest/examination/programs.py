@@ -54,7 +54,7 @@ _WITHOUT_SHARING = 2
 
 def portable(value: Any) -> bytes:
     """Return what holds compiled code as bytes that say what it says, and nothing of how it was made; `slices` reads them."""
-    own = _own(value)
+    own = _copy_texts(value)
     try:
         return marshal.dumps(own, _WITHOUT_SHARING)
     except ValueError:  # from Python 3.14 on code holds slices, which that version of `marshal` does not know
@@ -62,14 +62,14 @@ def portable(value: Any) -> bytes:
         return marshal.dumps((slices.MARKED, mark, slices.taken_out(own, mark)), _WITHOUT_SHARING)
 
 
-def _own(value: Any) -> Any:
+def _copy_texts(value: Any) -> Any:
     """Return the same with texts that nobody else has: whether one is kept by name elsewhere stands in the bytes, too."""
     if isinstance(value, CodeType):
-        return value.replace(co_consts=_own(value.co_consts))
+        return value.replace(co_consts=_copy_texts(value.co_consts))
     if type(value) is str:
         return value.encode("utf-8", "surrogatepass").decode("utf-8", "surrogatepass")
     if type(value) in (tuple, list, frozenset):
-        return type(value)(map(_own, value))
+        return type(value)(map(_copy_texts, value))
     return value
 
 
@@ -105,7 +105,7 @@ def instrument(tree: ast.Module) -> int:
     well, and `raise` that it begins: what swallows how they end is seen by that.
     """
     parts = parts_of(tree)
-    tree.body = _guarded(tree.body, {id(node): index for index, node in enumerate(parts)})
+    tree.body = _guard_statements(tree.body, {id(node): index for index, node in enumerate(parts)})
     return sum(isinstance(node, ast.Assert) for node in parts)
 
 
@@ -169,29 +169,31 @@ def _asserts(node: ast.expr) -> bool:
     return name.lower().startswith("assert")
 
 
-def _guarded(body: list[ast.stmt], numbers: dict[int, int]) -> list[ast.stmt]:
+def _guard_statements(body: list[ast.stmt], numbers: dict[int, int]) -> list[ast.stmt]:
     statements: list[ast.stmt] = []
     for node in body:
         if isinstance(node, ast.Assert):
             statements.append(_guard(node, numbers[id(node)], done=True))
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            node.body = _guarded(node.body, numbers) if node.name == "check" else _marked(node.body, numbers)
+            node.body = (
+                _guard_statements(node.body, numbers) if node.name == "check" else _mark_statements(node.body, numbers)
+            )
             statements.append(node)
         elif isinstance(node, ast.For | ast.AsyncFor | ast.While | ast.If | ast.With | ast.AsyncWith | ast.Try):
             within = set(map(type, inspection.nodes(node)))
             inner, leaves = ast.Assert in within, not within.isdisjoint((ast.Return, ast.Break, ast.Continue))
             _mark_within(node, numbers)
             # a statement that may leave the function keeps its meaning inside try, so only the guard matters
-            statements += _counted(
+            statements += _count_statement(
                 _guard(node, -1, done=False) if inner and not leaves else node, numbers.get(id(node))
             )
         else:
             _mark_within(node, numbers)
-            statements += _counted(node, numbers.get(id(node)))
+            statements += _count_statement(node, numbers.get(id(node)))
     return statements
 
 
-def _counted(node: ast.stmt, index: int | None) -> list[ast.stmt]:
+def _count_statement(node: ast.stmt, index: int | None) -> list[ast.stmt]:
     """Return a statement, and where it has a number the reports that it begins and, unless it raises, went well."""
     if index is None:
         return [node]
@@ -199,7 +201,7 @@ def _counted(node: ast.stmt, index: int | None) -> list[ast.stmt]:
     return begun if isinstance(node, ast.Raise) else [*begun, _report(index, node)]
 
 
-def _marked(body: list[ast.stmt], numbers: dict[int, int]) -> list[ast.stmt]:
+def _mark_statements(body: list[ast.stmt], numbers: dict[int, int]) -> list[ast.stmt]:
     statements: list[ast.stmt] = []
     for node in body:
         if isinstance(node, ast.Assert):
@@ -207,7 +209,7 @@ def _marked(body: list[ast.stmt], numbers: dict[int, int]) -> list[ast.stmt]:
             statements += [_report(index, node, begin=True), node, _report(index, node)]
         else:
             _mark_within(node, numbers)
-            statements += _counted(node, numbers.get(id(node)))
+            statements += _count_statement(node, numbers.get(id(node)))
     return statements
 
 
@@ -220,7 +222,7 @@ def _mark_within(node: ast.AST, numbers: dict[int, int]) -> None:
             for child in inner:
                 _mark_within(child, numbers)
         elif inner and isinstance(inner[0], ast.stmt):
-            setattr(node, field, _marked(inner, numbers))
+            setattr(node, field, _mark_statements(inner, numbers))
 
 
 def _place(node: ast.stmt) -> dict[str, Any]:

@@ -95,7 +95,7 @@ def swallows(done: list[list[int]]) -> bool:
     return [SWALLOWED, 1] in done
 
 
-def settled(apart: Result, other: Result, *, is_useful: bool, left_out: bool, swallowed: bool) -> Result:
+def settle_result(apart: Result, other: Result, *, is_useful: bool, left_out: bool, swallowed: bool) -> Result:
     """Return what became of a test that was decided beside the candidate in the end.
 
     Args:
@@ -122,7 +122,7 @@ def timed_out() -> Result:
     return {"p": False, "k": "t", "t": "TimeoutError", "m": "the time limit was reached"}
 
 
-def crashed(end: dict[str, Any]) -> Result:
+def make_crash_result(end: dict[str, Any]) -> Result:
     """Return the result of a test during which the process ended."""
     if end.get("hit") in ("cpu", "wall"):
         return timed_out()
@@ -148,7 +148,7 @@ def settle(
     """Give every test a result, of all or `which` were to run: those not reached failed by what ended the attempt."""
     error = record["error"]
     if error is None and record.pop("gone", False):
-        results.append(error := crashed(record))
+        results.append(error := make_crash_result(record))
         if not os.WIFSIGNALED(record["status"]) and os.WEXITSTATUS(record["status"]) == OUTPUT_EXIT:
             record["hit"] = "output"
         record["error"] = error if len(results) == 1 else None

@@ -58,7 +58,7 @@ class Judgement:
         """One line for a person; empty if the output is accepted."""
         if self.accepted:
             return ""
-        return f"line {self.line}: expected {_shown(self.expected)}, got {_shown(self.got)}"
+        return f"line {self.line}: expected {_format_part(self.expected)}, got {_format_part(self.got)}"
 
 
 class Rule:
@@ -138,7 +138,7 @@ def _distance(text: str) -> float:
     return number
 
 
-def _shown(part: bytes | None) -> str:
+def _format_part(part: bytes | None) -> str:
     if part is None:
         return "the end"
     text = part[: 4 * SHOWN].decode("utf-8", "replace")
@@ -280,7 +280,7 @@ def _are_sets(expected_lines: list[str], lines: list[str]) -> bool:
 
 def _are_rounded_sets(expected_lines: list[str], lines: list[str]) -> bool:
     try:
-        return _sets(expected_lines, _rounded) == _sets(lines, _rounded)
+        return _sets(expected_lines, _round_number) == _sets(lines, _round_number)
     except ValueError:
         return False
 
@@ -289,7 +289,7 @@ def _sets(lines: list[str], value: Callable[[str], Any]) -> set[frozenset[Any]]:
     return {frozenset(map(value, set(line.split()))) for line in lines}
 
 
-def _rounded(word: str) -> float:
+def _round_number(word: str) -> float:
     number = _number(_bytes(word))
     if number is None or number - number != 0:
         raise ValueError(word[:SHOWN])

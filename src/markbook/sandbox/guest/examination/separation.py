@@ -18,7 +18,7 @@ from ..exchange.aliases import Crossed
 from ..exchange.peer import Peer
 from ..exchange.policy import Policy
 from ..exchange.standin import is_module, token_of
-from ..marking import SWALLOWED, Compiled, Result, Sticky, failure, mark, received
+from ..marking import SWALLOWED, Compiled, Result, Sticky, failure, mark, receive_result
 from ..namespace import rebinds
 from . import inspection
 
@@ -135,7 +135,7 @@ class Hall:
         refusal, objects = self.peer.opening(task.asks)
         if refusal is not None:
             self.why = refusal.get("why")
-            return {**received(refusal.get("error")), "p": False}
+            return {**receive_result(refusal.get("error")), "p": False}
         if aliases and entry and entry not in objects:
             others = inspection.defined_names(self._text, kind=task.kind)
             if len(others) == 1:
@@ -147,7 +147,7 @@ class Hall:
                 if own is not None:
                     self.pins[name] = f"module {own}" if names.module_name(value) else own
         self._borrows = any(is_module(value) for value in objects.values())
-        objects.update({name: names.lent(names.named(pin)) for name, pin in pins.items() if name in objects})
+        objects.update({name: names.lent(names.find_named(pin)) for name, pin in pins.items() if name in objects})
         space = self.namespace
         space.update(objects)
         space.update(
@@ -170,7 +170,7 @@ class Hall:
             Gone: the candidate is not there any more, whatever the test made of that.
         """
         self.done = {}
-        with self._prepared(policy):
+        with self._prepare_policy(policy):
             try:
                 result = mark(test, self.namespace, self.done)
             except (wire.Gone, Sticky):
@@ -192,7 +192,7 @@ class Hall:
         return result
 
     @contextmanager
-    def _prepared(self, policy: Policy) -> Iterator[None]:
+    def _prepare_policy(self, policy: Policy) -> Iterator[None]:
         """Have a test run by this policy, and nobody hear what it prints.
 
         Raises:
@@ -218,7 +218,7 @@ class Hall:
         Raises:
             Gone: the candidate is not there any more, whatever the test made of that.
         """
-        with self._prepared(policy):
+        with self._prepare_policy(policy):
             for _ in explained.run([test], self.namespace, watch):
                 pass
             return self.said()

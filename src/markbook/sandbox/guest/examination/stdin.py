@@ -71,12 +71,12 @@ def examine(
             continue
         files.input.hold(test["stdin"].encode("utf-8", "surrogatepass"))
         run = _run(channel, files, job)
-        result = _judged(task, index, run, compiled=type(code) is not str)
+        result = _judge_test(task, index, run, compiled=type(code) is not str)
         results.append(result)
         cpu, wall = cpu + run.cpu, wall + run.wall
         if not result["p"]:
             if job.get("explain") and len(why) < _MOST_EXPLAINED:
-                why.append(explaining.printed(index, test["stdin"], test["stdout"], run.output, run.errors))
+                why.append(explaining.explain_output(index, test["stdin"], test["stdout"], run.output, run.errors))
             hit = hit or _limit(result, run)
             slow += result["result"] == "TLE"
             stopped = not job.get("all") or slow >= _MOST_SLOW
@@ -129,7 +129,7 @@ def _heard(output: int, errors: int, most: int) -> Run:
     return Run(b"".join(written), tail, flooded=size > most)
 
 
-def _judged(task: Task, index: int, run: Run, *, compiled: bool) -> Result:
+def _judge_test(task: Task, index: int, run: Run, *, compiled: bool) -> Result:
     """Return the verdict on one test."""
     if run.flooded:
         text = "the solution printed more than it may"
@@ -140,7 +140,7 @@ def _judged(task: Task, index: int, run: Run, *, compiled: bool) -> Result:
         text = "the solution wrote more than it may"
         return {"p": False, "k": "o", "t": "FileLimitError", "m": text, "result": "RTE"}
     if run.status:
-        return _crashed(run, compiled=compiled)
+        return _judge_crash(run, compiled=compiled)
     rule, expected = task.rules[index], task.tests[index]["stdout"].encode("utf-8", "surrogatepass")
     judgement = rule.judge(expected, run.output)
     if judgement.accepted:
@@ -148,8 +148,8 @@ def _judged(task: Task, index: int, run: Run, *, compiled: bool) -> Result:
     return {"p": False, "k": "a", "t": "WrongAnswer", "m": judgement.message, "result": "WA", "rule": judgement.by}
 
 
-def _crashed(run: Run, *, compiled: bool) -> Result:
-    """Return the verdict on a process that ended in an error of its own; `compiled`: its text is known to be Python."""
+def _judge_crash(run: Run, *, compiled: bool) -> Result:
+    """Return the verdict on a process that ended in an error of its own; `compile_tree`: its text is known to be Python."""
     if os.WIFSIGNALED(run.status):
         text = f"the process was ended by signal {os.WTERMSIG(run.status)}"
         return {"p": False, "k": "o", "t": "ProcessExited", "m": text, "result": "RTE"}

@@ -7,7 +7,7 @@ import ast
 from .. import slices, wire
 from ..marking import Compiled
 from . import inspection, rules
-from .expressions import LOOKS_UP, called, flows, traced
+from .expressions import LOOKS_UP, flows, get_called_name, trace_names
 from .programs import BrokenTest, compile_test, portable, repeated_parts
 from .separation import names_used, runs_beside
 
@@ -189,7 +189,7 @@ def _claims(node: ast.AST) -> str:
         return "assert"
     if not isinstance(node, ast.Call):
         return "other" if isinstance(node, ast.Raise) else ""
-    name = called(node)
+    name = get_called_name(node)
     return "other" if name.lower().startswith("assert") or name in _ENDS else ""
 
 
@@ -208,7 +208,7 @@ def makers(nodes: list[ast.AST], names: set[str], tested: set[str]) -> set[str]:
         tested: what the tested object is called there.
     """
     maker_names: set[str] = set()
-    theirs = names - _bound(nodes)
+    theirs = names - _collect_bound_names(nodes)
     if not theirs:
         return maker_names
     values_by_name = flows(nodes)
@@ -223,13 +223,13 @@ def makers(nodes: list[ast.AST], names: set[str], tested: set[str]) -> set[str]:
         sides: list[ast.expr] = []
         if isinstance(node, ast.Compare) and not isinstance(node.ops[0], ast.Is | ast.IsNot):
             sides = [node.left, *node.comparators]
-        elif isinstance(node, ast.Call) and _compares(called(node)):
+        elif isinstance(node, ast.Call) and _compares(get_called_name(node)):
             sides = node.args
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in LOOKS_UP:
             sides = [node.func.value, *node.args]
         if len(sides) > 1:
             calls = [
-                {name for expression in traced(side, values_by_name) for name in _called_names(expression)}
+                {name for expression in trace_names(side, values_by_name) for name in _called_names(expression)}
                 for side in sides
             ]
             if sum(not side.isdisjoint(names | tested) for side in calls) > 1:
@@ -246,14 +246,16 @@ def _called_name(node: ast.AST) -> set[str]:
     """Return the names that a call calls: its function's, and what it hands over to be called (`map(Point, ..)`)."""
     if not isinstance(node, ast.Call):
         return set()
-    return {part.id for part in (node.func, *node.args[: called(node) in _CALLING]) if isinstance(part, ast.Name)}
+    return {
+        part.id for part in (node.func, *node.args[: get_called_name(node) in _CALLING]) if isinstance(part, ast.Name)
+    }
 
 
 def _called_names(node: ast.expr) -> set[str]:
     return {name for part in ast.walk(node) for name in _called_name(part)}
 
 
-def _bound(nodes: list[ast.AST]) -> set[str]:
+def _collect_bound_names(nodes: list[ast.AST]) -> set[str]:
     """Return the names that a test gives a meaning itself."""
     names_bound: set[str] = set()
     for node in nodes:

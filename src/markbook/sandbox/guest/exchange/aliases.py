@@ -53,7 +53,7 @@ class Crossed:
         self._size += len(items) + 1 - (len(entry[1]) + 1 if entry else 0)
         self.known[id(value)] = (value, items)
 
-    def changed(self, transfer: Transfer | None) -> bool:
+    def has_changed(self, transfer: Transfer | None) -> bool:
         """Return whether one has changed on this side that is no part of this conversation.
 
         What nobody holds any more can be neither changed nor seen from now on, and is forgotten. Of very many, some are

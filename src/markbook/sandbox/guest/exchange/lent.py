@@ -628,19 +628,19 @@ def entry(operation: str, arguments: list[Any], options: dict[str, Any], *, is_s
 def kind_of_target(target: Any) -> str:
     """Return of what kind an object of the test's is, the same in every run."""
     if isinstance(target, type):
-        return f"class {_named(target)}"
+        return f"class {_qualified_name(target)}"
     if type(target) is types.MethodType:
-        return f"{kind_of_target(target.__func__)} of {_named(type(target.__self__))}"
+        return f"{kind_of_target(target.__func__)} of {_qualified_name(type(target.__self__))}"
     if type(target) in (types.BuiltinFunctionType, types.MethodWrapperType) and not isinstance(
         target.__self__, types.ModuleType | None
     ):
-        return f"{target.__name__} of {_named(type(target.__self__))}"
+        return f"{target.__name__} of {_qualified_name(type(target.__self__))}"
     if hasattr(type(target), "__get__") or type(target) is types.BuiltinFunctionType:
         return f"function {getattr(target, '__module__', '')}.{getattr(target, '__qualname__', '')}"
-    return _named(type(target))
+    return _qualified_name(type(target))
 
 
-def _named(cls: type) -> str:
+def _qualified_name(cls: type) -> str:
     return f"{cls.__module__}.{cls.__qualname__}"
 
 

@@ -212,19 +212,19 @@ def name_for(value: Any) -> str | None:
     if type(module) is not str or type(name) is not str:
         return None
     for at in (module.lstrip("_"), module):
-        if _listed(at, name) and getattr(sys.modules.get(at), name, None) is value:
+        if _is_listed(at, name) and getattr(sys.modules.get(at), name, None) is value:
             return f"{at}:{name}"
     return None
 
 
-def _listed(module: str, name: str) -> bool:
+def _is_listed(module: str, name: str) -> bool:
     if module not in _MEMBERS:
         return False
     members = _MEMBERS[module]
     return name in members if members is not None else name.isidentifier() and not name.startswith("_")
 
 
-def named(name: str) -> Any:
+def find_named(name: str) -> Any:
     """Return the object with such a name.
 
     Raises:
@@ -235,7 +235,7 @@ def named(name: str) -> Any:
     module, _, member = name.partition(":")
     if not member:
         return module_named(module.removeprefix("module "))
-    if not _listed(module, member):
+    if not _is_listed(module, member):
         raise LookupError(name)
     __import__(module)
     home = sys.modules[module]
@@ -253,13 +253,13 @@ _IMMUTABLE_TYPE = 1 << 8
 """The flag of classes that Python itself lets nobody write to."""
 
 
-def received(name: str) -> Any:
+def receive_named(name: str) -> Any:
     """Return what the candidate may hand over by name as a value: a type, or what nobody can write to.
 
     Raises:
         LookupError: the list has no such name.
     """
-    target = named(name)
+    target = find_named(name)
     if not isinstance(target, _UNCHANGING):
         raise LookupError(name)  # noqa: TRY004 - as for a name that is not in the list
     return lent(target)
@@ -323,6 +323,6 @@ def claim_for(kind: type) -> str:
     return _CLAIM_NAMES.get(kind, "")
 
 
-def claimed(name: str) -> type | None:
+def find_claimed_class(name: str) -> type | None:
     """Return the class that a stand-in claims to be."""
     return _CLAIMS.get(name)

@@ -140,11 +140,11 @@ class Objects:
             LookupError: nothing that may cross in this way.
         """
         if self.examines and not self.is_opening:
-            received = names.received(name)
+            received = names.receive_named(name)
             if callable(received):
                 self.arrived.handed.append(received)
             return received
-        return names.lent(names.named(name)) if self.examines else names.named(name)
+        return names.lent(names.find_named(name)) if self.examines else names.find_named(name)
 
     def keep_out(self) -> None:
         """Note that something is not there as it would be beside: a test that fails is to be seen there."""
@@ -273,7 +273,7 @@ class Objects:
     def _get_error(self, form: list[Any], transfer: Transfer) -> BaseException:
         if len(form) not in (3, 4) or type(form[1]) is not str:
             raise Malformed("no exception")
-        kind = names.named(form[1])
+        kind = names.find_named(form[1])
         arguments = transfer.all(form[2])
         if not (isinstance(kind, type) and issubclass(kind, BaseException)):
             raise Malformed("no exception")
@@ -316,7 +316,7 @@ class Objects:
         if any(type(text) is not str for text in texts) or not all(map(_is_texts, (methods, own, special))):
             raise Malformed("no class")
         parents: list[type] = [parent for parent in transfer.all(bases) if isinstance(parent, Meta)]
-        real = names.named(base) if base else None
+        real = names.find_named(base) if base else None
         if real is not None and not (
             isinstance(real, type) and (real in PLAIN_BASES or issubclass(real, BaseException))
         ):
@@ -327,7 +327,14 @@ class Objects:
         self.arrived.described += [*methods, *own, *special]
         special_names = [name for name in methods if name.lstrip("!") in _SPECIAL]
         shape = Shape(
-            _short(name), tuple(parents), real, special_names, own, names.claimed(claim), special, home=home[:MAX_NAME]
+            _short(name),
+            tuple(parents),
+            real,
+            special_names,
+            own,
+            names.find_claimed_class(claim),
+            special,
+            home=home[:MAX_NAME],
         )
         self._theirs[token] = make_class(self, token, shape)
 
@@ -341,7 +348,7 @@ class Objects:
         ):
             raise Malformed("no function")
         if self.examines:
-            return make_called(self, token, names.claimed(claim))
+            return make_called(self, token, names.find_claimed_class(claim))
         return self._stub(token, name, doc, flags)
 
     def _stub(self, token: int, name: str, doc: str | None, flags: int) -> Any:

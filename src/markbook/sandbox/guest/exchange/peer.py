@@ -130,19 +130,19 @@ class Peer(Objects):
     def _answer(self, request: list[Any], transfer: Transfer | None, listen: Listeners) -> Any:
         if not self.examines:
             with self._turn:
-                return self._asked(request, transfer, listen)
-        if self.crossed.changed(transfer):
+                return self._ask_peer(request, transfer, listen)
+        if self.crossed.has_changed(transfer):
             self.policy.copied = True
-        return self._asked(request, transfer, listen)
+        return self._ask_peer(request, transfer, listen)
 
-    def _asked(self, request: list[Any], transfer: Transfer | None, listen: Listeners) -> Any:
+    def _ask_peer(self, request: list[Any], transfer: Transfer | None, listen: Listeners) -> Any:
         text = wire.encode(request)
         if _NAN in text:
             self.keep_out()
         outer = self.arrived  # which may be half read
         self.link.send(text.encode("ascii"))
         while True:
-            frame = self._checked(self._receive())
+            frame = self._check_frame(self._receive())
             if frame[0] == "q":
                 self.serve(frame)
                 continue
@@ -205,7 +205,7 @@ class Peer(Objects):
         if type(frame) is dict:
             return frame, {}
         self.is_opening = True
-        objects = self._settle(self._checked(frame), None, None)
+        objects = self._settle(self._check_frame(frame), None, None)
         self.is_opening = False
         return None, self.only(objects, names)
 
@@ -243,7 +243,7 @@ class Peer(Objects):
         except (ValueError, RecursionError, MemoryError):
             self._fail("not a frame")
 
-    def _checked(self, frame: Any) -> list[Any]:
+    def _check_frame(self, frame: Any) -> list[Any]:
         if type(frame) is not list or len(frame) < 2 or frame[0] not in ("q", "v", "x", "V", "X"):
             self._fail("not a frame")
         return frame  # type: ignore[no-any-return]  # checked above
@@ -304,7 +304,7 @@ class Peer(Objects):
         if len(frame) != 5 or type(frame[1]) is not str or type(frame[3]) is not list:
             self._fail("not a request")
         arrived = self.arrived
-        arguments, options, transfer = self._taken(frame)
+        arguments, options, transfer = self._take_call(frame)
         if frame[4]:
             for output in self.outputs:
                 output.kept = []
@@ -336,7 +336,7 @@ class Peer(Objects):
         finally:
             self._serving -= serves
             _lower_recursion_limit(limit)
-        if not self.examines and self.crossed.changed(transfer):
+        if not self.examines and self.crossed.has_changed(transfer):
             reply[0] = reply[0].upper()
         if transfer is not None or self._shared or frame[4]:
             self._add_changes(reply, transfer or Transfer(self), heard=bool(frame[4]))
@@ -354,7 +354,7 @@ class Peer(Objects):
         spells = arrived.spells(is_special_method=arrived.text.startswith(_SPECIAL_METHOD))
         self.policy.check_use(operation, arguments, options, arrived.handed, spells=spells)
 
-    def _taken(self, frame: list[Any]) -> tuple[list[Any], dict[str, object], Transfer | None]:
+    def _take_call(self, frame: list[Any]) -> tuple[list[Any], dict[str, object], Transfer | None]:
         simple = self._simple_values(frame[2]) if not frame[3] else None
         if simple is not None:
             return simple, {}, None

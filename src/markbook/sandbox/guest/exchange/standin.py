@@ -249,12 +249,12 @@ def _operator(name: str, kind: str) -> Any:
         peer = peer_of(self)
         if peer.may(kind, self, other):
             return peer.request("d", self, name, other, *more)
-        return _refused(self, name, kind, other)
+        return _refuse_operator(self, name, kind, other)
 
     return operate
 
 
-def _refused(self: Any, name: str, kind: str, other: Any) -> Any:
+def _refuse_operator(self: Any, name: str, kind: str, other: Any) -> Any:
     """Answer an operator that the candidate must not answer: by the base type, by identity, or not at all."""
     if isinstance(self, Meta):
         return type.__getattribute__(Meta, name)(self, other) if kind == "isinstance" else NotImplemented

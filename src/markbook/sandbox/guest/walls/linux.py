@@ -38,7 +38,7 @@ prctl_as_it_is: Any = _libc.prctl if SUPPORTED else None
 """The C function: it wants its arguments as C values and says by -1 that it failed."""
 
 
-def refused(what: str) -> NoReturn:
+def raise_last_error(what: str) -> NoReturn:
     """Raise the error that the last call left.
 
     Raises:
@@ -48,8 +48,8 @@ def refused(what: str) -> NoReturn:
     raise OSError(number, f"{what}: {os.strerror(number)}")
 
 
-def _checked(result: int, what: str) -> int:
-    return result if result >= 0 else refused(what)
+def _check_result(result: int, what: str) -> int:
+    return result if result >= 0 else raise_last_error(what)
 
 
 def syscall(number: int, *arguments: object, what: str = "syscall") -> int:
@@ -58,7 +58,7 @@ def syscall(number: int, *arguments: object, what: str = "syscall") -> int:
     Raises:
         OSError: it failed.
     """
-    return _checked(_libc.syscall(ctypes.c_long(number), *arguments), what)
+    return _check_result(_libc.syscall(ctypes.c_long(number), *arguments), what)
 
 
 def prctl(option: int, first: int = 0, second: object = 0, third: int = 0, what: str = "prctl") -> None:
@@ -69,7 +69,7 @@ def prctl(option: int, first: int = 0, second: object = 0, third: int = 0, what:
     """
     first_word = ctypes.c_ulong(first)
     two = second if not isinstance(second, int) else ctypes.c_ulong(second)
-    _checked(_libc.prctl(option, first_word, two, ctypes.c_ulong(third), ctypes.c_ulong(0)), what)
+    _check_result(_libc.prctl(option, first_word, two, ctypes.c_ulong(third), ctypes.c_ulong(0)), what)
 
 
 def unshare(flags: int) -> None:
@@ -78,7 +78,7 @@ def unshare(flags: int) -> None:
     Raises:
         OSError: the kernel refuses.
     """
-    _checked(_libc.unshare(flags), f"unshare({flags:#x})")
+    _check_result(_libc.unshare(flags), f"unshare({flags:#x})")
 
 
 def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = "") -> None:
@@ -89,7 +89,7 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = 
     """
     arguments = [text.encode() if text else None for text in (source, target, kind, data)]
     result = _libc.mount(arguments[0], arguments[1], arguments[2], ctypes.c_ulong(flags), arguments[3])
-    _checked(result, f"mount {kind or source} on {target}")
+    _check_result(result, f"mount {kind or source} on {target}")
 
 
 def pivot_root_here() -> None:
@@ -99,7 +99,7 @@ def pivot_root_here() -> None:
         OSError: the kernel refuses.
     """
     syscall(_PIVOT_ROOT[MACHINE], b".", b".", what="pivot_root")
-    _checked(_libc.umount2(b".", MNT_DETACH), "umount the old root")
+    _check_result(_libc.umount2(b".", MNT_DETACH), "umount the old root")
     os.chdir("/")
 
 

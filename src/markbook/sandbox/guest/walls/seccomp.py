@@ -294,4 +294,4 @@ class Filter:
         for slot in self._own:
             slot.value = pid
         if self._call(*self._arguments) < 0:
-            linux.refused("seccomp")
+            linux.raise_last_error("seccomp")

@@ -58,7 +58,7 @@ class Canary:
         self.shown: list[bool] = []
         """For each of them whether a solution that reads the code of the test can see that it was made wrong."""
         try:
-            sites = self._found()[1]
+            sites = self._find_sites()[1]
             self.expected = self._pool.values
             self.ranks, self.claims = [site.rank for site in sites], [site.claim for site in sites]
             self.shown = [site.is_shown for site in sites]
@@ -68,7 +68,7 @@ class Canary:
         except _FAULTS:
             return
 
-    def _found(self) -> tuple[dict[str, Any], list[Any]]:
+    def _find_sites(self) -> tuple[dict[str, Any], list[Any]]:
         parts = ("program",) if self._test.get("program") else ("setup", "assertion")
         texts = {part: self._test.get(part, "") for part in parts}
         trees = {
@@ -90,9 +90,9 @@ class Canary:
         if not self._is_known:
             self._is_known = True
             try:
-                trees = self._found()[0]
+                trees = self._find_sites()[0]
                 self._hidden = words.hide([*trees.values()])
-                self._as_shown = self._compiled(trees)
+                self._as_shown = self._compile_trees(trees)
             except _FAULTS:
                 self._hidden = []
         return self._as_shown
@@ -101,13 +101,13 @@ class Canary:
         """Return a result of the test as it is shown with the messages of the whole one."""
         restored = dict(result)
         if "m" in result:
-            restored["m"] = self._told(result["m"])
+            restored["m"] = self._restore_text(result["m"])
         if "parts" in result:
             restored["parts"] = [self.told(part) for part in result["parts"]]
         return restored
 
-    def _told(self, text: str) -> str:
-        return words.shown(text, self._hidden)
+    def _restore_text(self, text: str) -> str:
+        return words.restore_hidden(text, self._hidden)
 
     def wrong(self, place: int, seed: int) -> Compiled | None:
         """Return the test compiled with this made wrong as the seed says; None where that is no test any more.
@@ -117,14 +117,14 @@ class Canary:
         """
         wrong.draw_from(seed)
         try:
-            trees, sites = self._found()
+            trees, sites = self._find_sites()
             same = [site for site in sites if site is not sites[place] and site.says_as(sites[place])]
             self.is_likely = sites[place].change() is True
             self._last = sites[place]
             for site in same:
                 site.follow(sites[place])
             words.hide([*trees.values()])
-            return self._compiled(trees)
+            return self._compile_trees(trees)
         except _FAULTS:
             return None
 
@@ -134,16 +134,16 @@ class Canary:
         if site is None or not site.says or site.says not in self.says:
             return None
         try:
-            trees, sites = self._found()
+            trees, sites = self._find_sites()
             for own_site in sites:
                 if own_site.says_as(site):
                     own_site.follow(site)
             words.hide([*trees.values()])
-            return self._compiled(trees)
+            return self._compile_trees(trees)
         except _FAULTS:
             return None
 
-    def _compiled(self, trees: dict[str, Any]) -> Compiled:
+    def _compile_trees(self, trees: dict[str, Any]) -> Compiled:
         for tree in trees.values():
             flatten(tree)
         if "program" in trees:

@@ -6,7 +6,7 @@ import ast
 from functools import partial
 
 from ...marking import OTHER
-from ..expressions import called
+from ..expressions import get_called_name
 from . import wrong
 
 TYPE_CHECKING = False
@@ -35,7 +35,7 @@ def denied_order(node: ast.expr) -> ast.Compare | None:
 
 def all_of(node: ast.Call) -> Sequence[ast.expr] | None:
     """Return what all is to be true by `all([.., ..])`, `all(.. for ..)` and `(.. == ..).all()`; None for anything else."""
-    if called(node) != "all" or len(node.args) > 1:
+    if get_called_name(node) != "all" or len(node.args) > 1:
         return None
     owner = getattr(node.func, "value", None)
     inner = node.args[0] if node.args else owner

@@ -10,17 +10,17 @@ from ..expressions import (
     LOOKS_UP,
     TOLERANCE,
     assignments,
-    called,
     cases,
     difference,
     distance,
     flows,
+    get_called_name,
     is_computed,
     is_literal,
     keeps_values,
     key_of,
     mentions,
-    traced,
+    trace_names,
 )
 from . import wrong
 from .changes import (
@@ -128,10 +128,12 @@ class Finder:
 
     def _is_looked_up(self, node: ast.AST) -> bool:
         """Whether something is looked for by a method, and what the solution makes is equal to it or not."""
-        if not isinstance(node, ast.Call) or called(node) not in LOOKS_UP:
+        if not isinstance(node, ast.Call) or get_called_name(node) not in LOOKS_UP:
             return False
         return any(
-            mentions(expression, set(self._makers)) for side in node.args for expression in traced(side, self._flows)
+            mentions(expression, set(self._makers))
+            for side in node.args
+            for expression in trace_names(side, self._flows)
         )
 
     def _look_at(self, node: ast.AST) -> None:
@@ -147,7 +149,7 @@ class Finder:
             self._call(node.value)
         elif isinstance(node, ast.With | ast.AsyncWith):
             for item in node.items:
-                if isinstance(item.context_expr, ast.Call) and called(item.context_expr) in _RAISE:
+                if isinstance(item.context_expr, ast.Call) and get_called_name(item.context_expr) in _RAISE:
                     self._call(item.context_expr)
         elif isinstance(node, ast.Try) and any(self._is_told(part) for part in node.body):
             for handler in node.handlers:
@@ -172,7 +174,7 @@ class Finder:
     def _is_told(self, node: ast.AST) -> bool:
         return mentions(node, self._told)
 
-    def _expected(self, pair: Operands) -> tuple[ast.expr, ast.expr]:
+    def _split_operands(self, pair: Operands) -> tuple[ast.expr, ast.expr]:
         """Return of two operands what is expected and what is tested."""
         first, second = pair
         if self._is_told(first) != self._is_told(second):
@@ -211,9 +213,9 @@ class Finder:
         elif isinstance(node, ast.Call) and (parts := all_of(node)) is not None:
             for part in parts:
                 self._truth(part)
-        elif isinstance(node, ast.Call) and (called(node) in _EQUAL or called(node) == "equals"):
+        elif isinstance(node, ast.Call) and (get_called_name(node) in _EQUAL or get_called_name(node) == "equals"):
             self._call(node)
-        elif isinstance(node, ast.Call) and called(node) == "isinstance" and len(node.args) == 2:
+        elif isinstance(node, ast.Call) and get_called_name(node) == "isinstance" and len(node.args) == 2:
             self._add(swap_type(node.args, 1), sure=False)
         elif (denied := denied_order(node)) is not None:
             self._order(denied, denied=True)
@@ -224,10 +226,10 @@ class Finder:
             ):  # the answer itself is what is true or not: a literal left out
                 other = ast.UnaryOp(ast.Not(), node, lineno=node.lineno, col_offset=node.col_offset)
                 self._add(partial(put, other if bare is node else bare), sure=True)
-            self._compared(node)
+            self._find_comparisons(node)
             self._inputs(node)
 
-    def _compared(self, node: ast.expr) -> None:
+    def _find_comparisons(self, node: ast.expr) -> None:
         """Find what functions of the test's own compare an answer with."""
         for part in ast.walk(node):
             if isinstance(part, ast.Call) and not self._is_told(part.func) and any(map(self._is_told, part.args)):
@@ -247,12 +249,12 @@ class Finder:
             before = len(self.sites)
             self._equal((left_side, right), sure=True, far=0.0)
             if self._is_told(node):
-                if not is_literal(self._expected((left_side, right))[0]):
+                if not is_literal(self._split_operands((left_side, right))[0]):
                     for site in self.sites[before:]:
                         site.claim = -site.claim
                 self._settled.add(id(node))
                 self._other(partial(node.comparators.__setitem__, 0), right, SURE)
-                self._arguments(self._expected((left_side, right))[0])
+                self._arguments(self._split_operands((left_side, right))[0])
             return
         if len(node.ops) == 1 and isinstance(operator, ast.NotEq | ast.IsNot) and self._is_told(left_side):
             self._add(partial(node.comparators.__setitem__, -1, left_side), sure=False)
@@ -273,7 +275,7 @@ class Finder:
             if is_literal(side):
                 of = ast.dump(other)
                 self._members.add(of, side)
-                self._add(partial(replace_all, side, Near(self._members, of, self._asked(other))), sure=False)
+                self._add(partial(replace_all, side, Near(self._members, of, self._list_arguments(other))), sure=False)
 
     def _operator(self, node: ast.Compare) -> None:
         """Find an operator that what is tested may answer, wherever it stands."""
@@ -284,14 +286,14 @@ class Finder:
         differs = isinstance(operator, ast.NotEq | ast.NotIn) != (id(node) in self._denied)
         rank = INPUT if differs or id(node) in self._optional else OPERATOR
         if isinstance(operator, ast.Eq | ast.NotEq):
-            self._judged((node.left, node.comparators[0]), (first, second), rank)
+            self._note_judge((node.left, node.comparators[0]), (first, second), rank)
         elif isinstance(operator, ast.In | ast.NotIn):
             self._other(first, node.left, rank)
 
-    def _judged(self, pair: Operands, puts: tuple[Put, Put], rank: int = OPERATOR) -> None:
+    def _note_judge(self, pair: Operands, puts: tuple[Put, Put], rank: int = OPERATOR) -> None:
         """Note that what is tested may say itself whether it is equal to what is expected, wherever these stand."""
         if any(map(self._is_told, pair)):
-            expected = self._expected(pair)[0]
+            expected = self._split_operands(pair)[0]
             self._other(puts[expected is pair[1]], expected, rank)
             if rank == OPERATOR:
                 self._arguments(expected)
@@ -299,14 +301,14 @@ class Finder:
     def _other(self, put: Put, value: ast.expr, rank: int) -> None:
         """Note that something equal to nothing may stand in the place of a value."""
         makers = set(self._makers)
-        circular = bool(makers) and any(mentions(expression, makers) for expression in traced(value, self._flows))
+        circular = bool(makers) and any(mentions(expression, makers) for expression in trace_names(value, self._flows))
         self._site(partial(make_other, put, value), rank, is_shown=True, is_circular=circular)
 
     def _arguments(self, expected: ast.expr) -> None:
         """Note that what the solution makes, and the test expects, may be made of something else."""
         if not self._makers:
             return
-        for call in [part for expression in traced(expected, self._flows) for part in ast.walk(expression)]:
+        for call in [part for expression in trace_names(expected, self._flows) for part in ast.walk(expression)]:
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in self._makers:
                 for position, value in enumerate(call.args[:_VARIED]):
                     if not isinstance(value, ast.Starred):
@@ -327,7 +329,7 @@ class Finder:
         sure = is_exact and isinstance(limit, int | float) and limit <= 0.5
         self._equal((node.left, node.right), sure=sure, far=float(limit) if sure else None)  # type: ignore[arg-type]  # a number
         if sure:
-            self._judged((node.left, node.right), (partial(setattr, node, "left"), partial(setattr, node, "right")))
+            self._note_judge((node.left, node.right), (partial(setattr, node, "left"), partial(setattr, node, "right")))
         return True
 
     def _order(self, node: ast.Compare, *, denied: bool = False) -> None:
@@ -343,12 +345,12 @@ class Finder:
                 self._site(partial(wrong.shift, part, up=up), LIKELY, node=part)
 
     def _equal(self, pair: Operands, *, sure: bool, far: float | None, ordered: bool = True) -> None:
-        expected, tested = self._expected(pair)
+        expected, tested = self._split_operands(pair)
         if isinstance(expected, ast.Constant) and isinstance(tested, ast.Constant):
             return
         before = len(self.sites)
         self._of = ast.dump(tested)
-        self._near = Near(self._pool, self._of, self._asked(tested), ordered=ordered, far=far)
+        self._near = Near(self._pool, self._of, self._list_arguments(tested), ordered=ordered, far=far)
         self._literals(expected, sure=sure)
         self._of, self._near = "", None
         if len(self.sites) == before or self.sites[-1].rank != SURE:
@@ -387,7 +389,7 @@ class Finder:
                 is_sure = sure and self._uses[name] == 1 and once and bool(key_of(node))
                 self._literals(value, sure=is_sure, steps=steps - 1, names_seen=names_seen)
 
-    def _asked(self, tested: ast.expr) -> list[Any]:
+    def _list_arguments(self, tested: ast.expr) -> list[Any]:
         """Return the constants that a call of what is tested is given, by itself or by a name."""
         names = {key_of(part) for part in ast.walk(tested)} & self._made.keys()
         nodes = [tested, *(value for name in sorted(names) for value in self._made[name])]
@@ -418,7 +420,7 @@ class Finder:
 
     def _call(self, node: ast.Call) -> None:
         """Find the sites of a call that asserts something."""
-        name, arguments = called(node), node.args
+        name, arguments = get_called_name(node), node.args
         if name in _RAISE and arguments:
             self._add(swap_error(arguments, 0), sure=False)  # an error may be of two kinds
         elif name in _EQUAL and len(arguments) >= 2:
@@ -428,11 +430,11 @@ class Finder:
             self._equal((arguments[0], arguments[1]), sure=exact, far=far, ordered=name not in _UNORDERED)
             if exact:
                 puts = partial(arguments.__setitem__, 0), partial(arguments.__setitem__, 1)
-                self._judged((arguments[0], arguments[1]), puts)
+                self._note_judge((arguments[0], arguments[1]), puts)
         elif name == "equals" and len(arguments) == 1 and isinstance(node.func, ast.Attribute):
             pair = node.func.value, arguments[0]
             self._equal(pair, sure=True, far=0.0)
-            self._judged(pair, (partial(setattr, node.func, "value"), partial(arguments.__setitem__, 0)))
+            self._note_judge(pair, (partial(setattr, node.func, "value"), partial(arguments.__setitem__, 0)))
         elif name in _MORE and len(arguments) >= 2:
             self._bounds([(arguments[1], _MORE[name]), (arguments[0], not _MORE[name])])
             self._inputs(node)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .sites import INPUT, OPERATOR, SURE
-from .wrong import below, shuffled
+from .wrong import below, shuffle_items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ Useful = list[list[list[int]] | None]
 def proof(
     canary: Canary, outcomes: dict[int, list[bool]], *, is_useful: bool, apart: bool, undone: Container[int] = ()
 ) -> str:
-    """Return whether the wrong runs prove a pass: `proved`, `forged`, or `open`.
+    """Return whether the wrong runs prove a pass: `prove_passes`, `forged`, or `open`.
 
     Where one literal is expected no right answer passes with another. Elsewhere one may: where a right answer is known
     it fails all that was asked, and a pass leaves the test open; where none is, what passes often does. By an operator
@@ -105,7 +105,7 @@ def _best(canary: Canary, variants: list[Variant]) -> list[Variant]:
     return [variant for variant in variants if canary.ranks[variant[0]] == rank]
 
 
-def parted(claims: Claims, canaries: Sequence[Canary]) -> tuple[Claims, Claims]:
+def partition_claims(claims: Claims, canaries: Sequence[Canary]) -> tuple[Claims, Claims]:
     """Return the claims whose wrong values a solution cannot see to be ours, and those where it can.
 
     They are made wrong in runs of their own: where it sees one it may fail all others of the run.
@@ -131,7 +131,7 @@ def deals(claims: Claims, most: int, number: int) -> list[dict[int, Variant]]:
         most: runs.
         number: of the round, from 0.
     """
-    able = {index: shuffled(claims_of_test) for index, claims_of_test in claims.items() if claims_of_test}
+    able = {index: shuffle_items(claims_of_test) for index, claims_of_test in claims.items() if claims_of_test}
     if not able:
         return []
     alone = len(able) == 1
@@ -152,10 +152,10 @@ def order(canary: Canary) -> list[int]:
     Some operators, then what says most of each claim, then all the rest; drawn by lot among equals.
     """
     claims = [[site_index for site_index, _ in claim] for claim in claims_of(canary, None)]
-    operators = shuffled([places[0] for places in claims if canary.shown[places[0]]])
-    best = shuffled([places[below(len(places))] for places in claims if not canary.shown[places[0]]])
+    operators = shuffle_items([places[0] for places in claims if canary.shown[places[0]]])
+    best = shuffle_items([places[below(len(places))] for places in claims if not canary.shown[places[0]]])
     first = operators[:_ASKED] + best
-    rest = [site_index for site_index in shuffled(list(range(len(canary.ranks)))) if site_index not in first]
+    rest = [site_index for site_index in shuffle_items(list(range(len(canary.ranks)))) if site_index not in first]
     return [*reversed(first + sorted(rest, key=lambda site_index: canary.ranks[site_index]))]
 
 
@@ -169,7 +169,7 @@ def scarce(canary: Canary, useful: list[list[int]]) -> list[int]:
     few = [
         site_index for site_index, count in counts.items() if count < _ENOUGH and not _is_settled(canary, site_index)
     ]
-    return shuffled(few)
+    return shuffle_items(few)
 
 
 def _is_settled(canary: Canary, site_index: int) -> bool:

@@ -177,17 +177,17 @@ def _fill(node: ast.expr, near: Near | None) -> bool:
     ]
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
         items = [item for literal in same for item in literal.elts]  # type: ignore[attr-defined]  # of the same class
-        node.elts.append(_placed(items[draw(len(items))], node) if items else extra)
+        node.elts.append(_copy_at(items[draw(len(items))], node) if items else extra)
     elif isinstance(node, ast.Dict):
         pairs = [pair for literal in same for pair in zip(literal.keys, literal.values, strict=True) if pair[0]]  # type: ignore[attr-defined]
         if pairs:
-            key, extra = (_placed(part, node) for part in pairs[draw(len(pairs))])
+            key, extra = (_copy_at(part, node) for part in pairs[draw(len(pairs))])
         node.keys.append(key)
         node.values.append(extra)
     return False
 
 
-def _placed(part: ast.expr, node: ast.expr) -> ast.expr:
+def _copy_at(part: ast.expr, node: ast.expr) -> ast.expr:
     """Return a copy of an expression that stands where another one does."""
     duplicate = copy.deepcopy(part)
     for inner in ast.walk(duplicate):
@@ -209,7 +209,7 @@ def exchange(node: ast.expr, near: Near) -> bool:
     if not others:
         return False
     other = others[draw(len(others))]
-    mine, theirs = _placed(other, node), _placed(node, other)
+    mine, theirs = _copy_at(other, node), _copy_at(node, other)
     for name in node._fields:
         setattr(node, name, getattr(mine, name))
         setattr(other, name, getattr(theirs, name))
@@ -298,7 +298,7 @@ def copy_values(changed: ast.expr, node: ast.expr) -> None:
             if isinstance(changed_node, ast.Constant) and isinstance(same, ast.Constant):
                 same.value = changed_node.value
         return
-    replacement = _placed(changed, node)
+    replacement = _copy_at(changed, node)
     for name in node._fields:
         setattr(node, name, getattr(replacement, name))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ..expressions import called, key_of
+from ..expressions import get_called_name, key_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,13 +44,13 @@ def hide(trees: list[ast.AST]) -> list[str]:
             for message in _messages(call):
                 _number(message, hidden)
     if not any(getattr(node, name, None) in _READ for node in nodes for name in ("attr", "id", "name")):
-        for node in _documented(trees, nodes):
+        for node in _find_documented(trees, nodes):
             if ast.get_docstring(node, clean=False) is not None:  # type: ignore[arg-type]  # of the kinds that have one
                 _number(node.body[0], hidden)  # type: ignore[attr-defined]
     return hidden
 
 
-def shown(text: str, hidden: list[str]) -> str:
+def restore_hidden(text: str, hidden: list[str]) -> str:
     """Return a text with what was hidden in it."""
     for number, words in enumerate(hidden):
         text = text.replace(f"{_OPEN}{number}{_CLOSE}", words)
@@ -59,7 +59,7 @@ def shown(text: str, hidden: list[str]) -> str:
 
 def _hears(node: ast.AST) -> bool:
     """Whether a test looks at an error, in which a message of its own may stand."""
-    return isinstance(node, ast.ExceptHandler) or (isinstance(node, ast.Call) and called(node) in _HEARD)
+    return isinstance(node, ast.ExceptHandler) or (isinstance(node, ast.Call) and get_called_name(node) in _HEARD)
 
 
 def _is_case(node: ast.AST) -> bool:
@@ -78,7 +78,9 @@ def _asserting(nodes: list[ast.AST]) -> Iterator[ast.Call]:
     cases = {
         key_of(target)
         for node in nodes
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and called(node.value) == "TestCase"
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Call)
+        and get_called_name(node.value) == "TestCase"
         for target in node.targets
     }
     within = {id(part) for node in nodes if _is_case(node) for part in ast.walk(node)}
@@ -98,26 +100,26 @@ def _asserting(nodes: list[ast.AST]) -> Iterator[ast.Call]:
 
 
 def _messages(call: ast.Call) -> Iterator[ast.AST]:
-    name = called(call)
+    name = get_called_name(call)
     at = 0 if name == "fail" else 1 if name in _ONE else 2 if name in MESSAGE_THIRD else len(call.args)
     yield from call.args[at:]
     yield from (keyword.value for keyword in call.keywords if keyword.arg in _NAMED)
 
 
-def _documented(trees: list[ast.AST], nodes: list[ast.AST]) -> Iterator[ast.AST]:
+def _find_documented(trees: list[ast.AST], nodes: list[ast.AST]) -> Iterator[ast.AST]:
     """Yield what has a docstring that no solution is meant to read: modules, test cases, functions that nobody names."""
     named = {node.id for node in nodes if isinstance(node, ast.Name)}
     for tree in trees:
         if isinstance(tree, ast.Module):
             yield tree
-            yield from _own(tree.body, named)
+            yield from _iterate_cases(tree.body, named)
 
 
-def _own(body: list[ast.stmt], named: set[str]) -> Iterator[ast.AST]:
+def _iterate_cases(body: list[ast.stmt], named: set[str]) -> Iterator[ast.AST]:
     for node in body:
         if _is_case(node):
             yield node
-            yield from _own(node.body, named)  # type: ignore[attr-defined]  # a class
+            yield from _iterate_cases(node.body, named)  # type: ignore[attr-defined]  # a class
         elif isinstance(node, _FUNCTIONS) and node.name not in named and not node.decorator_list:
             yield node
 

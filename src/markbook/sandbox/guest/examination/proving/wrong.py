@@ -57,7 +57,7 @@ def draw(number: int) -> int:
     return _values_drawn.getrandbits(56) % number
 
 
-def shuffled(items: list[Any]) -> list[Any]:
+def shuffle_items(items: list[Any]) -> list[Any]:
     """Return the items in an order that nobody can guess."""
     remaining = list(items)
     return [remaining.pop(below(len(remaining))) for _ in items]
@@ -155,12 +155,12 @@ def step() -> int:
 
 def other_error(name: str) -> str:
     """Return the name of an exception of Python's that says nothing of the one with this name."""
-    return _unrelated(name, _ERRORS)
+    return _draw_unrelated(name, _ERRORS)
 
 
 def other_type(name: str) -> str:
     """Return the name of a class of Python's whose objects are none of the class with this name."""
-    return _unrelated(name, _TYPES)
+    return _draw_unrelated(name, _TYPES)
 
 
 def is_told_apart(name: str) -> bool:
@@ -169,13 +169,13 @@ def is_told_apart(name: str) -> bool:
     return isinstance(builtin, type) and builtin not in (BaseException, Exception, object)
 
 
-def _unrelated(name: str, names: tuple[str, ...]) -> str:
+def _draw_unrelated(name: str, names: tuple[str, ...]) -> str:
     builtin = getattr(builtins, name, None) if is_told_apart(name) else None
     if builtin is not None:
-        others = [other for other in names if not _related(builtin, getattr(builtins, other))]
+        others = [other for other in names if not _are_related(builtin, getattr(builtins, other))]
         names = tuple(others) or names
     return names[draw(len(names))]
 
 
-def _related(first: type, other: type) -> bool:
+def _are_related(first: type, other: type) -> bool:
     return issubclass(first, other) or issubclass(other, first)
