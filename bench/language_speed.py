@@ -95,7 +95,7 @@ def _compare(name: str, jobs: list[Job], rounds: int, workers: int) -> None:
     prebuilt = Prebuilt(usual().built)
     prebuilt.start()
     if tool.language.name == "rust":  # its crates, which one would have built once
-        tool = prebuilt.prepared(tool, jobs[0].code)
+        tool = prebuilt.prepare(tool, jobs[0].code)
     marker = ProgramMarker([jobs[0].sample.language], isolation="weak", workers=workers, keep=usual())
     try:
         marker.start()
@@ -154,7 +154,7 @@ def _typed(tool: Toolchain, job: Job) -> bool:
         if language.name == "go":
             around |= {"GO111MODULE": "off", "GOPATH": "/usr/share/gocode"}
         for argv in _PLAIN[language.name]:
-            command = [word for word in (tool.filled(word, words) for word in argv) if word]
+            command = [word for word in (tool.fill_words(word, words) for word in argv) if word]
             if subprocess.run(command, cwd=folder_, env=around, capture_output=True, check=False).returncode:
                 return False
     return True

@@ -64,13 +64,13 @@ def text_of(prebuilt: Prebuilt, tool: Toolchain, job: Job) -> Text:
     """Return an answer with its test as the benchmark's own scripts put it together."""
     language, test = tool.language, job.sample.tests[0]
     parts = (language.prelude, test.setup, job.code, test.program)
-    tool = prebuilt.prepared(tool, "".join((job.code, *(f"{one.setup}\n{one.program}" for one in job.sample.tests))))
+    tool = prebuilt.prepare(tool, "".join((job.code, *(f"{one.setup}\n{one.program}" for one in job.sample.tests))))
     whole = "".join(part if not part or part.endswith("\n") else f"{part}\n" for part in parts)
     words = dict(language.words(whole)) if language.words else {}
     environments = [
         {**tool.places.environment, **language.environment, **more} for more in (language.build_environment, {})
     ]
-    building, running = [{name: tool.filled(text, words) for name, text in one.items()} for one in environments]
+    building, running = [{name: tool.fill_words(text, words) for name, text in one.items()} for one in environments]
     return Text(
         {language.source: whole.encode()},
         tool.command(language.build, words),

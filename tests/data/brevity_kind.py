@@ -44,7 +44,7 @@ class Brevity(Kind[BrevityOptions, BrevityPlan]):
 
     def work(self, plan, journal, _machines, watch):
         keys = [(each["model"], each["id"]) for each in plan.answers]
-        watch.started(journal.folder, Start(len(keys), sum(journal.has("words", key) for key in keys)))
+        watch.on_start(journal.folder, Start(len(keys), sum(journal.has("words", key) for key in keys)))
         for key, each in zip(keys, plan.answers, strict=True):
             if not journal.has("words", key):
                 journal.add("words", key, {"words": len(each["text"].split())})

@@ -180,7 +180,7 @@ class _Lines(Watcher):
     def __init__(self, baseline: Baseline | None) -> None:
         self._baseline = baseline
 
-    def planned(self, plan: Planned) -> None:
+    def on_plan(self, plan: Planned) -> None:
         """Refuse a baseline that nothing can be held against.
 
         Raises:
@@ -194,7 +194,7 @@ class _Lines(Watcher):
             signatures = review_signatures(plan.manifest.config)
             self._baseline.check(sorted({attempt.model for attempt in plan.attempts}), signatures=signatures)
 
-    def noted(self, line: str, *, topic: str = "") -> None:  # noqa: ARG002 - all are said
+    def on_note(self, line: str, *, topic: str = "") -> None:  # noqa: ARG002 - all are said
         """Say it."""
         say(line)
 

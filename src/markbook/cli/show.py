@@ -70,4 +70,4 @@ def _attempts(results: Results, item: str, model: str) -> Sequence[Shown]:
     if not chosen:
         names = list(dict.fromkeys(entry.model for entry in at_it))
         raise UsageError(f"{model!r} made no attempt at {item!r}", hint=suggest(model, names))
-    return [results.shown(entry.location) for entry in chosen[:_MOST]]
+    return [results.show_attempt(entry.location) for entry in chosen[:_MOST]]

@@ -117,7 +117,7 @@ class Ways:
         self._door = asyncio.Lock()
 
     @asynccontextmanager
-    async def found(self) -> AsyncIterator[str]:
+    async def choose_way(self) -> AsyncIterator[str]:
         """Yield the way to ask. The first question goes alone, so that not all find out the same side by side."""
         if self._is_first:
             async with self._door:
@@ -162,7 +162,7 @@ class _Asked:
     @asynccontextmanager
     async def ready(self) -> AsyncIterator[None]:
         """Wait until it is known how to ask."""
-        async with self._ways.found() as self._mode:
+        async with self._ways.choose_way() as self._mode:
             yield
 
     async def send(self) -> Any:

@@ -140,7 +140,7 @@ class JudgeOptions:
     price: str = ""
     token_weights: bool = False
 
-    def asked(self) -> dict[str, object]:
+    def to_options(self) -> dict[str, object]:
         """Return them by the names of the command's options, without secrets and without what was not said."""
         record: dict[str, object] = asdict(self) | {"base_url": connect.without_secrets(self.base_url)}
         record["cassette"] = None if self.cassette is None else os.fspath(self.cassette)

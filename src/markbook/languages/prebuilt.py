@@ -62,7 +62,7 @@ class Prebuilt:
         self._under, self._ready, self._made = {}, {}, {}
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def prepared(self, tool: Toolchain, text: str) -> Toolchain:
+    def prepare(self, tool: Toolchain, text: str) -> Toolchain:
         """Return a toolchain that knows the folder in which what a program's text wants lies ready, made now or earlier."""
         preparation = tool.language.prepared
         if (

@@ -34,10 +34,10 @@ class Toolchain:
 
     def command(self, argv: tuple[str, ...], words: Mapping[str, str]) -> tuple[str, ...]:
         """Return a command with the paths of this machine and a program's words in it; empty words fall away."""
-        filled_words = [self.filled(word, words) for word in argv]
+        filled_words = [self.fill_words(word, words) for word in argv]
         return tuple(word for word, word_given in zip(filled_words, argv, strict=True) if word or not word_given)
 
-    def filled(self, text: str, words: Mapping[str, str]) -> str:
+    def fill_words(self, text: str, words: Mapping[str, str]) -> str:
         """Return a text with the paths of this machine and a program's words in it."""
         return fill_template(fill_template(text, words), {"kept": "{work}", **self.places.commands})
 

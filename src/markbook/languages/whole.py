@@ -45,7 +45,7 @@ def whole(tool: Toolchain, given: str | Mapping[str, bytes]) -> Whole:
         programs=language.programs,
         environment={**around, **alone.environment},
         build_environment={
-            name: tool.filled(text, words) for name, text in {**around, **language.build_environment}.items()
+            name: tool.fill_words(text, words) for name, text in {**around, **language.build_environment}.items()
         },
     )
 

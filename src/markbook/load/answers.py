@@ -158,7 +158,7 @@ class Answers:
         """Return how many answers a model gave."""
         return len(self._indexes[model])
 
-    def planned(self, model: str) -> list[int]:
+    def count_planned(self, model: str) -> list[int]:
         """Return how many answers a model gave to each problem, in benchmark order."""
         counts = Counter(self._indexes[model].problem)
         return [counts[index] for index in range(len(self._samples))]

@@ -140,12 +140,12 @@ class Asker:
                 missing = Missing(fault.kind, fault.detail)
                 if fault.is_reply:
                     ended.missing, ended.is_lasting = missing, True
-                    self.breaker.answered()
+                    self.breaker.count_answer()
                 else:
-                    ended.missing = self.breaker.failed(missing, fatal=fault.fatal)
+                    ended.missing = self.breaker.count_failure(missing, fatal=fault.fatal)
                 return
             ended.is_lasting = True
-            self.breaker.answered()
+            self.breaker.count_answer()
             return
         ended.missing = stop
 

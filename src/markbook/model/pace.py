@@ -57,11 +57,11 @@ class Breaker:
         self.missing: Missing | None = None
         """Why nothing is asked any more; None as long as something is."""
 
-    def answered(self) -> None:
+    def count_answer(self) -> None:
         """Count a question that was answered, well or not: the server is there."""
         self._failures = 0
 
-    def failed(self, missing: Missing, *, fatal: bool) -> Missing:
+    def count_failure(self, missing: Missing, *, fatal: bool) -> Missing:
         """Count a question that brought nothing; return why, from now on the same for all if this was the last."""
         self._failures += 1
         if self.missing is None and (fatal or self._failures >= MOST_FAILURES):

@@ -99,7 +99,7 @@ def _instances(results: Results, model: str, evaluation: str, best: float) -> It
 
 
 def _instance(results: Results, entry: Entry, evaluation: str, best: float) -> dict[str, object]:
-    attempt = results.shown(entry.location)
+    attempt = results.show_attempt(entry.location)
     prompt = attempt.prompt if attempt.asked is None else attempt.asked
     # Of the question with its right answers, as a run of ours knows its rows: the two are paired by it.
     prompt_digest = hashlib.sha256(attempt.prompt.encode(errors="surrogatepass")).hexdigest()

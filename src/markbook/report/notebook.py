@@ -55,7 +55,7 @@ def failures(run: Run, model: str | None) -> Iterator[Shown]:
     results = results_of(run)
     lost = (entry for entry in results.entries() if entry.status not in ("passed", "scored"))
     for entry in in_benchmark_order(results, (entry for entry in lost if model in (None, entry.model))):
-        yield results.shown(entry.location)
+        yield results.show_attempt(entry.location)
 
 
 def tables(run: Run) -> str:

@@ -69,7 +69,7 @@ class Comparison:
             if (pair.first, pair.second) == (first, second):
                 return pair
             if (pair.first, pair.second) == (second, first):
-                return pair.turned()
+                return pair.swap()
         raise KeyError((first, second))
 
     def to_json(self) -> dict[str, object]:

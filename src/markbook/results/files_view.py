@@ -85,7 +85,7 @@ class FilesView(Generic[R, S]):
         row, summary = get_args(own)
         return check_of(row), check_of(summary)
 
-    def kept(self, kind: str) -> Iterator[tuple[tuple[Any, ...], Mapping[str, Any]]]:
+    def read_journal(self, kind: str) -> Iterator[tuple[tuple[Any, ...], Mapping[str, Any]]]:
         """Yield key and data of the journal's rows of a kind."""
         return ((row.key, row.data) for row in self.run.rows(kind))
 

@@ -30,15 +30,15 @@ class Gate:
     is_percent: bool = False
     """Whether the user wrote it in percent; what is said about it then is, too."""
 
-    def shown(self, value: float, more: int = 0) -> str:
+    def format_value(self, value: float, more: int = 0) -> str:
         """Return a value in the unit that the user wrote, with so many more digits than are usual."""
         if self.is_percent:
             return f"{100 * value:.{2 + more}f}".rstrip("0").rstrip(".") + "%"
         return f"{value:.{4 + more}g}"
 
-    def missed(self, value: float) -> tuple[str, str]:
+    def format_miss(self, value: float) -> tuple[str, str]:
         """Return a value that does not reach it and its limit, with as many digits as it takes to tell them apart."""
-        pairs = [(self.shown(value, more), self.shown(self.limit, more)) for more in range(13)]
+        pairs = [(self.format_value(value, more), self.format_value(self.limit, more)) for more in range(13)]
         return next((pair for pair in pairs if pair[0] != pair[1]), pairs[-1])
 
 
@@ -97,13 +97,13 @@ def _check_limit(gate: Gate, mark: GateMark) -> None:
     low, high = mark.range
     if gate.is_percent and not (low >= -1 and high <= 1):
         raise UsageError(
-            f"the threshold {gate.shown(gate.limit)} of {gate.name!r} means nothing: its values are {low:g} to {high:g}",
+            f"the threshold {gate.format_value(gate.limit)} of {gate.name!r} means nothing: its values are {low:g} to {high:g}",
             hint="write it without the percent sign",
         )
     if not low <= gate.limit <= high:
         hint = f"{gate.limit:g}% or {gate.limit / 100:g}?" if 1 < gate.limit <= 100 else "0.8 and 80% are the same"
         raise UsageError(
-            f"the threshold {gate.shown(gate.limit)} of {gate.name!r} lies outside {low:g}..{high:g}", hint=hint
+            f"the threshold {gate.format_value(gate.limit)} of {gate.name!r} lies outside {low:g}..{high:g}", hint=hint
         )
 
 
@@ -127,7 +127,9 @@ def hold_gates(gates: Iterable[Gate], marks: Sequence[GateMark]) -> None:
     for gate in gates:
         for mark in marks:
             if gate.name in mark.names and not reaches(mark.value, gate.limit, mark.direction):
-                value, limit = gate.missed(mark.value) if mark.value is not None else ("", gate.shown(gate.limit))
+                value, limit = (
+                    gate.format_miss(mark.value) if mark.value is not None else ("", gate.format_value(gate.limit))
+                )
                 has = f"is {value}" if value else "has no value"
                 word = "least" if mark.direction == "higher" else "most"
                 failed.append(f"{mark.label} {has}, and at {word} {limit} is asked for")

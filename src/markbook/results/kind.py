@@ -141,7 +141,7 @@ class Results(Protocol):
         """Yield every attempt for the list of attempts, in the order in which they lie: that in which they were done."""
         ...
 
-    def shown(self, location: int) -> Shown:
+    def show_attempt(self, location: int) -> Shown:
         """Return the attempt at a location.
 
         Raises:

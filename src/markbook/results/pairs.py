@@ -93,7 +93,7 @@ class Pair:
             clusters=int(stats["n_clusters"]) if "n_clusters" in stats else None,
         )
 
-    def turned(self) -> Pair:
+    def swap(self) -> Pair:
         """Return the same comparison with first and second exchanged."""
         return replace(
             self,

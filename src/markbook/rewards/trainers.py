@@ -58,7 +58,7 @@ class _Background:
     def run(self, work: Coroutine[Any, Any, _T]) -> _T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
-    async def shared(self, work: Coroutine[Any, Any, _T]) -> _T:
+    async def run_shared(self, work: Coroutine[Any, Any, _T]) -> _T:
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
 
     def close(self) -> None:
@@ -123,7 +123,7 @@ class Adapter:
 
     async def mark_items_async(self, items: Sequence[Mapping[str, object]]) -> list[Reward]:
         """Do so in the caller's event loop."""
-        rewards = await self._background.shared(self._mark_items(items))
+        rewards = await self._background.run_shared(self._mark_items(items))
         self.mask = [reward.valid for reward in rewards]
         return rewards
 

@@ -88,7 +88,7 @@ class Replies:
         self._replies = {row.key: _reply_of(row.key, row.data) for row in journal.rows(COMPLETION)}
         self._committed = SharedCalls(journal.commit)
         done = len(self._replies)
-        watch.started(
+        watch.on_start(
             journal.folder, Start(total, done, done, f"{total} questions", doing="asking", did="asked", well="answered")
         )
         # Questions that brought nothing have cost something too, each time that they were asked.

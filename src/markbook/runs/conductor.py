@@ -39,7 +39,7 @@ def conduct(kind: Kind[R, P] | str, request: R, watcher: Watcher | None = None) 
     watch = watcher or Watcher()
     with Machines(request.engine, request.workers) as machines:
         plan = part.plan(request, machines)
-        watch.planned(plan)
+        watch.on_plan(plan)
         if request.strict:
             _refuse_skipped(plan)
         manifest = label_manifest(plan.manifest, request)

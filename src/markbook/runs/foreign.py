@@ -66,7 +66,7 @@ class Import(Kind[ImportOptions, ImportPlan]):
 
     def work(self, plan: ImportPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> Ended:  # noqa: ARG002 - as above
         """Publish what was read."""
-        watch.started(journal.folder, Start(1, about=plan.source))
+        watch.on_start(journal.folder, Start(1, about=plan.source))
         watch.did(Step(plan.source))
         return Ended(files=render_rows(plan.marked.rows, plan.marked.columns), facts={"answers": len(plan.marked.rows)})
 

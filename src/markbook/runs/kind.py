@@ -67,16 +67,16 @@ class Step:
 class Watcher:
     """What a caller may follow a run of any kind with; this one ignores everything."""
 
-    def planned(self, plan: Planned) -> None:
+    def on_plan(self, plan: Planned) -> None:
         """Be told what will be done, before anything is written, run or asked; what this raises ends it there."""
 
-    def started(self, folder: Path, start: Start) -> None:
+    def on_start(self, folder: Path, start: Start) -> None:
         """Be told that the work begins, and where it is kept."""
 
     def did(self, step: Step) -> None:
         """Be told of one more piece of work."""
 
-    def noted(self, line: str, *, topic: str = "") -> None:
+    def on_note(self, line: str, *, topic: str = "") -> None:
         """Be told something in a line; of a topic there may be many."""
 
     def on_interrupt(self, folder: Path) -> None:

@@ -59,7 +59,7 @@ class RunOptions:
         fields = dataclasses.fields(self)
         return {field.name: getattr(self, field.name) for field in fields if field.metadata.get("identity", True)}
 
-    def kept(self, part: str) -> dict[str, object]:
+    def collect_kept(self, part: str) -> dict[str, object]:
         """Return the options that run.json keeps under this name."""
         fields = dataclasses.fields(self)
         return {field.name: getattr(self, field.name) for field in fields if field.metadata.get("kept") == part}

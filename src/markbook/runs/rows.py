@@ -174,7 +174,7 @@ class RowsResults(FilesView[RowRecord, RowsSummary]):
             status = status_of(row, main if column.is_verdict else "")
             yield Entry(location, str(row["model"]), str(row["id"]), status, value)
 
-    def shown(self, location: int) -> Shown:
+    def show_attempt(self, location: int) -> Shown:
         """Return the attempt whose row begins at a place of results.jsonl.
 
         Raises:

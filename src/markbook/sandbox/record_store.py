@@ -76,7 +76,7 @@ class RecordStore:
         self._written = time.monotonic()
 
     @property
-    def used(self) -> bool:
+    def is_used(self) -> bool:
         """Whether anything is kept at all."""
         return self._path is not None
 

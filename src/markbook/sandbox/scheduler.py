@@ -153,7 +153,7 @@ class Scheduler:
             twin.twins.append(job)
             return
         verdicts = self._known.kept_verdicts
-        verdict = verdicts.get(self._verdict_key(task, digest)) if verdicts.used else None
+        verdict = verdicts.get(self._verdict_key(task, digest)) if verdicts.is_used else None
         if verdict is not None:
             self._known.reused += 1
             self._done.append((job, outcome(verdict, self._worker_pool.level)))
@@ -349,7 +349,7 @@ class Scheduler:
             sample_plan = SamplePlan(plan or beside(entry.job.sample), result.seconds, compiled)
             self._calibrate(entry.task, sample_plan, keep=plan is not None and not result.limit)
             return
-        if self._known.kept_verdicts.used and may_be_remembered(result):
+        if self._known.kept_verdicts.is_used and may_be_remembered(result):
             self._known.kept_verdicts.put(self._verdict_key(entry.task, entry.digest), record)
         self._finish(entry, result)
 

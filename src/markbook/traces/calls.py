@@ -28,7 +28,7 @@ class OpenCalls:
                 return index
         return None if identity or name else self._oldest(self._nameless)
 
-    def answered(self, key: str) -> int | None:
+    def find_answered(self, key: str) -> int | None:
         """Return the place of the call of this id or name that was answered last: some tools answer twice."""
         return self._last.get(key)
 

@@ -76,7 +76,7 @@ class ExamTerminal(Watcher):
         elif self._total:
             self._line()
 
-    def planned(self, plan: Planned) -> None:
+    def on_plan(self, plan: Planned) -> None:
         """Say what was read, and what was skipped; refuse a gate that nothing can pass.
 
         Raises:
@@ -108,7 +108,7 @@ class ExamTerminal(Watcher):
         for row in rows if self._verbose else ():
             self._say(f"  {row.at}: {row.reason}")
 
-    def started(self, folder: Path, start: Start) -> None:
+    def on_start(self, folder: Path, start: Start) -> None:
         """Begin a bar; the one before has come to its end."""
         self._end_bar()
         before = f", {start.done} {start.did} before" if start.done else ""
@@ -144,7 +144,7 @@ class ExamTerminal(Watcher):
             self._last = now
             self._line()
 
-    def noted(self, line: str, *, topic: str = "") -> None:
+    def on_note(self, line: str, *, topic: str = "") -> None:
         """Say it, but of a topic only the first few."""
         self._said[topic] += 1
         if self._verbose or not topic or self._said[topic] <= _NAMED:

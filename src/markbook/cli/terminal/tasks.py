@@ -68,11 +68,11 @@ class TaskTerminal(Watcher):
         for reason, count in self._reasons.items():
             click.echo(f"no answer ({count} of {self._total}): {reason}", err=True)
 
-    def noted(self, line: str, *, topic: str = "") -> None:  # noqa: ARG002 - a watcher's signature
+    def on_note(self, line: str, *, topic: str = "") -> None:  # noqa: ARG002 - a watcher's signature
         """Say it."""
         click.echo(terminal(line, limit=1000), err=True)
 
-    def planned(self, plan: Planned) -> None:
+    def on_plan(self, plan: Planned) -> None:
         """Say what was skipped; refuse a gate that nothing can pass, and a baseline that nothing can be held against.
 
         Raises:
@@ -92,7 +92,7 @@ class TaskTerminal(Watcher):
             for rejection in plan.plan.rejections[:_MAX_NAMED]:
                 click.echo(f"  {terminal(rejection.at)}: {terminal(rejection.reason, limit=300)}", err=True)
 
-    def started(self, folder: Path, start: Start) -> None:
+    def on_start(self, folder: Path, start: Start) -> None:
         """Say how much there is to do."""
         self._total, self._done = start.total, start.done
         before = f", {start.done} answered before" if start.done else ""

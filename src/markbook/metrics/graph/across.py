@@ -53,7 +53,7 @@ class AcrossRuns:
             missing = dict(self._missing.get(name, {}))
             n = self._counts[name]
             if n:
-                means[name] = marker.found(name, self._sums[name] / n, n=n, n_missing=missing, runs=self.runs)
+                means[name] = marker.measure(name, self._sums[name] / n, n=n, n_missing=missing, runs=self.runs)
             else:
                 first = self._details[name].missing
                 assert first is not None
@@ -69,7 +69,7 @@ class AcrossRuns:
             detail = "no task has two successful runs with tool calls"
             return marker.lacking(name, MissingKind.NOT_APPLICABLE, detail)
         values = [sum(min(lengths) / length for length in lengths) / len(lengths) for lengths in several.values()]
-        return marker.found(name, sum(values) / len(values), n=len(several))
+        return marker.measure(name, sum(values) / len(values), n=len(several))
 
     def _reliable(self, marker: Marker) -> dict[str, Measurement]:
         """Return pass^k: how likely k runs of a task all succeed, for every k that each task has trials for."""
@@ -77,7 +77,7 @@ class AcrossRuns:
             return {}
         most = min(len(trials) for trials in self._trials.values())
         return {
-            f"pass^{k}": marker.found(f"pass^{k}", pass_hat_k(self._trials, k), n=len(self._trials), trials=most)
+            f"pass^{k}": marker.measure(f"pass^{k}", pass_hat_k(self._trials, k), n=len(self._trials), trials=most)
             for k in range(1, min(most, 16) + 1)
         }
 

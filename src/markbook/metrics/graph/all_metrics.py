@@ -91,7 +91,7 @@ def _primary(
     measurements["overall_score"] = overall_score(measurements, weights, marker)
     tools_used = {step.name for step in trace.tools()}
     nodes = len(trace.roster) + len(tools_used)
-    measurements["graph_complexity"] = marker.found(
+    measurements["graph_complexity"] = marker.measure(
         "graph_complexity", nodes, agents=len(trace.roster), tools=len(tools_used)
     )
     return measurements
@@ -110,7 +110,7 @@ def _path(trace: Trace, marker: Marker) -> Measurement:
         return paths.path_convergence(paths.walk_of(trace), marker)
     walk = paths.tool_walk_of(trace)
     if walk and walk[0] == walk[-1]:
-        return marker.found("path_convergence", 0.0, minimum_steps=0)  # 0 / x, as the document computes it
+        return marker.measure("path_convergence", 0.0, minimum_steps=0)  # 0 / x, as the document computes it
     return paths.path_convergence(walk, marker)
 
 
@@ -134,7 +134,7 @@ def overall_score(parts: dict[str, Measurement], weights: dict[str, float], mark
     weight_known = sum(weight for _, weight in weighted)
     stats: dict[str, object] = {"weights": dict(weights), "missing": gone}
     if not gone:
-        return marker.found(name, score / total, **stats)
+        return marker.measure(name, score / total, **stats)
     stats |= {"low": score / total, "high": (score + total - weight_known) / total}
     if weight_known:
         stats["renormalised"] = score / weight_known

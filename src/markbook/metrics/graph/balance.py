@@ -58,13 +58,13 @@ def distribution_balance(trace: Trace, marker: Marker) -> Measurement:
     if marker.profile == "documented":
         from markbook.metrics.graph.documented import calculate_task_distribution_balance
 
-        return marker.found(name, calculate_task_distribution_balance(tasks), **stats)
+        return marker.measure(name, calculate_task_distribution_balance(tasks), **stats)
     if len(tasks) < 2:
         return marker.lacking(name, MissingKind.NOT_APPLICABLE, "fewer than two agents", **stats)
     if not any(tasks.values()):
         return marker.lacking(name, MissingKind.NOT_APPLICABLE, "no agent did anything", **stats)
     values = indices(list(tasks.values()))
-    return marker.found(name, max(0.0, values["balance_unclipped"]), **stats)
+    return marker.measure(name, max(0.0, values["balance_unclipped"]), **stats)
 
 
 def indices(values: Sequence[float]) -> dict[str, float]:
@@ -114,7 +114,7 @@ def measure_balance(trace: Trace, marker: Marker) -> dict[str, Measurement]:
         else:
             indices_found = indices(list(load.values()))
             measurements |= {
-                name: marker.found(name, value, load=load)
+                name: marker.measure(name, value, load=load)
                 for name, value in zip(names, indices_found.values(), strict=True)
             }
     return measurements

@@ -120,7 +120,7 @@ def coordination_centrality(trace: Trace, marker: Marker) -> Measurement:
     degree = need("networkx", extra="agents").degree_centrality(graph)
     scores = {node: (between[node] + close[node] + share * degree[node]) / 3 for node in graph}
     hub = max(scores, key=lambda node: scores[node])
-    return marker.found(name, scores[hub], agent=hub, agents=_list_largest(scores), nodes=len(graph), **how)
+    return marker.measure(name, scores[hub], agent=hub, agents=_list_largest(scores), nodes=len(graph), **how)
 
 
 def _graph(trace: Trace, marker: Marker, name: str) -> tuple[Any, Measurement | None]:
@@ -167,10 +167,10 @@ def measure_centrality(trace: Trace, marker: Marker) -> dict[str, Measurement]:
     hub = max(strength, key=lambda node: strength[node])
     return {
         "centrality_normalised": _normalise_value(graph, strength, marker),
-        "centralisation_freeman": marker.found("centralisation_freeman", spread / ((n - 1) * (n - 2)), nodes=n),
-        "hub_share": marker.found("hub_share", strength[hub] / total, agent=hub, messages=total),
-        "reciprocity": marker.found("reciprocity", back / edges, edges=edges),
-        "density": marker.found("density", edges / (n * (n - 1)), nodes=n, edges=edges),
+        "centralisation_freeman": marker.measure("centralisation_freeman", spread / ((n - 1) * (n - 2)), nodes=n),
+        "hub_share": marker.measure("hub_share", strength[hub] / total, agent=hub, messages=total),
+        "reciprocity": marker.measure("reciprocity", back / edges, edges=edges),
+        "density": marker.measure("density", edges / (n * (n - 1)), nodes=n, edges=edges),
     }
 
 
@@ -197,7 +197,7 @@ def _normalise_value(graph: Any, strength: Mapping[Any, float], marker: Marker) 
     }
     hub = max(scores, key=lambda node: scores[node])
     rank = nx.pagerank(graph, weight="weight")
-    return marker.found(
+    return marker.measure(
         "centrality_normalised", min(1.0, scores[hub]), agent=hub, agents=_list_largest(scores), pagerank=_list_largest(rank),
         strength=_list_largest(strength), **how,
     )  # fmt: skip

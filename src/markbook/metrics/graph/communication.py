@@ -37,8 +37,8 @@ def measure_communication(
 
         overhead = calculate_communication_overhead([{"type": name} for name in types])
         return measurements | {
-            "communication_overhead": marker.found("communication_overhead", overhead, messages=len(types)),
-            "communication_quality": marker.found("communication_quality", 1 - overhead, messages=len(types)),
+            "communication_overhead": marker.measure("communication_overhead", overhead, messages=len(types)),
+            "communication_quality": marker.measure("communication_quality", 1 - overhead, messages=len(types)),
         }
     if not types:
         return marker.none_apply((metric.name for metric in METRICS), "no agent speaks to another")
@@ -51,7 +51,7 @@ def measure_communication(
             measurements[name] = marker.lacking(name, MissingKind.UNDEFINED, detail, **stats)
         else:
             share = coordinating / classified
-            measurements[name] = marker.found(name, share if name.endswith("overhead") else 1 - share, **stats)
+            measurements[name] = marker.measure(name, share if name.endswith("overhead") else 1 - share, **stats)
     return measurements
 
 
@@ -60,4 +60,4 @@ def _unknown_share(types: list[str], known_types: frozenset[str], marker: Marker
     if not types:
         return marker.none_apply([name], "no agent speaks to another")
     unknown = sum(kind not in known_types for kind in types)
-    return {name: marker.found(name, unknown / len(types), unknown=unknown, messages=len(types))}
+    return {name: marker.measure(name, unknown / len(types), unknown=unknown, messages=len(types))}

@@ -30,7 +30,7 @@ class Marker:
     sample_id: str = ""
     profile: Profile = "corrected"
 
-    def found(self, name: str, value: float, **stats: object) -> Measurement:
+    def measure(self, name: str, value: float, **stats: object) -> Measurement:
         """Return a value."""
         return Measurement(name, float(value), sample_id=self.sample_id, stats=stats, signature=self.signature(name))
 

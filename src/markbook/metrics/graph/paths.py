@@ -82,7 +82,7 @@ def path_convergence(walk: Sequence[State], marker: Marker) -> Measurement:
     fewest = shortest(edges, walk[0], walk[-1])
     assert fewest is not None  # the walk itself is a way
     walked = len(walk) - 1
-    return marker.found(name, fewest / walked, minimum_steps=fewest, actual_steps=walked, states=len(set(walk)))
+    return marker.measure(name, fewest / walked, minimum_steps=fewest, actual_steps=walked, states=len(set(walk)))
 
 
 def loops(walk: Sequence[State]) -> int:
@@ -139,15 +139,15 @@ def measure_walk(trace: Trace, reference: Reference | None, marker: Marker) -> d
     wasted = sum(has_failed or other for has_failed, other in zip(failed, repeated, strict=True))
     outcomes = [step.ok for step in calls if step.ok is not None]
     measurements = {
-        "revisit_ratio": marker.found("revisit_ratio", 1 - len(set(walk)) / len(walk), states=len(set(walk))),
-        "loop_count": marker.found("loop_count", loops(walk)),
-        "wasted_steps": marker.found(
+        "revisit_ratio": marker.measure("revisit_ratio", 1 - len(set(walk)) / len(walk), states=len(set(walk))),
+        "loop_count": marker.measure("loop_count", loops(walk)),
+        "wasted_steps": marker.measure(
             "wasted_steps", wasted / len(calls), failed=sum(failed), repeated=sum(repeated), calls=len(calls)
         ),
         "convergence_reference": _against(reference, trace, len(calls), marker),
     }
     if outcomes:
-        measurements["tool_success_rate"] = marker.found(
+        measurements["tool_success_rate"] = marker.measure(
             "tool_success_rate", sum(outcomes) / len(outcomes), known=len(outcomes)
         )
     else:
@@ -180,7 +180,7 @@ def _against(reference: Reference | None, trace: Trace, calls: int, marker: Mark
         return marker.lacking(name, MissingKind.NOT_APPLICABLE, "there is no reference to compare with")
     reached = trace.success is not False
     stats = {"reference_steps": length_expected, "steps": calls, "reached": trace.success, "source": reference.source}
-    return marker.found(name, min(1.0, length_expected / calls) if reached else 0.0, **stats)
+    return marker.measure(name, min(1.0, length_expected / calls) if reached else 0.0, **stats)
 
 
 def measure_time(trace: Trace, marker: Marker) -> dict[str, Measurement]:
@@ -191,8 +191,8 @@ def measure_time(trace: Trace, marker: Marker) -> dict[str, Measurement]:
         return marker.none_apply(("critical_path_seconds", "parallelism"), "no step has both its times")
     spent = sum(end - start for start, end in leaves)
     return {
-        "critical_path_seconds": marker.found("critical_path_seconds", _longest_chain(leaves), steps=len(leaves)),
-        "parallelism": marker.found("parallelism", max(1.0, spent / busy), step_seconds=spent, busy_seconds=busy),
+        "critical_path_seconds": marker.measure("critical_path_seconds", _longest_chain(leaves), steps=len(leaves)),
+        "parallelism": marker.measure("parallelism", max(1.0, spent / busy), step_seconds=spent, busy_seconds=busy),
     }
 
 

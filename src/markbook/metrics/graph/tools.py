@@ -71,20 +71,20 @@ def measure_tools(trace: Trace, reference: Reference | None, marker: Marker) -> 
     both = count_matches(calls, expected)
     measurements = _shares(calls, expected, both, marker)
     common, edits = _align_calls(calls, expected)
-    measurements["tool_in_order_f1"] = marker.found(
+    measurements["tool_in_order_f1"] = marker.measure(
         "tool_in_order_f1", _f1(common, len(calls), len(expected)), common=common
     )
     longest = max(len(calls), len(expected))
     similarity = 1 - edits / longest if longest else 1.0
-    measurements["tool_edit_similarity"] = marker.found("tool_edit_similarity", similarity, edits=edits)
+    measurements["tool_edit_similarity"] = marker.measure("tool_edit_similarity", similarity, edits=edits)
     name = "tool_argument_f1"
     if is_large:
         measurements[name] = marker.lacking(name, MissingKind.BUDGET, detail)
     else:
         credit = _assign_calls(steps, expected)
-        measurements[name] = marker.found(name, _f1(credit, len(calls), len(expected)), credit=credit)
+        measurements[name] = marker.measure(name, _f1(credit, len(calls), len(expected)), credit=credit)
     measurements |= {
-        name: marker.found(name, float(holds))
+        name: marker.measure(name, float(holds))
         for name, holds in {
             "tool_match_strict": common == len(calls) == len(expected),
             "tool_match_unordered": both == len(calls) == len(expected),
@@ -127,7 +127,7 @@ def _by_context(trace: Trace, tools: Mapping[str, tuple[str, ...]], marker: Mark
     if not steps and marker.profile != "documented":
         return marker.lacking(name, MissingKind.UNDEFINED, "no tool call was made", **stats)
     right = sum(step.name in (tool_for(context_of(step), tools) or ()) for step in steps)
-    return marker.found(name, right / len(steps) if steps else 0.0, matched=right, **stats)
+    return marker.measure(name, right / len(steps) if steps else 0.0, matched=right, **stats)
 
 
 def selection_accuracy(trace: Trace, reference: Reference | None, marker: Marker) -> Measurement:
@@ -147,15 +147,15 @@ def selection_accuracy(trace: Trace, reference: Reference | None, marker: Marker
     calls = [step.name for step in trace.tools()]
     stats = {"calls": len(calls), "expected": len(reference.calls), "source": reference.source}
     if not calls and not reference.calls:
-        return marker.found(name, 1.0, matched=0, **stats)
+        return marker.measure(name, 1.0, matched=0, **stats)
     if not calls:
         if marker.profile == "documented":
-            return marker.found(name, 0.0, matched=0, **stats)
+            return marker.measure(name, 0.0, matched=0, **stats)
         return marker.lacking(name, MissingKind.UNDEFINED, "tool calls were expected and none was made", **stats)
     if _is_too_large(calls, reference.calls):
         return marker.lacking(name, MissingKind.BUDGET, _too_many(calls, reference.calls), **stats)
     both = count_matches(calls, reference.calls)
-    return marker.found(name, both / len(calls), matched=both, **stats)
+    return marker.measure(name, both / len(calls), matched=both, **stats)
 
 
 def _is_too_large(calls: Sequence[str], expected: Sequence[ExpectedCall]) -> bool:
@@ -174,12 +174,12 @@ def _is_plain(expected: Sequence[ExpectedCall]) -> bool:
 def _shares(
     calls: Sequence[str], expected: Sequence[ExpectedCall], both: int, marker: Marker
 ) -> dict[str, Measurement]:
-    measurements = {"tool_f1": marker.found("tool_f1", _f1(both, len(calls), len(expected)), matched=both)}
+    measurements = {"tool_f1": marker.measure("tool_f1", _f1(both, len(calls), len(expected)), matched=both)}
     nothing = not calls and not expected
     for name, total, what in (("tool_precision", calls, "made"), ("tool_recall", expected, "expected")):
         if total or nothing:
             value = both / len(total) if total else 1.0
-            measurements[name] = marker.found(name, value, matched=both, of=len(total))
+            measurements[name] = marker.measure(name, value, matched=both, of=len(total))
         else:
             measurements[name] = marker.lacking(name, MissingKind.UNDEFINED, f"no tool call was {what}")
     return measurements
@@ -265,4 +265,4 @@ def _tau(calls: Sequence[str], expected: Sequence[ExpectedCall], marker: Marker)
     from scipy.stats import kendalltau
 
     positions = {tool: at for at, tool in enumerate(expected_tools)}
-    return marker.found(name, float(kendalltau(range(len(calls)), [positions[call] for call in calls]).statistic))
+    return marker.measure(name, float(kendalltau(range(len(calls)), [positions[call] for call in calls]).statistic))

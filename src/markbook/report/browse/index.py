@@ -333,7 +333,7 @@ class Index:
         self._topics = worst if self.is_done else None
         return worst
 
-    def found(self, table: Table, place: int) -> Entry:
+    def get_entry(self, table: Table, place: int) -> Entry:
         """Return the attempt in a row of the table."""
         return self._make_entry(table[place])
 

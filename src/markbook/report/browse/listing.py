@@ -68,7 +68,7 @@ def list_attempts(index: Index, query: Query, words: str, start: int) -> Listed:
     """Return the attempts from `start` on, with certain words in them if any are given."""
     if not words:
         table, places = index.places(query)
-        rows = [index.found(table, int(at)) for at in places[start : start + PAGE_ROWS]]
+        rows = [index.get_entry(table, int(at)) for at in places[start : start + PAGE_ROWS]]
         following = start + PAGE_ROWS if start + PAGE_ROWS < places.size or not index.is_done else None
         return Listed(rows, int(places.size), following)
     table, places = index.places(query)
@@ -77,7 +77,7 @@ def list_attempts(index: Index, query: Query, words: str, start: int) -> Listed:
     entries: list[Entry] = []
     at = start
     while at < places.size and len(entries) < PAGE_ROWS and time.monotonic() < until:
-        entry = index.found(table, int(places[at]))
+        entry = index.get_entry(table, int(places[at]))
         at += 1
         text = _text(index, entry)
         if all(word in text for word in words_searched):
@@ -88,7 +88,7 @@ def list_attempts(index: Index, query: Query, words: str, start: int) -> Listed:
 def _text(index: Index, entry: Entry) -> str:
     """Return all words of an attempt in small letters, nothing where it cannot be read."""
     try:
-        attempt = index.results.shown(entry.location)
+        attempt = index.results.show_attempt(entry.location)
     except (MarkbookError, OSError, ValueError, KeyError, TypeError, AttributeError):
         return ""
     why = str(attempt.why.to_record()) if attempt.why else ""
@@ -102,7 +102,7 @@ def shown_at(index: Index, number: int, location: int) -> Side:
         NotFound: a made-up location points into the middle of some row.
     """
     try:
-        return Side(number, location, index.results.shown(location))
+        return Side(number, location, index.results.show_attempt(location))
     except (MarkbookError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise NotFound from error
 
@@ -117,7 +117,7 @@ def matrix_page(index: Index, number: int, name: str, parameters: Mapping[str, s
         if square is None:
             return ""
         try:
-            return cut(index.results.shown(square.first.location).text.strip(), _CELL)
+            return cut(index.results.show_attempt(square.first.location).text.strip(), _CELL)
         except (MarkbookError, OSError, ValueError, KeyError, TypeError, AttributeError):
             return ""
 
@@ -158,7 +158,7 @@ def copy_attempts(index: Index, query: Query, form: str) -> Iterator[str]:
     table, places = index.places(query)
     heads = ("item", "model", "result", "score", "error", "topic", "seconds")
     rows = ((entry.sample, entry.model, entry.status, entry.score, entry.error, entry.topic, entry.seconds)
-            for entry in (index.found(table, int(at)) for at in places[:COPIED_ROWS]))  # fmt: skip
+            for entry in (index.get_entry(table, int(at)) for at in places[:COPIED_ROWS]))  # fmt: skip
     if form == "md":
         yield "| " + " | ".join(heads) + " |\n|" + "---|" * len(heads) + "\n"
         for row in rows:

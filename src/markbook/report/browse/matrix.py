@@ -61,7 +61,7 @@ def matrix_of(index: Index, order: str, start: int, count: int) -> Matrix:
     is_chosen = np.isin(table[:, 2], chosen[start : start + count])
     entries_by_square: dict[tuple[str, str], list[Entry]] = {}
     for row in np.flatnonzero(is_chosen):
-        entry = index.found(table, int(row))
+        entry = index.get_entry(table, int(row))
         entries_by_square.setdefault((entry.sample, entry.model), []).append(entry)
     rows = [
         (samples[at], [_square(entries_by_square.get((samples[at], model)), sign) for model in models])

@@ -147,7 +147,7 @@ class _Texts:
     def __call__(self, item: LabelItem) -> Seen:
         """Return it."""
         models = (item.system, item.against) if item.against else (item.system,)
-        attempts = [self._results.shown(self._location(item.id, model)) for model in models]
+        attempts = [self._results.show_attempt(self._location(item.id, model)) for model in models]
         return Seen(
             attempts[0].prompt,
             tuple(attempt.text for attempt in attempts),

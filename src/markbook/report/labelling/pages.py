@@ -84,7 +84,7 @@ class LabelPages:
             total=len(session.order(who)),
             back=None if last == index else last,
             task=_task(session),
-            shown=None if index is None else session.seen(who, index),
+            shown=None if index is None else session.show_item(who, index),
             token="" if index is None else session.token(session.order(who)[index].item),
             questions=self._questions,
             given="" if label is None else _words(label),

@@ -120,7 +120,7 @@ class Session:
             else next(at for at, drawn_item in enumerate(self._orders[rater]) if drawn_item.item.key == last)
         )
 
-    def seen(self, rater: str, index: int) -> Seen:
+    def show_item(self, rater: str, index: int) -> Seen:
         """Return what a rater sees of the item at a place of his order."""
         item = self._orders[rater][index].item
         item_shown = self._texts(item)

@@ -70,7 +70,7 @@ class ExamResults(ExamView):
             raise UsageError(f"an exam has no metric {metric!r}", hint=suggest(str(metric), ["exam_score"]))
         sheet = exam_sheet(list(self.tallies.values()))
         sheet = replace(sheet, signatures=exam_signatures(self.config))
-        return replace(sheet, notes=(STOPPED_NOTE,)) if self.stopped else sheet
+        return replace(sheet, notes=(STOPPED_NOTE,)) if self.stop_record else sheet
 
     def page(self) -> Page:
         """Return everything that an exam's report shows."""
@@ -113,7 +113,7 @@ class ExamResults(ExamView):
 
         return entries(self._run, self.config.get("error_policy", "zero"))
 
-    def shown(self, location: int) -> Shown:
+    def show_attempt(self, location: int) -> Shown:
         """Return the attempt at a location of the journal.
 
         Raises:

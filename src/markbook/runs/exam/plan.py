@@ -173,11 +173,11 @@ class ExamPlan(Planned):
             return len(self.questions.requests)
         return sum(self.answers.count(model) for model in self.models)
 
-    def planned(self, model: str) -> list[int]:
+    def count_planned(self, model: str) -> list[int]:
         """Return how many attempts at each problem there are, or will be, in benchmark order."""
         if self.questions is not None:
             return [self.questions.count] * len(self.benchmark.samples)
-        return self.answers.planned(model)
+        return self.answers.count_planned(model)
 
 
 def plan_exam(request: ExamOptions, machines: Machines) -> ExamPlan:
@@ -317,7 +317,7 @@ def _manifest(
     }
     extra = {
         "sources": sources,
-        **({} if questions is None else {ASKING: request.kept(ASKING)}),
+        **({} if questions is None else {ASKING: request.collect_kept(ASKING)}),
         "skipped": {
             "benchmark_rows": len(benchmark.rejections),
             "answers_invalid": answers.invalid.count,

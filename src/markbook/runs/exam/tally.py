@@ -114,19 +114,19 @@ class Tally:
             examples.append({"task_id": sample.id, "message": f"{outcome.error_type}: {outcome.error_message}"})
 
     @property
-    def evaluated(self) -> int:
+    def n_evaluated(self) -> int:
         """How many attempts were marked."""
         return sum(self.attempts)
 
     @property
-    def answered(self) -> int:
+    def n_answered(self) -> int:
         """How many problems have an attempt."""
         return sum(1 for count in self.attempts if count)
 
     @property
     def error_rate(self) -> float | None:
         """Errors over attempts, 0..1; None without attempts. Absent answers are in neither."""
-        return sum(self.errors.values()) / self.evaluated if self.evaluated else None
+        return sum(self.errors.values()) / self.n_evaluated if self.n_evaluated else None
 
     @property
     def separated_share(self) -> float | None:

@@ -151,7 +151,7 @@ class ExamView:
         return self._read.faults
 
     @property
-    def planned(self) -> int:
+    def n_planned(self) -> int:
         """How many attempts there are to mark."""
         return sum(about["attempts"] for about in self.models.values())
 
@@ -164,10 +164,10 @@ class ExamView:
     def _settled(self) -> frozenset[int]:
         """The problems whose planned attempts are all marked."""
         places = set(range(len(self._all_samples)))
-        if self.stopped:
-            settled_ids = set(self.stopped["samples"])
+        if self.stop_record:
+            settled_ids = set(self.stop_record["samples"])
             return frozenset(index for index in places if self._all_samples[index].id in settled_ids)
-        if self.marked == self.planned:
+        if self.marked == self.n_planned:
             return frozenset(places)
         for model, about in self.models.items():
             counts = Counter(self._orders[model].places)
@@ -176,17 +176,17 @@ class ExamView:
 
     def partial_note(self) -> str:
         """Return what to say of a run that broke off, empty for a whole one."""
-        if self.marked == self.planned or self.stopped:
+        if self.marked == self.n_planned or self.stop_record:
             return ""
         return (
-            f"This run broke off: scored {self.marked} of {self.planned} attempts. Every number is over the "
+            f"This run broke off: scored {self.marked} of {self.n_planned} attempts. Every number is over the "
             f"{len(self.samples)} of {len(self._all_samples)} problems whose attempts are all marked; "
             "those reached first may not be typical, and p values of an exam that is looked at while it grows err "
             "more often than they say."
         )
 
     @property
-    def stopped(self) -> StoppedRecord | None:
+    def stop_record(self) -> StoppedRecord | None:
         """How an exam ended that stopped when it had seen enough (`results.stopping`); None of any other."""
         return self._read.stopped
 

@@ -90,21 +90,21 @@ def mark_answers(plan: ExamPlan, journal: RunWriter, machines: Machines, watch: 
     unsolved = _hold(plan, journal, box, watch, answered.lacking if answered else frozenset())
     if not isinstance(box, RemoteSandbox):  # others run elsewhere and do not say
         if box.duplicates:
-            watch.noted(f"{box.duplicates} answers were exact duplicates of others and took their outcome")
+            watch.on_note(f"{box.duplicates} answers were exact duplicates of others and took their outcome")
         if box.reused:
-            watch.noted(f"{box.reused} answers took the outcome that they had in an earlier run")
+            watch.on_note(f"{box.reused} answers took the outcome that they had in an earlier run")
     for words in plan.unavailable:
-        watch.noted(f"warning: {words}")
+        watch.on_note(f"warning: {words}")
     unsound = _find_unsound(box, unsolved, plan.options)
     for task_id, detail in unsound.items():
         what = "nobody solved it, and the benchmark's own solution fails it too"
-        watch.noted(f"warning: {task_id}: {what} ({detail}); see --check-benchmark", topic=UNSOUND)
+        watch.on_note(f"warning: {task_id}: {what} ({detail}); see --check-benchmark", topic=UNSOUND)
     manifest = plan.manifest
     results = ExamResults(journal, {"command": manifest.command, "config": manifest.config})
     extra: dict[str, Any] = {"own_solution_fails": unsound} if unsound else {}
-    if results.stopped:
-        extra["stopped"] = {name: value for name, value in results.stopped.items() if name != "samples"}
-    facts = {"isolation": results.isolation, "attempts": results.planned, **extra}
+    if results.stop_record:
+        extra["stopped"] = {name: value for name, value in results.stop_record.items() if name != "samples"}
+    facts = {"isolation": results.isolation, "attempts": results.n_planned, **extra}
     if answered is not None:
         facts |= {"usage": answered.usage, **({"unanswered": answered.reasons} if answered.reasons else {})}
     if answered is not None and answered.lacking:
@@ -131,7 +131,7 @@ def _hold(
     """
     _record_inputs(writer, plan)
     tried, solved = _solved_before(writer, plan) if writer.is_resumed else (Counter[str](), Counter[str]())
-    watch.started(writer.folder, Start(plan.attempts, tried.total(), solved.total(), _about(plan, box)))
+    watch.on_start(writer.folder, Start(plan.attempts, tried.total(), solved.total(), _about(plan, box)))
     marking = None if plan.stop is None else ExamSoFar(plan, writer)
 
     def run(attempts: Iterable[Attempt]) -> None:
@@ -154,7 +154,7 @@ def _hold(
         run(attempt for attempt in all_attempts(plan) if attempt.sample_id not in lacking)
     else:
         for line in words_of(marking.until_enough(plan.stop, run)):
-            watch.noted(line)
+            watch.on_note(line)
     return [sample for sample in plan.benchmark.samples if tried[sample.id] and not solved[sample.id]]
 
 
@@ -221,7 +221,7 @@ def _record_inputs(writer: RunWriter, plan: ExamPlan) -> None:
     for index, sample in enumerate(plan.benchmark.samples):
         writer.add(SAMPLE, (index,), sample_record(sample))
     for model in plan.models:
-        planned = plan.planned(model)
+        planned = plan.count_planned(model)
         source = answers.source(model) if plan.questions is None else ANSWERS
         about = {"source": source, "attempts": sum(planned), "planned": planned}
         lacking = answers.lacking(model) if plan.questions is None else ()

@@ -92,7 +92,7 @@ def whole_run(key: str, program: Written, limits: Limits, *, proves: bool) -> Ma
     build: tuple[Phase, ...] = ()
     if language.build:
         around = {**program.tool.places.environment, **language.environment, **language.build_environment}
-        around = {name: program.tool.filled(value, program.words) for name, value in around.items()}
+        around = {name: program.tool.fill_words(value, program.words) for name, value in around.items()}
         command = program.tool.command(language.build, program.words)
         build = (Phase(command, build_limits(language), builds=True, environment=around),)
     drop = language.drop if language.build else ()
@@ -116,7 +116,7 @@ def _run(
 ) -> MarkedRun:
     language = program.tool.language
     around = {**program.tool.places.environment, **language.environment}
-    around = {name: program.tool.filled(value, program.words) for name, value in around.items()}
+    around = {name: program.tool.fill_words(value, program.words) for name, value in around.items()}
     if language.processes > limits.processes:
         limits = replace(limits, processes=language.processes)
     end_line = secrets.token_hex(16)

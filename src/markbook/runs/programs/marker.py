@@ -228,7 +228,7 @@ class ProgramMarker:
 
     def _prebuilt_for(self, program: Written) -> Written:
         """Return a program that uses what is compiled once for many."""
-        tool = self._prebuilt.prepared(program.tool, program.text)
+        tool = self._prebuilt.prepare(program.tool, program.text)
         self._tools[tool.language.name] = tool
         text, head = self._prebuilt.with_headers(tool, program.text)
         if not head:

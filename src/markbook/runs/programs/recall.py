@@ -52,7 +52,7 @@ class Recall:
 
     def run(self, jobs: Iterable[Job], run: Run, level: Callable[[], Isolation]) -> Iterator[tuple[Job, Outcome]]:
         """Yield every job with its outcome; only those of which none is known are given to `run`."""
-        if not (self._dedupe or self._kept.used):
+        if not (self._dedupe or self._kept.is_used):
             yield from run(jobs)
             return
         ready: deque[tuple[Job, Outcome]] = deque()
@@ -95,7 +95,7 @@ class Recall:
         if self._dedupe and name in self._known:
             self.duplicates += 1
             return self._known[name]
-        record = self._kept.get(self._key(name, job, level())) if self._kept.used else None
+        record = self._kept.get(self._key(name, job, level())) if self._kept.is_used else None
         if record is None:
             return None
         self.reused += 1
@@ -109,7 +109,7 @@ class Recall:
             self._known[name] = outcome
             if len(self._known) > _MOST:
                 self._known.pop(next(iter(self._known)))
-        if self._kept.used and job.code.strip():
+        if self._kept.is_used and job.code.strip():
             self._kept.put(self._key(name, job, level), outcome_record(outcome))
 
     def _key(self, name: str, job: Job, level: Isolation) -> str:

@@ -24,7 +24,7 @@ class RightOutputs:
         self._expected: dict[str, bool] = {}
         self._canonical: dict[str, bool] = {}
 
-    def expected(self, sample: Sample, index: int) -> Steps[bool]:
+    def accepts_expected(self, sample: Sample, index: int) -> Steps[bool]:
         """Return whether the judge takes a test's expected output; not where there is none."""
         judge, test = sample.judge, sample.tests[index]
         if judge is None or judge.is_interactive or not test.stdout.strip():

@@ -88,7 +88,7 @@ class AttemptInTurns:
         """Charge an output on which the judge failed with that, if the judge takes what is known to be right."""
         if tested.checked.result != "JE" or tested.checked.is_own_fault:
             return tested
-        takes = yield from self._right.expected(self._sample, index)
+        takes = yield from self._right.accepts_expected(self._sample, index)
         if not takes and self._right.has_canonical(self._sample):
             was_known = self._right.is_known(self._sample, index)
             takes = yield from self._right.canonical(self._job, index, self._begin, seat)

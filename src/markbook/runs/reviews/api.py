@@ -87,7 +87,7 @@ def _record_request(
         "policy": policy,
         "similarity": ",".join(similarity),
     }
-    request |= (options or JudgeOptions()).asked()
+    request |= (options or JudgeOptions()).to_options()
     names = ("papers", "reviews", "traces", "config_file", "tool_reference")
     inputs = {name: source for name, source in zip(names, places, strict=True) if source is not None}
     paths = {name: os.fspath(source) for name, source in inputs.items() if isinstance(source, str | os.PathLike)}

@@ -59,7 +59,7 @@ class ReviewResults(ReviewsView):
             status: Status = "scored" if score is not None else "partial"
             yield Entry(location, str(row["system"]), str(row["paper_id"]), status, score)
 
-    def shown(self, location: int) -> Shown:
+    def show_attempt(self, location: int) -> Shown:
         """Return the review whose row begins at a place of results.jsonl.
 
         Raises:

@@ -54,7 +54,7 @@ def evaluate(plan: ReviewPlan, journal: RunWriter, machines: Machines, watch: Wa
     """Measure what is not measured yet, ask the judges what is not answered yet, and score."""
     review = _Review(plan, journal, machines.executor, watch)
     review.measure()
-    return review.ended()
+    return review.finish()
 
 
 class _Review:
@@ -75,7 +75,7 @@ class _Review:
         traces = TraceFolder(self.request.traces)
         judged = self.judging is not None and 2 in self.config.tiers
         done = sum(self.writer.has("tier1", self._key(attempt)) for attempt in self.attempts)
-        self.watch.started(self.writer.folder, Start(len(self.attempts), done, done, f"{len(self.attempts)} reviews"))
+        self.watch.on_start(self.writer.folder, Start(len(self.attempts), done, done, f"{len(self.attempts)} reviews"))
         with self._asking() if judged else contextlib.nullcontext() as asking:
             start = time.perf_counter()
             if 3 in self.config.tiers or judged:
@@ -87,7 +87,7 @@ class _Review:
                 self.accounts = asking.finish()
                 self.clock.add("tier2", time.perf_counter() - start)
 
-    def ended(self) -> Ended:
+    def finish(self) -> Ended:
         """Return the files and what run.json says, made from the journal."""
         reviews, human = read_journal(self.writer.rows)
         models = self.judging.settings.models if self.judging else ()
@@ -130,11 +130,11 @@ class _Review:
                     if asking is not None:
                         asking.check()
                     if (done := done + 1) % 500 == 0:
-                        self.watch.noted(f"tier 1: {done} of {sum(map(len, todo.values()))} reviews")
+                        self.watch.on_note(f"tier 1: {done} of {sum(map(len, todo.values()))} reviews")
             with self.clock.measure("human_yardstick"):
                 for paper_id, record in human_rows(self.similarities, [human[name] for name in names if name in human]):
                     self.writer.add("human", (paper_id,), record)
-        self.watch.noted(f"tier 1: {done} reviews measured")
+        self.watch.on_note(f"tier 1: {done} reviews measured")
 
     def _tier3(self, traces: TraceFolder, asking: Asking | None) -> None:
         """Read the traces; hand each review to the judges as soon as its trace is known."""
@@ -183,7 +183,7 @@ class _Review:
 
         def tick() -> None:
             if (done := next(counter)) % 20 == 0:
-                self.watch.noted(f"tier 2: {done} answers")
+                self.watch.on_note(f"tier 2: {done} answers")
 
         return Asking(
             self.judging, keep, is_done=lambda key: self.writer.has("judgement", key), tick=tick, spent=self._spent()
@@ -211,11 +211,11 @@ class _Review:
         """Name traces and references that belong to no review."""
         if traces.folder is not None and is_empty:
             paper = self.attempts[0].sample_id.rpartition("/")[2] if self.attempts else "PAPER"
-            self.watch.noted(f"{traces.folder}: no trace is named after a reviewed paper, such as {paper}.json")
+            self.watch.on_note(f"{traces.folder}: no trace is named after a reviewed paper, such as {paper}.json")
         elif self.request.limit is None and (strays := traces.strays(self.attempts)):
-            self.watch.noted(f"{traces.folder}: named after no reviewed paper: {', '.join(strays[:_NAMED])}")
+            self.watch.on_note(f"{traces.folder}: named after no reviewed paper: {', '.join(strays[:_NAMED])}")
         if unused_references := useless_references(self.plan.references, self.attempts):
-            self.watch.noted(
+            self.watch.on_note(
                 f"no reviewed paper belongs to the tool reference of {', '.join(unused_references[:_NAMED])}"
             )
 

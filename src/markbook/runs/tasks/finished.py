@@ -74,7 +74,7 @@ class TaskResults(TasksView):
             name = sample_name(row, several=several)
             yield Entry(location, model, name, answer_status(row), value, error, str(row["task"]))
 
-    def shown(self, location: int) -> Shown:
+    def show_attempt(self, location: int) -> Shown:
         """Return the answer whose row begins at a place of results.jsonl.
 
         Raises:

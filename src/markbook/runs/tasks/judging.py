@@ -90,7 +90,7 @@ class JournalMemory(Memory):
         """Say now and then how far it is."""
         self._count += 1
         if self._count % _EVERY == 0:
-            self._watch.noted(f"judges: {self._count} answers")
+            self._watch.on_note(f"judges: {self._count} answers")
 
 
 @contextmanager

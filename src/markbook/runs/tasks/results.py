@@ -76,7 +76,7 @@ class MarkCollector:
         for (task, _), columns in self._taken.items():
             columns.scores.finish()
             for index in range(columns.rows if columns.scores.is_late else 0):
-                for _name, why in columns.scores.missed(index):
+                for _name, why in columns.scores.iterate_missed(index):
                     if why.kind.is_ours:
                         self._broken[f"{task}: {why.kind.value}"] += 1
 
@@ -106,7 +106,7 @@ class MarkCollector:
                 yield line
                 continue
             last_rows[column_key] = number + 1, row["id"]
-            yield _ENCODER.encode(complete_row(row, late[column_key].missed(number + 1))) + "\n"
+            yield _ENCODER.encode(complete_row(row, late[column_key].iterate_missed(number + 1))) + "\n"
 
     def summary(self, model: str) -> TasksSummary:
         """Return `summary.json`."""

@@ -181,7 +181,7 @@ def answer_and_mark(plan: TasksPlan, journal: RunWriter, machines: Machines, wat
     replies = replies_to(done)
     summary = results.summary(options.model or "") | ({"stopped": stopped} if stopped else {})
     for line in words_of(stopped) if stopped else ():
-        watch.noted(line)
+        watch.on_note(line)
     files = {
         "results.jsonl": results.rows(),
         "summary.json": json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n",
@@ -266,7 +266,7 @@ def _manifest(work: Plan, options: TaskOptions, stop: TaskStop | None) -> Manife
             **({"allow_unsafe_code": True} if options.allow_unsafe_code else {}),
             **({} if options.against is None else {"against": os.fspath(options.against)}),
         },
-        ASKING: options.kept(ASKING),
+        ASKING: options.collect_kept(ASKING),
         **({JUDGING: _plain_judging(options)} if judges else {}),
         "files": {task_plan.task.name: task_plan.task.file.name for task_plan in work.tasks},
         "rows": len(work),
@@ -279,7 +279,7 @@ def _manifest(work: Plan, options: TaskOptions, stop: TaskStop | None) -> Manife
 
 def _plain_judging(options: TaskOptions) -> dict[str, object]:
     """Return how the judges are asked, as JSON and without secrets."""
-    judge_options = options.kept(JUDGING)
+    judge_options = options.collect_kept(JUDGING)
     cassette = None if options.cassette is None else os.fspath(options.cassette)
     return {
         **judge_options,

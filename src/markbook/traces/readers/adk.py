@@ -111,7 +111,7 @@ class _Run:
         identity = text_of(answer.get("id"), 200)
         at = self.calls.answer(identity, "" if identity else name)
         if at is None:  # a long call answers twice: that it runs, and what came of it
-            at = self.calls.answered(identity or name)
+            at = self.calls.find_answered(identity or name)
         if at is None:
             self.unrecognised["tool results without a call"] += 1
             return

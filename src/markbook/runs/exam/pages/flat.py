@@ -45,7 +45,7 @@ def exam_cases(view: ExamView) -> Iterator[Case]:
     """Yield one case an attempt, and a skipped one for each problem that a model did not attempt."""
     for model, tally in view.tallies.items():
         for attempt in view.attempts(model):
-            yield _exam_case(model, attempt, several=tally.evaluated > tally.answered)
+            yield _exam_case(model, attempt, several=tally.n_evaluated > tally.n_answered)
         for index, sample in enumerate(tally.samples):
             if not tally.attempts[index] and not tally.unjudged[index]:
                 yield Case(model, sample.id, "skipped", "absent: no attempt, scores 0")

@@ -61,14 +61,14 @@ def _metrics(tally: Tally) -> dict[str, object]:
     metrics: dict[str, Any] = {f"exam_score,{PIPELINE}": score.value, f"exam_score_stderr,{PIPELINE}": "N/A"}
     if score.interval is not None:
         metrics[f"exam_score_interval,{PIPELINE}"] = [score.interval.low, score.interval.high]
-    scored = {"exam_score": tally.answered}
+    scored = {"exam_score": tally.n_answered}
     for k in tally.pass_ks():
         estimate = tally.pass_at(k)
         metrics[f"pass@{k},{PIPELINE}"] = estimate.value
         metrics[f"pass@{k}_stderr,{PIPELINE}"] = "N/A" if estimate.se is None else estimate.se
         if estimate.low is not None and estimate.high is not None:
             metrics[f"pass@{k}_interval,{PIPELINE}"] = [estimate.low, estimate.high]
-        scored[f"pass@{k}"] = tally.answered
+        scored[f"pass@{k}"] = tally.n_answered
     return {**metrics, "n_scored": scored}
 
 

@@ -169,7 +169,7 @@ def _error_lines(tally: Tally) -> list[str]:
     lines = [
         "## Errors",
         "",
-        f"{total} of {tally.evaluated} attempts raised an error ({_percent(tally.error_rate)}).",
+        f"{total} of {tally.n_evaluated} attempts raised an error ({_percent(tally.error_rate)}).",
         "Failed tests and absent answers are no errors.",
         "",
     ]

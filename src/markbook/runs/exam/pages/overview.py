@@ -14,7 +14,7 @@ def overview(view: ExamView) -> dict[str, object]:
         "command": "exam",
         "config": dict(view.config),
         "isolation": view.isolation,
-        **({"stopped": dict(view.stopped)} if view.stopped else {}),
+        **({"stopped": dict(view.stop_record)} if view.stop_record else {}),
         "models": {model: _exam(view, model) for model in view.tallies},
     }
 
@@ -26,7 +26,7 @@ def _exam(view: ExamView, model: str) -> dict[str, object]:
         "attempted_score": tally.attempted_score().to_record(),
         "error_rate": tally.error_rate,
         "errors": dict(sorted(tally.errors.items())),
-        "attempts": tally.evaluated,
+        "attempts": tally.n_evaluated,
         "separated_share": tally.separated_share,
         "unchecked": tally.unchecked,
         "unchecked_share": tally.unchecked_share,

@@ -39,7 +39,7 @@ def exam_page(view: ExamView) -> Page:
 
 
 def _facts(view: ExamView, tallies: Sequence[Tally]) -> tuple[tuple[str, str], ...]:
-    attempts = sum(tally.evaluated for tally in tallies)
+    attempts = sum(tally.n_evaluated for tally in tallies)
     config = view.config
     return (
         ("Problems", f"{len(view.samples):,}"),
@@ -76,8 +76,8 @@ def _warnings(view: ExamView, tallies: Sequence[Tally]) -> list[str]:
         warnings.append(f"{len(view.faults)} tests of the benchmark are broken in themselves and charged to no model.")
     if view.partial_note():
         warnings.insert(0, view.partial_note())
-    if view.stopped:
-        warnings[:0] = words_of(view.stopped)
+    if view.stop_record:
+        warnings[:0] = words_of(view.stop_record)
     small = len(view.samples)
     if small < 30:
         warnings.append(f"With {small} problems only large differences can be seen: look at the intervals.")

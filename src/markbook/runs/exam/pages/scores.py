@@ -123,9 +123,9 @@ def score_record(tally: Tally, *, isolation: str, faults: list[dict[str, object]
     record["statistics"] = {"total": _statistics(total, tally.attempted_score()), **by_group}
     record["summary"] = {
         "total_problems": len(tally.samples),
-        "solutions_provided": tally.answered,
-        "solutions_absent": len(tally.samples) - tally.answered,
-        "attempts": tally.evaluated,
+        "solutions_provided": tally.n_answered,
+        "solutions_absent": len(tally.samples) - tally.n_answered,
+        "attempts": tally.n_evaluated,
         "overall_stats": overall_stats(tally),
     }
     record["verdicts"] = {
@@ -151,7 +151,7 @@ def error_record(tally: Tally) -> dict[str, object]:
         "error_rate": percent(tally.error_rate),
         "error_breakdown": {kind: percent(count / total) for kind, count in shares},
         "model": tally.model,
-        "n": tally.evaluated,
+        "n": tally.n_evaluated,
         "error_counts": dict(shares),
         **{_DOCUMENTED[grouping]: _error_counts(tally, grouping) for grouping in GROUPINGS},
         "category_error_rates": _error_rates(tally, "topic"),
@@ -164,7 +164,7 @@ def overall_stats(tally: Tally) -> dict[str, int]:
     """Return the partition of the attempts: everything behind `total_evaluated` adds up to it."""
     grades = tally.grades
     return {
-        "total_evaluated": tally.evaluated,
+        "total_evaluated": tally.n_evaluated,
         "fully_correct": grades["fully_correct"],
         "partially_correct": grades["partially_correct"],
         "incorrect": grades["incorrect"],

@@ -75,7 +75,7 @@ def _scores(tallies: Sequence[Tally], comparison: Comparison | None) -> Section:
         share = tally.separated_share
         row = (
             tally.model, _SCALE.value(total.value), _span(total.interval), _SCALE.value(attempted.value),
-            f"{tally.answered} of {len(tally.samples)}", _SCALE.value(tally.error_rate), _SCALE.value(share),
+            f"{tally.n_answered} of {len(tally.samples)}", _SCALE.value(tally.error_rate), _SCALE.value(share),
             f"{tally.unchecked:,}",
         )  # fmt: skip
         rows.append((*row, groups[tally.model]) if groups else row)
@@ -235,9 +235,9 @@ def _errors(tallies: Sequence[Tally]) -> Section:
         counts = [tally.errors[kind] for kind in kinds]
         grades = [tally.grades[grade] for grade in ("fully_correct", "partially_correct", "incorrect")]
         rate = _SCALE.value(tally.error_rate)
-        rows.append((tally.model, *(str(count) for count in (*grades, *counts)), str(tally.evaluated), rate))
+        rows.append((tally.model, *(str(count) for count in (*grades, *counts)), str(tally.n_evaluated), rate))
         for index, (kind, count) in enumerate(zip(kinds, counts, strict=True)):
-            share = 100 * count / tally.evaluated if tally.evaluated else 0.0
+            share = 100 * count / tally.n_evaluated if tally.n_evaluated else 0.0
             cells.append({"name": tally.model, "kind": kind, "value": round(share, 2), "place": index})
     table = Table(
         title="What became of the attempts",

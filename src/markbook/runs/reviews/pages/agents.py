@@ -72,7 +72,7 @@ def graph_sections(view: ReviewsView) -> list[Section]:
     """Return who addressed whom, one section a system, over all its traces; nothing without traces."""
     steps: dict[str, Counter[str]] = {}
     edges: dict[str, Counter[tuple[str, str]]] = {}
-    for key, data in view.kept("tier3"):
+    for key, data in view.read_journal("tier3"):
         graph = data.get("graph")
         if not graph or not graph["agents"]:
             continue

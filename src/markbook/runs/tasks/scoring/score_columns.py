@@ -85,7 +85,7 @@ class ScoreColumns:
         """Whether a name came when rows had gone by."""
         return any(column.late for columns in self._kept for column in columns.values())
 
-    def missed(self, index: int) -> Iterator[tuple[str, Missing]]:
+    def iterate_missed(self, index: int) -> Iterator[tuple[str, Missing]]:
         """Yield the names that had not come when a row went by, each with the reason why the row lacks it."""
         for number, columns in enumerate(self._kept):
             for name, column in columns.items():
