@@ -20,7 +20,7 @@ _AT_START, _AT_END = 4, 4
 _OUTCOME = b'"kind":"outcome"'
 
 _EXAM = (
-    "import sys\nfrom markbook.runs.exam.work import exam\n"
+    "import sys\nfrom markbook.runs.api import exam\n"
     "exam(sys.argv[1], sys.argv[2], sys.argv[3], isolation='weak', dedupe=False,"
     " resume=sys.argv[4] or None, reports=('documented',))\n"
 )

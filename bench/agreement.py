@@ -12,9 +12,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from markbook.load.answers import load_answers
-from markbook.load.benchmark import load_benchmark
-from markbook.load.faults import without_faults
+from markbook.benchmarks.answers import load_answers
+from markbook.benchmarks.benchmark import load_benchmark
+from markbook.benchmarks.faults import without_faults
 from markbook.sandbox import Job, Sandbox
 from markbook.types import Limits, Outcome
 

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from markbook import plugins
-from markbook.metrics.code import reading
+from markbook.metrics.code import codebleu
 from markbook.metrics.quality import points
 from markbook.types import Attempt, Item, Sample
 
@@ -69,7 +69,7 @@ def main() -> None:
     for _ in range(TURNS):
         seconds = []
         for _ in range(10):  # as long as the peer's two passes
-            reading.forget()
+            codebleu.forget()
             start = time.process_time()
             metric.measure(items)
             seconds.append(time.process_time() - start)

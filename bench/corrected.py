@@ -13,8 +13,8 @@ import argparse
 
 import numpy as np
 
-from markbook.judge import drawing as sampling
-from markbook.judge.drawing import LabelItem
+from markbook.judge import labels as sampling
+from markbook.judge.labels import LabelItem
 from markbook.stats import corrected_mean, t_interval
 
 REGIMES = {

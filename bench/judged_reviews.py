@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from markbook import plugins
-from markbook.judge.drawing import LabelItem, draw
+from markbook.judge.labels import LabelItem, draw
 from markbook.judge.reliability import RECOMMENDATION, five_point
 from markbook.stats import corrected_mean, t_interval
 

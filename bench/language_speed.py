@@ -26,12 +26,10 @@ from pathlib import Path
 
 from bench.languages import jobs_of
 from markbook.languages import Toolchain, find
-from markbook.languages.prebuilt import Prebuilt
-from markbook.languages.toolchain import SYSTEM
-from markbook.runs.programs.marker import ProgramMarker
+from markbook.languages.toolchain import SYSTEM, Prebuilt
+from markbook.programs.marker import ProgramMarker
 from markbook.sandbox import Job
-from markbook.sandbox.program import Phase, ProgramRun
-from markbook.sandbox.program_box import ProgramSandbox
+from markbook.sandbox.program import Phase, ProgramRun, ProgramSandbox
 from markbook.sandbox.record_store import usual
 from markbook.types import Limits
 

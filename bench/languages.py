@@ -21,16 +21,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from markbook.benchmarks.answers import load_answers
+from markbook.benchmarks.benchmark import load_benchmark
+from markbook.benchmarks.problems import Benchmark
 from markbook.errors import MarkbookError
 from markbook.languages import Toolchain, find
-from markbook.languages.prebuilt import Prebuilt
-from markbook.load.answers import load_answers
-from markbook.load.benchmark import Benchmark, load_benchmark
+from markbook.languages.toolchain import Prebuilt
+from markbook.programs.marker import ProgramMarker
 from markbook.runs.exam.plan import available
-from markbook.runs.programs.marker import ProgramMarker
 from markbook.sandbox import Job
-from markbook.sandbox.program import Phase, ProgramRun
-from markbook.sandbox.program_box import ProgramSandbox
+from markbook.sandbox.program import Phase, ProgramRun, ProgramSandbox
 from markbook.sandbox.record_store import usual
 from markbook.types import Limits, Outcome
 

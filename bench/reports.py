@@ -14,12 +14,12 @@ import time
 from pathlib import Path
 from random import Random
 
-from markbook.report.browse.site import Site
-from markbook.report.page_reports import html
+from markbook.programs.verdict_cache import outcome_record
+from markbook.report.browser import Site
+from markbook.report.exports import html
 from markbook.results.compare import compare
 from markbook.results.kind import results_of
 from markbook.runs.exam.view import MODEL, OUTCOME, SAMPLE, sample_record
-from markbook.runs.outcomes import outcome_record
 from markbook.store import Manifest, RunWriter, open_run
 from markbook.types import Isolation, Outcome, Sample, Test, TestResult, Verdict
 

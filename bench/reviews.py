@@ -14,8 +14,8 @@ import sys
 import time
 from pathlib import Path
 
+from markbook.datasets.papers import PeerRead
 from markbook.errors import DataError
-from markbook.load.peerread.papers import PeerRead
 from markbook.runs.reviews.config import default_config
 from markbook.runs.reviews.tiers import Similarities
 

@@ -13,8 +13,7 @@ import sys
 
 import numpy as np
 
-from markbook.stats.sequential import SHARES
-from markbook.stats.sequential_signs import SequentialSigns
+from markbook.stats.sequential import SHARES, SequentialSigns
 
 DIFFERING = 0.3
 NULL_SAMPLES = 1000

@@ -101,7 +101,7 @@ def told(times: list[float]) -> str:
 
 def canonical(path: str, times: int, mark: str) -> tuple[list[object], list[dict[str, object]]]:
     """Return jobs for the sandbox and items for the server: the same programs."""
-    from markbook.load.benchmark import load_benchmark
+    from markbook.benchmarks.benchmark import load_benchmark
     from markbook.sandbox import Job
 
     benchmark = load_benchmark(Path(path))
@@ -116,7 +116,7 @@ def canonical(path: str, times: int, mark: str) -> tuple[list[object], list[dict
 
 
 def rate(options: argparse.Namespace) -> None:
-    from markbook.runs.exam.marks import mark
+    from markbook.runs.exam.grading import mark
     from markbook.sandbox import Sandbox
     from markbook.sandbox.record_store import usual
 
@@ -216,10 +216,10 @@ def hostile(options: argparse.Namespace) -> None:
 
 
 def agree(options: argparse.Namespace) -> None:
-    from markbook.load.answers import load_answers
-    from markbook.load.benchmark import load_benchmark
-    from markbook.load.faults import without_faults
-    from markbook.runs.exam.marks import mark
+    from markbook.benchmarks.answers import load_answers
+    from markbook.benchmarks.benchmark import load_benchmark
+    from markbook.benchmarks.faults import without_faults
+    from markbook.runs.exam.grading import mark
     from markbook.sandbox import Job, Sandbox
 
     path = Path(options.benchmark)

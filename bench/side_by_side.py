@@ -36,10 +36,10 @@ import markbook
 from bench.task_language import check_task
 from markbook import config
 from markbook.config import Task
+from markbook.datasets.choices import Weighing
+from markbook.datasets.user_code import nothing
 from markbook.errors import MarkbookError
-from markbook.load.choices import Weighing
-from markbook.load.foreign import nothing
-from markbook.runs.tasks.scoring.likelihoods import right_places
+from markbook.runs.tasks.scorers import right_places
 
 ROOT = Path(__file__).resolve().parents[1]
 PREFIX = "¤"
@@ -125,7 +125,7 @@ def derived(path: Path, task: Task, folder: Path, name: str, count: int) -> bool
         target = folder / f"{name}.yaml"
         target.write_text("\n".join(lines) + "\n")
         try:
-            from markbook.load.samples import load_samples
+            from markbook.datasets.samples import load_samples
 
             found = config.load(target)
             assert isinstance(found, Task)

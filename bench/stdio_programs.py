@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.stdio_answers import ANSWERS, CPP_TAILS, PYTHON_TAILS
-from markbook.runs.exam.work import exam
+from markbook.runs.api import exam
 
 WANTED = {"right": "AC", "wrong": "WA", "slow": "TLE", "crashing": "RTE"}
 SECONDS = 2.0

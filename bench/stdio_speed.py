@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from markbook.load.benchmark import load_benchmark
-from markbook.runs.self_check import ensure_marks
+from markbook.benchmarks.benchmark import load_benchmark
+from markbook.programs.marker import ensure_marks
 from markbook.sandbox import Job, Sandbox
 from markbook.types import Limits, ProblemType, Sample, Test
 

@@ -21,13 +21,12 @@ from typing import Any
 
 from markbook import config
 from markbook.config import Function, Task, TaskGroup
+from markbook.datasets.filters import build
+from markbook.datasets.samples import check_sources
+from markbook.datasets.user_code import Find, nothing
 from markbook.errors import MarkbookError
-from markbook.load.filters import build
-from markbook.load.foreign import Find, nothing
-from markbook.load.samples import check_sources
-from markbook.runs.tasks.scoring.likelihoods import row_scorer
-from markbook.runs.tasks.scoring.metrics import bind
-from markbook.runs.tasks.scoring.scorers import function_scorers
+from markbook.runs.tasks.metrics import bind
+from markbook.runs.tasks.scorers import function_scorers, row_scorer
 
 
 @functools.cache

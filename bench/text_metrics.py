@@ -24,8 +24,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from markbook.metrics.semantic import bertscore
-from markbook.metrics.text import bleu, edit_distance, meteor, porter, rouge, synonyms, tfidf
+from markbook.metrics.text import bertscore, bleu, edit_distance, meteor, porter, rouge, tfidf
 from markbook.types import Attempt, Item, Measurement, Sample
 
 Pair = tuple[str, str]
@@ -123,7 +122,7 @@ def race(  # noqa: PLR0913 - one line of the table has so many parts
 
 def forget_words() -> None:
     """Empty our memories of words, so that a turn pays for the stems and synonyms of its words."""
-    for memory in (porter.stem, synonyms.synonyms):
+    for memory in (porter.stem, meteor.synonyms):
         memory.cache_clear()
 
 

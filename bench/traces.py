@@ -19,7 +19,7 @@ from pathlib import Path
 
 _CHILD = """
 import resource, sys, time
-from markbook.cli.trace.totals import TraceSum
+from markbook.cli.trace.terminal import TraceSum
 from markbook.metrics.graph import trace_metrics
 from markbook.traces import read_traces
 began = time.perf_counter()

@@ -2,7 +2,7 @@
 
 import json
 
-from markbook.runs.exam.work import exam
+from markbook.runs.api import exam
 
 
 def problem(

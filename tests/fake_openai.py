@@ -236,7 +236,7 @@ class FakeOpenAI:
         fake = self
 
         class Handler(BaseHTTPRequestHandler):
-            def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's signature
+            def log_message(self, format: str, *args: object) -> None:
                 pass
 
             def do_POST(self) -> None:

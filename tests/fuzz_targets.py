@@ -9,17 +9,17 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from markbook.benchmarks.answers import load_answers
+from markbook.benchmarks.benchmark import load_benchmark
+from markbook.benchmarks.faults import without_faults
 from markbook.config import load
+from markbook.datasets.generated_reviews import GeneratedReviews
+from markbook.datasets.papers import PeerRead
+from markbook.datasets.predictions import read_answers
+from markbook.datasets.samples import load_samples
 from markbook.errors import ConfigError, MarkbookError
-from markbook.judge.reply import Violation, parse_marks
+from markbook.judge.client import Violation, parse_marks
 from markbook.judge.rubrics import CONSTRUCTIVENESS
-from markbook.load.answers import load_answers
-from markbook.load.benchmark import load_benchmark
-from markbook.load.faults import without_faults
-from markbook.load.peerread.generated import GeneratedReviews
-from markbook.load.peerread.papers import PeerRead
-from markbook.load.predictions import read_answers
-from markbook.load.samples import load_samples
 from markbook.model.cassette import Cassette
 from markbook.runs.reviews.config import read_config
 from markbook.store import open_run

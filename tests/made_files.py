@@ -2,7 +2,7 @@
 
 import json
 
-from markbook.results.files_view import SCHEMA
+from markbook.results.files import SCHEMA
 from markbook.stats.records import Estimate
 from markbook.store import Manifest, RunWriter, open_run
 from markbook.types import Interval, Summary

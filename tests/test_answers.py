@@ -7,9 +7,9 @@ from exam_kit import answer, problem, write_rows
 from hypothesis import given, settings, strategies as st
 from test_benchmark import HUMANEVAL, MBPP
 
+from markbook.benchmarks.answers import load_answers
+from markbook.benchmarks.benchmark import load_benchmark
 from markbook.errors import DataError
-from markbook.load.answers import load_answers
-from markbook.load.benchmark import load_benchmark
 
 CODE = "def f(x):\n    return x\n"
 BODY = "    return x + 1\n"

@@ -6,9 +6,9 @@ import json
 import pytest
 from exam_kit import problem, write_rows
 
+from markbook.benchmarks.benchmark import load_benchmark
+from markbook.benchmarks.faults import fault_of, without_faults
 from markbook.errors import DataError, UsageError
-from markbook.load.benchmark import load_benchmark
-from markbook.load.faults import fault_of, without_faults
 from markbook.types import Test
 
 HUMANEVAL = {

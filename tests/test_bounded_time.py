@@ -13,26 +13,20 @@ from test_traces_formats import LOGS, places, replaced
 
 from markbook import measure
 from markbook.config import load
+from markbook.datasets.filters import code, find_code, format_span, multi_choice_regex, regex
 from markbook.errors import MarkbookError
-from markbook.files.jsonl import parse_object as parse_line
-from markbook.files.lenient import decode_json
+from markbook.files.jsonl import decode_json, parse_object as parse_line
 from markbook.files.tables import read_table
-from markbook.judge.reply import parse_marks, parse_object, quotes_found
-from markbook.judge.rubric_file import read_rubric
-from markbook.judge.rubrics import CONSTRUCTIVENESS
-from markbook.load.extraction import extract_code
-from markbook.load.filters import code, find_code, format_span, multi_choice_regex, regex
-from markbook.load.replies import answer_of
-from markbook.report.highlight import highlight
-from markbook.report.renew import render_report
+from markbook.judge.client import parse_marks, parse_object, quotes_found
+from markbook.judge.rubrics import CONSTRUCTIVENESS, read_rubric
+from markbook.report.exports import render_report
+from markbook.report.html import highlight
 from markbook.results.kind import results_of
 from markbook.store import open_run
+from markbook.testcode.extraction import answer_of, extract_code, without_thoughts
+from markbook.testcode.programs import complete_program, program_fault
 from markbook.text import csv_cell, markdown, markdown_block, markdown_code, redact, script_json, terminal, visible, xml
-from markbook.text.claimless import program_fault
-from markbook.text.latex import latex
-from markbook.text.numbers import read_number
-from markbook.text.suites import complete_program
-from markbook.text.thoughts import without_thoughts
+from markbook.text.plot import latex, read_number
 from markbook.traces import read_trace, read_traces
 
 UNITS = (

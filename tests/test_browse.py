@@ -12,10 +12,9 @@ from made_runs import exam_run as made
 from payloads import HTML
 from support.load import PATIENCE
 
-from markbook.report.browse.index import STATUSES, Index
-from markbook.report.browse.local import COOKIE, NotFound
-from markbook.report.browse.server import Server
-from markbook.report.browse.site import Site, find_runs
+from markbook.report.browser import Server, Site, find_runs
+from markbook.report.local_server import COOKIE, NotFound
+from markbook.report.run_index import STATUSES, Index
 from markbook.results.kind import results_of
 from markbook.runs.exam.view import OUTCOME
 from markbook.stats import clustered_standard_error, mean_interval
@@ -295,8 +294,8 @@ def test_a_page_appears_while_the_index_is_being_built(folder, monkeypatch):
             yield found
 
     slow = Index(type("Slow", (), {"entries": staticmethod(slowly), "sheet": index.results.sheet})())
-    monkeypatch.setattr("markbook.report.browse.index._CHUNK", 20)
-    monkeypatch.setattr("markbook.report.browse.index.FIRST_CHUNK", 20)
+    monkeypatch.setattr("markbook.report.run_index._CHUNK", 20)
+    monkeypatch.setattr("markbook.report.run_index.FIRST_CHUNK", 20)
     slow.start()
     slow.wait(50, PATIENCE)
     try:
@@ -552,7 +551,7 @@ def test_the_token_keeps_the_address_that_was_asked_for(serve, folder):
 def test_a_run_that_goes_on_is_shown_and_grows(tmp_path, monkeypatch):
     import made_runs
 
-    from markbook.report.browse import site as pages
+    from markbook.report import browser as pages
     from markbook.runs.exam.view import attempt_record
     from markbook.store import RunWriter
     from markbook.types import Attempt, Outcome
@@ -598,7 +597,7 @@ def test_the_first_page_of_a_finished_run_asks_nothing_that_takes_its_whole_jour
 
 
 def test_counts_of_a_run_that_is_still_read_are_said_to_be_so_far(folder):
-    from markbook.report.browse.listing import run_page
+    from markbook.report.run_pages import run_page
 
     index = locations(folder, "exam")
     about = {

@@ -259,7 +259,7 @@ def test_the_demos_own_command_can_be_copied_from_any_folder(tmp_path, monkeypat
     write_rows(bundled / "benchmark" / "lists.jsonl", [problem("a")])
     for model in ("scholar-70b", "apprentice-13b", "novice-1b"):
         write_rows(bundled / model / "solutions.jsonl", [answer("a", GOOD, model)])
-    monkeypatch.setattr("markbook.examples.example", lambda _name: bundled)
+    monkeypatch.setattr("markbook.installed.example", lambda _name: bundled)
 
     code, out, _ = review_kit.markbook("demo", "--output", tmp_path / "out", "--isolation", "weak")
 

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from markbook import measure, summarise
 from markbook.cli import cli, main
 from markbook.plugins import create
-from markbook.results.metric_summary import MeasurementTally
+from markbook.results.summary import MeasurementTally
 from markbook.types import Summary
 
 ROWS = [

@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 import markbook
 from markbook.cli import main
 from markbook.errors import MarkbookError
-from markbook.metrics.code import parsers, reading
+from markbook.metrics.code import codebleu, parsers
 
 RENAMED = "def plus(x, y):\n    result = x + y\n    return result\n"
 
@@ -166,7 +166,7 @@ def test_sub_trees_are_alike_where_their_s_expressions_are(code):
     tree = parsers.language("python").parser.parse(bare.encode())
     told = Counter(str(node) for node in _inner(tree.root_node))
 
-    found = reading.CodeReader("python").candidate(code)
+    found = codebleu.CodeReader("python").candidate(code)
     assert found.parses
     assert sorted(found.syntax.values()) == sorted(told.values())
 

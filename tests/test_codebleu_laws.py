@@ -13,7 +13,7 @@ from support.load import PATIENCE
 import markbook
 from markbook.metrics.code import parsers
 from markbook.metrics.code.flow import _Run
-from markbook.metrics.code.shapes import Shapes
+from markbook.metrics.code.parsers import Shapes
 
 
 def program(seed, depth=3, indent=0):
@@ -120,7 +120,7 @@ def test_a_full_table_of_shapes_is_given_up_and_no_value_changes(monkeypatch):
     others = texts[1:] + texts[:1]
     straight = [one.value for one in markbook.measure("codebleu", texts, others)]
 
-    monkeypatch.setattr("markbook.metrics.code.shapes.MAX_SHAPES", 5)
+    monkeypatch.setattr("markbook.metrics.code.parsers.MAX_SHAPES", 5)
 
     assert [one.value for one in markbook.measure("codebleu", texts, others)] == straight
 

@@ -223,7 +223,7 @@ def test_no_secret_is_written_or_said_whatever_the_server_does(name, fault, tmp_
         monkeypatch.setenv(variable, value)
     echoed = f'{{"error": {{"message": "wrong key {" ".join(CANARIES.values())}"}}}}'.encode()
     script = {"echo": [Reply(echoed, 401)], "echo_500": [Reply(echoed, 500)]}.get(fault) or FAULTS[fault]
-    monkeypatch.setattr("markbook.model.pace.FIRST_WAIT", 0.01)
+    monkeypatch.setattr("markbook.model.asker.FIRST_WAIT", 0.01)
     command = MAKERS[name](tmp_path)
     with FakeOpenAI(script) if command.script else contextlib.nullcontext() as command.server:
         retries = {"run": ("--retries", "0"), "review": ("--max-retries", "0")}.get(name, ())
@@ -244,7 +244,7 @@ def test_a_second_run_in_the_folder_is_refused_with_the_owner(command, tmp_path)
     assert command.run("--output", tmp_path / "out")[0] == 0
     folder = only_run(tmp_path / "out")
     holder = (
-        "import sys\nfrom pathlib import Path\nfrom markbook.store.lock import FolderLock\n"
+        "import sys\nfrom pathlib import Path\nfrom markbook.store.disk import FolderLock\n"
         "FolderLock(Path(sys.argv[1]))\nprint('held', flush=True)\nsys.stdin.read()\n"
     )
     import subprocess

@@ -139,7 +139,7 @@ def test_reviews_of_another_profile_or_weights_are_refused(tmp_path, other, part
 
 
 def test_another_seed_of_a_judge_is_the_same_measurement():
-    from markbook.results.signatures import differing
+    from markbook.results.compare import differing
 
     first = {"demo": "judge|rubric:a-1|judges:x|seed:0|v1"}
 

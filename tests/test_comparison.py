@@ -14,13 +14,12 @@ from review_kit import markbook
 from markbook import stats
 from markbook.errors import DataError
 from markbook.results.alignment import merge_sheets
-from markbook.results.comparison import compare_sheet
-from markbook.results.comparison_tables import tables
+from markbook.results.comparison import compare_sheet, tables
 from markbook.results.gates import check_worse
+from markbook.results.leaderboard import letters
 from markbook.results.pairs import difference_of
 from markbook.results.sheet import Cell, Sheet
-from markbook.results.standing import letters
-from markbook.text.numbers import Scale, format_p
+from markbook.text.plot import Scale, format_p
 from markbook.types import Missing, MissingKind
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from markbook.errors import ConfigError
-from markbook.runs.reviews.scoring.composite import (
+from markbook.runs.reviews.composite import (
     DOCUMENTED_SCALE,
     LABEL_WEIGHTS,
     METRICS,

@@ -12,7 +12,7 @@ from support.load import PATIENCE
 
 from markbook import assert_marks, compare, installed, open_run, plugins
 from markbook.errors import ConfigError, DataError, StrictDataError, UsageError
-from markbook.report.browse.index import Index
+from markbook.report.run_index import Index
 from markbook.results.kind import results_of
 from markbook.runs.conductor import conduct
 from markbook.runs.kind import Watcher

@@ -5,8 +5,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from markbook.cli.doctor import command
-from markbook.doctor import examine
+from markbook.cli.doctor import command, examine
 
 
 def test_every_layer_is_listed_with_the_reason_where_it_failed():
@@ -35,7 +34,7 @@ def test_the_text_names_the_level_and_the_extras():
 def test_every_extra_that_a_user_may_install_is_known():
     import tomllib
 
-    from markbook.doctor import _EXTRAS
+    from markbook.cli.doctor import _EXTRAS
 
     project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())["project"]
     assert set(_EXTRAS) == set(project["optional-dependencies"]) - {"dev", "docs", "fuzz", "interop"}

@@ -9,8 +9,8 @@ from payloads import HTML
 from review_kit import markbook as command
 
 import markbook
-from markbook.evidence import Evidence
 from markbook.results.evidence import LONGEST, Room, evidence_of
+from markbook.why import Evidence
 
 REFERENCE = "the cat sat on the mat"
 
@@ -178,7 +178,7 @@ def judged(tmp_path):
 
 def everywhere(folder):
     from markbook.cli.show import command as show
-    from markbook.report.browse.site import Site
+    from markbook.report.browser import Site
 
     site = Site(folder.parent)
     number = site.page("/", {}).split('href="/run/')[1].split('"')[0]

@@ -7,7 +7,7 @@ import pytest
 from exam_kit import answer, errors, hold, problem, rows, scores, write_rows
 
 from markbook.errors import DataError, StrictDataError, UsageError
-from markbook.runs.exam.work import exam
+from markbook.runs.api import exam
 from markbook.runs.kind import Watcher
 from markbook.store import open_run
 
@@ -315,7 +315,7 @@ def test_duplicates_and_earlier_outcomes_are_counted(tmp_path):
     counts = []
 
     class Counts(Watcher):
-        def noted(self, line, *, topic=""):  # noqa: ARG002 - as the watcher has it
+        def noted(self, line, *, topic=""):
             counts.append(line)
 
     # of one model; what others answer is run for each of them

@@ -13,7 +13,7 @@ from support.load import PATIENCE
 
 import markbook as api
 from markbook.errors import UsageError
-from markbook.runs.exam.work import exam
+from markbook.runs.api import exam
 from markbook.runs.kind import Watcher
 
 GOOD, BAD = "def f(x):\n    return x\n", "def f(x):\n    return -x\n"

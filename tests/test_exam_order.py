@@ -11,12 +11,12 @@ from hypothesis import given, settings, strategies as st
 
 import markbook.runs.exam.plan as pipeline
 from markbook import exam
+from markbook.benchmarks import answers
 from markbook.errors import DataError
-from markbook.load import answers
-from markbook.runs.exam import tally as exam_numbers, view as exam_view
-from markbook.runs.exam.tally import Tally
+from markbook.runs.exam import grading as exam_numbers, view as exam_view
+from markbook.runs.exam.grading import Tally
 from markbook.runs.exam.view import ExamView
-from markbook.sandbox.worker_pool import WorkerPool
+from markbook.sandbox.worker import WorkerPool
 from markbook.store import journal
 from markbook.types import Outcome, Sample, Test, TestResult, Verdict
 

@@ -262,7 +262,7 @@ def test_read_only_output_is_refused_before_anything_runs(tmp_path):
 def test_memory_does_not_grow_with_the_attempts(tmp_path):
     code = PEAK + (
         "import sys\n"
-        "from markbook.runs.exam.work import exam\n"
+        "from markbook.runs.api import exam\n"
         "exam(sys.argv[1], sys.argv[2], sys.argv[3], isolation='weak', workers=1, reports=('documented',))\n"
     )
     benchmark = write_rows(tmp_path / "benchmark.jsonl", [problem(f"p{i}") for i in range(20)])

@@ -1,7 +1,7 @@
 """The bundled exam is sound: its own solutions pass, and it shows what an exam can hold."""
 
-from markbook.examples import example
-from markbook.load.benchmark import load_benchmark
+from markbook.benchmarks.benchmark import load_benchmark
+from markbook.installed import example
 from markbook.runs.exam.check import check_benchmark
 
 

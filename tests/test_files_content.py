@@ -9,8 +9,8 @@ import pytest
 from markbook.errors import DataError
 from markbook.files.content import pieces, whole
 from markbook.files.jsonl import read_jsonl
-from markbook.files.source import Source
-from markbook.traces.reading import read_trace
+from markbook.files.stream import Source
+from markbook.traces import read_trace
 
 
 def packed(tmp_path, content):
@@ -70,7 +70,7 @@ def test_what_ordinary_packing_gives_is_no_bomb(tmp_path):
 
 @pytest.mark.parametrize("form", ["document", "lines"])
 def test_a_packed_document_is_bounded_by_what_it_unfolds_to(form, tmp_path, monkeypatch):
-    monkeypatch.setattr("markbook.files.source.MAX_DOCUMENT", 1 << 20)
+    monkeypatch.setattr("markbook.files.stream.MAX_DOCUMENT", 1 << 20)
     rows = [{"i": number, "text": "x" * 50} for number in range(20_000)]
     text = json.dumps(rows) if form == "document" else "\n".join(map(json.dumps, rows))
     path = packed(tmp_path, gzip.compress(text.encode()))

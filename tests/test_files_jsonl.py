@@ -6,9 +6,9 @@ import os
 import pytest
 
 from markbook.errors import DataError
-from markbook.files import strict
+from markbook.files import jsonl
+from markbook.files.content import MAX_VALUE
 from markbook.files.jsonl import Line, Rejection, read_jsonl
-from markbook.files.limits import MAX_VALUE
 
 
 def read(path, data):
@@ -113,11 +113,11 @@ def test_pipe_is_refused_instead_of_waited_for(tmp_path):
 
 def test_the_limit_of_nesting_is_ours_and_not_that_of_a_version_of_python():
     for text in ("[" * 950 + "]" * 950, "[" + "[{}]," * 2_000 + "0]", '["' + "[" * 2_000 + '\\"{"]'):
-        strict.check_depth(text)
+        jsonl.check_depth(text)
     for text in (
         "[" * 951 + "]" * 951,
         '{"a":' * 951 + "0" + "}" * 951,
         "[" * 500 + '["]]]\\"",' * 451 + "0" + "]" * 951,
     ):
         with pytest.raises(RecursionError, match="deeper than 950 levels"):
-            strict.check_depth(text)
+            jsonl.check_depth(text)

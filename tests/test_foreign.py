@@ -16,7 +16,7 @@ from markbook import compare, open_run
 from markbook.cli import cli
 from markbook.errors import DataError, UsageError
 from markbook.results.kind import results_of
-from markbook.results.standing import standings
+from markbook.results.leaderboard import standings
 from markbook.testing import assert_marks
 
 
@@ -165,7 +165,7 @@ def test_reports_are_made_of_them_and_nothing_is_written_beside(tmp_path, format
 
 
 def test_view_shows_them(tmp_path):
-    from markbook.report.browse.site import Site
+    from markbook.report.browser import Site
 
     inspect_log(tmp_path, 0)
     site = Site(tmp_path)

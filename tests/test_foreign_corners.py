@@ -15,7 +15,7 @@ from markbook.errors import DataError, StorageError
 from markbook.files.spool import Spool
 from markbook.files.tables import read_table
 from markbook.results.kind import results_of
-from markbook.results.standing import standings
+from markbook.results.leaderboard import standings
 
 
 def run_cli(*args):

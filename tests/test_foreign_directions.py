@@ -12,7 +12,7 @@ from markbook import open_run
 from markbook.cli import cli
 from markbook.errors import DataError
 from markbook.results.kind import results_of
-from markbook.results.standing import standings
+from markbook.results.leaderboard import standings
 
 
 def run_cli(*args):

@@ -11,7 +11,7 @@ from markbook import open_run
 from markbook.errors import DataError
 from markbook.files import content
 from markbook.results.kind import results_of
-from markbook.results.standing import standings
+from markbook.results.leaderboard import standings
 
 
 def figures(path, metric=None):

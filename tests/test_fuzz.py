@@ -12,9 +12,9 @@ from fuzz_targets import ANSWER, CORPUS, PROBLEM, TARGETS, attempt, seeds
 from hypothesis import HealthCheck, given, settings, strategies as st
 from test_benchmark import EVALPLUS, HUMANEVAL, MBPP
 
+from markbook.benchmarks.benchmark import load_benchmark
 from markbook.errors import MarkbookError
-from markbook.load.benchmark import load_benchmark
-from markbook.load.extraction import extract_code
+from markbook.testcode.extraction import extract_code
 
 EXAMPLES = 100
 ROWS = {"benchmark": [PROBLEM, HUMANEVAL, EVALPLUS, MBPP], "answers": [{**ANSWER, "sample": 0}]}

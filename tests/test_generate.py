@@ -11,10 +11,9 @@ from fake_openai import FAULTS, FakeOpenAI, Reply as Wire, text
 from markbook import plugins
 from markbook.errors import UsageError
 from markbook.model import GenerationSettings, PromptRequest
-from markbook.model.budget import Budget, Weight
-from markbook.model.faults import parse_retry_after
-from markbook.model.pace import Pace
-from markbook.model.prices import Price, listed_price, parse_price
+from markbook.model.asker import Pace
+from markbook.model.budget import Budget, Price, Weight, listed_price, parse_price
+from markbook.model.http import parse_retry_after
 from markbook.types import MissingKind
 
 

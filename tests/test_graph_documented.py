@@ -5,7 +5,7 @@ import math
 import networkx as nx
 import pytest
 
-from markbook.metrics.graph.documented import (
+from markbook.metrics.graph.balance import (
     calculate_communication_overhead,
     calculate_coordination_centrality,
     calculate_path_convergence,

@@ -11,8 +11,7 @@ from hypothesis import given, settings, strategies as st
 from markbook import plugins
 from markbook.errors import UsageError
 from markbook.metrics.graph import PRIMARY, trace_metrics
-from markbook.metrics.graph.across import AcrossRuns, best_run_references, pass_hat_k
-from markbook.metrics.graph.all_metrics import METRICS
+from markbook.metrics.graph.all_metrics import METRICS, AcrossRuns, best_run_references, pass_hat_k
 from markbook.metrics.graph.balance import indices
 from markbook.metrics.graph.centrality import betweenness, closeness
 from markbook.trace import ExpectedCall, Reference, Step, StepKind, Trace, join

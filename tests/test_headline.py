@@ -2,8 +2,7 @@
 
 import pytest
 
-from markbook.results.comparison import compare_sheet
-from markbook.results.headline import headline, headline_of_one
+from markbook.results.comparison import compare_sheet, headline, headline_of_one
 from markbook.results.sheet import Cell, Sheet
 from markbook.results.summary import summarise_values
 

@@ -13,7 +13,7 @@ from ruamel.yaml import YAML
 
 import markbook
 from markbook.errors import DataError, IncompleteError, UsageError
-from markbook.report.renew import write_report
+from markbook.report.exports import write_report
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "github-actions" / "markbook.yml"
 

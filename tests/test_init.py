@@ -15,7 +15,7 @@ from review_kit import markbook, only_run
 
 import markbook as markbook_api
 from markbook.errors import UsageError
-from markbook.runs.exam.finished import ExamResults
+from markbook.runs.exam.results import ExamResults
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 

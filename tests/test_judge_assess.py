@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from markbook.judge.assess import JudgeSettings, Subject, questions, settle
-from markbook.judge.prompts import cut
-from markbook.judge.rubrics import CONSTRUCTIVENESS, TECHNICAL_ACCURACY
-from markbook.judge.tokens import reduce_logprobs, weigh
+from markbook.judge.client import reduce_logprobs, weigh
+from markbook.judge.rubrics import CONSTRUCTIVENESS, TECHNICAL_ACCURACY, cut
 from markbook.types import MissingKind
 
 NAMES = [criterion.name for criterion in CONSTRUCTIVENESS.criteria]

@@ -14,11 +14,11 @@ from markbook.errors import UsageError
 from markbook.judge.assess import JudgeSettings, Subject, questions
 from markbook.judge.cases import JudgedCase, case_questions
 from markbook.judge.client import JudgeClient
-from markbook.judge.rubric_file import read_rubric
+from markbook.judge.rubrics import read_rubric
 from markbook.model.asker import Patience
+from markbook.model.budget import Price, parse_price
 from markbook.model.cassette import Cassette
 from markbook.model.connect import check, connect
-from markbook.model.prices import Price, parse_price
 from markbook.types import MissingKind
 
 MODEL = "openai:fake-model"
@@ -30,7 +30,7 @@ HURRIED = replace(QUICK, seconds=1.5)
 
 @pytest.fixture(autouse=True)
 def quick_waits(monkeypatch):
-    monkeypatch.setattr("markbook.model.pace.FIRST_WAIT", 0.01)
+    monkeypatch.setattr("markbook.model.asker.FIRST_WAIT", 0.01)
 
 
 def review_question(number, settings):

@@ -12,15 +12,14 @@ from made_files import task_row, task_run
 from review_kit import markbook
 
 from markbook import measure
-from markbook.judge import pairwise
+from markbook.judge import assess
 from markbook.judge.assess import deviation_over_samples
 from markbook.judge.cases import panel_agreement
+from markbook.judge.client import quotes_found, weigh
 from markbook.judge.labels import Label, agreement, read_labels
 from markbook.judge.probes import agreement as with_people
-from markbook.judge.reply import quotes_found
 from markbook.judge.rubrics import Criterion, Rubric
-from markbook.judge.tokens import weigh
-from markbook.report.labelling.open import SittingOptions, open_sitting
+from markbook.report.label_session import SittingOptions, open_sitting
 
 TONE = "name: tone\ntask: Mark the tone.\nscale: [0, 4]\nreads: [answer]\ncriteria: [{name: tone, question: Is it kind?}]\n"
 
@@ -247,7 +246,7 @@ def test_a_quote_of_punctuation_alone_is_found_nowhere():
 
 
 def test_examples_in_the_pairwise_docstring_hold():
-    assert doctest.testmod(pairwise).failed == 0
+    assert doctest.testmod(assess).failed == 0
 
 
 def test_a_panels_agreement_takes_time_in_proportion_to_the_texts():

@@ -10,8 +10,7 @@ from test_judge_reply import ECHOES, INJECTIONS
 
 from markbook import measure
 from markbook.errors import ConfigError, UsageError
-from markbook.judge.rubric_file import read_rubric, ready_rubrics
-from markbook.judge.rubrics import RUBRICS
+from markbook.judge.rubrics import RUBRICS, read_rubric, ready_rubrics
 from markbook.plugins import create
 
 MODEL = "openai:m"

@@ -7,11 +7,11 @@ import pytest
 from fake_openai import FAULTS, FakeOpenAI, fill, schema_of, structured
 from review_kit import markbook, papers
 
-from markbook.judge.pairwise import both_orders, parse_winner
+from markbook.judge.assess import both_orders, parse_winner
+from markbook.judge.client import Violation
 from markbook.judge.probes import KnownText, agreement
 from markbook.judge.reliability import CANARY, five_point
-from markbook.judge.reply import Violation
-from markbook.runs.reviews.judge_check import choose
+from markbook.runs.reviews.review import choose
 
 
 def judge(pick):

@@ -6,7 +6,7 @@ import random
 import pytest
 from hypothesis import given, strategies as st
 
-from markbook.judge.reply import Violation, parse_marks, quotes_found
+from markbook.judge.client import Violation, parse_marks, quotes_found
 from markbook.judge.rubrics import CONSTRUCTIVENESS, PLANNING_RATIONALITY, RUBRICS, TECHNICAL_ACCURACY
 
 NAMES = [criterion.name for criterion in CONSTRUCTIVENESS.criteria]

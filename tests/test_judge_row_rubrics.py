@@ -8,9 +8,8 @@ from review_kit import markbook
 
 import markbook as package
 from markbook.errors import ConfigError
-from markbook.judge.prompts import describe_rubric, system_text
-from markbook.judge.reply import Violation, parse_marks
-from markbook.judge.rubric_file import read_row_rubric, read_rubric
+from markbook.judge.client import Violation, parse_marks
+from markbook.judge.rubrics import describe_rubric, read_row_rubric, read_rubric, system_text
 
 MODEL = "openai:judge"
 GRADED = {

@@ -21,15 +21,12 @@ from review_kit import markbook
 from support.load import PATIENCE
 
 from markbook.errors import DataError, StorageError, UsageError
-from markbook.judge.drawing import LabelItem, draw
-from markbook.judge.labels import Label, agreement, read_labels
+from markbook.judge.labels import Label, LabelItem, agreement, draw, read_labels
 from markbook.judge.rubrics import Criterion, Rubric
-from markbook.report.browse.local import COOKIE, LocalServer
-from markbook.report.browse.rendering import label_script
-from markbook.report.labelling.book import LabelBook
-from markbook.report.labelling.open import SittingOptions, open_sitting
-from markbook.report.labelling.pages import LabelPages
-from markbook.report.labelling.session import Said
+from markbook.report.html import label_script
+from markbook.report.label_pages import LabelPages
+from markbook.report.label_session import LabelBook, Said, SittingOptions, open_sitting
+from markbook.report.local_server import COOKIE, LocalServer
 from markbook.stats import corrected_mean
 from markbook.store.disk import RealDisk
 

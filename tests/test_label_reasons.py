@@ -12,11 +12,10 @@ from test_traces_cli import RUN
 
 from markbook.errors import DataError, UsageError
 from markbook.judge.labels import Label, agreement
-from markbook.report.browse.local import LocalServer
-from markbook.report.browse.rendering import label_script
-from markbook.report.labelling.open import SittingOptions, open_sitting
-from markbook.report.labelling.pages import LabelPages
-from markbook.report.labelling.rubric import REASONS, reason_rubric
+from markbook.report.html import label_script
+from markbook.report.label_pages import LabelPages
+from markbook.report.label_session import REASONS, SittingOptions, open_sitting, reason_rubric
+from markbook.report.local_server import LocalServer
 
 
 def pages(path, *raters, reasons=(), **options):
@@ -66,7 +65,7 @@ def test_failing_attempts_of_a_run_are_shown_with_why_and_their_labels_lie_in_it
 
 
 def asked(rater, token, mark):
-    from markbook.report.browse.local import Request
+    from markbook.report.local_server import Request
 
     return Request("/label", {}, rater, {"item": token, "mark.reason": mark, "save": "1"})
 
@@ -162,12 +161,12 @@ def test_reasons_that_are_alike_as_far_as_they_are_kept_are_refused():
 def test_traces_called_as_others_are_numbered_are_all_shown(monkeypatch):
     import types
 
-    from markbook.report.labelling import failed
+    from markbook.report import label_session
 
     traces = [types.SimpleNamespace(id=name) for name in ("a #3", "a", "a")]
-    monkeypatch.setattr(failed, "read_traces", lambda _path: iter(traces))
+    monkeypatch.setattr(label_session, "read_traces", lambda _path: iter(traces))
 
-    names = [name for name, _ in failed._name_traces("log")]
+    names = [name for name, _ in label_session._name_traces("log")]
 
     assert len(set(names)) == 3
     assert names[:2] == ["a #3", "a"]

@@ -6,8 +6,8 @@ import pytest
 from exam_kit import answer, hold, rows, scores
 from test_languages import here, marked
 
+from markbook.benchmarks.faults import fault_of
 from markbook.languages import language
-from markbook.load.faults import fault_of
 from markbook.types import Test
 
 C = "int twice(int x) { return 2 * x; }\n"

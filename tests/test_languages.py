@@ -13,14 +13,14 @@ import review_kit
 from exam_kit import write_rows
 
 from markbook import plugins
+from markbook.benchmarks.benchmark import load_benchmark
 from markbook.errors import EnvironmentUnfitError
-from markbook.languages import Alone, Toolchain, find, language, names, prebuilt, toolchain
-from markbook.languages.whole import whole
-from markbook.load.benchmark import load_benchmark
-from markbook.load.replies import answer_of
+from markbook.languages import Alone, Toolchain, find, language, names, toolchain
+from markbook.languages.toolchain import whole
+from markbook.programs.marker import ProgramMarker
 from markbook.runs.pass_at_k import pass_at_k
-from markbook.runs.programs.marker import ProgramMarker
 from markbook.sandbox import Job
+from markbook.testcode.extraction import answer_of
 from markbook.types import ErrorKind, Limits, Sample, Test, Verdict
 
 LIMITS = Limits(seconds=5.0)
@@ -324,7 +324,7 @@ def test_where_the_self_test_goes_wrong_nothing_is_marked(at, said, monkeypatch)
     spoilt = list(tool.language.self_test)
     spoilt[at] = spoilt[1 - at]
     broken = replace(tool, language=replace(tool.language, self_test=tuple(spoilt)))
-    monkeypatch.setattr("markbook.runs.programs.marker.find", lambda _name: broken)
+    monkeypatch.setattr("markbook.programs.marker.find", lambda _name: broken)
     marker = ProgramMarker(["bash"], workers=1, isolation="weak")
 
     with pytest.raises(EnvironmentUnfitError, match=said):
@@ -389,7 +389,7 @@ def test_equal_answers_run_once(monkeypatch):
     ],
 )
 def test_only_headers_before_everything_else_are_shared(text, names):
-    found, places = prebuilt.begins_with(text, language("cpp").headers.names)
+    found, places = toolchain.begins_with(text, language("cpp").headers.names)
 
     assert found == names
     assert len(places) == len(names)
@@ -397,7 +397,7 @@ def test_only_headers_before_everything_else_are_shared(text, names):
 
 def test_a_program_compiled_with_shared_headers_lacks_what_it_does_not_include():
     tool = find_or_skip("cpp")
-    shelf = prebuilt.Prebuilt()
+    shelf = toolchain.Prebuilt()
     shelf.start()
     try:
         text = "#include <cstddef>\nint x;\n"

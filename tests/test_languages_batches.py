@@ -4,8 +4,8 @@ import pytest
 from test_languages import LIMITS, here, marked
 
 from markbook.languages import language
-from markbook.runs.programs import batches, marker as programs
-from markbook.runs.programs.marker import ProgramMarker
+from markbook.programs import marker as batches, marker as programs
+from markbook.programs.marker import ProgramMarker
 from markbook.sandbox import Job
 from markbook.types import ErrorKind, Sample, Test
 

@@ -8,17 +8,16 @@ from pathlib import Path
 import pytest
 from exam_kit import write_rows
 
+from markbook.benchmarks.benchmark import load_benchmark
 from markbook.errors import DataError, EnvironmentUnfitError
 from markbook.languages import find
-from markbook.languages.whole import whole
-from markbook.load.benchmark import load_benchmark
-from markbook.load.replies import with_imports
+from markbook.languages.toolchain import whole
+from markbook.programs.marker import ProgramMarker
+from markbook.programs.streams import build_phases
 from markbook.runs.exam.check import check_benchmark
-from markbook.runs.programs.judging import build_phases
-from markbook.runs.programs.marker import ProgramMarker
 from markbook.sandbox import Job
-from markbook.sandbox.program import Phase, ProgramRun
-from markbook.sandbox.program_box import ProgramSandbox
+from markbook.sandbox.program import Phase, ProgramRun, ProgramSandbox
+from markbook.testcode.extraction import with_imports
 from markbook.types import Limits
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "humaneval-x"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from markbook.errors import EnvironmentUnfitError
-from markbook.languages import find, prebuilt
+from markbook.languages import find, toolchain
 
 TEXT = "#include <cstddef>\nint x;\n"
 
@@ -25,7 +25,7 @@ def shelf(tmp_path):
     made = []
 
     def make():
-        one = prebuilt.Prebuilt(tmp_path)
+        one = toolchain.Prebuilt(tmp_path)
         one.start()
         made.append(one)
         return one
@@ -74,14 +74,14 @@ def test_those_of_another_compiler_are_not_used(tool, shelf, monkeypatch):
 
 
 def test_the_oldest_go_where_they_take_too_much_room(tool, shelf, tmp_path, monkeypatch):
-    monkeypatch.setattr(prebuilt, "_KEPT_BYTES", 10)
+    monkeypatch.setattr(toolchain, "_KEPT_BYTES", 10)
     folder = tmp_path / "headers"
     folder.mkdir()
     (folder / "old").write_bytes(b"x" * 100)
     os.utime(folder / "old", (1, 1))
 
-    prebuilt._put(folder / "old", folder / "new")
+    toolchain._put(folder / "old", folder / "new")
     (tmp_path / "small").write_bytes(b"y" * 10)
-    prebuilt._put(tmp_path / "small", folder / "newest")
+    toolchain._put(tmp_path / "small", folder / "newest")
 
     assert {path.name for path in folder.iterdir()} == {"newest"}

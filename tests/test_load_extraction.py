@@ -5,9 +5,7 @@ import time
 import pytest
 from support.load import allowed
 
-from markbook.load.extraction import extract_code
-from markbook.load.replies import answer_of
-from markbook.text.thoughts import without_thoughts
+from markbook.testcode.extraction import answer_of, extract_code, without_thoughts
 
 CODE = "def add(a, b):\n    print('solution')\n    assert a is not None\n    return a + b\n"
 

@@ -17,11 +17,10 @@ from support.load import PATIENCE
 from markbook import open_run
 from markbook.cli import cli
 from markbook.errors import DataError, RunInUseError
-from markbook.report.browse.index import Index
-from markbook.report.browse.matrix import matrix_of
-from markbook.report.browse.runs import listed_run
+from markbook.report.run_index import Index
+from markbook.report.run_pages import listed_run, matrix_of
 from markbook.results.kind import results_of
-from markbook.store.lock import FolderLock
+from markbook.store.disk import FolderLock
 
 
 def run_cli(*args):

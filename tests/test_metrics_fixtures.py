@@ -5,7 +5,7 @@ import json
 import pytest
 
 from markbook.metrics.text.bleu import bleu, corpus_bleu
-from markbook.metrics.text.jaccard import jaccard
+from markbook.metrics.text.edit_distance import jaccard
 from markbook.metrics.text.meteor import meteor
 from markbook.metrics.text.rouge import Rouge, rouge1, rouge2, rouge_l, rouge_lsum
 from markbook.metrics.text.tfidf import tfidf_cosine

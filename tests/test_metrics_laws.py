@@ -14,7 +14,7 @@ from metric_kit import REGISTERED, TEXT, items, made
 from support.load import PATIENCE
 
 from markbook.metrics import overlaps
-from markbook.metrics.text.lcs import positions
+from markbook.metrics.text.edit_distance import positions
 from markbook.metrics.tokens import Vocabulary
 
 SYMMETRIC = ("rouge1", "rouge2", "rougeL", "edit_distance", "edit_similarity", "exact_match", "jaccard", "tfidf_cosine")

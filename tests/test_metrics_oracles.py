@@ -183,7 +183,7 @@ def test_meteor_is_nltk(pairs, tokenizer, synonyms):
     from nltk.tokenize import NLTKWordTokenizer
     from nltk.translate.meteor_score import meteor_score
 
-    from markbook.metrics.text.synonyms import synonyms as lookup
+    from markbook.metrics.text.meteor import synonyms as lookup
 
     split = NLTKWordTokenizer().tokenize if tokenizer == "treebank" else str.split
     wordnet = _WordNet(lookup if synonyms else lambda word: {word})
@@ -198,7 +198,7 @@ def test_meteor_is_nltk(pairs, tokenizer, synonyms):
 def test_treebank_tokens_are_nltks_on_texts_of_nothing_but_odd_pieces():
     from nltk.tokenize import NLTKWordTokenizer
 
-    from markbook.metrics.text.treebank import pieces, tokens
+    from markbook.metrics.text.tokenizers import pieces, tokens
 
     rng = random.Random(11)
     parts = [
@@ -287,7 +287,7 @@ def adversarial(n):
 def test_treebank_tokens_are_nltks_where_re_and_regex_differ(part):
     from nltk.tokenize import NLTKWordTokenizer
 
-    from markbook.metrics.text.treebank import pieces, tokens
+    from markbook.metrics.text.tokenizers import pieces, tokens
 
     split = NLTKWordTokenizer().tokenize
     found = {
@@ -300,7 +300,7 @@ def test_treebank_tokens_are_nltks_where_re_and_regex_differ(part):
 def test_international_bleu_tokens_are_sacrebleus_where_the_tables_differ(part):
     from sacrebleu.tokenizers.tokenizer_intl import TokenizerV14International
 
-    from markbook.metrics.text.bleu_tokens import cutter
+    from markbook.metrics.text.tokenizers import cutter
 
     split, ours = TokenizerV14International(), cutter("intl", lowercase=False, keep_end=True)
 
@@ -323,7 +323,7 @@ def test_the_table_of_character_classes_is_that_of_regex(name, pattern):
 
     import regex
 
-    from markbook.metrics.text.unicode import members
+    from markbook.metrics.text.tokenizers import members
 
     ours, theirs = re.compile(f"[{members(name)}]"), regex.compile(pattern)
     differing = [

@@ -7,7 +7,7 @@ from sacrebleu.metrics import CHRF, TER
 
 import markbook
 from markbook.errors import ConfigError
-from markbook.metrics.text.chrf import chrf
+from markbook.metrics.text.chrf_ter import chrf
 
 TEXTS = st.lists(
     st.tuples(st.text("ab c.ä\n漢", max_size=12), st.lists(st.text("ab c.ä\n漢", max_size=8), min_size=1, max_size=2)),

@@ -11,10 +11,8 @@ from support.load import PATIENCE
 from markbook import plugins
 from markbook.errors import UsageError
 from markbook.model import GenerationSettings, PromptRequest
-from markbook.model.faults import Garbled, NotFollowed, Unreached
-from markbook.model.http import Address, HttpClient
-from markbook.model.prices import Price, parse_price
-from markbook.model.wire import TRIP, Trip
+from markbook.model.budget import Price, parse_price
+from markbook.model.http import TRIP, Address, Garbled, HttpClient, NotFollowed, Trip, Unreached
 
 BODY = json.dumps({"answer": "å" * 40}).encode()
 OK = b"HTTP/1.1 200 OK\r\n"

@@ -78,7 +78,7 @@ def test_a_pause_that_a_server_asks_for_is_no_part_of_the_deadline(tmp_path):
 
 
 def test_a_turn_that_is_given_up_is_given_back():
-    from markbook.model.pace import Pace
+    from markbook.model.asker import Pace
 
     async def wait():
         pace = Pace(per_minute=600)
@@ -403,7 +403,7 @@ def test_a_count_of_tokens_that_cannot_be_costs_nothing_and_breaks_nothing(tmp_p
 
 
 def test_an_address_of_numbers_is_kept_so_that_a_run_can_be_gone_on_with():
-    from markbook.cli.options.resume import sent_a_key
+    from markbook.cli.options import sent_a_key
     from markbook.model.connect import without_secrets
 
     kept = without_secrets("http://ann:pass@[::1]:8000/v1?key=s")

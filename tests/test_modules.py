@@ -9,14 +9,13 @@ SOURCE = ROOT / "src"
 DOORS = {
     "markbook.__main__",
     "markbook.documented",
-    "markbook.documented_reviews",
     "markbook.metrics.adapters",
-    "markbook.rewards.trainers",
+    "markbook.rewards",
     "markbook.testing",
     "markbook.traces.recorder",
 }
 """What users import by its own name."""
-PROGRAMS = {"markbook.metrics.checks.child", "markbook.sandbox.guest.runner", "markbook.sandbox.guest.supervisor"}
+PROGRAMS = {"markbook.metrics.check_child", "markbook.sandbox.guest.runner", "markbook.sandbox.guest.supervisor"}
 """What is started as a process of its own, by its file."""
 
 

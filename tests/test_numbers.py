@@ -13,7 +13,7 @@ import review_kit
 from exam_kit import write_rows
 
 import markbook
-from markbook.text.numbers import NOTHING, Scale, format_interval, format_number, format_p, format_percent
+from markbook.text.plot import NOTHING, Scale, format_interval, format_number, format_p, format_percent
 
 SOURCE = Path(markbook.__file__).parent
 TESTS = ["assert f(1) == 2", "assert f(2) == 3"]
@@ -81,7 +81,7 @@ def test_one_exam_shows_a_score_and_its_interval_alike_in_every_place(exam, tmp_
 
 
 def test_what_is_not_there_is_one_sign(tmp_path):
-    from markbook.cli.terminal.exam import _score_table
+    from markbook.cli.exam_terminal import _score_table
 
     record = {"total": None, "statistics": {"total": {"interval": None, "attempted_score": None}}, "summary": {"solutions_provided": 0, "total_problems": 1}, "verdicts": {"separated_share": None}}  # fmt: skip
     cells = [next(iter(column.cells)) for column in _score_table({"m": record}, {}).columns]

@@ -4,9 +4,8 @@ import json
 
 import pytest
 
+from markbook.datasets.papers import EntryKind, PeerRead, as_number, mend
 from markbook.errors import DataError
-from markbook.load.peerread.papers import EntryKind, PeerRead
-from markbook.load.peerread.text import as_number, mend
 
 
 def write(folder, venue, split, name, reviews, **fields):

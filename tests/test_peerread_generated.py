@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from markbook.datasets.generated_reviews import GeneratedReviews
 from markbook.errors import DataError
-from markbook.load.peerread.generated import GeneratedReviews
 
 
 def load(path):

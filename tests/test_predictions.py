@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from markbook.datasets.predictions import find_file, read_answers
 from markbook.errors import DataError
-from markbook.load.predictions import find_file, read_answers
 from markbook.types import Sample, TaskRow
 
 SAMPLES = [Sample(id=name, row=TaskRow({}, place)) for place, name in enumerate(("a", "b", "c"))]

@@ -6,7 +6,7 @@ import json
 import pytest
 from exam_kit import errors, rows, scores, write_rows
 
-from markbook.runs.exam.work import exam
+from markbook.runs.api import exam
 
 RANDOM_TASKS = {"codeeval-9", "codeeval-3"}
 """Their tests draw random numbers; the original's own runs differ on them."""

@@ -10,12 +10,12 @@ from hypothesis import given, strategies as st
 import markbook
 from markbook.errors import UsageError
 from markbook.metrics.quality.scores import (
+    CHECKS,
     context_adherence,
     performance_awareness,
     security_compliance,
     style_compliance,
 )
-from markbook.metrics.quality.textual import CHECKS
 from markbook.types import Attempt, Item, Sample
 
 NAMES = ("context_adherence", "style_compliance", "security_compliance", "performance_awareness")

@@ -12,10 +12,10 @@ from test_stdio_turns import marked as marked_in_turns
 
 import markbook
 from markbook.errors import UsageError
-from markbook.load.replies import answer_of
+from markbook.programs.marker import ProgramMarker
 from markbook.rewards import Rewarder
-from markbook.runs.programs.marker import ProgramMarker
 from markbook.sandbox import Job
+from markbook.testcode.extraction import answer_of
 from markbook.types import Sample, Test
 
 CPP = "int twice(int x) {\n"

@@ -9,8 +9,8 @@ import pytest
 from exam_kit import hold, rows
 
 from markbook.languages import find
+from markbook.programs import verdict_cache
 from markbook.runs.kind import Watcher
-from markbook.runs.programs import recall
 
 PROBLEMS = {
     "linked": {"task_id": "a", "language": "bash", "tests": "set -e\n[[ $(twice 2) = 4 ]]\n"},
@@ -32,7 +32,7 @@ def held(tmp_path, monkeypatch):
         lines = []
 
         class Lines(Watcher):
-            def noted(self, line, *, topic=""):  # noqa: ARG002 - as the watcher has it
+            def noted(self, line, *, topic=""):
                 lines.append(line)
 
         answers = [
@@ -59,7 +59,7 @@ def test_other_tests_and_another_toolchain_are_run_anew(held, monkeypatch):
     tests = [*PROBLEMS["stdin"]["tests"], {"stdin": "1 1\n", "stdout": "2"}]
 
     assert held("two", "stdin", tests=tests)[0] == []
-    monkeypatch.setattr(recall, "identity", lambda tool: f"{tool.version} newer")
+    monkeypatch.setattr(verdict_cache, "identity", lambda tool: f"{tool.version} newer")
     assert held("three", "stdin")[0] == []
 
 
@@ -68,18 +68,24 @@ def test_a_toolchain_is_another_one_once_its_commands_or_its_language_change(tmp
     compiler = tmp_path / "bash"
     compiler.write_text("one", encoding="utf-8")
     moved = replace(tool, places=replace(tool.places, commands={"bash": str(compiler)}))
-    before = recall.identity(moved)
+    before = verdict_cache.identity(moved)
     os.utime(compiler, ns=(1, 1))
     other = replace(tool, language=replace(tool.language, prelude="# more\n"))
 
-    found = [recall.identity(tool), recall.identity(tool), recall.identity(other), before, recall.identity(moved)]
+    found = [
+        verdict_cache.identity(tool),
+        verdict_cache.identity(tool),
+        verdict_cache.identity(other),
+        before,
+        verdict_cache.identity(moved),
+    ]
 
     assert found[0] == found[1]
     assert len(set(found[1:])) == 4
 
 
 def test_a_toolchain_has_one_name_in_every_process():
-    code = "from markbook.languages import find, language; from markbook.runs.programs.recall import identity; from dataclasses import replace; "
+    code = "from markbook.languages import find, language; from markbook.programs.verdict_cache import identity; from dataclasses import replace; "
     code += "print(identity(replace(find('bash'), language=language('cpp'))))"
     found = {
         subprocess.run(

@@ -8,7 +8,7 @@ import pytest
 
 from markbook.sandbox import Job, Keep, Sandbox
 from markbook.sandbox.guest.examination.tasks import Task
-from markbook.sandbox.outcomes import may_be_remembered
+from markbook.sandbox.job import may_be_remembered
 from markbook.sandbox.record_store import RecordStore
 from markbook.types import Limits, Outcome, Sample, Test
 

@@ -1,6 +1,6 @@
 """Answers in replies that are written in languages without a parser of ours."""
 
-from markbook.load.replies import answer_of
+from markbook.testcode.extraction import answer_of
 
 
 def test_an_answer_that_repeats_some_of_the_prompts_imports_has_the_others_too():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from payloads import HTML
 
-from markbook.report import charts, drawing, pictures, planes
+from markbook.report import charts, exports
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -19,13 +19,13 @@ def one_of_each(names):
     return {
         "intervals": charts.intervals(rows, names, "Score"),
         "heat": charts.heat_map(rows, names, names, "Score"),
-        "curve": planes.curves(rows, names, x_title="k", y_title="y", band=True, x_order=["1"]),
-        "points": planes.curves(rows, names, x_title="k", y_title="y", band=False, x_order=["1"]),
+        "curve": charts.curves(rows, names, x_title="k", y_title="y", band=True, x_order=["1"]),
+        "points": charts.curves(rows, names, x_title="k", y_title="y", band=False, x_order=["1"]),
         "forest": charts.forest(rows, names, "Difference"),
         "stacked": charts.stack_bars(rows, names, names, "Share"),
         "bars": charts.bars(rows, names, names, "Value", (0, 100)),
-        "scatter": planes.scatter([{**row, "x": 3} for row in rows], names, x_title="s", y_title="y"),
-        "graph": planes.graph(nodes, [{"x": 0.1, "y": 0.1, "x2": 0.9, "y2": 0.9, "weight": 2}]),
+        "scatter": charts.scatter([{**row, "x": 3} for row in rows], names, x_title="s", y_title="y"),
+        "graph": charts.graph(nodes, [{"x": 0.1, "y": 0.1, "x2": 0.9, "y2": 0.9, "weight": 2}]),
     }
 
 
@@ -100,7 +100,7 @@ def test_stacked_bars_follow_one_another_by_their_place():
     unit = (places["50"] - places["0"]) / 50
     assert numbers(drawn, "rect", "x") == pytest.approx([places["0"], places["0"] + 30 * unit], abs=0.1)
     assert numbers(drawn, "rect", "width") == pytest.approx([30 * unit, 20 * unit], abs=0.1)
-    assert [one.get("fill") for one in parsed(drawn).iter(f"{SVG}rect")] == list(drawing.PALETTE[:2])
+    assert [one.get("fill") for one in parsed(drawn).iter(f"{SVG}rect")] == list(charts.PALETTE[:2])
 
 
 def test_bars_begin_at_zero_and_end_at_the_value():
@@ -119,9 +119,9 @@ def test_a_curve_lies_where_the_numbers_say():
         for x, value in (("1", 20.0), ("2", 60.0))
     ]
 
-    drawn = planes.curves(rows, ["m"], x_title="k", y_title="pass@k", band=True, x_order=["1", "2"]).wide
+    drawn = charts.curves(rows, ["m"], x_title="k", y_title="pass@k", band=True, x_order=["1", "2"]).wide
 
-    shift = 0.35 * drawing.SIZE  # from a word's middle to its foot
+    shift = 0.35 * charts.SIZE  # from a word's middle to its foot
     zero, hundred = (y - shift for y in axis_of(drawn, "y"))
     wanted = [zero + share * (hundred - zero) for share in (0.2, 0.6)]
     assert numbers(drawn, "circle", "cy")[-2:] == pytest.approx(wanted, abs=0.2)
@@ -162,10 +162,10 @@ def test_columns_of_a_heat_map_too_narrow_for_their_names_are_numbered():
     ],
 )
 def test_an_axis_has_round_ends_and_round_numbers(values, ends, ticks):
-    low, high = drawing.range_of(values)
+    low, high = charts.range_of(values)
 
     assert (low, high) == pytest.approx(ends)
-    assert [drawing.tick_words(tick) for tick in drawing.AxisScale(low, high, 0, 300).ticks] == ticks
+    assert [charts.tick_words(tick) for tick in charts.AxisScale(low, high, 0, 300).ticks] == ticks
 
 
 def test_nothing_is_drawn_outside_the_picture():
@@ -175,7 +175,7 @@ def test_nothing_is_drawn_outside_the_picture():
             root = parsed(drawn)
             width, height = float(root.get("width")), float(root.get("height"))
             for one in root.iter(f"{SVG}text"):
-                room = drawing.width_of(one.text)
+                room = charts.width_of(one.text)
                 start = float(one.get("x")) - room * {"end": 1, "middle": 0.5}.get(one.get("text-anchor"), 0)
                 assert start >= -0.2, (kind, one.text)
                 assert start + room <= width + 0.2, (kind, one.text)
@@ -202,10 +202,10 @@ def test_any_name_can_be_drawn(names):
 
 
 def test_long_names_that_begin_alike_stay_apart():
-    labels = drawing.labels_of(["a" * 90 + "1", "a" * 90 + "2"])
+    labels = charts.labels_of(["a" * 90 + "1", "a" * 90 + "2"])
 
     assert len(set(labels.values())) == 2
-    assert max(map(len, labels.values())) <= drawing.LABEL
+    assert max(map(len, labels.values())) <= charts.LABEL
 
 
 def test_no_chart_names_an_address():
@@ -219,6 +219,6 @@ def test_no_chart_names_an_address():
 def test_pictures_for_files_have_settled_colours():
     picture = one_of_each(["a", '"currentColor"'])["forest"]
 
-    assert pictures.png(picture)[:8] == b"\x89PNG\r\n\x1a\n"
-    assert ' fill="currentColor"' not in pictures._on_white(picture)
-    assert ">&quot;currentColor&quot;<" in pictures._on_white(picture)
+    assert exports.png(picture)[:8] == b"\x89PNG\r\n\x1a\n"
+    assert ' fill="currentColor"' not in exports._on_white(picture)
+    assert ">&quot;currentColor&quot;<" in exports._on_white(picture)

@@ -11,13 +11,13 @@ from support.load import PATIENCE
 
 from markbook import open_run
 from markbook.cli import cli
-from markbook.report.browse.index import Index
-from markbook.report.browse.listing import Side, compare_page, matrix_page
-from markbook.report.highlight import highlight
-from markbook.report.loggers import _clean_names
-from markbook.report.renew import write_report
+from markbook.report.exports import write_report
+from markbook.report.formats import _clean_names
+from markbook.report.html import highlight
+from markbook.report.run_index import Index
+from markbook.report.run_pages import Side, compare_page, matrix_page
+from markbook.results.files import flat_rows
 from markbook.results.kind import Shown, results_of
-from markbook.results.rows import flat_rows
 
 
 def run_cli(*args):

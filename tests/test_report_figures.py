@@ -11,7 +11,7 @@ from support.load import PATIENCE
 
 from markbook.cli.report import command
 from markbook.text import Table
-from markbook.text.latex import latex, latex_table
+from markbook.text.plot import latex, latex_table
 
 LATEX = [
     r"\input{/etc/passwd}",

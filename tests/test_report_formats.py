@@ -14,8 +14,8 @@ import markbook
 from markbook import plugins
 from markbook.cli.report import command
 from markbook.errors import DataError, UsageError
-from markbook.report.loggers import numbers
-from markbook.report.renew import write_report
+from markbook.report.exports import write_report
+from markbook.report.formats import numbers
 from markbook.results.compare import compare
 from markbook.results.kind import results_of
 from markbook.types import Summary

@@ -11,11 +11,11 @@ from browsers import Watched, axe_source, chromium, serious_faults
 from payloads import HTML
 from support.load import PATIENCE
 
-from markbook.report import pictures
-from markbook.report.highlight import highlight
-from markbook.report.page_reports import html, markdown_report
+from markbook.report import exports
+from markbook.report.exports import html, markdown_report
+from markbook.report.html import highlight
 from markbook.results.kind import results_of
-from markbook.runs.exam.pages.problems import MOST_PROBLEMS
+from markbook.runs.exam.sections import MOST_PROBLEMS
 from markbook.runs.exam.view import MODEL, OUTCOME, SAMPLE, attempt_record, sample_record
 from markbook.store import Manifest, RunWriter, open_run
 from markbook.types import Attempt, ErrorKind, Isolation, Outcome, ProblemType, Sample, Test, TestResult, Verdict
@@ -124,7 +124,7 @@ def test_problem_shows_prompt_tests_verdicts_error_and_difference(page):
 
 
 def test_the_page_has_its_charts_without_any_extra(exam_run, monkeypatch):
-    monkeypatch.setattr(pictures, "need", missing_package)
+    monkeypatch.setattr(exports, "need", missing_package)
 
     run = exam_run()
 

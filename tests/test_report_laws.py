@@ -12,10 +12,8 @@ from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 from review_kit import markbook
 from test_results_laws import ANSWERS, SHARES, mark, sheets, write_table
 
-from markbook.report.renew import render_report
-from markbook.results.comparison import compare_sheet
-from markbook.results.comparison_tables import tables
-from markbook.results.headline import headline
+from markbook.report.exports import render_report
+from markbook.results.comparison import compare_sheet, headline, tables
 from markbook.results.kind import results_of
 from markbook.results.sheet import Cell, Sheet
 from markbook.store import open_run

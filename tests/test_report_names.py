@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from markbook.report.names import folder_names
+from markbook.report.words import folder_names
 
 
 @pytest.mark.parametrize("name", ["gpt-4", "Claude 3.5 Sonnet", "phi_2", "qwen2.5-coder@q4"])

@@ -12,8 +12,8 @@ from review_kit import papers
 from markbook import compare
 from markbook.cli import cli
 from markbook.results.comparison import compare_sheet
+from markbook.results.leaderboard import standings
 from markbook.results.sheet import Cell, Sheet
-from markbook.results.standing import standings
 from markbook.types import Missing, MissingKind
 
 GONE = Cell(None, Missing(MissingKind.FAILED, "down"))

@@ -16,7 +16,7 @@ from markbook.runs.conductor import conduct
 from markbook.runs.exam import Exam
 from markbook.runs.exam.plan import ExamOptions
 from markbook.runs.kind import Watcher
-from markbook.store.finished import identity_of
+from markbook.store.reader import identity_of
 
 ASKING = pytest.mark.parametrize("name", ["run", "review"])
 

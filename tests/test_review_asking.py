@@ -10,11 +10,10 @@ from review_kit import GENERATED, TRACE, markbook, only_run, papers, reviews, ro
 from support.load import allowed
 
 from markbook.errors import StorageError, UsageError
-from markbook.judge.asking import Asking
-from markbook.judge.panel import JudgeOptions
-from markbook.runs.reviews import work as conductor
+from markbook.judge.panel import Asking, JudgeOptions
+from markbook.runs.reviews import review as conductor
 from markbook.runs.reviews.config import default_config
-from markbook.runs.reviews.judge import make_plan
+from markbook.runs.reviews.review import make_plan
 from markbook.runs.reviews.tiers import Similarities
 
 PAIR = ("--similarity", "cosine,jaccard")
@@ -136,8 +135,8 @@ def make(script_server, keep, **options):
 
 
 def work(number):
-    from markbook.judge.asking import JudgeWork
     from markbook.judge.assess import JudgeSettings, Subject, questions
+    from markbook.judge.panel import JudgeWork
 
     subject = Subject(f"A review, number {number}.")
     return JudgeWork((f"paper {number}", "mas", 0), lambda: questions(subject, JudgeSettings(("openai:m",)))[0])

@@ -171,7 +171,7 @@ def test_what_is_no_scale_is_refused(tmp_path, inputs, scale):
 
 
 def test_each_human_review_is_read_by_the_semantic_model_once(tmp_path, monkeypatch):
-    from markbook.metrics.semantic import encoders
+    from markbook.metrics.text import encoders
 
     seen = []
     load = encoders.load
@@ -190,7 +190,7 @@ def test_each_human_review_is_read_by_the_semantic_model_once(tmp_path, monkeypa
         model = load(*args, **options)
         return replace(model, encoder=Counting(model.encoder))
 
-    monkeypatch.setattr("markbook.metrics.semantic.bertscore.load", counted)
+    monkeypatch.setattr("markbook.metrics.text.bertscore.load", counted)
     rows = [
         {"paper_id": paper, "system": f"s{n}", "review": f"{GENERATED} Version {n} of {paper}."}
         for n in range(40)

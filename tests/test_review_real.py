@@ -6,7 +6,7 @@ import pytest
 from fake_openai import FakeOpenAI, good
 from review_kit import markbook, only_run, rows_of
 
-from markbook.load.peerread.papers import PeerRead
+from markbook.datasets.papers import PeerRead
 
 PAIR = ("--similarity", "cosine,jaccard")
 

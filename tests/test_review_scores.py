@@ -5,7 +5,7 @@ import math
 import pytest
 from hypothesis import given, strategies as st
 
-from markbook.runs.reviews.scoring.formulas import (
+from markbook.runs.reviews.composite import (
     SIMILARITY_WEIGHTS,
     Best,
     choose_reference,
@@ -13,7 +13,7 @@ from markbook.runs.reviews.scoring.formulas import (
     task_success,
     time_score,
 )
-from markbook.runs.reviews.scoring.yardstick import measure_yardstick, percentile
+from markbook.runs.reviews.summary import measure_yardstick, percentile
 from markbook.types import Missing, MissingKind
 
 GAP = Missing(MissingKind.UNAVAILABLE, "no model")

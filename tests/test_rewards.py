@@ -12,13 +12,12 @@ import pytest
 from exam_kit import hold, problem, rows, write_rows
 
 from markbook.errors import DataError, UsageError
+from markbook.programs.sandboxes import BoxSettings
 from markbook.rewards import Rewarder
-from markbook.rewards.benchmarks import BenchmarkShelf
-from markbook.rewards.items import Defaults, read_item, read_items
-from markbook.rewards.pool import Pool, PoolSettings
-from markbook.rewards.records import Busy, Closing, Reward, reward_of
-from markbook.rewards.work_queue import SharedWork, WorkQueue
-from markbook.runs.sandboxes import BoxSettings
+from markbook.serve.items import BenchmarkShelf, Defaults, read_item, read_items
+from markbook.serve.pool import Pool, PoolSettings
+from markbook.serve.records import Busy, Closing, Reward, reward_of
+from markbook.serve.work_queue import SharedWork, WorkQueue
 from markbook.types import Missing, MissingKind, Outcome, TestResult
 
 RIGHT = "def f(x):\n    return x\n"
@@ -289,7 +288,7 @@ def test_a_worker_that_is_killed_again_and_again_gives_no_number():
                 with contextlib.suppress(ProcessLookupError):  # it has not come up again
                     os.kill(pid, signal.SIGKILL)
             await asyncio.sleep(0.3)
-        from markbook.rewards.records import reward_of
+        from markbook.serve.records import reward_of
 
         return reward_of(ticket.order, ticket.future.result())
 

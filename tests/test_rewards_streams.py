@@ -5,7 +5,7 @@ from exam_kit import write_rows
 from test_rewards import marked, order, until, with_pool
 
 from markbook.languages import versions
-from markbook.rewards.benchmarks import BenchmarkShelf
+from markbook.serve.items import BenchmarkShelf
 
 SUM = {"tests": [{"stdin": "2 3\n", "stdout": "5\n"}, {"stdin": "4 4\n", "stdout": "8"}]}
 SUMS = {

@@ -14,10 +14,9 @@ from exam_kit import write_rows
 from test_server import RIGHT, SLEEP, TESTS, Running, item, settings
 
 from markbook.errors import UsageError
-from markbook.rewards import Rewarder
-from markbook.rewards.records import Reward
-from markbook.rewards.trainers import (
+from markbook.rewards import (
     NoReward,
+    Rewarder,
     TRLReward,
     VerifiersReward,
     VerlReward,
@@ -27,6 +26,7 @@ from markbook.rewards.trainers import (
     _truth,
     text_of,
 )
+from markbook.serve.records import Reward
 from markbook.types import Missing, MissingKind
 
 WRONG = "def f(x):\n    return 1\n"
@@ -117,7 +117,7 @@ def test_a_server_that_does_not_answer_is_named_at_once(caplog):
     found = asyncio.run(main())
 
     assert [one.missing.kind.value for one in found] == ["unavailable"] * 2
-    (said,) = [record.getMessage() for record in caplog.records if record.name == "markbook.rewards.remote"]
+    (said,) = [record.getMessage() for record in caplog.records if record.name == "markbook.serve.rewarder"]
     assert said.startswith("http://127.0.0.1:9: the server cannot be reached: ConnectError")
     assert said.endswith("; asking again for 2 seconds")
 
@@ -279,7 +279,7 @@ def test_a_batch_that_is_more_than_a_server_takes_is_sent_in_parts():
 
 @pytest.mark.parametrize(("said", "wait"), [("2", 2.0), ("Fri, 31 Dec 2027 23:59:59 GMT", 1.0), ("", 1.0), ("-3", 0.0)])
 def test_a_proxy_may_say_when_to_come_back(said, wait):
-    from markbook.rewards.remote import _wait
+    from markbook.serve.rewarder import _wait
 
     assert _wait(said) == wait
 
@@ -306,9 +306,9 @@ def test_half_a_character_is_said_before_anything_is_run(options, bad):
 
 
 def test_what_a_full_pool_has_no_room_for_in_time_is_no_error():
-    from markbook.rewards.pool import Pool, PoolSettings
-    from markbook.rewards.rewarder import _Local
-    from markbook.runs.sandboxes import BoxSettings
+    from markbook.programs.sandboxes import BoxSettings
+    from markbook.serve.pool import Pool, PoolSettings
+    from markbook.serve.rewarder import _Local
 
     async def main():
         pool = Pool(PoolSettings(box=BoxSettings(workers=1, isolation="weak"), queue=2))

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from test_rewards import RIGHT, SLEEP, WRONG, item, order, until, with_pool
 
-from markbook.rewards import sandbox_thread
+from markbook.serve import sandbox_thread
 
 
 def ending(tickets, name, ended):
@@ -82,8 +82,8 @@ def test_a_verdict_on_many_tests_counts_for_several_in_the_cache():
 
 def test_seats_go_round_among_clients():
     pytest.importorskip("starlette", reason="pip install 'markbook[serve]'")
-    from markbook.server.guard import Refused
-    from markbook.server.seats import SeatQueue
+    from markbook.serve.guard import Refused
+    from markbook.serve.run_code import SeatQueue
 
     async def main():
         seats, served = SeatQueue(["seat"], of_one=4, most=6), []
@@ -116,7 +116,7 @@ def test_an_item_may_say_that_it_has_no_name():
 
 def test_one_client_does_not_take_all_the_requests_that_are_answered_at_once():
     pytest.importorskip("starlette", reason="pip install 'markbook[serve]'")
-    from markbook.server.guard import Guard, GuardedApp
+    from markbook.serve.guard import Guard, GuardedApp
 
     async def main():
         said, hold = [], asyncio.Event()

@@ -11,8 +11,8 @@ import pytest
 
 from markbook.errors import EnvironmentUnfitError
 from markbook.sandbox import Job, Sandbox, arun_tests, run_tests
-from markbook.sandbox.outcomes import test_result as result_of
-from markbook.sandbox.worker_pool import reduce_level
+from markbook.sandbox.job import test_result as result_of
+from markbook.sandbox.worker import reduce_level
 from markbook.types import ErrorKind, Isolation, Limits, Sample, Test
 
 

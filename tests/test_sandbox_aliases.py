@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from markbook.sandbox.guest.exchange.aliases import Crossed
+from markbook.sandbox.guest.exchange.peer import Crossed
 
 
 def _cross(crossed: Crossed, *values: list[int]) -> None:

@@ -11,13 +11,12 @@ import pytest
 from verdict_kit import labels, run
 
 from markbook.sandbox import Sandbox
-from markbook.sandbox.guest.examination.beside import Right, canaries, prove_passes
 from markbook.sandbox.guest.examination.expressions import is_computed
-from markbook.sandbox.guest.examination.proving.canary import Canary
-from markbook.sandbox.guest.examination.proving.expectations import Finder
-from markbook.sandbox.guest.examination.proving.replacing import Near, Pool, replace, replace_all
-from markbook.sandbox.guest.examination.proving.sites import OPERATOR, SURE
-from markbook.sandbox.guest.examination.proving.wrong import draw_from
+from markbook.sandbox.guest.examination.in_process_tests import Right, canaries, prove_passes
+from markbook.sandbox.guest.examination.mutated_expectations import Finder
+from markbook.sandbox.guest.examination.mutated_values import draw_from
+from markbook.sandbox.guest.examination.mutation_canary import Canary
+from markbook.sandbox.guest.examination.mutation_operators import OPERATOR, SURE, Near, Pool, replace, replace_all
 from markbook.sandbox.guest.examination.tasks import Task
 from markbook.types import Isolation, Test
 

@@ -3,7 +3,7 @@
 import random
 
 from markbook.sandbox import Job
-from markbook.sandbox.job_queue import JobQueue, QueuedJob, SampleJobs
+from markbook.sandbox.scheduler import JobQueue, QueuedJob, SampleJobs
 from markbook.types import Sample
 
 

@@ -7,13 +7,12 @@ from collections import Counter
 import pytest
 from verdict_kit import run
 
-from markbook.sandbox.guest.examination.beside import canaries
+from markbook.sandbox.guest.examination.in_process_tests import canaries
+from markbook.sandbox.guest.examination.mutated_expectations import Finder
+from markbook.sandbox.guest.examination.mutated_values import draw_from
+from markbook.sandbox.guest.examination.mutation_operators import SURE, Pool
+from markbook.sandbox.guest.examination.mutation_proof import claims_of, deals, partition_claims
 from markbook.sandbox.guest.examination.programs import portable
-from markbook.sandbox.guest.examination.proving.expectations import Finder
-from markbook.sandbox.guest.examination.proving.proof import claims_of, deals, partition_claims
-from markbook.sandbox.guest.examination.proving.replacing import Pool
-from markbook.sandbox.guest.examination.proving.sites import SURE
-from markbook.sandbox.guest.examination.proving.wrong import draw_from
 from markbook.sandbox.guest.examination.tasks import Task
 from markbook.types import Test
 

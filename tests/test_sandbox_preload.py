@@ -79,7 +79,7 @@ def test_a_worker_with_heavy_packages_is_replaced_where_many_jobs_need_none(monk
     monkeypatch.setattr("markbook.sandbox.scheduler._WORTH_A_START", 3)
     monkeypatch.setattr("markbook.sandbox.scheduler._WINDOW", 1)
     starts = []
-    monkeypatch.setattr("markbook.sandbox.worker_pool.WorkerPool.replace", _counting(starts))
+    monkeypatch.setattr("markbook.sandbox.worker.WorkerPool.replace", _counting(starts))
 
     heavy = ["import numpy\ndef f():\n    return 3"]
     found = outcomes(heavy + [f"def f():\n    return 3 # {number}" for number in range(2)])
@@ -91,7 +91,7 @@ def test_a_worker_with_heavy_packages_is_replaced_where_many_jobs_need_none(monk
 
 
 def _counting(starts):
-    from markbook.sandbox.worker_pool import WorkerPool
+    from markbook.sandbox.worker import WorkerPool
 
     real = WorkerPool.replace
 

@@ -11,8 +11,7 @@ import pytest
 from support.load import allowed
 from test_sandbox_programs import box, executed
 
-from markbook.sandbox.program import Executed, Phase, ProgramRun
-from markbook.sandbox.program_box import ProgramSandbox
+from markbook.sandbox.program import Executed, Phase, ProgramRun, ProgramSandbox
 from markbook.types import Limits
 
 assert box  # the fixture

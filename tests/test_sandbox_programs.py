@@ -12,8 +12,7 @@ from support.load import allowed
 
 from markbook.errors import EnvironmentUnfitError
 from markbook.languages.toolchain import SYSTEM
-from markbook.sandbox.program import Executed, Phase, ProgramRun
-from markbook.sandbox.program_box import ProgramSandbox
+from markbook.sandbox.program import Executed, Phase, ProgramRun, ProgramSandbox
 from markbook.types import Isolation, Limits
 
 SHELL = "/usr/bin/bash"

@@ -5,10 +5,10 @@ import json
 import pytest
 from verdict_kit import labels, run
 
-from markbook.load.benchmark import load_benchmark
+from markbook.benchmarks.benchmark import load_benchmark
 from markbook.sandbox import Job, Sandbox
 from markbook.sandbox.guest.exchange import names
-from markbook.sandbox.guest.exchange.library_values import Malformed
+from markbook.sandbox.guest.exchange.plain_values import Malformed
 from markbook.sandbox.guest.exchange.policy import Policy
 from markbook.sandbox.guest.exchange.values import Transfer
 from markbook.types import Limits, Test, Verdict

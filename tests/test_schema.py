@@ -10,13 +10,13 @@ from fake_openai import FakeOpenAI
 from review_kit import markbook, only_run
 
 from markbook import config
+from markbook.benchmarks.answers import answers_schema
+from markbook.benchmarks.assembly import ANSWER_KEYS, RowText
+from markbook.benchmarks.codeeval import CodeEval
+from markbook.benchmarks.contests import StdinPrograms
+from markbook.benchmarks.problems import RowError
 from markbook.cli.schema import SCHEMAS
 from markbook.errors import ConfigError
-from markbook.load.answer_schema import answers_schema
-from markbook.load.assembly import ANSWER_KEYS, RowText
-from markbook.load.benchmark import RowError
-from markbook.load.formats.codeeval import CodeEval
-from markbook.load.programs.rows import StdinPrograms
 from markbook.runs.reviews.config import read_config
 
 jsonschema = pytest.importorskip("jsonschema")

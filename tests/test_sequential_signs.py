@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from markbook.stats import anytime_mean, mcnemar_exact, sequential_sign_test
-from markbook.stats.sequential_signs import SequentialSigns
+from markbook.stats.sequential import SequentialSigns
 
 
 def decided(gaps, planned, **options):

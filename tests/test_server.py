@@ -15,12 +15,12 @@ pytest.importorskip("starlette", reason="pip install 'markbook[serve]'")
 httpx = pytest.importorskip("httpx")
 pytest.importorskip("uvicorn")
 
-from markbook.rewards.languages import UnsupportedLanguage, toolchain  # noqa: E402 - after the extra is known
-from markbook.rewards.pool import PoolSettings  # noqa: E402
-from markbook.runs.sandboxes import BoxSettings  # noqa: E402
-from markbook.server.guard import Guard  # noqa: E402
-from markbook.server.serve import bind, serve  # noqa: E402
-from markbook.server.settings import ServerSettings  # noqa: E402
+from markbook.programs.sandboxes import BoxSettings  # noqa: E402
+from markbook.serve.guard import Guard  # noqa: E402
+from markbook.serve.items import UnsupportedLanguage, toolchain  # noqa: E402 - after the extra is known
+from markbook.serve.marking import ServerSettings  # noqa: E402
+from markbook.serve.pool import PoolSettings  # noqa: E402
+from markbook.serve.serve import bind, serve  # noqa: E402
 
 RIGHT = "def f(x):\n    return x\n"
 SLEEP = "import time\ndef f(x):\n    time.sleep(60)\n"

@@ -16,8 +16,8 @@ pytest.importorskip("uvicorn")
 
 from test_server import JSON, RIGHT, SLEEP, TESTS, Running, item, settings, until  # noqa: E402 - after the extra is known
 
-from markbook.rewards.languages import UnsupportedLanguage, toolchain  # noqa: E402
-from markbook.server.guard import Guard  # noqa: E402
+from markbook.serve.guard import Guard  # noqa: E402
+from markbook.serve.items import UnsupportedLanguage, toolchain  # noqa: E402
 
 TOKEN = "t" * 20
 HUGE = "1" + "0" * 4000
@@ -403,8 +403,7 @@ def test_a_token_is_compared_with_care(tmp_path):
 
 
 def test_an_assertion_that_is_too_deep_to_be_taken_apart_is_run_as_it_stands(running):
-    from markbook.rewards.benchmarks import BenchmarkShelf
-    from markbook.rewards.items import Defaults, read_item
+    from markbook.serve.items import BenchmarkShelf, Defaults, read_item
 
     text = f"assert f({'1+' * 900}1) == 901"
     order = read_item({"code": RIGHT, "tests": [text]}, "items[0]", BenchmarkShelf(), Defaults())

@@ -13,7 +13,7 @@ pytest.importorskip("uvicorn")
 from test_server import SLEEP, Running, in_background, item, settings, until  # noqa: E402 - after the extra is known
 
 from markbook.errors import OutputError  # noqa: E402
-from markbook.server.serve import _listen, bind  # noqa: E402
+from markbook.serve.serve import _listen, bind  # noqa: E402
 
 ENDLESS = {"code": "import time\ntime.sleep(500)\n", "language": "python", "run_timeout": 500}
 

@@ -11,17 +11,16 @@ from review_kit import markbook
 
 from markbook import measure, summarise
 from markbook.files.jsonl import Line
+from markbook.judge.client import weigh
 from markbook.judge.correction import CorrectionRequest, correct
-from markbook.judge.drawing import LabelItem, draw
+from markbook.judge.labels import LabelItem, draw
 from markbook.judge.rubrics import Criterion, Rubric
-from markbook.judge.tokens import weigh
 from markbook.results.comparison import compare_sheet
-from markbook.results.leaderboard import leaderboard
+from markbook.results.leaderboard import leaderboard, standings
 from markbook.results.sheet import Cell, Sheet
-from markbook.results.standing import standings
 from markbook.results.stopping import Stopping, parse_rule
 from markbook.stats import bradley_terry, corrected_mean, items_needed, mean_interval
-from markbook.stats.sequential_signs import SequentialSigns, sequential_sign_test
+from markbook.stats.sequential import SequentialSigns, sequential_sign_test
 
 
 def sheet_of(models):

@@ -3,7 +3,7 @@
 import pytest
 from exam_kit import answer, hold, rows
 
-from markbook.runs.programs import judging
+from markbook.programs import streams
 from markbook.types import Limits
 
 SECRET = "90125"
@@ -105,7 +105,7 @@ HUGE = "import sys\nopen(sys.argv[3] + 'nextpass.in', 'wb').truncate(1 << 40)\ns
 
 @pytest.mark.parametrize("source", [ENDLESS, CRASHING, FLOODING, FILLING, HUGE])
 def test_a_hostile_judge_ends_and_loses_nothing(tmp_path, monkeypatch, source):
-    monkeypatch.setattr(judging, "JUDGE_LIMITS", Limits(seconds=0.3, file_bytes=1 << 20, output_bytes=1 << 20))
+    monkeypatch.setattr(streams, "JUDGE_LIMITS", Limits(seconds=0.3, file_bytes=1 << 20, output_bytes=1 << 20))
     hostile = {
         **CHECKED,
         "task_id": "hostile",

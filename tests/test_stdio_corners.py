@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from exam_kit import write_rows
 
 from markbook.cli import cli
-from markbook.stdio.scoring import Checked, Group, grade, next_test
+from markbook.programs.checkers import Checked, Group, grade, next_test
 
 PACKAGE = {
     "problem.yaml": "problem_format_version: 2025-09\nname: Sum\ntype: scoring\nlimits: {time_limit: 2}\n",

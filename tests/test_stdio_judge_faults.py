@@ -68,10 +68,10 @@ def test_an_output_that_breaks_a_right_judge_is_wrong(tmp_path, task, breaks):
 
 
 def test_a_judge_that_an_output_keeps_busy_beyond_its_limit_is_not_at_fault(tmp_path, monkeypatch):
-    from markbook.runs.programs import judging
+    from markbook.programs import streams
     from markbook.types import Limits
 
-    monkeypatch.setattr(judging, "JUDGE_LIMITS", Limits(seconds=0.3))
+    monkeypatch.setattr(streams, "JUDGE_LIMITS", Limits(seconds=0.3))
     found = marked(tmp_path, problem("slow", SLOW, "function"), [("long", "print(*range(200000))", {})])
 
     assert found == {"long": ["WA", "-"]}

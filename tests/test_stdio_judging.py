@@ -4,8 +4,18 @@ import math
 
 import pytest
 
-from markbook.stdio.checkers import Checked, icpc, icpc_arguments, interactive, python_function, testlib as by_testlib
-from markbook.stdio.scoring import Graded, Group, grade, with_flags
+from markbook.programs.checkers import (
+    Checked,
+    Graded,
+    Group,
+    grade,
+    icpc,
+    icpc_arguments,
+    interactive,
+    python_function,
+    testlib as by_testlib,
+    with_flags,
+)
 
 AC, WA, TLE, JE = Checked("AC"), Checked("WA"), Checked("TLE"), Checked("JE")
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from markbook.benchmarks import livecodebench, problems as parts
+from markbook.benchmarks.benchmark import load_benchmark
 from markbook.errors import DataError
-from markbook.load.benchmark import load_benchmark
-from markbook.load.programs import livecodebench, parts
 from markbook.types import ProblemType, Test
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "programs"
@@ -252,7 +252,7 @@ def test_real_files_are_read_whole(name, form, problems):
 
 
 def test_a_comparison_that_is_none_is_a_fault_of_the_benchmark(tmp_path):
-    from markbook.load.faults import without_faults
+    from markbook.benchmarks.faults import without_faults
 
     bad = {**OURS, "task_id": "bad", "tests": [{"stdin": "", "stdout": "1", "checker": "nonsense"}]}
     sound, faults = without_faults(load(tmp_path, OURS, bad))

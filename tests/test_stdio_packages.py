@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from exam_kit import answer, rows, write_rows
 
+from markbook.benchmarks.benchmark import load_benchmark
+from markbook.benchmarks.packages import read_package
 from markbook.errors import ConfigError, DataError
-from markbook.files import bundle
-from markbook.load.benchmark import load_benchmark
-from markbook.load.programs.package import read_package
-from markbook.runs.exam.work import exam
+from markbook.files import archive as bundle
+from markbook.runs.api import exam
 from markbook.types import Test
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "problem-packages"

@@ -10,8 +10,8 @@ from exam_kit import answer, hold, rows, scores, write_rows
 from test_languages import here
 
 from markbook.results.kind import results_of
+from markbook.runs.api import exam
 from markbook.runs.exam.check import check_benchmark
-from markbook.runs.exam.work import exam
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "problem-packages"
 SUM = {

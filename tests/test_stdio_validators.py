@@ -2,9 +2,9 @@
 
 import pytest
 
+from markbook.benchmarks.benchmark import load_benchmark
+from markbook.benchmarks.packages import programs_of
 from markbook.errors import DataError
-from markbook.load.benchmark import load_benchmark
-from markbook.load.programs.validators import programs_of
 from markbook.runs.exam.check import check_benchmark
 
 PLAIN = {

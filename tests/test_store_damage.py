@@ -12,7 +12,7 @@ from review_kit import markbook, only_run
 
 import markbook as api
 from markbook.errors import StorageError
-from markbook.report.browse.site import NotFound, Site
+from markbook.report.browser import NotFound, Site
 from markbook.store import journal
 from markbook.testing import assert_marks
 

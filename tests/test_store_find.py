@@ -15,8 +15,8 @@ from review_kit import markbook
 
 import markbook as api
 from markbook.errors import DataError, StorageError
-from markbook.report.browse.site import find_runs as browsed_runs
-from markbook.store.find import find_run, find_runs
+from markbook.report.browser import find_runs as browsed_runs
+from markbook.store.reader import find_run, find_runs
 from markbook.testing import assert_marks
 
 GOOD, BAD = "def f(x):\n    return x\n", "def f(x):\n    return -x\n"

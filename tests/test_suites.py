@@ -12,13 +12,12 @@ from exam_kit import write_rows
 from review_kit import markbook as command
 
 import markbook
+from markbook.benchmarks.benchmark import load_benchmark
+from markbook.benchmarks.faults import fault_of
 from markbook.errors import UsageError
-from markbook.load.benchmark import load_benchmark
-from markbook.load.faults import fault_of
 from markbook.rewards import Rewarder
 from markbook.sandbox import run_tests
-from markbook.text.python import parse_python
-from markbook.text.suites import complete_program
+from markbook.testcode.programs import complete_program, parse_python
 from markbook.types import Test
 
 RIGHT, WRONG = "def f(x): return x + 1\n", "def f(x): return 99\n"

@@ -8,13 +8,12 @@ import pytest
 
 from markbook import config
 from markbook.config import FewShot
+from markbook.datasets.filters import build, find_code
+from markbook.datasets.prompts import Examples, RenderError, render, render_references
+from markbook.datasets.samples import load_samples, shown_context
 from markbook.errors import ConfigError, DataError
 from markbook.files.jsonl import Rejection
 from markbook.files.tables import read_table
-from markbook.load.few_shot import Examples
-from markbook.load.filters import build, find_code
-from markbook.load.samples import load_samples, shown_context
-from markbook.load.templates import RenderError, render, render_references
 
 TASK = """\
 name: demo

@@ -416,9 +416,9 @@ def test_two_runs_are_compared_on_the_same_rows(folder):
 
 
 def test_measuring_in_workers_gives_the_same_bytes(folder, monkeypatch):
-    monkeypatch.setattr("markbook.runs.tasks.scoring.shards.MANY", 2)
-    monkeypatch.setattr("markbook.runs.tasks.scoring.shards._MANY_BYTES", 1)
-    monkeypatch.setattr("markbook.runs.tasks.scoring.shards._PIECE", 1)
+    monkeypatch.setattr("markbook.runs.tasks.grading.MANY", 2)
+    monkeypatch.setattr("markbook.runs.tasks.grading._MANY_BYTES", 1)
+    monkeypatch.setattr("markbook.runs.tasks.grading._PIECE", 1)
     path = answers(folder, ["one two", "", "nine ten eleven twelve"])
 
     alone = markbook.run_task("task.yaml", predictions=path)

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from markbook.cli import cli, main
-from markbook.cli.trace.totals import TraceSum
+from markbook.cli.trace.terminal import TraceSum
 from markbook.metrics.graph import trace_metrics
 from markbook.traces import read_traces
 
@@ -82,7 +82,7 @@ def test_the_page_shows_what_was_said_given_and_came_back_and_groups_its_numbers
     import html
 
     from markbook.cli.trace.page import write_page
-    from markbook.cli.trace.totals import TraceSum
+    from markbook.cli.trace.terminal import TraceSum
     from markbook.metrics.graph import trace_metrics
     from markbook.trace import Step, StepKind, Trace
 
@@ -195,7 +195,7 @@ def test_a_file_that_nobody_knows_exits_2(tmp_path, capsys):
 
 
 def test_what_is_kept_does_not_grow_with_the_runs(tmp_path, monkeypatch):
-    monkeypatch.setattr("markbook.cli.trace.totals.MAX_LISTED", 5)
+    monkeypatch.setattr("markbook.cli.trace.terminal.MAX_LISTED", 5)
     path = tmp_path / "runs.jsonl"
     path.write_text("\n".join(json.dumps(dict(RUN, execution_id=str(at))) for at in range(20)), encoding="utf-8")
     total = TraceSum("runs", "corrected")

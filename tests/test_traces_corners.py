@@ -271,7 +271,7 @@ def test_a_full_temporary_folder_ends_with_a_sentence(tmp_path, monkeypatch):
     def full(self, span, role):
         raise sqlite3.OperationalError("database or disk is full")
 
-    monkeypatch.setattr("markbook.traces.spans.spool.SpanSpool.add", full)
+    monkeypatch.setattr("markbook.traces.span_spool.SpanSpool.add", full)
     path = write(tmp_path, [run_of("r")])
 
     with pytest.raises(StorageError, match="cannot be kept on disk"):

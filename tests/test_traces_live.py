@@ -70,7 +70,7 @@ def test_smolagents_writes_what_is_read(tmp_path):
     replies = iter((("look", {"q": "bleu"}), ("look", {"q": "bad"}), ("final_answer", {"answer": "x"})))
 
     class Made(models.Model):
-        def generate(self, messages, **options):  # noqa: ARG002 - as the package calls it
+        def generate(self, messages, **options):
             name, arguments = next(replies)
             function = models.ChatMessageToolCallFunction(name=name, arguments=arguments)
             return models.ChatMessage(

@@ -14,8 +14,7 @@ from markbook.cli import cli
 from markbook.errors import DataError, UsageError
 from markbook.metrics.graph import trace_metrics
 from markbook.trace import StepKind
-from markbook.traces import detect, read_trace, read_traces
-from markbook.traces.spans import spool
+from markbook.traces import detect, read_trace, read_traces, span_spool
 
 
 def attribute(value):
@@ -360,7 +359,7 @@ def test_several_runs_are_joined_with_their_sums(written):
 
 
 def test_a_run_beyond_the_limit_keeps_its_totals_and_says_what_was_left(written, monkeypatch):
-    monkeypatch.setattr(spool, "MAX_SPANS", 3)
+    monkeypatch.setattr(span_spool, "MAX_SPANS", 3)
     monkeypatch.setattr("markbook.traces.readers.otlp.MAX_SPANS", 3)
     trace = read_trace(written(document(*RUN)))
 

@@ -13,12 +13,11 @@ from made_runs import exam_run as made
 from support.load import PATIENCE
 
 from markbook.cli import cli
-from markbook.report.browse.local import LocalServer
-from markbook.report.browse.rendering import label_script
-from markbook.report.browse.server import Server
-from markbook.report.labelling.open import SittingOptions, open_sitting
-from markbook.report.labelling.pages import LabelPages
-from markbook.report.labelling.rubric import reason_rubric
+from markbook.report.browser import Server
+from markbook.report.html import label_script
+from markbook.report.label_pages import LabelPages
+from markbook.report.label_session import SittingOptions, open_sitting, reason_rubric
+from markbook.report.local_server import LocalServer
 from markbook.results.kind import results_of
 
 MOST = 4
@@ -54,7 +53,7 @@ class User:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Return a folder with a run of three models, one that says why answers failed, and one that is going on."""
-    from markbook.report.page_reports import html
+    from markbook.report.exports import html
 
     folder = tmp_path_factory.mktemp("runs")
     run = made(folder / "a", models={"best": 0.85, "second": 0.8, "weak": 0.25}, problems=40, attempts=3)

@@ -340,8 +340,8 @@ def test_an_item_that_is_not_there_gets_the_nearest_name(tmp_path):
 
 
 def test_the_page_and_the_view_say_why(tmp_path):
-    from markbook.report.browse.site import Site
-    from markbook.report.page_reports import html
+    from markbook.report.browser import Site
+    from markbook.report.exports import html
     from markbook.results.kind import results_of
 
     run = held(tmp_path, "def f(x):\n    return '1'\n")
@@ -359,9 +359,9 @@ def test_the_page_and_the_view_say_why(tmp_path):
 
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_hostile_values_stay_words_wherever_they_are_shown(tmp_path, place):
-    from markbook.report.browse.site import Site
+    from markbook.report.browser import Site
+    from markbook.report.exports import html
     from markbook.report.item import lines_of
-    from markbook.report.page_reports import html
     from markbook.results.kind import results_of
 
     words = [*HTML, "\x1b[2J\x1b]0;owned\x07", "\r\n\u202e"][place::3]

@@ -7,7 +7,7 @@ from exam_kit import answer, hold, rows
 from test_languages import LIMITS, here, language
 
 import markbook
-from markbook.runs.programs.marker import ProgramMarker
+from markbook.programs.marker import ProgramMarker
 from markbook.sandbox import Job
 from markbook.types import Sample, Test
 

@@ -8,7 +8,7 @@ With the address of a running `markbook serve` the marking is done there, else i
 import asyncio
 import sys
 
-from markbook.rewards.trainers import TRLReward, VerifiersReward, VerlReward
+from markbook.rewards import TRLReward, VerifiersReward, VerlReward
 
 RIGHT = "```python\ndef double(x):\n    return 2 * x\n```"
 WRONG = "def double(x):\n    return x * x\n"

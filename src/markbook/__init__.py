@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from markbook.errors import MarkbookError as MarkbookError
     from markbook.metrics.graph import trace_metrics as trace_metrics
-    from markbook.metrics.measure import measure as measure
-    from markbook.results.compare import compare as compare
-    from markbook.results.comparison import Comparison as Comparison
-    from markbook.results.metric_summary import summarise as summarise
-    from markbook.runs.exam.work import exam as exam
-    from markbook.runs.reviews.api import review as review
-    from markbook.runs.tasks.work import run_task as run_task
+    from markbook.metrics.measure import measure
+    from markbook.results.compare import compare
+    from markbook.results.comparison import Comparison
+    from markbook.results.summary import summarise
+    from markbook.runs.api import exam, review, run_task
     from markbook.store import Run as Run, open_run as open_run
     from markbook.testing import assert_marks as assert_marks
-    from markbook.traces import read_trace as read_trace
+    from markbook.traces import read_trace
     from markbook.types import (
         Attempt as Attempt,
         Measurement as Measurement,
@@ -42,13 +40,13 @@ _HOMES = {
     "Summary": "markbook.types",
     "assert_marks": "markbook.testing",
     "compare": "markbook.results.compare",
-    "exam": "markbook.runs.exam.work",
+    "exam": "markbook.runs.api",
     "measure": "markbook.metrics.measure",
     "open_run": "markbook.store",
     "read_trace": "markbook.traces",
-    "review": "markbook.runs.reviews.api",
-    "run_task": "markbook.runs.tasks.work",
-    "summarise": "markbook.results.metric_summary",
+    "review": "markbook.runs.api",
+    "run_task": "markbook.runs.api",
+    "summarise": "markbook.results.summary",
     "trace_metrics": "markbook.metrics.graph",
 }
 """Where each public name lives; it is imported from there at first use."""

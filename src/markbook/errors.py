@@ -69,7 +69,7 @@ class StrictDataError(DataError):
     exit_code = 65
 
 
-class GateFailed(MarkbookError):  # noqa: N818 - a gate is not an error of anybody's
+class GateFailed(MarkbookError):
     """A threshold that the user set was not met."""
 
     exit_code = 1

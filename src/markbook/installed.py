@@ -13,6 +13,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from markbook.errors import DataError
+
 _KINDS = (".dist-info", ".egg-info")
 _SEPARATORS = re.compile(r"[-_.]+")
 
@@ -85,3 +87,19 @@ def _distributions() -> Iterator[tuple[str, Path]]:
             if name not in names_read:
                 names_read.add(name)
                 yield name, Path(entry, folder)
+
+
+# Where the bundled examples lie, in a checkout and in an installed package.
+
+
+def example(name: str) -> Path:
+    """Return the folder of a bundled example.
+
+    Raises:
+        DataError: this installation carries no examples.
+    """
+    here = Path(__file__).resolve().parent
+    for root in (here / "examples_data", here.parents[1] / "examples"):
+        if (root / name).is_dir():
+            return root / name
+    raise DataError(f"this installation carries no example {name!r}", hint="get a checkout of the project")

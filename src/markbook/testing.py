@@ -6,10 +6,10 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from markbook.text.numbers import format_interval, format_number
+from markbook.text.plot import format_interval, format_number
 
 if TYPE_CHECKING:
-    from markbook.results.standing import Standing
+    from markbook.results.leaderboard import Standing
     from markbook.store import Run
 
 
@@ -41,7 +41,7 @@ def assert_marks(
     __tracebackhide__ = True
     from markbook.results.compare import read_sheets
     from markbook.results.gates import Gate, GateMark, check_gates
-    from markbook.results.standing import standings
+    from markbook.results.leaderboard import standings
 
     failed: list[str] = []
     if at_least is not None:

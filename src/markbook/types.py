@@ -33,8 +33,7 @@ from markbook.measurements import (
 from markbook.why import Why
 
 if TYPE_CHECKING:
-    from markbook.stdio.judge import Judge
-    from markbook.stdio.scoring import Group
+    from markbook.programs.checkers import Group, Judge
 
 __all__ = [
     "PYTHON",
@@ -371,8 +370,8 @@ class Metric(Protocol):
 
     def measure_rows(
         self,
-        candidates: Sequence[object],  # noqa: ARG002 - for those that read rows
-        references: Sequence[object] | None,  # noqa: ARG002 - as above
+        candidates: Sequence[object],
+        references: Sequence[object] | None,
     ) -> list[Measurement] | None:
         """Return one measurement a raw row; None for a metric that reads items, whose candidate is one text."""
         return None

@@ -30,10 +30,10 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))  # also when this file is run by itself
 
 from attacks.shapes import GIVEN, GROUPS, SHAPES, Shape  # noqa: E402
+from markbook.sandbox.worker_pool import Layer, reached  # noqa: E402
 
 from markbook.sandbox import Job, Sandbox  # noqa: E402
 from markbook.sandbox.worker import Worker  # noqa: E402
-from markbook.sandbox.worker_pool import Layer, reached  # noqa: E402
 from markbook.types import Isolation, Limits, Outcome  # noqa: E402
 
 RULES = ("wall", "proof", "plain", "beside", "neighbours")

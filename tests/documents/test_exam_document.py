@@ -3,8 +3,8 @@
 import pytest
 from exam_kit import problem
 
-from markbook.load.formats.codeeval import CodeEval
-from markbook.runs.exam.tally import Tally
+from markbook.benchmarks.codeeval import CodeEval
+from markbook.runs.exam.grading import Tally
 from markbook.types import ErrorKind, Outcome, TestResult
 
 

@@ -7,7 +7,7 @@ import math
 import pytest
 from fake_openai import FakeOpenAI, fill, schema_of, structured
 
-from markbook.documented_reviews import (
+from markbook.documented import (
     assess_constructiveness,
     assess_planning_rationality,
     assess_task_success,
@@ -20,8 +20,7 @@ from markbook.documented_reviews import (
     measure_execution_time,
 )
 from markbook.errors import IncompleteError
-from markbook.runs.reviews.scoring.composite import METRICS, compose, equal_weights
-from markbook.runs.reviews.scoring.formulas import time_score
+from markbook.runs.reviews.composite import METRICS, compose, equal_weights, time_score
 
 JUDGE = "openai:gpt-4o-mini"
 

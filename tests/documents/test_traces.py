@@ -5,7 +5,7 @@ import math
 import pytest
 
 from markbook.metrics.graph import trace_metrics
-from markbook.metrics.graph.across import AcrossRuns
+from markbook.metrics.graph.all_metrics import AcrossRuns
 from markbook.traces import read_trace, read_traces
 
 AGENTS_EVAL = "agents-eval-mas/{}/trace.json"

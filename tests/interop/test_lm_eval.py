@@ -1,4 +1,4 @@
-# ruff: noqa: ARG002, FBT002 - the model class keeps the harness's signatures
+# ruff: noqa: FBT002 - the model class keeps the harness's signatures
 """The real lm-evaluation-harness beside ours: the same task files, the same replies, the same numbers.
 
 Not part of `make test`: `make interop` installs the harness from the package index first.

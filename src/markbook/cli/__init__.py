@@ -1,4 +1,4 @@
-"""The command line: one module a command, imported only when it runs.
+"""The command line: a command's module is imported only when it runs.
 
 A command parses, calls one function, prints and exits. Data goes to stdout, progress to stderr.
 """
@@ -42,10 +42,16 @@ _COMMANDS = {
     "judge": "Ask how far a judge can be trusted.",
     "label": "Label a run's answers blindly, by keyboard, in a local page.",
 }
-"""Each command's one line for `--help`; the command `name` is `markbook.cli.<name>.command`."""
+"""Each command's one line for `--help`; the command `name` is `markbook.cli.<name>.command`, if `_HOMES` does not say otherwise."""
 
-_MODULES = {"import": "import_"}
-"""Where a command's name is a word of Python."""
+_HOMES = {
+    "demo": ("init", "demo_command"),
+    "import": ("get", "import_command"),
+    "noise": ("compare", "noise_command"),
+    "site": ("report", "site_command"),
+    "view": ("show", "view_command"),
+}
+"""The module and the name of a command that stands in another's module."""
 INTERRUPTED = 130
 _NOT_OURS = frozenset({errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP})
 """What the system says of a path that somebody named; any other of its errors that comes this far is a fault of ours."""
@@ -54,13 +60,14 @@ _NOT_OURS = frozenset({errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOO
 class _LazyGroup(click.Group):
     """A group that imports a command's module when that command is asked for."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+    def list_commands(self, ctx: click.Context) -> list[str]:
         return [*_COMMANDS]  # not `list`: once imported, the module of that name stands in its place here
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        command = importlib.import_module(f"markbook.cli.{_MODULES.get(cmd_name, cmd_name)}").command
+        module, name = _HOMES.get(cmd_name, (cmd_name, "command"))
+        command = getattr(importlib.import_module(f"markbook.cli.{module}"), name)
         assert isinstance(command, click.Command)
         return command
 
@@ -73,7 +80,7 @@ class _LazyGroup(click.Group):
             ctx.fail(f"No such command {args[0]!r} ({suggest(args[0], [*_COMMANDS])}).")
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([*_COMMANDS.items()])
 

@@ -1,4 +1,4 @@
-"""`markbook compare`."""
+"""`markbook compare` and `markbook noise`: models in pairs, and how much a result moves when nothing changes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from markbook.cli.options import (
+    Number,
     different_measures_option,
     fail_under_option,
     map_option,
@@ -16,12 +17,55 @@ from markbook.cli.options import (
     runs_argument,
     say,
 )
-from markbook.cli.options.number import Number
 
 if TYPE_CHECKING:
     from markbook.results.comparison import Comparison
 
+
+# `markbook noise`.
+
 _EXAMPLES = """
+\b
+Examples:
+  markbook noise run-1 run-2 run-3   (the same model, run three times)
+  markbook noise trajectories.json   (tau-bench: four trials a task)
+"""
+
+
+@click.command("noise", epilog=_EXAMPLES)
+@runs_argument
+@click.option("--metric", multiple=True, help="By this metric, where a run has several.")
+@map_option
+@click.option("--seed", type=int, default=0, show_default=True, help="For the halves that are drawn.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def noise_command(runs: tuple[str, ...], **options: Any) -> int:
+    """Say how much a result moves when nothing changes.
+
+    How often an item flips between identical runs, the difference that two single runs must show, how many repeats a
+    difference needs, how reliable the items are, and pass^k. A model of several runs is the same one, run again.
+    """
+    from markbook.results.compare import sheets_of
+    from markbook.results.noise import noise, tables
+
+    opened = opened_runs(runs, options["columns"])
+    noises = noise(opened, metric=options["metric"], seed=options["seed"])
+    metric = sheets_of(opened, options["metric"])[0][1].metric
+    if options["as_json"]:
+        click.echo(
+            json.dumps({"metric": metric, "models": [model.to_record() for model in noises]}, indent=2, allow_nan=False)
+        )
+        return 0
+    from rich.console import Console
+
+    console = Console() if sys.stdout.isatty() else Console(width=200)
+    for table in tables(noises, metric):
+        console.print(table.rich())
+    return 0
+
+
+# `markbook compare`.
+
+_COMPARE_EXAMPLES = """
 \b
 Examples:
   markbook compare generated/evaluation_1790000000
@@ -42,7 +86,7 @@ WIDE = 140
 PIPED = 240
 
 
-@click.command("compare", epilog=_EXAMPLES)
+@click.command("compare", epilog=_COMPARE_EXAMPLES)
 @runs_argument
 @click.option(
     "--metric",
@@ -86,7 +130,7 @@ def command(runs: tuple[str, ...], fail_if_worse: str | None, **options: Any) ->
     from markbook.results.compare import baseline_pairs, read_sheets
     from markbook.results.comparison import compare_sheet
     from markbook.results.gates import check_gates, check_worse, hold_gates, marks_of, parse_gates
-    from markbook.store.find import find_run, means_run
+    from markbook.store.reader import find_run, means_run
 
     gates = parse_gates(options["fail_under"])
     opened = opened_runs(runs, options["columns"])
@@ -115,8 +159,7 @@ def command(runs: tuple[str, ...], fail_if_worse: str | None, **options: Any) ->
 
 
 def _show(comparison: Comparison, format_name: str, *, all_pairs: bool) -> None:
-    from markbook.results.comparison_tables import tables
-    from markbook.results.headline import headline
+    from markbook.results.comparison import headline, tables
     from markbook.text import markdown, terminal
 
     summary = headline(comparison)

@@ -9,13 +9,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict, cast
 
 import click
 
+from markbook.cli.model_options import KEPT_ASKING, asking_options
 from markbook.cli.options import (
+    EXAM,
+    EXECUTED,
+    KeptOption,
     SpreadCommand,
     baseline_option,
     completing,
     ended_by_signal,
     engine_option,
     fail_under_option,
+    fill_from_run,
     hold_against_baseline,
     isolation_option,
     json_option,
@@ -29,9 +34,6 @@ from markbook.cli.options import (
     timeout_option,
     workers_option,
 )
-from markbook.cli.options.asking import KEPT_ASKING, asking_options
-from markbook.cli.options.help import EXAM
-from markbook.cli.options.resume import EXECUTED, KeptOption, fill_from_run
 
 if TYPE_CHECKING:
     from markbook.results.gates import GateMark
@@ -153,7 +155,7 @@ def command(**options: Any) -> int:
     The answers exist (--solutions), or a model is asked for them (--model). Every problem of the benchmark counts: an
     absent answer scores 0 and is no error, an empty one scores 0 and is one. Solutions run isolated from the machine and from the tests. Reports go to OUTPUT/evaluation_<time>/.
     """
-    from markbook.cli.terminal.exam import ExamTerminal, show_check, show_run
+    from markbook.cli.exam_terminal import ExamTerminal, show_check, show_run
 
     check = options.pop("check_benchmark")
     fill_from_run(options, "exam", _KEPT)
@@ -209,7 +211,7 @@ _KEPT = (
 
 def _marks(run: Run) -> list[GateMark]:
     """Return what gates may be about."""
-    from markbook.cli.terminal.exam import exam_mark
+    from markbook.cli.exam_terminal import exam_mark
     from markbook.runs.exam.view import ExamView
 
     return [

@@ -1,12 +1,45 @@
-"""`markbook init`."""
+"""`markbook init` and `markbook demo`: a starter that runs, and three recorded models on the bundled exam."""
 
 from __future__ import annotations
 
 import shlex
 import shutil
 from pathlib import Path
+from typing import Literal
 
 import click
+
+from markbook.cli.options import ended_by_signal, isolation_option, output_option
+
+# `markbook demo`.
+
+_SECONDS = 2.0
+"""The demo's CPU limit: one of its answers loops for ever, and nobody wants to wait a minute to see that."""
+
+
+@click.command("demo")
+@output_option
+@isolation_option
+def demo_command(output: str, isolation: Literal["auto", "strict", "weak"]) -> int:
+    """Mark three recorded models on the bundled exam: no network, no key, a few seconds."""
+    from markbook.cli.exam_terminal import ExamTerminal, show_run
+    from markbook.installed import example
+    from markbook.runs.api import exam
+
+    folder = example("exam")
+    models = [folder / name for name in ("scholar-70b", "apprentice-13b", "novice-1b")]
+    terminal = ExamTerminal()
+    with ended_by_signal(), terminal:
+        run = exam(folder / "benchmark", models, output, watcher=terminal, timeout=_SECONDS, isolation=isolation)
+    show_run(run, as_json=False)
+    click.echo("\nThe same, written out:")
+    named = shlex.join(["--benchmark", str(folder / "benchmark"), "--solutions", *map(str, models)])
+    click.echo(f"  markbook exam {named} --timeout {_SECONDS:g}")
+    click.echo(f"\nReports: {run.folder}/")
+    return 0
+
+
+# `markbook init`.
 
 _COMMANDS = {
     "exam": "markbook exam --benchmark {0}/benchmark.jsonl --solutions {0}/answers.jsonl",
@@ -38,7 +71,7 @@ def command(what: str, folder: Path | None) -> int:
     Nothing is overwritten: FOLDER (by default the starter's name) must be new or empty.
     """
     from markbook.errors import OutputError, UsageError
-    from markbook.examples import example
+    from markbook.installed import example
 
     target = folder or Path(what)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):

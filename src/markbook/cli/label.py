@@ -11,7 +11,7 @@ from markbook.cli.options import completing, run_names, say
 
 if TYPE_CHECKING:
     from markbook.judge.rubrics import Rubric
-    from markbook.report.labelling.session import Session
+    from markbook.report.label_session import Session
 
 _EXAMPLES = """
 \b
@@ -57,10 +57,10 @@ def command(run: str, raters: tuple[str, ...], port: int, *, open_browser: bool,
     Every label is on the disk before the next item comes: go on with the same command whenever you like.
     """
     from markbook.errors import OutputError
-    from markbook.report.browse.local import LocalServer
-    from markbook.report.browse.rendering import label_script
-    from markbook.report.labelling.open import SittingOptions, open_sitting
-    from markbook.report.labelling.pages import LabelPages
+    from markbook.report.html import label_script
+    from markbook.report.label_pages import LabelPages
+    from markbook.report.label_session import SittingOptions, open_sitting
+    from markbook.report.local_server import LocalServer
 
     named = options.pop("rubric"), options.pop("scale"), options["pair"]
     words = options.pop("words")
@@ -90,7 +90,7 @@ def command(run: str, raters: tuple[str, ...], port: int, *, open_browser: bool,
 
 def _reasons(words: tuple[str, ...], *others: object) -> Rubric:
     from markbook.errors import UsageError
-    from markbook.report.labelling.rubric import reason_rubric
+    from markbook.report.label_session import reason_rubric
 
     if any(others):
         raise UsageError("reasons are a question of their own: leave --rubric, --scale and --pair out")
@@ -99,8 +99,7 @@ def _reasons(words: tuple[str, ...], *others: object) -> Rubric:
 
 def _rubric(named: str | None, scale: tuple[int, int] | None, pair: tuple[str, str] | None) -> Rubric:
     from markbook.errors import UsageError
-    from markbook.judge.rubric_file import read_rubric
-    from markbook.judge.rubrics import Criterion, Rubric
+    from markbook.judge.rubrics import Criterion, Rubric, read_rubric
 
     if named is not None:
         rubric = read_rubric(named)

@@ -1,22 +1,77 @@
-"""`markbook report`."""
+"""`markbook report` and `markbook site`: reports of finished runs, and a leaderboard of many."""
 
 from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from markbook.cli.options import completing, map_option, part_names, run_names
+from markbook.cli.options import (
+    Number,
+    completing,
+    different_measures_option,
+    map_option,
+    opened_runs,
+    part_names,
+    run_names,
+    runs_argument,
+)
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from markbook.store import Run
 
-INCOMPLETE = 3
+
+# `markbook site`.
+
 _EXAMPLES = """
+\b
+Examples:
+  markbook site generated -o public/
+  markbook site lm_eval_output/ logs/ -o public/ --metric acc --metric match
+"""
+
+
+@click.command("site", epilog=_EXAMPLES)
+@runs_argument
+@click.option(
+    "-o", "--output", required=True, type=click.Path(), help="Folder for the pages; a new or empty one, or a site."
+)
+@click.option("--title", default="Leaderboard", show_default=True, help="What it is called.")
+@click.option("--metric", multiple=True, help="By this metric; several times, each run by the first that it has.")
+@different_measures_option
+@map_option
+@click.option("--alpha", type=Number(0.0001, 0.5), default=0.05, show_default=True, help="Error of all claims.")
+@click.option("--seed", type=int, default=0, show_default=True, help="For what is drawn.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
+def site_command(runs: tuple[str, ...], output: str, **options: Any) -> int:
+    """Write a leaderboard as static pages that open from a file.
+
+    Groups of models that cannot be told apart instead of bare ranks, intervals, scored M of N, and a page for each model and
+    each item. The same runs give the same bytes.
+    """
+    from markbook.report.board import pages
+    from markbook.report.exports import new_site
+    from markbook.results.compare import read_sheets
+    from markbook.results.leaderboard import leaderboard
+
+    opened = opened_runs(runs, options["columns"])
+    sheet = read_sheets(opened, metric=options["metric"], allow_different_measures=options["allow_different_measures"])
+    board = leaderboard(sheet, alpha=options["alpha"], seed=options["seed"])
+    files = pages(sheet, board, title=options["title"], alpha=options["alpha"])
+    count = new_site(Path(output), files)
+    index = str(Path(output) / "index.html")
+    report = {"index": index, "pages": count, "models": len(sheet.models), "items": len(sheet.samples)}
+    click.echo(json.dumps(report, indent=2) if options["as_json"] else index)
+    return 0
+
+
+# `markbook report`.
+
+INCOMPLETE = 3
+_REPORT_EXAMPLES = """
 \b
 Examples:
   markbook report generated/evaluation_1790000000
@@ -28,7 +83,7 @@ Examples:
 """
 
 
-@click.command("report", epilog=_EXAMPLES)
+@click.command("report", epilog=_REPORT_EXAMPLES)
 @click.argument("run", type=click.Path(), shell_complete=completing(run_names, files=True))
 @click.option(
     "--format",
@@ -59,7 +114,7 @@ def command(
     from pathlib import Path
 
     from markbook.errors import UsageError
-    from markbook.report.renew import write_report
+    from markbook.report.exports import write_report
     from markbook.store import open_run
 
     opened = open_run(run, columns=columns)
@@ -88,8 +143,7 @@ def _say_paths(what: str, paths: list[Path], *, as_json: bool) -> None:
 
 def _figures(run: Run, folder: Path, *, as_json: bool) -> int:
     """Write the charts as files; exit 3 where only SVG could be made."""
-    from markbook.report.pictures import INSTALL
-    from markbook.report.renew import write_figures
+    from markbook.report.exports import INSTALL, write_figures
 
     paths, is_whole = write_figures(run, folder)
     _say_paths("figures", paths, as_json=as_json)
@@ -119,7 +173,7 @@ def _print(run: Run, format_name: str) -> int:
     from pathlib import Path
 
     from markbook.errors import UsageError
-    from markbook.report.renew import write_report
+    from markbook.report.exports import write_report
 
     with tempfile.TemporaryDirectory() as folder:
         paths = write_report(run, format_name, Path(folder))

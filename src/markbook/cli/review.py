@@ -11,40 +11,39 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import click
 
+from markbook.cli.model_options import JudgeChoices, judge_choices, read_judge_options
 from markbook.cli.options import (
+    REVIEW,
+    Grouped,
+    KeptOption,
+    Number,
     baseline_option,
+    collect_kept_options,
     cost_text,
+    describe_overwrite,
     ended_by_signal,
     engine_option,
     fail_under_option,
+    fill_from_run,
     hold_against_baseline,
+    judges_sent_a_key,
     label_options,
     read_baseline,
     resume_option,
     say,
-)
-from markbook.cli.options.help import REVIEW, Grouped
-from markbook.cli.options.judge import JudgeChoices, judge_choices, read_judge_options
-from markbook.cli.options.number import Number
-from markbook.cli.options.resume import (
-    KeptOption,
-    collect_kept_options,
-    describe_overwrite,
-    fill_from_run,
-    judges_sent_a_key,
     sent_a_key,
 )
 from markbook.cli.streams import LineFormatter
 from markbook.runs.kind import Planned, Watcher
-from markbook.text.numbers import format_number
+from markbook.text.plot import format_number
 
 if TYPE_CHECKING:
     from markbook.model.budget import AccountRecord
     from markbook.results.compare import Baseline
     from markbook.results.gates import Gate, GateMark
-    from markbook.runs.reviews.clock import TierTime
     from markbook.runs.reviews.config import ReviewConfig
-    from markbook.runs.reviews.scoring.records import ReviewSummary
+    from markbook.runs.reviews.review import TierTime
+    from markbook.runs.reviews.review_rows import ReviewSummary
     from markbook.store import Run
 
 _FILE = click.Path(path_type=Path)
@@ -186,15 +185,15 @@ class _Lines(Watcher):
         Raises:
             UsageError: the baseline lacks a counterpart of a system.
         """
-        from markbook.runs.reviews.plan import ReviewPlan
-        from markbook.runs.reviews.sheet import review_signatures
+        from markbook.runs.reviews.finished import review_signatures
+        from markbook.runs.reviews.review import ReviewPlan
 
         assert isinstance(plan, ReviewPlan)
         if self._baseline is not None:
             signatures = review_signatures(plan.manifest.config)
             self._baseline.check(sorted({attempt.model for attempt in plan.attempts}), signatures=signatures)
 
-    def on_note(self, line: str, *, topic: str = "") -> None:  # noqa: ARG002 - all are said
+    def on_note(self, line: str, *, topic: str = "") -> None:
         """Say it."""
         say(line)
 
@@ -255,7 +254,7 @@ def _review(options: _Asked, baseline: Baseline | None) -> Run:
     from markbook.runs.conductor import conduct
     from markbook.runs.options import options_among
     from markbook.runs.reviews import Reviews
-    from markbook.runs.reviews.plan import ReviewRequest
+    from markbook.runs.reviews.review import ReviewRequest
 
     if options["papers"] is None or options["reviews"] is None:
         raise UsageError("--papers and --reviews are needed", hint="or --resume RUN or --rescore RUN alone")
@@ -278,8 +277,8 @@ def _review(options: _Asked, baseline: Baseline | None) -> Run:
 
 
 def _rescore(options: _Asked, folder: Path, baseline: Baseline | None) -> Run:
-    from markbook.runs.reviews.rescore import rescore
-    from markbook.runs.reviews.scoring.from_journal import systems_of
+    from markbook.runs.reviews.finished import rescore
+    from markbook.runs.reviews.summary import systems_of
     from markbook.store import open_run
 
     run = open_run(folder)
@@ -290,9 +289,9 @@ def _rescore(options: _Asked, folder: Path, baseline: Baseline | None) -> Run:
 
 def _show(run: Run, *, as_json: bool, verbose: bool) -> None:
     from markbook.model.budget import AccountRecord
-    from markbook.results.files_view import read_part
-    from markbook.runs.reviews.clock import TierTime
+    from markbook.results.files import read_part
     from markbook.runs.reviews.finished import ReviewResults
+    from markbook.runs.reviews.review import TierTime
     from markbook.text import terminal
 
     if unknown := read_part(run, "unknown_papers", list[str], []):
@@ -320,8 +319,8 @@ def _tables(summary: ReviewSummary) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from markbook.runs.reviews.pages.markdown import HEAD, short_rows
-    from markbook.runs.reviews.scoring import lacking as review_lacking
+    from markbook.runs.reviews import review_rows as review_lacking
+    from markbook.runs.reviews.reports import HEAD, short_rows
     from markbook.text import terminal
 
     # A file or pipe has no width of its own; there the table is as wide as it needs.
@@ -375,7 +374,7 @@ def _judges(accounts: Mapping[str, AccountRecord]) -> None:
 def _marks(summary: ReviewSummary | None = None) -> list[GateMark]:
     """Return what gates may be about: every number of each system; before the work, of none."""
     from markbook.results.gates import GateMark
-    from markbook.runs.reviews.scoring.summary import FIELDS
+    from markbook.runs.reviews.summary import FIELDS
 
     systems = (
         {"": None}
@@ -391,7 +390,7 @@ def _marks(summary: ReviewSummary | None = None) -> list[GateMark]:
 
 def _finish(run: Run, gates: Sequence[Gate]) -> None:
     from markbook.errors import IncompleteError
-    from markbook.results.files_view import read_part
+    from markbook.results.files import read_part
     from markbook.results.gates import hold_gates
     from markbook.runs.reviews.finished import ReviewResults
 

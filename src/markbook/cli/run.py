@@ -9,29 +9,32 @@ from typing import Any, ClassVar
 
 import click
 
+from markbook.cli.model_options import KEPT_ASKING, asking_options, run_judge_choices
 from markbook.cli.options import (
+    RUN,
+    KeptOption,
     SpreadCommand,
     baseline_option,
     completing,
+    describe_overwrite,
     ended_by_signal,
     engine_option,
     fail_under_option,
+    fill_from_run,
     hold_against_baseline,
     isolation_option,
     json_option,
+    judges_sent_a_key,
     label_options,
     output_option,
     read_baseline,
     resume_option,
+    sent_a_key,
     stopping_options,
     task_names,
     timeout_option,
     workers_option,
 )
-from markbook.cli.options.asking import KEPT_ASKING, asking_options
-from markbook.cli.options.help import RUN
-from markbook.cli.options.judge import run_judge_choices
-from markbook.cli.options.resume import KeptOption, describe_overwrite, fill_from_run, judges_sent_a_key, sent_a_key
 
 INCOMPLETE = 3
 
@@ -134,13 +137,13 @@ def command(**options: Any) -> int:
     TASK is a YAML file (our format or lm-evaluation-harness's) or the name of a ready task or group
     (`markbook list tasks`). Results go to OUTPUT/evaluation_<time>/.
     """
-    from markbook.cli.terminal.tasks import TaskTerminal, show_run, with_values
+    from markbook.cli.task_terminal import TaskTerminal, show_run, with_values
     from markbook.results.gates import hold_gates, parse_gates
     from markbook.runs.conductor import conduct
     from markbook.runs.options import options_among
     from markbook.runs.tasks import Tasks
     from markbook.runs.tasks.finished import TaskResults
-    from markbook.runs.tasks.options import TaskOptions
+    from markbook.runs.tasks.plan import TaskOptions
 
     fill_from_run(options, "run", _KEPT)
     if not options["tasks"]:

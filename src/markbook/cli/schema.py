@@ -22,15 +22,15 @@ Examples:
 
 
 def _benchmark() -> Schema:
-    from markbook.load.formats.codeeval import CodeEvalRow
-    from markbook.load.programs.rows import ProgramRow
+    from markbook.benchmarks.codeeval import CodeEvalRow
+    from markbook.benchmarks.contests import ProgramRow
     from markbook.text.schema import schema_of
 
     return schema_of("Markbook benchmark: one row of a .jsonl file", CodeEvalRow, ProgramRow)
 
 
 def _answers() -> Schema:
-    from markbook.load.answer_schema import answers_schema
+    from markbook.benchmarks.answers import answers_schema
 
     return answers_schema()
 
@@ -42,27 +42,27 @@ def _task() -> Schema:
 
 
 def _review() -> Schema:
-    from markbook.runs.reviews.config_schema import config_schema
+    from markbook.runs.reviews.config import config_schema
 
     return config_schema()
 
 
 def _exam_result() -> Schema:
-    from markbook.runs.exam.pages.rows import ResultRow
+    from markbook.runs.exam.files import ResultRow
     from markbook.text.schema import schema_of
 
     return schema_of("Markbook exam: one row of test_results.jsonl", ResultRow, closed=True)
 
 
 def _run_result() -> Schema:
-    from markbook.runs.tasks.published import AnswerRow
+    from markbook.runs.tasks.summaries import AnswerRow
     from markbook.text.schema import schema_of
 
     return schema_of("Markbook run: one row of results.jsonl", AnswerRow, closed=True)
 
 
 def _review_result() -> Schema:
-    from markbook.runs.reviews.scoring.records import ReviewRow
+    from markbook.runs.reviews.review_rows import ReviewRow
     from markbook.text.schema import schema_of
 
     return schema_of("Markbook review: one row of results.jsonl", ReviewRow, closed=True)

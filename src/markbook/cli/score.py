@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from markbook.cli.model_options import judge_choices
 from markbook.cli.options import completing, fail_under_option, metric_names, say
-from markbook.cli.options.judge import judge_choices
-from markbook.text.numbers import NOTHING, format_interval, format_number
+from markbook.text.plot import NOTHING, format_interval, format_number
 
 if TYPE_CHECKING:
     from markbook.files.jsonl import Line, Rejection
     from markbook.judge.cases import PanelAgreement
     from markbook.results.gates import GateMark
-    from markbook.results.metric_summary import MeasurementTally
+    from markbook.results.summary import MeasurementTally
     from markbook.types import Measurement, Metric, Summary
 
 _BATCH = 2_000
@@ -91,11 +91,11 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     "question" and "context".
     """
     from markbook.errors import UsageError
-    from markbook.judge.rubric_file import ready_rubrics
+    from markbook.judge.rubrics import ready_rubrics
     from markbook.metrics.measure import expand, make, measure_rows
     from markbook.plugins import create
     from markbook.results.gates import check_gates, hold_gates, parse_gates
-    from markbook.results.metric_summary import MeasurementTally
+    from markbook.results.summary import MeasurementTally
 
     named = _columns(columns)
     names = expand([name.strip() for name in metrics.split(",") if name.strip()])
@@ -269,8 +269,7 @@ def _problem(record: Any, *, needs_reference: bool) -> str:
 def _options(pairs: Sequence[str], names: Sequence[str]) -> dict[str, object]:
     """Read NAME=VALUE; a value that is JSON (a number, true, null, a list) is that where the metrics take it, else a text."""
     from markbook.errors import UsageError
-    from markbook.option_values import from_text, kinds_of
-    from markbook.plugins import factory
+    from markbook.plugins import factory, from_text, kinds_of
 
     kinds: dict[str, tuple[str, ...]] = {}
     for metric in names if pairs else ():

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 import click
 
-from markbook.cli.options import engine_option, isolation_option, python_option, timeout_option, workers_option
-from markbook.cli.options.number import Number
+from markbook.cli.options import Number, engine_option, isolation_option, python_option, timeout_option, workers_option
 
 if TYPE_CHECKING:
-    from markbook.server.settings import ServerSettings
+    from markbook.serve.marking import ServerSettings
 
 _EXAMPLES = """
 \b
@@ -93,7 +92,7 @@ def command(**options: Unpack[_Asked]) -> int:
 
     for package in ("starlette", "uvicorn"):
         need(package, extra="serve")
-    from markbook.server.serve import bind, is_loopback, read_token, serve
+    from markbook.serve.serve import bind, is_loopback, read_token, serve
 
     token = read_token(Path(options["token_file"])) if options["token_file"] else ""
     if not token and not is_loopback(options["host"]):
@@ -115,11 +114,11 @@ def command(**options: Unpack[_Asked]) -> int:
 def _settings(options: _Asked, token: str) -> ServerSettings:
     from pathlib import Path
 
-    from markbook.rewards.items import Defaults
-    from markbook.rewards.pool import PoolSettings
-    from markbook.runs.sandboxes import BoxSettings
-    from markbook.server.guard import Guard
-    from markbook.server.settings import ServerSettings
+    from markbook.programs.sandboxes import BoxSettings
+    from markbook.serve.guard import Guard
+    from markbook.serve.items import Defaults
+    from markbook.serve.marking import ServerSettings
+    from markbook.serve.pool import PoolSettings
 
     box = BoxSettings(
         workers=options["workers"], isolation=options["isolation"], python=options["python"], adaptive=True

@@ -1,16 +1,68 @@
-"""A file's bytes, compression undone on the way: the one place that opens what a user names, and the one bomb check."""
+"""The one place that opens what a user names: size limits, folders, compressed files."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 import stat
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from markbook.errors import DamagedError, DataError, beside
-from markbook.files.limits import FREE_BYTES, MAX_DOCUMENT, MAX_RATIO, MAX_UNPACKED
+from markbook.errors import DamagedError, DataError, StorageError, beside
+
+# Every limit that a file of a user's meets, in one place.
+
+MAX_VALUE = 64 << 20
+"""The longest line, row, span or element that is read: bytes of it, or characters where it is decoded as it comes."""
+MAX_DOCUMENT = 256 << 20
+"""The largest file, or member of an archive, that is held in memory as one value, in bytes."""
+MAX_UNPACKED = 64 << 30
+"""The most that a compressed file may unpack to, in bytes."""
+MAX_RATIO = 200
+"""How much larger than its compressed form a file may be, beyond `FREE_BYTES`; text stays under 100."""
+FREE_BYTES = 8 << 20
+"""So much may come out of any compressed file."""
+MAX_MEMBERS = 200_000
+"""The most files in one archive."""
+
+
+# Folders in which something may not be read: said with its path, never taken for empty.
+
+
+@contextmanager
+def looking_into(folder: Path) -> Iterator[None]:
+    """Turn a refusal of the system, where a folder is looked through, into an error of ours.
+
+    Raises:
+        StorageError: something in it may not be read.
+    """
+    try:
+        yield
+    except PermissionError as error:
+        at = str(folder if error.filename is None else error.filename)
+        raise StorageError("this may not be read", at=at, hint="change its permissions, or move it away") from error
+
+
+def check_readable(folder: Path) -> None:
+    """Find out that a folder and all below it can be looked through; a path that is no folder is left to its reader.
+
+    Raises:
+        StorageError: one may not be read.
+    """
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    with looking_into(folder):
+        if folder.is_dir():
+            for _ in os.walk(folder, onerror=refuse):
+                pass
+
+
+# A file's bytes, compression undone on the way: the one place that opens what a user names, and the one bomb check.
 
 BOM = b"\xef\xbb\xbf"
 SPACE = b"\r\n \t"

@@ -1,25 +1,119 @@
-"""A strict reader of JSON Lines: one bad line is a counted rejection with its place, never the end of the run.
-
-The standard parser takes NaN, lets the last of two equal keys win, turns 1e999 into infinity, and fails with
-three different exceptions; `str.splitlines` splits inside strings (U+2028). This reader splits bytes at newlines
-and refuses each of those by name.
-"""
+"""JSON and JSONL as files and models write them: strict where a duplicate or NaN matters, lenient where a log was cut off; a bad line is a counted rejection."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 from markbook.errors import DamagedError, DataError
-from markbook.files.content import BOM, SPACE, pieces, whole
-from markbook.files.lenient import integer, no_number
-from markbook.files.limits import MAX_VALUE
-from markbook.files.strict import check_depth, no_constant
+from markbook.files.content import BOM, MAX_VALUE, SPACE, pieces, whole
+
+# JSON as other programs write it: what no count or time can be becomes None instead of an error.
+
+
+def integer(digits: str) -> int | None:
+    """Return a JSON integer, None for one that no count or time can be: Python refuses to convert the longest."""
+    return int(digits) if len(digits) <= 40 else None
+
+
+def no_number(_name: str) -> None:
+    """Stand in for NaN and the infinities, which are no JSON."""
+
+
+BAD = object()
+"""What `decoded` returns for text that is no JSON value."""
+
+DECODER = json.JSONDecoder(parse_constant=no_number, parse_int=integer)
+"""Made once: `json.loads` with options makes one for every text."""
+
+
+def decode_json(text: str) -> Any:
+    """Return the JSON value of a text, `BAD` if it is none (or nested too deeply); NaN, infinities and absurd integers become None."""
+    try:
+        return DECODER.decode(text)
+    except (ValueError, RecursionError):
+        return BAD
+
+
+# JSON by the letter of its standard: no NaN, no infinity, and no key that stands twice, of which the last would win.
+
+DEEPEST = 950
+"""Levels of nesting that are read. Python's own limit differs between its versions, from some hundreds to 60,000."""
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_BRACKET = re.compile(r"[][{}]")
+_STEP = {"[": 1, "{": 1, "]": -1, "}": -1}
+_MOST_DIGITS = 4_300
+"""Python's own limit."""
+
+
+def no_constant(name: str) -> NoReturn:
+    """Refuse NaN and the infinities, which Python's parser takes."""
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        raise ValueError("a key stands twice in one object")
+    return record
+
+
+class TooManyDigits(ValueError):
+    """An integer is longer than Python converts: JSON all the same."""
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise TooManyDigits(f"an integer of {len(digits)} digits cannot be read")
+    return int(digits)
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"the number {text[:20]} is out of range")
+    return value
+
+
+def check_depth(text: str) -> None:
+    """Hold that a JSON text, which has been parsed, is nested no deeper than `DEEPEST`.
+
+    Raises:
+        RecursionError: it is, as Python's parser raises it at its own limit.
+    """
+    if text.count("[") + text.count("{") <= DEEPEST:
+        return
+    brackets = _BRACKET.findall(_STRING.sub("", text))
+    if max(accumulate(map(_STEP.__getitem__, brackets)), default=0) > DEEPEST:
+        raise RecursionError(f"nested deeper than {DEEPEST} levels")
+
+
+def parse_json(text: str) -> object:
+    """Return the JSON value of a text.
+
+    Raises:
+        ValueError: it is none, or `TooManyDigits`.
+        RecursionError: it is nested too deeply.
+    """
+    value: object = json.loads(
+        text, parse_constant=no_constant, parse_int=_integer, parse_float=_finite, object_pairs_hook=_once
+    )
+    check_depth(text)
+    return value
+
+
+# A strict reader of JSON Lines: one bad line is a counted rejection with its place, never the end of the run.
+#
+# The standard parser takes NaN, lets the last of two equal keys win, turns 1e999 into infinity, and fails with
+# three different exceptions; `str.splitlines` splits inside strings (U+2028). This reader splits bytes at newlines
+# and refuses each of those by name.
 
 Numbers = Literal["strict", "open"]
 
@@ -182,13 +276,6 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, object]:
         twice = next(key for key, _ in pairs if key in keys or keys.add(key))  # type: ignore[func-returns-value]  # add returns None on purpose
         raise ValueError(f"the key {twice!r} stands twice in one object")
     return record
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(f"the number {text[:20]} is out of range")
-    return value
 
 
 def _finite_or_none(text: str) -> float | None:

@@ -1,4 +1,4 @@
-"""Rows out of the files that people keep them in: JSON Lines, JSON, CSV, Parquet, Arrow."""
+"""Tables: CSV, TSV, Parquet, Arrow."""
 
 from __future__ import annotations
 
@@ -6,12 +6,197 @@ import csv
 import hashlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from markbook.errors import DataError
-from markbook.files.arrow import arrow_records, parquet_records, saved_records
-from markbook.files.content import SPACE, first_byte, pieces, whole
+from markbook.files.content import (
+    FREE_BYTES,
+    MAX_RATIO,
+    MAX_UNPACKED,
+    MAX_VALUE,
+    SPACE,
+    first_byte,
+    open_input,
+    pieces,
+    whole,
+)
 from markbook.files.jsonl import Line, Numbers, Rejection, parse_object, read_jsonl
-from markbook.files.limits import MAX_VALUE
+from markbook.plugins import need
+
+# Records out of what pyarrow reads: Parquet, Arrow files and streams, and folders that `datasets` saved to disk.
+
+Record = tuple[Mapping[str, object], str]
+"""A row, and where it stands."""
+
+_ROWS = 1024
+_FEW = 16
+_AT_ONCE = 256 << 20
+"""Bytes that the texts of one batch may come to."""
+_FILE_MAGIC = b"ARROW1"
+_STATE, _SPLITS = "state.json", "dataset_dict.json"
+"""What `save_to_disk` writes beside a data set's files, and beside the folders of several splits."""
+_MOST_STATE = 1 << 20
+_MOST_FILES = 10_000
+
+
+def parquet_records(path: Path, digest: hashlib._Hash | None) -> Iterator[Record]:
+    """Yield the rows of a Parquet file.
+
+    Raises:
+        DataError: it is none, or damaged.
+        ExtraMissingError: the extra `parquet` is not installed.
+    """
+    arrow, parquet = need("pyarrow", extra="parquet"), need("pyarrow.parquet", extra="parquet")
+    _feed(path, digest)
+    try:
+        with path.open("rb") as raw:
+            about = parquet.read_metadata(raw)
+            short, many = _find_repeated_columns(about)
+            file = parquet.ParquetFile(raw, metadata=about, read_dictionary=short)
+            batches = file.iter_batches(batch_size=many)
+            yield from _bound_unfolded_size(_number_rows(_small(batches), path), path)
+    except (arrow.ArrowException, OSError, OverflowError, ValueError) as error:
+        raise DataError(f"not a readable Parquet file: {error}", at=str(path)) from error
+
+
+def arrow_records(path: Path, digest: hashlib._Hash | None) -> Iterator[Record]:
+    """Yield the rows of an Arrow file or stream; it is mapped, so that memory does not follow its size.
+
+    Raises:
+        DataError: it is none, or damaged.
+        ExtraMissingError: the extra `parquet` is not installed.
+    """
+    arrow, ipc = need("pyarrow", extra="parquet"), need("pyarrow.ipc", extra="parquet")
+    _feed(path, digest)
+    with open_input(path) as file:
+        is_file = file.read(len(_FILE_MAGIC)) == _FILE_MAGIC
+    try:
+        with arrow.memory_map(str(path)) as raw:
+            if is_file:
+                reader = ipc.open_file(raw)
+                batches = (reader.get_batch(number) for number in range(reader.num_record_batches))
+            else:
+                batches = iter(ipc.open_stream(raw))
+            yield from _number_rows(_check_batches(batches), path)
+    except (arrow.ArrowException, OSError, OverflowError, ValueError) as error:
+        raise DataError(f"not a readable Arrow file: {error}", at=str(path)) from error
+
+
+def saved_records(folder: Path, digest: hashlib._Hash | None) -> Iterator[Record]:
+    """Yield the rows of a data set that `save_to_disk` wrote.
+
+    Raises:
+        DataError: the folder holds something else, several splits, or something damaged.
+        ExtraMissingError: the extra `parquet` is not installed.
+    """
+    for path in _files(folder):
+        yield from arrow_records(path, digest)
+
+
+def is_saved(path: Path) -> bool:
+    """Whether a folder is one that `save_to_disk` wrote."""
+    return path.is_dir() and ((path / _STATE).is_file() or (path / _SPLITS).is_file())
+
+
+def _files(folder: Path) -> list[Path]:
+    """Return a saved data set's files, in the order of its rows."""
+    if not is_saved(folder):
+        hint = "a folder of rows is what save_to_disk of `datasets` writes; else name a file"
+        raise DataError("this folder holds no data set", at=str(folder), hint=hint)
+    if not (folder / _STATE).is_file():
+        splits = sorted(path.parent.name for path in folder.glob(f"*/{_STATE}"))
+        if len(splits) != 1:
+            hint = f"name one of them, such as {folder / splits[0]}" if splits else ""
+            raise DataError(f"this data set has the splits {', '.join(splits) or 'none'}", at=str(folder), hint=hint)
+        return _files(folder / splits[0])
+    about = _read(folder / _STATE)
+    if about.get("_indices_data_files"):
+        raise DataError(
+            "this data set is a selection kept beside all rows", at=str(folder), hint="flatten_indices(), save again"
+        )
+    listed = about.get("_data_files")
+    listed = listed if isinstance(listed, list) else []
+    names = [entry.get("filename") if isinstance(entry, dict) else None for entry in listed]
+    if not names or len(names) > _MOST_FILES or not all(isinstance(name, str) and _is_plain(name) for name in names):
+        raise DataError("the list of its files is damaged", at=str(folder / _STATE))
+    return [folder / str(name) for name in names]
+
+
+def _read(path: Path) -> Mapping[str, object]:
+    parsed = parse_object(whole(path, limit=_MOST_STATE).strip(SPACE), str(path))
+    if isinstance(parsed, Rejection):
+        raise DataError(parsed.reason, at=str(path))
+    return parsed.record
+
+
+def _is_plain(name: str) -> bool:
+    """Whether a name stays in its folder."""
+    return name not in ("", ".", "..") and not any(sign in name for sign in "/\\\0")
+
+
+def _feed(path: Path, digest: hashlib._Hash | None) -> None:
+    for piece in pieces(path):
+        if digest is not None:
+            digest.update(piece)
+
+
+def _check_batches(batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield batches in small parts, once they are checked: an offset out of bounds would be followed."""
+    for batch in batches:
+        batch.validate(full=True)
+        yield from (batch.slice(start, _ROWS) for start in range(0, batch.num_rows, _ROWS))
+
+
+def _find_repeated_columns(about: Any) -> tuple[list[str], int]:
+    """Return the columns to keep by reference while they are read, and how many rows to read at once.
+
+    A value that a column's dictionary holds once may stand in every row: a few kilobytes would unfold to gigabytes.
+    """
+    short, largest = set(), 0
+    for group in range(about.num_row_groups):
+        for index in range(about.num_columns):
+            column = about.row_group(group).column(index)
+            if column.physical_type == "BYTE_ARRAY" and column.has_dictionary_page:
+                if "." not in column.path_in_schema:
+                    short.add(column.path_in_schema)
+                else:
+                    largest = max(largest, column.total_uncompressed_size)
+    return sorted(short), max(1, min(_ROWS, _AT_ONCE // max(1, largest)))
+
+
+def _small(batches: Iterator[Any]) -> Iterator[Any]:
+    for batch in batches:
+        yield from (batch.slice(start, _FEW) for start in range(0, batch.num_rows, _FEW))
+
+
+def _bound_unfolded_size(records: Iterator[Record], path: Path) -> Iterator[Record]:
+    """Yield rows until their texts come to more than any compressed file may unfold to."""
+    limit = remaining = min(MAX_UNPACKED, FREE_BYTES + MAX_RATIO * path.stat().st_size)
+    for record, at in records:
+        remaining -= _length(record)
+        if remaining < 0:
+            raise DataError(f"the file unfolds to more than {limit} bytes: refused", at=at)
+        yield record, at
+
+
+def _length(value: object) -> int:
+    """Return the characters of all texts in a value."""
+    if isinstance(value, str | bytes):
+        return len(value)
+    if isinstance(value, Mapping):
+        return sum(map(_length, value.values()))
+    return sum(map(_length, value)) if isinstance(value, list | tuple) else 0
+
+
+def _number_rows(batches: Iterator[Any], path: Path) -> Iterator[Record]:
+    number = 0
+    for batch in batches:
+        for record in batch.to_pylist():
+            number += 1
+            yield record, f"{path}[{number}]"
+
+
+# Rows out of the files that people keep them in: JSON Lines, JSON, CSV, Parquet, Arrow.
 
 SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".arrow")
 """What is read; the texts also with `.gz` behind."""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from markbook.files.jsonl import Rejection, read_jsonl
-from markbook.foreign.records import Marked, MarkedRows, Probe, columns_of, cut_text, mapping, stem_of, value_of, words
+from markbook.foreign.reading import Marked, MarkedRows, Probe, columns_of, cut_text, mapping, stem_of, value_of, words
 from markbook.marks import Row
 from markbook.types import Missing, MissingKind
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
-from markbook.foreign.records import (
+from markbook.foreign.reading import (
     Marked,
     MarkedRows,
     Probe,

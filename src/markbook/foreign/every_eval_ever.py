@@ -8,7 +8,7 @@ from pathlib import Path
 
 from markbook.errors import DataError
 from markbook.files.jsonl import Rejection, read_jsonl
-from markbook.foreign.records import (
+from markbook.foreign.reading import (
     Marked,
     MarkedRows,
     Probe,

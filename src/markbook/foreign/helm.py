@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from markbook.errors import DataError
-from markbook.foreign.records import (
+from markbook.foreign.reading import (
     ABSENT,
     Marked,
     Probe,

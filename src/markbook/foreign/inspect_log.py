@@ -11,7 +11,7 @@ from typing import Any
 from markbook.errors import DataError
 from markbook.files.archive import members
 from markbook.files.jsonl import Rejection, parse_object
-from markbook.foreign.records import (
+from markbook.foreign.reading import (
     ABSENT,
     Marked,
     MarkedRows,

@@ -11,7 +11,7 @@ from pathlib import Path
 from markbook.errors import DataError
 from markbook.files.jsonl import Line, Rejection, read_jsonl
 from markbook.files.spool import Spool
-from markbook.foreign.records import (
+from markbook.foreign.reading import (
     ABSENT,
     Marked,
     MarkedRows,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from markbook.foreign.records import (
+from markbook.foreign.reading import (
     Marked,
     Probe,
     columns_of,

@@ -1,15 +1,310 @@
-"""Which reader a file needs, what it holds, and which files of a folder hold results."""
+"""Results of other tools as rows of our own, and which reader a file needs."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
-from dataclasses import replace
+import hashlib
+import json
+import math
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
+from typing import Any, Protocol
 
 from markbook import plugins
 from markbook.errors import DataError, MarkbookError
-from markbook.foreign.records import Marked, MarkedRows, Probe, Reader
+from markbook.files.content import MAX_DOCUMENT, MAX_VALUE, SPACE, is_zip, pieces, whole
+from markbook.files.jsonl import Line, Rejection, parse_object
+from markbook.files.spool import Spool
+from markbook.marks import Column, Row
+from markbook.text import cut
+from markbook.types import Direction, Missing, MissingKind
+
+# What a reader of another tool's results sees of a file, and what it gives.
+
+SHOWN = 2_000
+"""Characters of an input and of an answer that are kept to be shown; what they are known by is made of the whole."""
+HEAD = 1 << 16
+_WIDE = 4 << 20
+"""Bytes that are looked into where the first of them say a part of what is looked for: a first row may be long."""
+_MOST_ABSENT = 1_000_000
+UNBOUNDED = (-math.inf, math.inf)
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A file that may hold results."""
+
+    path: Path
+    columns: Mapping[str, str] | None = None
+    """Which column says what, where the user told it."""
+
+    @cached_property
+    def head(self) -> str:
+        """The first characters; empty for a zip."""
+        return self._start(HEAD)
+
+    @cached_property
+    def _wide(self) -> str:
+        return self._start(_WIDE)
+
+    def _start(self, size: int, end: bytes | None = None) -> str:
+        """Return the first characters: so many bytes of them, or up to an end that comes earlier."""
+        if self.is_zip:
+            return ""
+        read_pieces: list[bytes] = []
+        for piece in pieces(self.path, size=min(size, HEAD), damage=lambda _: None):
+            read_pieces.append(piece)
+            size -= len(piece)
+            if size <= 0 or (end is not None and end in piece):
+                break
+        return b"".join(read_pieces).decode("utf-8-sig", errors="replace")
+
+    @cached_property
+    def is_zip(self) -> bool:
+        """Whether it is a zip with something in it."""
+        return is_zip(self.path)
+
+    @cached_property
+    def first(self) -> Mapping[str, object]:
+        """The object on the first line, where there is one."""
+        head = self.head
+        if "\n" not in head and self.path.name.removesuffix(".gz").endswith(".jsonl"):
+            head = self._start(MAX_VALUE, b"\n")
+        parsed = parse_object(head.partition("\n")[0].strip().encode(), "", numbers="open")
+        return parsed.record if isinstance(parsed, Line) else {}
+
+    def has(self, *keys: str) -> bool:
+        """Whether all these keys stand in the first characters; some of them may stand behind a long value."""
+        lacking = [key for key in keys if f'"{key}"' not in self.head]
+        if not lacking or len(lacking) == len(keys):
+            return not lacking
+        return all(f'"{key}"' in self._wide for key in lacking)
+
+    @cached_property
+    def document(self) -> Any:
+        """The whole file as one JSON value; NaN and the infinities are None.
+
+        Raises:
+            DataError: it is no JSON, not UTF-8, too large or nested too deeply, or an object holds a key twice.
+        """
+        content = whole(self.path, limit=MAX_DOCUMENT).strip(SPACE)
+        is_object = content.startswith(b"{")
+        parsed = parse_object(content if is_object else b'{"":' + content + b"}", str(self.path), numbers="open")
+        if isinstance(parsed, Rejection):
+            raise DataError(parsed.reason, at=str(self.path), hint="is the file complete?")
+        return parsed.record if is_object else parsed.record[""]
+
+
+class MarkedRows(Spool[Row]):
+    """A file's rows in their order; where there are many, they lie in a temporary file."""
+
+    def __init__(self, rows: Iterable[Row] = (), *, counts: bool = False) -> None:
+        """Take the first rows.
+
+        Args:
+            rows: the first of them.
+            counts: whether the attempts of one model at one sample are counted, because the format does not number them.
+        """
+        self._seen: Counter[tuple[str, str]] | None = Counter() if counts else None
+        self._keys: set[int] = set()
+        self.nameless = 0
+        """Rows that do not say which sample they are of: they are left out, for together they would be one."""
+        self.repeated = 0
+        """Rows of an attempt that there is a row of already: they are left out."""
+        self.inside: dict[str, bool] = {}
+        """Of each metric whether all its values lie in 0..1."""
+        super().__init__(rows)
+
+    def append(self, record: Row) -> None:
+        """Add a row."""
+        if not record.id.strip():
+            self.nameless += 1
+            return
+        if self._seen is not None:
+            at = (record.model, record.id)
+            if index := self._seen[at]:
+                record = replace(record, index=index)
+            self._seen[at] += 1
+        else:
+            key = hash((record.model, record.id, record.index))  # 64 bits, so that memory does not follow the names
+            if key in self._keys:
+                self.repeated += 1
+                return
+            self._keys.add(key)
+        _widen(self.inside, record)
+        super().append(record)
+
+
+def _widen(inside: dict[str, bool], row: Row) -> None:
+    for name, value in row.metrics.items():
+        inside[name] = inside.get(name, True) and (isinstance(value, Missing) or 0 <= value <= 1)
+
+
+@dataclass(frozen=True)
+class Marked:
+    """What another tool's file holds."""
+
+    rows: Sequence[Row]
+    columns: Mapping[str, Column]
+    """Its metrics, the main one first."""
+    version: str = ""
+    """Which form of the format it is."""
+    lost: Mapping[str, int] = field(default_factory=dict)
+    """What could not be read, by reason."""
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def models(self) -> list[str]:
+        """The models' names, in order."""
+        return list(dict.fromkeys(row.model for row in self.rows))
+
+
+class Reader(Protocol):
+    """One format."""
+
+    name: str
+
+    def sniff(self, probe: Probe) -> int:
+        """Return how sure it is that the file is its own, 0 to 100; from its beginning only."""
+        ...
+
+    def read(self, probe: Probe) -> Marked:
+        """Return what the file holds. A row without a value has a reason instead."""
+        ...
+
+
+_HUGE = 1e300
+
+
+def value_of(value: object) -> float | Missing:
+    """Return a number, 1 or 0 for true or false; a reason for whatever else stands there."""
+    if isinstance(value, bool):
+        return float(value)
+    if isinstance(value, int | float):
+        number = value if abs(value) < _HUGE else math.inf  # an absurd integer would overflow as a float
+        return (
+            float(value)
+            if math.isfinite(number)
+            else Missing(MissingKind.UNDEFINED, f"the score is {cut(str(value), 60)}")
+        )
+    if value is None:
+        return Missing(MissingKind.UNDEFINED, "the file gives no number")
+    return Missing(MissingKind.UNDEFINED, f"the score is no number but {cut(str(value), 60)!r}")
+
+
+def missing_failure(why: object) -> Missing:
+    """Return the reason of a sample that broke off."""
+    return Missing(MissingKind.FAILED, cut(" ".join(str(why).split()), 300))
+
+
+def check_plan(absent: int, path: Path) -> None:
+    """Raise a data error where a file says that more samples are absent than any run plans: each becomes a row."""
+    if absent > _MOST_ABSENT:
+        raise DataError(
+            f"{absent:,} samples of its plan have no row, more than {_MOST_ABSENT:,}",
+            at=str(path),
+            hint="is it damaged?",
+        )
+
+
+ABSENT = Missing(MissingKind.ABSENT, "the tool planned this sample and gave no row for it")
+
+
+def words(found: object) -> str:
+    """Return what was asked or said as text: messages by their content."""
+    if isinstance(found, str):
+        return found
+    if isinstance(found, list) and all(isinstance(message, dict) and "content" in message for message in found):
+        return "\n".join(words(message["content"]) for message in found)
+    return "" if found is None else json.dumps(found, ensure_ascii=False, sort_keys=True)
+
+
+def cut_text(value: object) -> str:
+    """Return the part of a text that is kept."""
+    return cut(words(value), SHOWN)
+
+
+def content_of(by: str, value: object) -> str:
+    """Return what an input is known by; empty where there is none."""
+    text = words(value)
+    return f"{by}:{hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()}" if text else ""
+
+
+def mapping(found: object) -> Mapping[str, object]:
+    """Return an object, an empty one for anything else."""
+    return found if isinstance(found, dict) else {}
+
+
+def objects(value: object) -> list[Mapping[str, object]]:
+    """Return the objects in an array."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def columns_of(
+    rows: Iterable[Row], *, first: Sequence[str] = (), lower: Iterable[str] = (), are_verdicts: bool = False
+) -> dict[str, Column]:
+    """Return the metrics of rows; the range is 0..1 where every value lies in it, else it has no ends.
+
+    Args:
+        rows: all of them.
+        first: the metrics that come first, where they are there.
+        lower: those of which less is better.
+        are_verdicts: whether their values are verdicts of tests.
+    """
+    ranges: dict[str, bool] = {}
+    if isinstance(rows, MarkedRows):
+        ranges = rows.inside
+    else:
+        for row in rows:
+            _widen(ranges, row)
+    names = sorted(ranges, key=lambda name: first.index(name) if name in first else len(first))
+    less = set(lower)
+    columns = {}
+    for name in names:
+        direction: Direction = "lower" if name in less else "higher"
+        columns[name] = Column((0.0, 1.0) if ranges[name] else UNBOUNDED, direction, are_verdicts)
+    return columns
+
+
+def names_apart(texts: Mapping[str, str]) -> dict[str, str]:
+    """Return what each of several things is called: its name, and a digest of it behind a name that several have.
+
+    Args:
+        texts: of each thing, told apart by its whole text, the name.
+    """
+    several = Counter(texts.values())
+    return {
+        text: name
+        if several[name] == 1
+        else f"{name} {hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()[:8]}"
+        for text, name in texts.items()
+    }
+
+
+def lower_name(metric: str) -> str:
+    """Return what a metric is called in those parts of a run where less of it is better, while elsewhere more of it is."""
+    return f"{metric} (lower is better)"
+
+
+def number_attempts(rows: Iterable[Row]) -> MarkedRows:
+    """Return the rows with the attempts of one model at one sample counted, where the format does not number them."""
+    return MarkedRows(rows, counts=True)
+
+
+def stem_of(path: Path, *ends: str) -> str:
+    """Return a file's name without its endings: what a model is called where the file does not say."""
+    name = os.fsencode(path.name).decode(errors="replace").removesuffix(".gz")  # it need not be UTF-8
+    for end in ends:
+        if name.endswith(end) and name != end:
+            return name.removesuffix(end)
+    return name.rpartition(".")[0] or name
+
+
+# Which reader a file needs, what it holds, and which files of a folder hold results.
 
 SUFFIXES = (".json", ".jsonl", ".eval", ".csv", ".tsv", ".parquet", ".gz")
 _DEPTH = 50

@@ -10,7 +10,7 @@ from markbook.errors import DataError, UsageError
 from markbook.files.jsonl import Rejection
 from markbook.files.stream import elements
 from markbook.files.tables import read_table, suffix
-from markbook.foreign.records import (
+from markbook.foreign.reading import (
     Marked,
     MarkedRows,
     Probe,
@@ -25,7 +25,7 @@ from markbook.foreign.records import (
 )
 from markbook.marks import Row
 from markbook.plugins import suggest
-from markbook.text.numbers import read_number
+from markbook.text.plot import read_number
 from markbook.types import Missing, MissingKind
 
 ROLES = ("item", "model", "score", "repeat", "cluster", "input", "output", "error")
@@ -173,7 +173,7 @@ class TauBenchResults:
 
     def read(self, probe: Probe) -> Marked:
         """Return one row for each task and trial, read as a stream: trajectories are long."""
-        from markbook.files.source import Source
+        from markbook.files.stream import Source
 
         lost: Counter[str] = Counter()
         rows = MarkedRows()

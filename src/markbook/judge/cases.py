@@ -13,15 +13,16 @@ from markbook.judge.assess import (
     Assessment,
     JudgeQuestion,
     JudgeSettings,
+    both_orders,
+    compare_call,
+    compare_prompt,
     deviation_over_samples,
+    parse_winner,
     questions_of,
     settle,
 )
-from markbook.judge.client import EndRecord, Judged, from_record, to_record
-from markbook.judge.pairwise import both_orders, compare_call, compare_prompt, parse_winner
-from markbook.judge.prompts import REVIEW_CHARS, Call, block, cut, describe_rubric, system_text
-from markbook.judge.reply import Violation
-from markbook.judge.rubrics import Rubric
+from markbook.judge.client import EndRecord, Judged, Violation, from_record, to_record
+from markbook.judge.rubrics import REVIEW_CHARS, Call, Rubric, block, cut, describe_rubric, system_text
 from markbook.types import IntervalRecord, Missing, MissingKind
 
 TEXTS = ("question", "context", "reference", "answer")

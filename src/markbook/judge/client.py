@@ -1,24 +1,333 @@
-"""Asking a judge: from a cassette or from the model, each answer checked before it counts."""
+"""Asking a judge and reading what it replies: ratings in text or JSON, or the probabilities of tokens."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+import json
+import math
+import re
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
-from markbook.judge.prompts import Call
-from markbook.judge.reply import Violation
-from markbook.judge.structured import MODES, RawAnswer, read, send
-from markbook.judge.tokens import TokenRecord, token_of
+from markbook.files import jsonl
+from markbook.judge.rubrics import HIGHEST, LOWEST, Call, Criterion, Rubric
 from markbook.measurements import MissingRecord
 from markbook.model.asker import Asker, Patience, QuestionEnd
-from markbook.model.budget import Account, Budget, Weight
+from markbook.model.budget import Account, Budget, Price, Weight
 from markbook.model.cassette import Cassette
-from markbook.model.faults import RequestFault
-from markbook.model.prices import Price
+from markbook.model.http import RequestFault
 from markbook.types import Missing, MissingKind
+
+# What of a judge's reply counts: one JSON object, whole, with numbers from 1 to 5. Everything else is a violation.
+
+REPLY_CAP = 200_000
+"""The longest reply that is looked at, in characters."""
+REASON_CAP = 2_000
+QUOTES_CAP = 5
+_WHOLE_BLOCK = re.compile(r"```(?:json)?\s*(\{.*\})\s*```", re.DOTALL)
+
+
+class Violation(ValueError):
+    """The reply is not the structure that was asked for; the judge is asked again."""
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionMark:
+    """A judge's word on one criterion."""
+
+    score: float
+    """On the rubric's scale, as the judge gave it."""
+    reason: str = ""
+    quotes: tuple[str, ...] = ()
+    grade: str = ""
+    """The grade that the score stands for; empty where it is a mark."""
+
+
+def parse_object(payload: str) -> dict[str, object]:
+    """Return the object that a reply is; a Markdown code block counts only if it is the whole reply.
+
+    A score is never dug out of prose, nor out of JSON that prose quotes: that JSON may be the judged text's own.
+
+    Raises:
+        Violation: the reply is anything but one object, or has a key twice, NaN or an infinity.
+    """
+    text = payload.strip()
+    if not text:
+        raise Violation("the reply is empty")
+    if len(text) > REPLY_CAP:
+        raise Violation(f"the reply is longer than {REPLY_CAP} characters")
+    if block := _WHOLE_BLOCK.fullmatch(text):
+        text = block.group(1)
+    try:
+        record = jsonl.parse_json(text)
+    except (ValueError, RecursionError) as error:
+        raise Violation(f"the reply is no JSON object: {error}") from error
+    if not isinstance(record, dict):
+        raise Violation("the reply is JSON and no object")
+    return record
+
+
+def parse_marks(payload: str, rubric: Rubric) -> dict[str, CriterionMark]:
+    """Return one mark a criterion of the rubric.
+
+    Raises:
+        Violation: as `parse_object`; also a criterion that is missing, no number, or outside the scale.
+    """
+    record = parse_object(payload)
+    return {criterion.name: _mark(record, criterion, rubric.scale_for(criterion)) for criterion in rubric.criteria}
+
+
+def mark_number(value: object, name: str, scale: tuple[int, int] = (LOWEST, HIGHEST)) -> float:
+    """Return a mark on a scale.
+
+    Raises:
+        Violation: it is no number (a string of digits is none either) or outside the scale.
+    """
+    low, high = scale
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise Violation(f"{name} is {_short(value)}, not a number from {low} to {high}")
+    # NaN compares as false; a huge integer would overflow as a float.
+    if not low <= value <= high:
+        raise Violation(f"{name} is {_short(value)}, outside {low} to {high}")
+    return float(value)
+
+
+def quotes_found(quotes: Sequence[str], texts: Sequence[str]) -> int:
+    """Return how many quotes stand in one of the judged texts, white space and case aside."""
+    bodies = [_plain(text) for text in texts]
+    return sum(any(words in body for body in bodies) for quote in quotes if (words := _plain(quote)))
+
+
+def _mark(record: Mapping[str, object], criterion: Criterion, scale: tuple[int, int]) -> CriterionMark:
+    name = criterion.name
+    if name not in record:
+        raise Violation(f"the reply has no {name}")
+    reason = record.get(f"{name}_reason")
+    quotes = record.get(f"{name}_quotes")
+    listed = quotes if isinstance(quotes, list) else []
+    score, grade = (
+        _graded(record[name], criterion) if criterion.grades else (mark_number(record[name], name, scale), "")
+    )
+    return CriterionMark(
+        score,
+        _clean_words(reason) if isinstance(reason, str) else "",
+        tuple(_clean_words(quote) for quote in listed[:QUOTES_CAP] if isinstance(quote, str)),
+        grade,
+    )
+
+
+def _graded(value: object, criterion: Criterion) -> tuple[float, str]:
+    """Return the score that a grade stands for, and the grade as the rubric spells it."""
+    for grade, score in criterion.grades:
+        if value == grade:
+            return score, grade
+    names = ", ".join(grade for grade, _ in criterion.grades)
+    raise Violation(f"{criterion.name} is {_short(value)}, not one of {names}")
+
+
+def _clean_words(text: str) -> str:
+    """Return a judge's words as they are kept: cut, and without the half surrogate pairs that no file can hold."""
+    return text[:REASON_CAP].encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).casefold().strip(" .…\"'“”")
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:39] + "…"
+
+
+# Weighing a mark by the probabilities of the tokens that could have stood in its place.
+#
+# A judge that says 4 may have been as close to 3 as to 5; where a server gives log probabilities, the mark is the mean of
+# the scale's marks under them, as in G-Eval (arXiv 2303.16634), and the probability mass that they hold is kept beside it.
+
+_DIGITS = tuple("0123456789")
+_CERTAIN = 0.01
+"""Log probabilities end at 0; rounding may lift one a little above it, and anything more is none."""
+
+
+class TokenRecord(TypedDict):
+    """One token, and the log probabilities of the digits that could have stood in its place."""
+
+    token: str
+    digits: dict[str, float]
+
+
+def token_of(record: object) -> TokenRecord:
+    """Return a token as it was kept; what is not well formed is a token that spells nothing."""
+    token = record if isinstance(record, Mapping) else {}
+    digits = token.get("digits")
+    entries = digits.items() if isinstance(digits, Mapping) else ()
+    return TokenRecord(
+        token=str(token.get("token", "")),
+        digits={
+            str(name): float(value) for name, value in entries if isinstance(value, int | float) and abs(value) < 1e300
+        },
+    )
+
+
+def reduce_logprobs(tokens: Iterable[Mapping[str, object]]) -> tuple[TokenRecord, ...]:
+    """Return each token with the log probabilities of the digits among its alternatives, all that is needed."""
+    reduced = []
+    for token in tokens:
+        digits: dict[str, float] = {}
+        listed = token.get("top_logprobs")
+        for alternative in listed if isinstance(listed, list) else ():
+            if not isinstance(alternative, Mapping):
+                continue
+            name, value = str(alternative.get("token", "")).strip(), alternative.get("logprob")
+            if name in _DIGITS and isinstance(value, int | float) and -1e300 < value < _CERTAIN:
+                # Two spellings of one digit (with and without a space) add up.
+                digits[name] = _log_sum(digits.get(name, -math.inf), min(0.0, float(value)))
+        reduced.append(TokenRecord(token=str(token.get("token", "")), digits=digits))
+    return tuple(reduced)
+
+
+def _log_sum(first: float, other: float) -> float:
+    """Return the logarithm of the sum of two probabilities given by theirs, however small they are."""
+    high = max(first, other)
+    return high + math.log(math.exp(first - high) + math.exp(other - high))
+
+
+def weigh(
+    payload: str, tokens: Sequence[TokenRecord], name: str, scale: tuple[int, int] = (1, 5)
+) -> tuple[float, float] | None:
+    """Return the expected mark of a criterion and the probability mass it rests on.
+
+    None if the tokens do not spell the payload, or the mark's own token holds no probability for its digit or for any, or
+    the key stands twice.
+
+    Args:
+        payload: the reply, one JSON object that was read before.
+        tokens: as `reduce_logprobs` returns them.
+        name: the criterion's key in the reply.
+        scale: its ends; marks of more than one digit are not weighed.
+    """
+    allowed = {str(mark) for mark in range(scale[0], scale[1] + 1)}
+    if not allowed <= set(_DIGITS):
+        return None
+    text = "".join(token["token"] for token in tokens)
+    if text.strip() != payload.strip():
+        return None
+    # A quote inside a JSON string is escaped, so a judged text that cites the key cannot match.
+    places = list(re.finditer(rf'"{re.escape(name)}"\s*:\s*([0-9])(?![\d.eE])', text))
+    # Another object in the reply may hold the key too: then nothing says which digit is the mark.
+    if len(places) != 1 or parse_object(payload).get(name) != int(places[0].group(1)):
+        return None
+    (match,) = places
+    position = 0
+    for token in tokens:
+        spelled = token["token"]
+        if position <= match.start(1) < position + len(spelled):
+            digits = token["digits"]
+            if spelled.strip() != match.group(1) or match.group(1) not in digits or match.group(1) not in allowed:
+                return None
+            weights = {digit: math.exp(min(0.0, digits[digit])) for digit in digits if digit in allowed}
+            mass = math.fsum(weights.values())
+            if mass == 0.0:
+                return None  # servers say -9999 for what they rule out
+            mean = math.fsum(int(digit) * weight for digit, weight in weights.items()) / mass
+            marks = [int(digit) for digit in weights]
+            # Rounding may carry the mean beyond the highest mark by its last digit.
+            return min(float(max(marks)), max(float(min(marks)), mean)), min(1.0, mass)
+        position += len(spelled)
+    return None
+
+
+# One structured question to a judge: how it is put to pydantic-ai, and what of the response is its reply.
+
+MODES = ("tool", "native", "prompted")
+"""How the structure is asked for, from the most to the least reliable; `auto` starts at the first."""
+TOOL = "final_result"
+
+
+@dataclass(frozen=True, slots=True)
+class RawAnswer:
+    """What came back, before anything of it is believed."""
+
+    payload: str
+    mode: str = ""
+    logprobs: tuple[TokenRecord, ...] = ()
+    """Per token as `tokens.reduce_logprobs` keeps it; empty where the server gives none."""
+
+
+async def send(client: Any, call: Call, mode: str) -> Any:
+    """Send a call once and return the response."""
+    from pydantic_ai.direct import model_request
+    from pydantic_ai.messages import ModelRequest
+
+    system, prompt = call.add_fence()
+    message = ModelRequest.user_text_prompt(prompt, instructions=system)
+    # The client's own retries would multiply with ours.
+    settings: Any = {**call.settings, "max_retries": 0}
+    return await model_request(
+        client, [message], model_settings=settings, model_request_parameters=_parameters(call, mode)
+    )
+
+
+def _parameters(call: Call, mode: str) -> Any:
+    from pydantic_ai.models import ModelRequestParameters
+    from pydantic_ai.output import OutputObjectDefinition
+    from pydantic_ai.tools import ToolDefinition
+
+    if not call.schema:
+        return ModelRequestParameters()
+    schema = dict(call.schema)
+    if mode == "tool":
+        tool = ToolDefinition(name=TOOL, description="Give your marks.", parameters_json_schema=schema, kind="output")
+        return ModelRequestParameters(output_mode="tool", output_tools=[tool], allow_text_output=False)
+    definition = OutputObjectDefinition(json_schema=schema, name="marks")
+    if mode == "native":
+        return ModelRequestParameters(output_mode="native", output_object=definition)
+    return ModelRequestParameters(output_mode="prompted", output_object=definition)
+
+
+def read(response: Any, mode: str) -> RawAnswer:
+    """Return what a response replies.
+
+    Raises:
+        Violation: a refusal, nothing, or two results that contradict one another.
+    """
+    from pydantic_ai.messages import TextPart, ToolCallPart
+
+    if response.finish_reason == "content_filter":
+        raise Violation("it refused")
+    calls = [part for part in response.parts if isinstance(part, ToolCallPart) and part.tool_name == TOOL]
+    texts = [part.content for part in response.parts if isinstance(part, TextPart)]
+    payload = _result([part.args for part in calls]) if calls else "".join(texts)
+    if not payload.strip():
+        raise Violation("the reply is empty")
+    logprobs = (response.provider_details or {}).get("logprobs")
+    return RawAnswer(
+        # Half a surrogate pair cannot be written to any file.
+        payload=payload.encode("utf-16", "surrogatepass").decode("utf-16", "replace"),
+        mode=mode,
+        logprobs=reduce_logprobs(logprobs) if isinstance(logprobs, list) else (),
+    )
+
+
+def _result(results: list[Any]) -> str:
+    """Return the one result that a reply gives, however often it gives it."""
+    payloads = [result if isinstance(result, str) else json.dumps(result or {}) for result in results]
+    if len({_value(payload) for payload in payloads}) > 1:
+        raise Violation(f"the reply gives {len(payloads)} results and not all alike: two results are none")
+    return payloads[0]
+
+
+def _value(payload: str) -> str:
+    """Return what two payloads of equal meaning have in common."""
+    try:
+        return json.dumps(json.loads(payload), sort_keys=True)
+    except (ValueError, RecursionError):
+        return payload
+
+
+# Asking a judge: from a cassette or from the model, each answer checked before it counts.
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from typing import Any, TypedDict
 
 from markbook.errors import DataError, UsageError
 from markbook.files.jsonl import Line, Rejection, read_jsonl
-from markbook.judge.drawing import LabelItem, draw
-from markbook.judge.labels import Label, is_id, item_of, number, read_labels
+from markbook.judge.labels import Label, LabelItem, draw, is_id, item_of, number, read_labels
 from markbook.stats import corrected_mean, holm, labels_needed, t_interval
 from markbook.stats.records import Estimate
 
@@ -428,8 +427,8 @@ def _errors(read: _Read, request: CorrectionRequest) -> list[GroupError]:
 
 
 def _p(estimate: Estimate) -> float | None:
-    from markbook.stats import student
+    from markbook.stats import arrays
 
     if estimate.value is None or not estimate.se or estimate.n < 2:
         return None
-    return student.two_sided(estimate.value / estimate.se, estimate.n - 1)
+    return arrays.two_sided(estimate.value / estimate.se, estimate.n - 1)

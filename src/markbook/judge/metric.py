@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Self, cast
 
 from markbook.errors import ConfigError
-from markbook.judge.asking import Asking, JudgeCall, JudgeWork
 from markbook.judge.cases import (
     JudgedCase,
     PanelAgreement,
@@ -21,10 +20,19 @@ from markbook.judge.cases import (
     settle_case,
 )
 from markbook.judge.client import Judged, from_record
-from markbook.judge.panel import RETRIES, SECONDS, JudgeOptions, JudgePlan, check_plan, plan_panel
-from markbook.judge.rubric_file import read_row_rubric, read_rubric
-from markbook.judge.rubrics import PROMPT_VERSION, Criterion, Rubric
-from markbook.metrics.pairs import drop_missing_references, measurement, problem
+from markbook.judge.panel import (
+    RETRIES,
+    SECONDS,
+    Asking,
+    JudgeCall,
+    JudgeOptions,
+    JudgePlan,
+    JudgeWork,
+    check_plan,
+    plan_panel,
+)
+from markbook.judge.rubrics import PROMPT_VERSION, Criterion, Rubric, read_row_rubric, read_rubric
+from markbook.metrics import drop_missing_references, measurement, problem
 from markbook.model.budget import AccountRecord
 from markbook.model.cassette import Cassette
 from markbook.plugins import example
@@ -48,7 +56,7 @@ class Memory:
         self.is_complete = True
         """Whether every answer until now is a lasting one."""
 
-    def find(self, key: str) -> Mapping[str, object] | None:  # noqa: ARG002 - for those that know something
+    def find(self, key: str) -> Mapping[str, object] | None:
         """Return the kept answer of a call."""
         return None
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NotRequired, TypedDict
 
-from markbook.judge.pairwise import PairVerdict
+from markbook.judge.assess import PairVerdict
 from markbook.stats import cohen_kappa, krippendorff_alpha, t_interval, wilson_interval
 from markbook.stats.arrays import t_quantile
 from markbook.stats.records import Estimate

@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from markbook.text import python
+from markbook.testcode import programs
 
 MAX_CHARACTERS = 1_000_000
 """Longer texts are not parsed: a syntax tree takes about a hundred times the memory of its text."""
@@ -94,7 +94,7 @@ def _find_fenced_blocks(text: str) -> list[tuple[str, int]]:
 def _parse(source: str) -> ast.Module | str:
     """Return the tree, or in one line why there is none."""
     try:
-        return python.parse_python(source)
+        return programs.parse_python(source)
     except (SyntaxError, ValueError) as error:  # ValueError: NUL bytes
         line = getattr(error, "lineno", None)
         return f"{error.args[0] if error.args else error}" + (f" (line {line})" if line else "")

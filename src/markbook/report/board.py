@@ -8,13 +8,11 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from markbook.report.html import policy
-from markbook.report.names import folder_names
-from markbook.report.words import missing_text
-from markbook.results.leaderboard import Leaderboard
+from markbook.report.words import folder_names, missing_text
+from markbook.results.leaderboard import Leaderboard, Standing
 from markbook.results.sheet import Cell, Sheet
-from markbook.results.standing import Standing
 from markbook.text import cut, visible
-from markbook.text.numbers import NOTHING, Scale
+from markbook.text.plot import NOTHING, Scale
 from markbook.types import Interval
 
 if TYPE_CHECKING:

@@ -1,19 +1,31 @@
-"""Report plugins for other programs: CSV, JSON, JUnit XML and Parquet. Each writes one file."""
+"""Results as other programs read them: CSV, JSON, JUnit, Parquet, every-eval-ever, MLflow, Weights & Biases."""
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
+import os
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
+from markbook.errors import IncompleteError
+from markbook.installed import version
 from markbook.plugins import need
-from markbook.results.kind import Case, Results
-from markbook.text import csv_cell, xml
+from markbook.report.words import folder_names
+from markbook.results.kind import Case, Content, Entry, Results, seed_of
+from markbook.results.leaderboard import Standing, in_benchmark_order, standings
+from markbook.results.sheet import Sheet
+from markbook.text import csv_cell, redact, xml
+from markbook.types import Summary
+
+# Report plugins for other programs: CSV, JSON, JUnit XML and Parquet. Each writes one file.
 
 Render = Callable[[Results], Mapping[str, Any]]
 _WHOLE = 1 << 53
@@ -172,3 +184,232 @@ def _as(kind: type, value: object) -> object:
     if value is None or kind is type(None):
         return None
     return value if isinstance(value, kind) and type(value) is kind else kind(value)
+
+
+# The report plugin `every-eval-ever`: one record a model, and its instances in JSON Lines beside it.
+
+SCHEMA = "0.2.1"
+
+
+def every_eval_ever() -> Callable[[Results], Mapping[str, Content]]:
+    """Return the renderer of `every_eval_ever/<model>.json` and `.jsonl`, of schema 0.2.1."""
+    return _files
+
+
+def _files(results: Results) -> dict[str, Content]:
+    sheet = results.sheet(None)
+    folders = folder_names(sheet.models)
+    files: dict[str, Content] = {}
+    for standing in standings(sheet, seed=seed_of(results)):
+        name = f"{folders[standing.model]}.jsonl"
+        evaluation = f"{_benchmark(results)}/{standing.model}/{_read_start(results)}"
+        lines = {"detailed_evaluation_results": {"format": "jsonl", "file_path": name}}
+        record = _record(results, sheet, standing, evaluation) | lines
+        text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)
+        files[f"every_eval_ever/{folders[standing.model]}.json"] = text + "\n"
+        files[f"every_eval_ever/{name}"] = _instances(results, standing.model, evaluation, sheet.best)
+    return files
+
+
+def _benchmark(results: Results) -> str:
+    return str(results.manifest.get("config", {}).get("benchmark_name") or results.manifest.get("command"))
+
+
+def _read_start(results: Results) -> str:
+    return str(results.manifest.get("started", ""))
+
+
+def _record(results: Results, sheet: Sheet, standing: Standing, evaluation: str) -> dict[str, object]:
+    name = _benchmark(results)
+    summary = standing.summary
+    low, high = sheet.range
+    ends: dict[str, object] = {"min_score": low, "max_score": high} if high - low < float("inf") else {}
+    lacking = {f"missing_{kind}": str(count) for kind, count in summary.n_missing.items()}
+    return {
+        "schema_version": SCHEMA,
+        "evaluation_id": evaluation,
+        "retrieved_timestamp": _read_start(results),
+        "source_metadata": {
+            "source_name": "markbook",
+            "source_type": "evaluation_run",
+            "source_organization_name": "unknown",
+            "evaluator_relationship": "other",
+        },
+        "eval_library": {"name": "markbook", "version": version()},
+        "model_info": {"name": standing.model, "id": standing.model},
+        "evaluation_results": [
+            {
+                "evaluation_name": name,
+                "source_data": {"dataset_name": name, "source_type": "other"},
+                "metric_config": {
+                    "evaluation_description": sheet.metric,
+                    "lower_is_better": sheet.direction == "lower",
+                    **({"score_type": "continuous"} | ends if ends else {}),
+                },
+                "score_details": {
+                    "score": summary.value,
+                    "details": {"n_scored": str(summary.n), "n_items": str(summary.n_items), **lacking},
+                    "uncertainty": _uncertainty(summary),
+                },
+            }
+        ] if summary.value is not None else [],
+    }  # fmt: skip
+
+
+def _uncertainty(summary: Summary) -> dict[str, object]:
+    interval = summary.interval
+    if interval is None:
+        return {"num_samples": summary.n}
+    ends = {"lower": interval.low, "upper": interval.high}
+    about = {"confidence_level": interval.confidence, "method": interval.method}
+    return {"num_samples": summary.n, "confidence_interval": ends | about}
+
+
+def _instances(results: Results, model: str, evaluation: str, best: float) -> Iterator[str]:
+    """Yield a line an attempt with a score; one without is counted in the record, for the format has no word for it."""
+    scored = (entry for entry in results.entries() if entry.model == model and entry.score is not None)
+    for entry in in_benchmark_order(results, scored):
+        yield json.dumps(_instance(results, entry, evaluation, best), ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _instance(results: Results, entry: Entry, evaluation: str, best: float) -> dict[str, object]:
+    attempt = results.show_attempt(entry.location)
+    prompt = attempt.prompt if attempt.asked is None else attempt.asked
+    # Of the question with its right answers, as a run of ours knows its rows: the two are paired by it.
+    prompt_digest = hashlib.sha256(attempt.prompt.encode(errors="surrogatepass")).hexdigest()
+    return {
+        "schema_version": f"instance_level_eval_{SCHEMA}",
+        "evaluation_id": evaluation,
+        "model_id": entry.model,
+        "evaluation_name": _benchmark(results),
+        "sample_id": entry.sample,
+        "sample_hash": prompt_digest if attempt.prompt else None,
+        "interaction_type": "single_turn",
+        "input": {"raw": prompt, "reference": list(attempt.references)},
+        "output": {"raw": [attempt.text if attempt.reply is None else attempt.reply]},
+        "answer_attribution": [],
+        "evaluation": {"score": entry.score, "is_correct": entry.score == best},
+    }
+
+
+# Report plugins that hand a run's numbers to an experiment tracker. They send to wherever its own settings say.
+
+_MOST_SAID = 300
+
+
+def mlflow(experiment: str = "markbook", tracking_uri: str = "") -> Callable[[Results], Mapping[str, str]]:
+    """Return a renderer that logs a run to MLflow: the factory of the report plugin `mlflow`.
+
+    Args:
+        experiment: its name.
+        tracking_uri: the store; MLflow's own setting (`MLFLOW_TRACKING_URI`) if empty.
+
+    Raises:
+        ExtraMissingError: mlflow is not installed.
+    """
+    tracker = need("mlflow", extra="loggers")
+
+    def render(results: Results) -> Mapping[str, str]:
+        with _tracker_errors("MLflow", "is the store right (MLFLOW_TRACKING_URI)?"):
+            client = tracker.MlflowClient(tracking_uri or None)
+            experiment_found = client.get_experiment_by_name(experiment)
+            experiment_id = experiment_found.experiment_id if experiment_found else client.create_experiment(experiment)
+            name = client.create_run(experiment_id, tags={"mlflow.source.name": "markbook"}).info.run_id
+            _log(client, name, results)
+        return {"mlflow.json": json.dumps({"experiment_id": experiment_id, "run_id": name}) + "\n"}
+
+    return render
+
+
+def _log(client: Any, name: str, results: Results) -> None:
+    """Log a run's settings and numbers; a run that MLflow did not take whole is marked as failed there."""
+    try:
+        for setting, value in _settings(results).items():
+            client.log_param(name, setting, value)
+        for number, value in _clean_names(numbers(results)).items():
+            client.log_metric(name, number, value)
+    except Exception:
+        with suppress(Exception):
+            client.set_terminated(name, "FAILED")
+        raise
+    client.set_terminated(name)
+
+
+def wandb(project: str = "markbook", mode: str = "") -> Callable[[Results], Mapping[str, str]]:
+    """Return a renderer that logs a run to Weights & Biases: the factory of the report plugin `wandb`.
+
+    Args:
+        project: its name.
+        mode: `online`, `offline` or `disabled`; W&B's own setting (`WANDB_MODE`) if empty, and offline without one,
+            so that nothing leaves the machine unasked.
+
+    Raises:
+        ExtraMissingError: wandb is not installed.
+    """
+    tracker = need("wandb", extra="loggers")
+
+    def render(results: Results) -> Mapping[str, str]:
+        chosen = mode or os.environ.get("WANDB_MODE") or "offline"
+        with _tracker_errors("W&B", "WANDB_MODE=offline keeps the run on this machine; online needs WANDB_API_KEY"):
+            run = tracker.init(project=project, mode=chosen, config=_settings(results), job_type="evaluation")
+            run.log(_clean_names(numbers(results)))
+            record = {"run_id": run.id, "directory": run.dir, "mode": chosen}
+            run.finish()
+        return {"wandb.json": json.dumps(record) + "\n"}
+
+    return render
+
+
+@contextmanager
+def _tracker_errors(tracker: str, hint: str) -> Iterator[None]:
+    """Turn whatever a tracker raises into a message: its store, its server and its packages are not ours.
+
+    Raises:
+        IncompleteError: the tracker did not take the run.
+    """
+    try:
+        yield
+    except Exception as error:  # the border to another tool
+        message = redact(str(error)).strip()[:_MOST_SAID]
+        raise IncompleteError(
+            f"{tracker} did not take the run: {type(error).__name__}: {message}", hint=hint
+        ) from error
+
+
+def _settings(results: Results) -> dict[str, object]:
+    """Return the run's plain options."""
+    config = results.overview()["config"]
+    settings = config.items() if isinstance(config, Mapping) else ()
+    return {name: value for name, value in settings if isinstance(value, str | int | float | bool)}
+
+
+def _name(name: str) -> str:
+    """Return a name that both trackers take: letters, digits and a few signs."""
+    return "".join(char if char.isascii() and (char.isalnum() or char in "_-. /") else "_" for char in name)[:240]
+
+
+def _clean_names(numbers_by_name: Mapping[str, float]) -> dict[str, float]:
+    """Return numbers under names that both trackers take; a digest keeps names apart that come to the same."""
+    several = Counter(map(_name, numbers_by_name))
+    return {
+        _name(name)
+        if several[_name(name)] == 1
+        else f"{_name(name)[:200]} {hashlib.sha256(name.encode(errors='surrogatepass')).hexdigest()[:8]}": value
+        for name, value in numbers_by_name.items()
+    }
+
+
+def numbers(results: Results) -> dict[str, float]:
+    """Return every number of the overview under a flat name, for loggers that take such; missing ones are left out."""
+    numbers_by_name: dict[str, float] = {}
+    record = results.overview()
+    _collect("", record.get("models", record.get("summary", {})), numbers_by_name)
+    return numbers_by_name
+
+
+def _collect(name: str, value: Any, numbers_by_name: dict[str, float]) -> None:
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            _collect(f"{name}/{key}" if name else str(key), part, numbers_by_name)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        numbers_by_name[name] = float(value)

@@ -7,20 +7,61 @@ expression in the template is escaped, and controls in it are spelled out.
 from __future__ import annotations
 
 import base64
+import builtins
 import functools
 import hashlib
+import html
+import keyword
 import re
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markbook.installed import version
-from markbook.report.highlight import highlight
 from markbook.report.page import Page
 from markbook.text import Table, visible
 
 if TYPE_CHECKING:
-    from jinja2 import Template
+    from importlib.resources.abc import Traversable
+
+    from jinja2 import Environment, Template
     from markupsafe import Markup
+
+
+# Colours for Python code: one pass, never fails, and everything that is not a token of ours is escaped text.
+
+_WORDS = "|".join(sorted({*keyword.kwlist, "match", "case", "self"}, key=len, reverse=True))
+_BUILTINS = "|".join(sorted(name for name in dir(builtins) if name.isidentifier() and not name.startswith("_")))
+_LONG_TEXT = r"""\"\"\"(?:\\.|[^\\])*?(?:\"\"\"|\\?\Z)|'''(?:\\.|[^\\])*?(?:'''|\\?\Z)"""
+"""A text in three quotes; one without an end goes on to the end of the code, as Python reads it."""
+_TOKEN = re.compile(
+    rf"""(?P<c>\#[^\n]*)
+    |(?P<s>\b[rbfuRBFU]{{0,2}}(?:{_LONG_TEXT}))
+    |(?P<t>{_LONG_TEXT}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
+    |(?P<u>"(?:\\.|[^"\\\n])*|'(?:\\.|[^'\\\n])*)
+    |(?P<k>\b(?:{_WORDS})\b)
+    |(?P<b>\b(?:{_BUILTINS})\b)
+    |(?P<n>\b\d[\w.]*)""",
+    re.VERBOSE | re.DOTALL,
+)
+_CLASS = {"c": "c", "s": "s", "t": "s", "k": "k", "b": "b", "n": "n"}
+
+
+def highlight(code: str) -> str:
+    """Return HTML of the code: text escaped, tokens in spans with a class of one letter, controls spelled out."""
+    code = visible(code)
+    parts = []
+    at = 0
+    for token in _TOKEN.finditer(code):
+        if token.lastgroup == "u":  # an apostrophe in prose; matched, so that nothing of it is looked through again
+            continue
+        kind = _CLASS[token.lastgroup or "t"]
+        parts.append(html.escape(code[at : token.start()]))
+        parts.append(f'<span class="{kind}">{html.escape(token.group())}</span>')
+        at = token.end()
+    parts.append(html.escape(code[at:]))
+    return "".join(parts)
+
 
 _WHOLE = 26
 """Characters of a name that is kept on one line."""
@@ -112,3 +153,55 @@ def policy(style: str, script: str) -> str:
 
 def _digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+# From templates to pages: everything shown is escaped, and what cannot be seen is made visible.
+
+
+def style() -> str:
+    """Return the style of every page."""
+    return resources.files("markbook.report").joinpath("templates", "page.css").read_text(encoding="utf-8")
+
+
+def label_script() -> str:
+    """Return the script of the pages where people label: it turns keys into choices."""
+    return resources.files("markbook.report").joinpath("templates", "browse", "label.js").read_text(encoding="utf-8")
+
+
+def keys_script() -> str:
+    """Return the script of the pages over runs: keys that follow the page's own links."""
+    return resources.files("markbook.report").joinpath("templates", "browse", "keys.js").read_text(encoding="utf-8")
+
+
+def _rendering_template(name: str) -> Traversable:
+    """Return a template of this site, or else one that it shares with the reports."""
+    folder = resources.files("markbook.report").joinpath("templates")
+    own = folder.joinpath("browse", name)
+    return own if own.is_file() else folder.joinpath(name)
+
+
+@functools.cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+    from markupsafe import Markup
+
+    def plain(value: object) -> object:
+        return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+    environment = Environment(
+        loader=FunctionLoader(lambda name: _rendering_template(name).read_text(encoding="utf-8")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=plain,
+        trim_blocks=True,
+    )
+    environment.globals["style"] = Markup(style())  # noqa: S704 - our own file
+    environment.globals["label_script"] = Markup(label_script())  # noqa: S704 - our own file
+    environment.globals["keys_script"] = Markup(keys_script())  # noqa: S704 - our own file
+    environment.filters["code"] = lambda text: Markup(highlight(text))  # noqa: S704 - highlight escapes
+    return environment
+
+
+def render_template(template: str, **values: Any) -> str:
+    """Return the HTML of a template in `templates/browse`."""
+    return _environment().get_template(template).render(**values)

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 from markbook.errors import DataError
 from markbook.report import charts
+from markbook.report.exports import svg
 from markbook.report.page import Section
-from markbook.report.pictures import svg
-from markbook.results.entries import in_benchmark_order
 from markbook.results.kind import Results, Shown, Value, results_of, seed_of
-from markbook.results.standing import Standing, standings
+from markbook.results.leaderboard import Standing, in_benchmark_order, standings
 from markbook.store import Run
 from markbook.text import Table, terminal, visible
 from markbook.text.plot import Spot, plot

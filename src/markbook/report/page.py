@@ -6,12 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from markbook.evidence import Evidence
-from markbook.report.drawing import Picture
-from markbook.results.headline import Headline
-from markbook.results.kind import Status
+from markbook.report.charts import Picture
+from markbook.results.sheet import Headline, Status
 from markbook.text import Table
-from markbook.why import Why
+from markbook.why import Evidence, Why
 
 
 @dataclass(frozen=True, slots=True)

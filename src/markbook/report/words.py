@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 
-from markbook.text.numbers import NOTHING, format_interval
+from markbook.text.plot import NOTHING, format_interval
 from markbook.types import Interval, Summary
 
 
@@ -22,3 +25,67 @@ def ends_of(summary: Summary) -> dict[str, float]:
 def missing_text(counts: Mapping[str, int]) -> str:
     """Return what is missing by kind."""
     return ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())) or "none"
+
+
+# Folder names for models: the model's own name where that is safe, else a readable part of it with a hash.
+
+_SAFE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+=@ -]{0,79}(?<![. ])")
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d) *(?:\..*)?", re.IGNORECASE)
+"""Names that Windows keeps for devices: the part before the first dot counts, whatever follows it."""
+_RESERVED = re.compile(r"journal|lock|run\.json|report\..*|.*model_comparison.*", re.IGNORECASE)
+"""Names that a run folder has files of its own under."""
+
+
+def harness_stamp(started: object) -> str:
+    """Return what lm-evaluation-harness puts behind its files' names: when a run began, in UTC; empty if that is not known.
+
+    >>> harness_stamp("2026-01-02T04:05:06+01:00")
+    '_2026-01-02T03-05-06'
+    """
+    moment = _moment(started)
+    return "" if moment is None else f"_{moment.astimezone(UTC):%Y-%m-%dT%H-%M-%S}"
+
+
+def harness_date(started: object) -> float | None:
+    """Return when a run began as the harness counts it, in seconds since 1970; None if that is not known."""
+    moment = _moment(started)
+    return None if moment is None else moment.timestamp()
+
+
+def _moment(started: object) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(str(started))
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def folder_names(models: Iterable[str]) -> dict[str, str]:
+    """Return a folder name for each model; no two are equal even where the file system ignores case.
+
+    The name does not depend on the machine. A name never contains a separator, never begins with a dot and is at
+    most 80 characters long, so that it cannot leave its folder.
+    """
+    names: dict[str, str] = {}
+    names_used: set[str] = set()
+    for model in models:
+        name = model if _is_safe(model) else _with_hash(model)
+        while name.casefold() in names_used:
+            name = _with_hash(model, name)  # another model is called what this one's folder would be
+        names[model] = name
+        names_used.add(name.casefold())
+    return names
+
+
+def _is_safe(model: str) -> bool:
+    return bool(_SAFE.fullmatch(model)) and not _DEVICE.fullmatch(model) and not _RESERVED.fullmatch(model)
+
+
+def _with_hash(model: str, but: str = "") -> str:
+    """Return a readable part of the name with a hash; another one than `but`."""
+    digest = hashlib.sha256((model + but).encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    readable = _UNSAFE.sub("-", model).strip("-.")[:60].rstrip("-.")
+    if not readable or _DEVICE.fullmatch(f"{readable}-{digest}"):
+        readable = f"model-{readable}" if readable else "model"
+    return f"{readable}-{digest}"

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from markbook import plugins
 from markbook.errors import DataError, UsageError
-from markbook.evidence import Evidence
-from markbook.why import Why
+from markbook.results.sheet import Status
+from markbook.why import Evidence, Why
 
 if TYPE_CHECKING:
     from markbook.report.page import Page
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from markbook.store import Run
     from markbook.types import Direction
 
-Status = Literal["passed", "scored", "partial", "failed", "error", "empty", "absent"]
 Value = str | int | float | bool | None
 Content = str | bytes | Iterable[str] | Iterable[bytes]
 """A file's content, whole or in pieces."""

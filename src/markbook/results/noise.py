@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 from markbook.errors import DataError
 from markbook.results.alignment import merge_sheets
-from markbook.results.compare import RunLike, open_runs, sheets_of
+from markbook.results.compare import RunLike, check_signatures, open_runs, sheets_of
 from markbook.results.sheet import Sheet
-from markbook.results.signatures import check_signatures
 from markbook.stats.noise import Noise, noise_of, pass_hat_of, repeats_needed
 from markbook.stats.records import Estimate
 from markbook.text import Table
-from markbook.text.numbers import Scale, format_number, format_percent
+from markbook.text.plot import Scale, format_number, format_percent
 from markbook.types import Interval
 
 _DIFFERENCES = (0.01, 0.02, 0.05, 0.1)

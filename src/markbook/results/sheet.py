@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Never
+from typing import Literal, Never
 
 from markbook.errors import DataError
 from markbook.types import Direction, Missing
@@ -21,6 +21,21 @@ CLUSTER = "cluster"
 _NO_GAPS: dict[str, int] = {}
 """One for all cells without any: there may be a million."""
 _NOTHING: Mapping[str, Never] = MappingProxyType({})
+
+
+Status = Literal["passed", "scored", "partial", "failed", "error", "empty", "absent"]
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """What a report says first."""
+
+    text: str = ""
+    """Empty where there is nothing to say."""
+    step: str = ""
+    """What to do next to know more; empty where nothing is left open."""
+    scores: tuple[tuple[str, str, str], ...] = ()
+    """The best models, each with its score and its interval in words."""
 
 
 def _nothing() -> Mapping[str, Never]:

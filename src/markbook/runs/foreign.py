@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from markbook.files.content import pieces
-from markbook.foreign.reading import read
-from markbook.foreign.records import Marked
+from markbook.foreign.reading import Marked, read
 from markbook.marks import Column, RowRecord
 from markbook.results.kind import Results
 from markbook.runs.kind import Ended, Kind, Planned, Start, Step, Watcher
@@ -21,7 +20,7 @@ from markbook.runs.machines import Machines
 from markbook.runs.options import RunOptions, aside
 from markbook.runs.rows import RowRecords, RowsResults, RowsSummary, render_rows, summary_of
 from markbook.store import Manifest, Run, RunWriter
-from markbook.store.foreign import COMMAND, ForeignRun
+from markbook.store.reader import COMMAND, ForeignRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +44,7 @@ class ImportPlan(Planned):
 class Import(Kind[ImportOptions, ImportPlan]):
     """Publishes the rows that a reader gives, as if a run of ours had made them."""
 
-    def plan(self, request: ImportOptions, machines: Machines) -> ImportPlan:  # noqa: ARG002 - a kind's signature
+    def plan(self, request: ImportOptions, machines: Machines) -> ImportPlan:
         """Read the file whole."""
         path = Path(request.results)
         format_name, marked = read(path, request.columns or None)
@@ -64,7 +63,7 @@ class Import(Kind[ImportOptions, ImportPlan]):
         manifest = Manifest(COMMAND, config, {f"answers/{path.name}": digest.hexdigest()})
         return ImportPlan(manifest=manifest, marked=marked, source=path.name)
 
-    def work(self, plan: ImportPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> Ended:  # noqa: ARG002 - as above
+    def work(self, plan: ImportPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> Ended:
         """Publish what was read."""
         watch.on_start(journal.folder, Start(1, about=plan.source))
         watch.did(Step(plan.source))
@@ -74,7 +73,7 @@ class Import(Kind[ImportOptions, ImportPlan]):
         """Return what the file says, or the run that keeps it."""
         return ForeignResults(run) if isinstance(run, ForeignRun) else ImportedResults(run)
 
-    def is_answer(self, name: str) -> bool:  # noqa: ARG002 - a kind's signature
+    def is_answer(self, name: str) -> bool:
         """Whatever another tool wrote is what models gave: it says nothing of the benchmark's own files."""
         return True
 

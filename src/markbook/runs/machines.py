@@ -8,13 +8,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from markbook import plugins
-from markbook.runs.engines import lost_workers, other_engine
+from markbook.engine.executors import lost_workers, other_engine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from markbook.runs.programs.marker import MixedBox
-    from markbook.runs.sandboxes import BoxSettings, RemoteSandbox
+    from markbook.programs.marker import MixedBox
+    from markbook.programs.sandboxes import BoxSettings, RemoteSandbox
     from markbook.sandbox import Sandbox
 
 _T = TypeVar("_T")
@@ -63,7 +63,7 @@ class Machines:
         Raises:
             EnvironmentUnfitError: this system cannot run solutions at all.
         """
-        from markbook.runs.sandboxes import begin_sandbox
+        from markbook.programs.sandboxes import begin_sandbox
 
         self._begun = self.open(begin_sandbox(self.engine, settings, most))
 
@@ -78,7 +78,7 @@ class Machines:
             EnvironmentUnfitError: a machine cannot isolate the code well enough.
             ExtraMissingError: the engine's package is not installed.
         """
-        from markbook.runs.sandboxes import open_sandboxes
+        from markbook.programs.sandboxes import open_sandboxes
 
         self.box = self.open(open_sandboxes(self.engine, settings, begun=self._begun, jobs=jobs))
 

@@ -9,23 +9,23 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
 from markbook.errors import UsageError
 from markbook.marks import Column, Row, RowRecord
 from markbook.plugins import suggest
+from markbook.report.page import Page, Problem, Section, ShownAnswer
+from markbook.report.words import missing_text
 from markbook.results.alignment import digest
-from markbook.results.files_view import SCHEMA, FilesView
-from markbook.results.kind import Content, Entry, Shown, Status
-from markbook.results.rows import reasons_text, value_of
-from markbook.results.sheet import CLUSTER, Cell, Sheet, cell_of
-from markbook.results.standing import standings
-from markbook.text import cut
-from markbook.text.numbers import format_number
-from markbook.types import Direction, Missing, SummaryRecord, range_of, range_record
-
-if TYPE_CHECKING:
-    from markbook.report.page import Page
+from markbook.results.comparison import run_headline
+from markbook.results.files import SCHEMA, FilesView, reasons_text, value_of
+from markbook.results.kind import Content, Entry, Shown
+from markbook.results.leaderboard import Standing, standings
+from markbook.results.sheet import CLUSTER, Cell, Sheet, Status, cell_of
+from markbook.results.summary import methods_note
+from markbook.text import Table, cut
+from markbook.text.plot import NOTHING, format_interval, format_number
+from markbook.types import Direction, Interval, Missing, SummaryRecord, range_of, range_record
 
 __all__ = ["Column", "Row", "RowRecords", "RowsResults", "render_rows", "status_of", "summary_of"]
 
@@ -162,8 +162,6 @@ class RowsResults(FilesView[RowRecord, RowsSummary]):
 
     def page(self) -> Page:
         """Return a table of each metric, and the attempts."""
-        from markbook.runs.rows_page import rows_page
-
         return rows_page(self)
 
     def entries(self) -> Iterator[Entry]:
@@ -201,3 +199,68 @@ def status_of(row: RowRecord, verdict: str = "") -> Status:
         return "passed" if verdict_value == 1 else "failed"
     n_values = sum(value is not None for value in values)
     return "scored" if n_values == len(values) else "partial" if n_values else "absent"
+
+
+# The page of a run that was published as rows.
+
+SHOWN = 300
+_ROWS_PAGE_TEXT_CAP = 8_000
+
+
+def rows_page(results: RowsResults) -> Page:
+    """Return a table of each metric, and the first samples with every attempt at them."""
+    places = {name: standings(results.sheet(name)) for name in results.columns}
+    models = list(dict.fromkeys(standing.model for several in places.values() for standing in several))
+    problems = list(_problems(results))
+    return Page(
+        title=results.command.capitalize(),
+        facts=(("Models", str(len(models))), ("Samples", str(len(problems)))),
+        warnings=(),
+        sections=tuple(_section(name, several) for name, several in places.items()),
+        problems=tuple(problems[:SHOWN]),
+        problems_total=len(problems),
+        headline=run_headline(results, "samples"),
+        items="samples",
+        models=tuple(models),
+    )
+
+
+def _section(metric: str, places: Sequence[Standing]) -> Section:
+    summaries = [standing.summary for standing in places]
+    rows = tuple(
+        (
+            summary.group,
+            format_number(summary.value),
+            _interval(summary.interval),
+            f"{summary.n} of {summary.n_items}",
+            missing_text(summary.n_missing),
+        )
+        for summary in summaries
+    )
+    headers = ("Model", "Mean", "95 % interval", "Scored", "Missing")
+    note = methods_note(summary.interval.method for summary in summaries if summary.interval is not None)
+    table = Table(metric, headers, rows, frozenset({1, 2, 3}), note)
+    better = summaries[0].direction if summaries else "higher"
+    return Section(f"metric-{metric}", metric, f"The mean over the samples; {better} is better.", (table,))
+
+
+def _interval(interval: Interval | None) -> str:
+    return NOTHING if interval is None else format_interval(interval.low, interval.high)
+
+
+def _problems(results: RowsResults) -> Iterator[Problem]:
+    """Yield each sample with its attempts, in order of first appearance."""
+    main, column = next(iter(results.columns.items()), ("", Column()))
+    problems: dict[str, tuple[str, list[ShownAnswer]]] = {}
+    for row in results.rows():
+        value = row["metrics"].get(main)
+        label = f"{row['model']} [{row['index']}]" if row["index"] else str(row["model"])
+        text = cut(str(row["text"]), _ROWS_PAGE_TEXT_CAP)
+        status = status_of(row, main if column.is_verdict else "")
+        answer = ShownAnswer(str(row["model"]), label, status, value, 0, 0, text, reasons_text(row))
+        problems.setdefault(str(row["id"]), (str(row["prompt"]), []))[1].append(answer)
+    for name, (prompt, answers) in problems.items():
+        outcomes = tuple(
+            (shown_answer.model, shown_answer.status, format_number(shown_answer.score)) for shown_answer in answers
+        )
+        yield Problem(name, "", "", "sample", prompt, (), tuple(answers), outcomes)

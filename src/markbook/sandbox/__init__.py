@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from markbook.sandbox.api import arun_tests, run_tests
-from markbook.sandbox.controller import Sandbox
+from markbook.sandbox.controller import Sandbox, arun_tests, run_tests
 from markbook.sandbox.job import Job
 from markbook.sandbox.record_store import Keep
-from markbook.sandbox.worker import Stopped
-from markbook.sandbox.worker_pool import Layer
+from markbook.sandbox.worker import Layer, Stopped
 
 __all__ = ["Job", "Keep", "Layer", "Sandbox", "Stopped", "arun_tests", "run_tests"]

@@ -14,26 +14,227 @@ never given anything else.
 
 from __future__ import annotations
 
+import heapq
+import itertools
 import math
 import secrets
 import selectors
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markbook.sandbox import job as jobs
-from markbook.sandbox.findings import Findings, SamplePlan, beside
-from markbook.sandbox.job import Job
-from markbook.sandbox.job_queue import JobQueue, QueuedJob, SampleJobs
-from markbook.sandbox.outcomes import LOST, all_failed, may_be_remembered, outcome
-from markbook.sandbox.worker import Stopped, Worker, WorkerLost
-from markbook.sandbox.worker_pool import WorkerPool
-from markbook.types import ErrorKind, Outcome, Verdict
+from markbook.sandbox.job import LOST, Job, all_failed, may_be_remembered, outcome
+from markbook.sandbox.record_store import RecordStore
+from markbook.sandbox.worker import Stopped, Worker, WorkerLost, WorkerPool
+from markbook.types import ErrorKind, Outcome, ProblemType, Sample, Verdict
 
 if TYPE_CHECKING:
-    from markbook.sandbox.guest.wire_records import WorkerAnswer
+    from markbook.sandbox.guest.wire_records import PlanRecord, WorkerAnswer
+
+
+# What earlier jobs have shown: how each problem's tests are kept apart, how long it takes, and what came of it.
+
+
+@dataclass(frozen=True, slots=True)
+class SamplePlan:
+    """How the tests of one sample are kept apart from the candidate, found with its canonical solution."""
+
+    record: PlanRecord | None
+    """What the examiner is told; None where every test runs beside the candidate without being looked at."""
+    seconds: float | None = None
+    """CPU seconds that the canonical solution needed."""
+    compiled: str = ""
+    """The tests as an examiner has compiled them, which every later one of this sample is spared; empty if there is nothing."""
+
+
+@dataclass
+class Findings:
+    """What earlier jobs have shown."""
+
+    kept_plans: RecordStore
+    kept_verdicts: RecordStore
+    identity: str
+    """What the kept ones depend on beside the job; see `kept.identity`."""
+    plans: dict[str, SamplePlan] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    """CPU time of the last attempt at a sample, by the sample's id."""
+    duplicates: int = 0
+    reused: int = 0
+    sequence: Iterator[int] = field(default_factory=itertools.count)
+
+    def plan(self, task: SampleJobs) -> SamplePlan | None:
+        """Return the plan for a task, found now or in an earlier run."""
+        if task.name not in self.plans:
+            sample_plan = self.kept_plans.get(jobs.digest(self.identity, task.name, task.canonical))
+            if sample_plan is not None:
+                self.plans[task.name] = SamplePlan(
+                    sample_plan["record"], sample_plan["seconds"], sample_plan["compiled"]
+                )
+        return self.plans.get(task.name)
+
+    def learn(self, task: SampleJobs, plan: SamplePlan, *, keep: bool) -> None:
+        """Note the plan for a task, and if it is to be kept, for later runs too."""
+        self.plans[task.name] = plan
+        if keep:
+            self.kept_plans.put(jobs.digest(self.identity, task.name, task.canonical), asdict(plan))
+
+    def forget(self, most: int) -> None:
+        """Keep only the latest so many plans and times in memory."""
+        for table in (self.plans, self.seconds):
+            for name in list(itertools.islice(table, max(0, len(table) - most))):
+                del table[name]
+
+    def close(self) -> None:
+        """Write what is to be kept."""
+        self.kept_plans.close()
+        self.kept_verdicts.close()
+
+
+def beside(sample: Sample) -> PlanRecord:
+    """Return the plan by which every test of a sample runs in the candidate's process."""
+    return {"tests": [None] * len(sample.tests), "pins": {}, "sure": True}
+
+
+# Jobs that wait: what imports little first, then the longest, and those of one sample and model by one worker.
+#
+# Each sample and model has an examiner of its own, which costs milliseconds, and compiles the tests. So a worker stays with
+# the jobs of one sample and model until none is left, goes on with what is most like them, and takes over another worker's
+# when it has no work of its own.
+
+Priority = tuple[int, float, int]
+"""How heavy the modules are that it imports (-1: it calibrates), minus the expected seconds, and when it came."""
+_Key = tuple[int, str, str]
+"""How heavy, whose tests, and whose answers: the jobs that stay together."""
+
+
+class SampleJobs(NamedTuple):
+    """What jobs of one sample have in common."""
+
+    text: str
+    """The tests, as the examiner reads them."""
+    name: str
+    """A digest of the text and of the canonical solution: how tests are kept apart was found out with that one."""
+    canonical: str
+    weight: int = 0
+    """How heavy the modules are that the tests import."""
+    imports: tuple[str, ...] = ()
+    """Those of them that are worth loading before tests run beside a solution."""
+
+
+@dataclass(eq=False)
+class QueuedJob:
+    """A job on its way."""
+
+    priority: tuple[int, float, int]
+    """What calibrates first; then what imports little, the longest first; then as it came."""
+    job: Job
+    task: SampleJobs
+    digest: str = ""
+    """The same for equal jobs."""
+    token: str = ""
+    """What its answer has to begin with, so that a stray write to the worker's socket is none."""
+    tries: int = 0
+    twins: list[Job] = field(default_factory=list)
+    """Jobs that are exactly the same and get the same outcome."""
+    modules: list[str] = field(default_factory=list)
+    """What its worker loads before it."""
+    weight: int = 0
+    """How heavy these are."""
+    later: dict[str, Any] | None = None
+    """What has become of it apart, where some of its tests are still to run beside it."""
+    calibrates: bool = False
+    """Whether this is a canonical solution, run to see how the tests that others wait for can be kept apart."""
+
+    @property
+    def is_program(self) -> bool:
+        """Whether its solution is a program that reads and writes: always apart from what it is to print."""
+        return self.job.sample.problem_type is ProblemType.STDIN
+
+    def __lt__(self, other: QueuedJob) -> bool:
+        """Whether it runs before the other."""
+        return self.priority < other.priority
+
+
+class JobQueue:
+    """Jobs in groups, each the work of one worker as long as there is other work for the others."""
+
+    def __init__(self) -> None:
+        self._groups: dict[_Key, list[QueuedJob]] = {}
+        self._current: dict[int, _Key] = {}
+        """What each worker took last."""
+        self._owners: dict[_Key, int | None] = {}
+        self._last: dict[str, int] = {}
+        """The worker that last took a job of a task."""
+        self._queues: defaultdict[int | None, list[tuple[Priority, _Key]]] = defaultdict(list)
+        """The first job of each group, by the group's owner; one that has been overtaken or taken stays until met."""
+        self._size = 0
+
+    def __len__(self) -> int:
+        """Return how many wait."""
+        return self._size
+
+    def push(self, entry: QueuedJob) -> None:
+        """Let a job wait."""
+        key = (entry.priority[0], entry.task.name, entry.job.model)
+        if key not in self._groups:
+            self._groups[key] = []
+            self._owners[key] = self._last.get(entry.task.name)
+        group = self._groups[key]
+        heapq.heappush(group, entry)
+        self._size += 1
+        if group[0] is entry:
+            heapq.heappush(self._queues[self._owners[key]], (entry.priority, key))
+
+    def pop(self, worker: int, *, stays: bool = False) -> QueuedJob | None:
+        """Return the next job for a worker: of its own samples or new ones, and only then of another's.
+
+        Args:
+            worker: its number.
+            stays: only one that its examiner may have, too.
+
+        Returns:
+            None if there is none.
+        """
+        key = self._current.get(worker)
+        if key is None or self._owners.get(key) != worker:
+            key = None if stays else self._next(worker)
+        if key is None:
+            return None
+        self._current[worker] = key
+        group = self._groups[key]
+        entry = heapq.heappop(group)
+        self._size -= 1
+        self._last[key[1]] = worker
+        if group:
+            self._owners[key] = worker
+            heapq.heappush(self._queues[worker], (group[0].priority, key))
+        else:
+            del self._groups[key], self._owners[key]
+        return entry
+
+    def _next(self, worker: int) -> _Key | None:
+        fronts = [front for owner in (worker, None) if (front := self._front(owner))]
+        fronts = fronts or [front for owner in list(self._queues) if (front := self._front(owner))]
+        last = self._current.get(worker, (0, "", ""))[1]
+        return min(fronts, key=lambda front: (front[1][0], front[1][1] != last, front))[1] if fronts else None
+
+    def least_weight(self) -> int:
+        """Return how heavy the modules are that the lightest of them imports; none waiting counts as the heaviest."""
+        return min((front[0][0] for owner in list(self._queues) if (front := self._front(owner))), default=1 << 30)
+
+    def _front(self, owner: int | None) -> tuple[Priority, _Key] | None:
+        queue = self._queues[owner]
+        while queue:
+            priority, key = queue[0]
+            group = self._groups.get(key)
+            if group and group[0].priority == priority and self._owners[key] == owner:
+                return queue[0]
+            heapq.heappop(queue)
+        return None
+
 
 _WINDOW = 2048
 """How many jobs are looked at ahead, to take the longest first; memory does not grow beyond it."""

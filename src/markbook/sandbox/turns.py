@@ -18,8 +18,7 @@ from typing import Generic, TypeVar
 
 from markbook.sandbox.job import wall_limits
 from markbook.sandbox.program import Executed, ProgramRun, on_wire, read_executed
-from markbook.sandbox.worker import Stopped, Worker, WorkerLost
-from markbook.sandbox.worker_pool import WorkerPool
+from markbook.sandbox.worker import Stopped, Worker, WorkerLost, WorkerPool
 
 T = TypeVar("T")
 _GRACE = 30.0

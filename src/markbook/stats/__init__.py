@@ -28,18 +28,19 @@ if TYPE_CHECKING:
         sign_flip_test as sign_flip_test,
     )
     from markbook.stats.intervals import (
-        bootstrap_mean as bootstrap_mean,
-        clustered_standard_error as clustered_standard_error,
-        jeffreys_interval as jeffreys_interval,
-        mean_interval as mean_interval,
-        score_interval as score_interval,
-        t_interval as t_interval,
-        wilson_interval as wilson_interval,
+        bootstrap_mean,
+        clustered_standard_error,
+        jeffreys_interval,
+        mean_interval,
+        pass_at_k,
+        pass_at_k_summary,
+        score_interval,
+        t_interval,
+        wilson_interval,
     )
-    from markbook.stats.passes import pass_at_k as pass_at_k, pass_at_k_summary as pass_at_k_summary
     from markbook.stats.ranking import bradley_terry as bradley_terry, weight_sensitivity as weight_sensitivity
     from markbook.stats.records import Estimate as Estimate, Ranking as Ranking, WeightSensitivity as WeightSensitivity
-    from markbook.stats.sequential import anytime_difference as anytime_difference
+    from markbook.stats.sequential import anytime_difference
 
 _HOMES = {
     "Estimate": "markbook.stats.records",
@@ -65,10 +66,10 @@ _HOMES = {
     "minimum_detectable_effect": "markbook.stats.difference",
     "newcombe_difference": "markbook.stats.difference",
     "paired_difference": "markbook.stats.difference",
-    "pass_at_k": "markbook.stats.passes",
-    "pass_at_k_summary": "markbook.stats.passes",
+    "pass_at_k": "markbook.stats.intervals",
+    "pass_at_k_summary": "markbook.stats.intervals",
     "score_interval": "markbook.stats.intervals",
-    "sequential_sign_test": "markbook.stats.sequential_signs",
+    "sequential_sign_test": "markbook.stats.sequential",
     "sign_flip_test": "markbook.stats.difference",
     "t_interval": "markbook.stats.intervals",
     "weight_sensitivity": "markbook.stats.ranking",

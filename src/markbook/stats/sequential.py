@@ -21,6 +21,7 @@ from markbook.stats.records import Estimate
 if TYPE_CHECKING:
     from markbook.stats.arrays import Floats
 
+
 SHARES = 40
 """How many fixed shares each side's capital is spread over: the middles of as many equal parts of 0..1."""
 _STEPS = 60
@@ -139,3 +140,132 @@ def _furthest(scaled: Floats, limit: float) -> float:
         else:
             high = middle
     return high
+
+
+# The sign-flip test, looked at after every sample of a number that is fixed beforehand.
+#
+# If two systems are alike, each difference is as likely to be turned as not, whatever its size and whichever samples
+# differ. So the distribution of the sum is known exactly at every step, and an error of `alpha` can be spent along the way:
+# by step t of N, alpha (t/N)^1.5 in all. Where the sum lies further out than this leaves open, the test has decided. No
+# approximation is made, and the same p is not spent twice: over all looks together the error is alpha at most.
+#
+# Sources: Lan, DeMets 1983, Biometrika 70(3), discrete sequential boundaries; Kim, DeMets 1987, Biometrika 74(1), the power
+# family of spending functions; Armitage, McPherson, Rowe 1969, JRSS A 132(2), the recursion over the steps of a walk.
+
+POWER = 1.5
+"""Of the share of the samples that is seen: 1 decides earlier and more seldom, 3 later and more often."""
+_GRID = 64
+"""Sizes of differences are counted in as many parts of the range: any counting keeps the error, as signs decide."""
+_SLACK = 1e-12
+
+
+class SequentialSigns:
+    """Takes differences in their order, and knows after each whether the sum is decided."""
+
+    def __init__(self, planned: int, *, width: float = 1.0, alpha: float = 0.05) -> None:
+        """Begin.
+
+        Args:
+            planned: how many samples there will be if nothing is decided before.
+            width: of the metric's range; a difference lies within -width..width.
+            alpha: the chance to decide, at any look, where there is no difference.
+
+        Raises:
+            ValueError: a number that cannot be.
+        """
+        import numpy as np
+
+        check_confidence(1 - alpha)
+        if planned < 1 or not (math.isfinite(width) and width > 0):
+            raise ValueError(f"need a sample at least and a positive width, got {planned} and {width}")
+        self.planned = planned
+        self.alpha = alpha
+        self.seen = 0
+        self.decided_at: int | None = None
+        self.sum = 0
+        """Of the differences, in parts of the range."""
+        self._width = width
+        self._spent = 0.0
+        self._unit = _GRID
+        self._mass: Floats = np.ones(1)
+        """How likely each sum is, undecided as yet, from the lowest to the highest in steps of the unit."""
+
+    def add(self, gap: float | None) -> bool:
+        """Take the next difference, None where a sample has none, and return whether it is decided.
+
+        Raises:
+            ValueError: it lies outside the range, or more come than were planned.
+        """
+        if self.decided_at is not None:
+            return True
+        if self.seen >= self.planned:
+            raise ValueError(f"{self.planned} samples were planned and more have come")
+        self.seen += 1
+        if gap is not None:
+            if not abs(gap) <= self._width * (1 + _SLACK):
+                raise ValueError(f"a difference lies outside {-self._width:g}..{self._width:g}")
+            step = round(abs(gap) / self._width * _GRID)
+            if step:
+                self._walk(step)
+                self.sum += step if gap > 0 else -step
+        if self._is_outside():
+            self.decided_at = self.seen
+        return self.decided_at is not None
+
+    def _walk(self, step: int) -> None:
+        """Spread what is not decided one step to either side."""
+        import numpy as np
+
+        unit = math.gcd(self._unit, step)
+        if unit != self._unit:
+            finer = np.zeros((self._mass.size - 1) * (self._unit // unit) + 1)
+            finer[:: self._unit // unit] = self._mass
+            self._mass, self._unit = finer, unit
+        reach = 2 * (step // unit)
+        spread = np.zeros(self._mass.size + reach)
+        spread[: self._mass.size] += self._mass / 2
+        spread[reach:] += self._mass / 2
+        self._mass = spread
+
+    def _is_outside(self) -> bool:
+        """Spend what may be spent by now on the outermost sums, and return whether this one is among them."""
+        import numpy as np
+
+        allowed = self.alpha * (self.seen / self.planned) ** POWER - self._spent
+        tails = 2 * np.cumsum(self._mass[::-1])
+        half = self._mass.size // 2
+        cut = min(int(np.searchsorted(tails, allowed * (1 + _SLACK), side="right")), half)
+        if not cut:
+            return False
+        self._spent += float(tails[cut - 1])
+        self._mass = self._mass[cut:-cut]
+        return abs(self.sum) > (half - cut) * self._unit
+
+
+def sequential_sign_test(
+    gaps: Sequence[float], planned: int, *, width: float = 1.0, confidence: float = 0.95
+) -> Estimate:
+    """Return the mean of paired differences, and after which sample they were decided to be none of chance.
+
+    `stats` has `decided_at`, where there was one. The samples have to come in an order that does not depend on them.
+
+    Args:
+        gaps: first - second, in the order in which they came.
+        planned: how many there were to be if nothing was decided.
+        width: of the metric's range.
+        confidence: 1 less the chance to decide, at any look, where there is no difference.
+
+    Raises:
+        ValueError: a difference lies outside the range, or there are more than planned.
+    """
+    array = finite(gaps)
+    if array.size > planned:
+        raise ValueError(f"{planned} samples were planned and {array.size} have come")
+    test = SequentialSigns(planned, width=width, alpha=1 - confidence)
+    for gap in array:
+        if test.add(float(gap)):
+            break
+    stats = {} if test.decided_at is None else {"decided_at": float(test.decided_at)}
+    mean = float(array.mean()) if array.size else None
+    note = "" if array.size else "no common items"
+    return Estimate(mean, n=array.size, method="sequential-signs", confidence=confidence, note=note, stats=stats)

@@ -7,9 +7,8 @@ evaluation_1790000000/
 """
 
 from markbook.store.disk import Disk, RealDisk, replace_file
-from markbook.store.find import find_run, find_runs
-from markbook.store.finished import Run, open_manifest, open_run
 from markbook.store.journal import Row, encode
+from markbook.store.reader import Run, find_run, find_runs, open_manifest, open_run
 from markbook.store.run import Manifest, RunWriter
 
 __all__ = [

@@ -16,10 +16,10 @@ from typing import Any, Self
 
 from markbook.errors import OutputError, StorageError, UsageError
 from markbook.installed import version
-from markbook.store import seal
+from markbook.store import integrity
 from markbook.store.disk import Disk, Lock, RealDisk, replace_file
-from markbook.store.finished import SCHEMA, identity_of, read_manifest
 from markbook.store.journal import Journal, Key, KeySet, Row, encode, locate, read, row_at
+from markbook.store.reader import SCHEMA, identity_of, read_manifest
 
 _log = logging.getLogger(__name__)
 
@@ -68,7 +68,7 @@ class RunWriter:
         self._old = KeySet(())
         self._new: set[tuple[str, Key]] = set()
         self._adding = threading.Lock()
-        self._published: dict[str, seal.Segment] = {}
+        self._published: dict[str, integrity.Segment] = {}
         self._journal: Journal
 
     @classmethod
@@ -219,9 +219,9 @@ class RunWriter:
             path = self.folder / PurePosixPath(name)
             try:
                 self._make_folders(path.parent)
-                written = seal.Sealing(name, _to_bytes(content))
+                written = integrity.Sealing(name, _to_bytes(content))
                 replace_file(self._disk, path, written)
-                if name in seal.READ_BACK:
+                if name in integrity.READ_BACK:
                     self._published[name] = written.segment
             except OSError as error:
                 raise _storage_error("a report", path, error) from error
@@ -234,8 +234,11 @@ class RunWriter:
         """
         self.commit()
         try:
-            segments = [seal.Segment(*segment) for segment in self._journal.contents()]
-            sealed = {seal.KEY: seal.records(segments), seal.FILES: seal.records(list(self._published.values()))}
+            segments = [integrity.Segment(*segment) for segment in self._journal.contents()]
+            sealed = {
+                integrity.KEY: integrity.records(segments),
+                integrity.FILES: integrity.records(list(self._published.values())),
+            }
             self._write_manifest(status, {**(extra or {}), **sealed})
         except OSError as error:
             raise _storage_error("run.json", self.folder / "run.json", error) from error
@@ -282,10 +285,10 @@ def _storage_error(what: str, path: Path, error: OSError) -> StorageError:
 
 def _repair_journal(disk: Disk, folder: Path, manifest: Mapping[str, object]) -> bool:
     """Whether a finished run's journal was damaged; then its whole rows are kept, and it is said what is lost."""
-    damage = seal.find_damage(disk, folder, manifest)
+    damage = integrity.find_damage(disk, folder, manifest)
     if damage is None:
         return False
-    n_rows, written = seal.repair(disk, folder, manifest)
+    n_rows, written = integrity.repair(disk, folder, manifest)
     lost = (
         f"{written - n_rows} of {written} rows are lost and done again"
         if n_rows < written

@@ -8,12 +8,12 @@ from markbook.text.escape import (
     markdown,
     markdown_block,
     markdown_code,
+    redact,
     script_json,
     terminal,
     visible,
     xml,
 )
-from markbook.text.redact import redact
 from markbook.text.table import Table
 
 __all__ = [

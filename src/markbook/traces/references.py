@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from markbook.errors import DataError
-from markbook.files import strict
-from markbook.files.limits import MAX_DOCUMENT
-from markbook.files.source import Source
+from markbook.files import jsonl
+from markbook.files.content import MAX_DOCUMENT
+from markbook.files.stream import Source
 from markbook.trace import ExpectedCall, Reference, Trace
+from markbook.traces import read_trace
 from markbook.traces.plain import bound_value, name_of, whole
-from markbook.traces.reading import read_trace
 from markbook.types import Record
 
 ANY = ""
@@ -81,7 +81,7 @@ def _check_once(source: Source) -> None:
     if source.is_lines:
         return
     try:
-        strict.parse_json("".join(source.chunks(limit=MAX_DOCUMENT)))
+        jsonl.parse_json("".join(source.chunks(limit=MAX_DOCUMENT)))
     except (ValueError, RecursionError) as error:
         raise DataError(f"{_NONE}: {error}", at=str(source.path)) from error
 

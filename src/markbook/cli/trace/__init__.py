@@ -11,7 +11,7 @@ import click
 from markbook.cli.options import say
 
 if TYPE_CHECKING:
-    from markbook.cli.trace.totals import TraceSum
+    from markbook.cli.trace.terminal import TraceSum
     from markbook.trace import Reference, Trace
 
 _NAMED = 5
@@ -58,7 +58,7 @@ def command(  # noqa: PLR0913 - one argument an option
     if reference is not None and reference_from_best:
         raise UsageError("--reference and --reference-from-best exclude each other")
     if reader is not None:
-        from markbook.traces.reading import check_format
+        from markbook.traces import check_format
 
         check_format(reader)
     references = _references(file, reference, reader, from_best=reference_from_best)
@@ -84,7 +84,7 @@ def _references(file: Path, reference: Path | None, reader: str | None, *, from_
 
         return read_references(reference)
     if from_best:
-        from markbook.metrics.graph.across import best_run_references
+        from markbook.metrics.graph.all_metrics import best_run_references
 
         return best_run_references(_runs(file, reader))
     return {}
@@ -97,7 +97,7 @@ def _runs(file: Path, reader: str | None) -> Iterator[Trace]:
 
 
 def _sum_traces(file: Path, reader: str | None, references: dict[str, Reference], profile: str) -> TraceSum:
-    from markbook.cli.trace.totals import TraceSum
+    from markbook.cli.trace.terminal import TraceSum
     from markbook.metrics.graph import trace_metrics
     from markbook.traces.references import list_unused, pick
 

@@ -6,17 +6,62 @@ Every word of the trace goes through `visible` and the template's autoescape.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from markbook.cli.trace.parts import group_metrics
 from markbook.errors import OutputError
-from markbook.report.steps import shown_steps
+from markbook.metrics.graph import balance, centrality, paths, tools
+from markbook.metrics.graph.all_metrics import METRICS, PRIMARY
+from markbook.metrics.graph.paths import GraphMetric
+from markbook.report.item import shown_steps
 from markbook.text import terminal
+from markbook.types import Measurement
 
 if TYPE_CHECKING:
-    from markbook.cli.trace.totals import TraceSum
+    from markbook.cli.trace.terminal import TraceSum
+
+
+# The numbers of a trace's page by what they are about.
+
+_GROUPS: tuple[tuple[str, Sequence[GraphMetric]], ...] = (
+    ("The run as a whole", PRIMARY),
+    ("Tools", tools.METRICS),
+    ("The way that was gone", paths.METRICS),
+    ("Messages", balance.COMMUNICATION_METRICS),
+    ("The graph of agents", centrality.METRICS),
+    ("How work was shared", balance.METRICS),
+)
+
+
+def group_metrics(metrics: Mapping[str, Measurement]) -> list[dict[str, object]]:
+    """Return the numbers by what they are about; those that cannot be had once for each reason."""
+    about = {metric.name: metric for metric in METRICS}
+    groups, grouped_names = [], set()
+    for title, members in _GROUPS:
+        names = [metric.name for metric in members if metric.name in metrics]
+        grouped_names.update(names)
+        groups.append(_group(title, {name: metrics[name] for name in names}, about))
+    rest = {name: metric for name, metric in metrics.items() if name not in grouped_names}
+    return [*groups, _group("Across runs", rest, about)] if rest else groups
+
+
+def _group(title: str, metrics: Mapping[str, Measurement], about: Mapping[str, GraphMetric]) -> dict[str, object]:
+    rows: list[dict[str, object]] = []
+    missing: dict[str, list[str]] = {}
+    for name, measurement in metrics.items():
+        if measurement.missing is not None:
+            missing.setdefault(terminal(measurement.missing.detail, limit=300), []).append(name)
+            continue
+        metric = about.get(name)
+        rows.append({
+            "name": name, "value": f"{measurement.value:.4g}", "n": measurement.stats.get("n", 1),
+            "better": {"higher": "↑ higher", "lower": "↓ lower"}[metric.direction] if metric else "",
+            "meaning": metric.meaning if metric else "",
+        })  # fmt: skip
+    return {"title": title, "rows": rows, "missing": [(why, ", ".join(names)) for why, names in missing.items()]}
+
 
 _NODES = 60
 _EDGES = 300
@@ -39,8 +84,7 @@ def write_page(total: TraceSum, path: Path, label_at: str = "") -> None:
     from jinja2 import ChoiceLoader, Environment, PackageLoader
     from markupsafe import Markup
 
-    from markbook.report.browse.rendering import style
-    from markbook.report.html import policy
+    from markbook.report.html import policy, style
 
     loaders = [PackageLoader("markbook.cli.trace", "."), PackageLoader("markbook.report")]
     house = Environment(loader=ChoiceLoader(loaders), autoescape=True, trim_blocks=True, lstrip_blocks=True)

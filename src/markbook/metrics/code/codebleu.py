@@ -8,13 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+from rapidfuzz.distance import LCSseq
+
 from markbook import plugins
 from markbook.errors import UsageError
-from markbook.metrics.code import ngrams, parsers, reading
-from markbook.metrics.code.grammars import GRAMMARS
-from markbook.metrics.code.ngrams import Words
-from markbook.metrics.code.reading import CACHED_CHARACTERS, CodeShape
-from markbook.metrics.pairs import (
+from markbook.metrics import (
     NO_STATS,
     PairMetric,
     Score,
@@ -23,7 +22,147 @@ from markbook.metrics.pairs import (
     measure_each,
     missing_undefined,
 )
+from markbook.metrics.code import parsers
+from markbook.metrics.code.flow import Edge, edges
+from markbook.metrics.code.parsers import GRAMMARS, KEYWORDS, Shapes
+from markbook.metrics.overlaps import overlaps
+from markbook.metrics.tokens import Vocabulary
 from markbook.types import Attempt, Item, Measurement, Sample
+
+# Texts as CodeBLEU compares them, each read once: a reference is marked against many candidates.
+
+CACHED_CHARACTERS = 50_000
+"""Longer texts are not remembered."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeShape:
+    """What is compared of one text beyond its words. Numbers are those of the reader that made it."""
+
+    syntax: Counter[int] = field(default_factory=Counter)
+    """How often each sub-tree occurs; empty where the text does not parse."""
+    flow: Counter[Edge] = field(default_factory=Counter)
+    parses: bool = False
+
+
+class CodeReader:
+    """Reads the texts of one language. Short ones are remembered, references apart from candidates."""
+
+    def __init__(self, lang: str) -> None:
+        self.lang = lang
+        self.shapes = Shapes()
+        self._reference = functools.lru_cache(maxsize=1024)(self._read)
+        self._candidate = functools.lru_cache(maxsize=256)(self._read)
+
+    def reference(self, text: str) -> CodeShape:
+        """Return what is compared of a reference."""
+        return self._reference(text) if len(text) <= CACHED_CHARACTERS else self._read(text)
+
+    def candidate(self, text: str) -> CodeShape:
+        """Return what is compared of a candidate."""
+        return self._candidate(text) if len(text) <= CACHED_CHARACTERS else self._read(text)
+
+    def _read(self, text: str) -> CodeShape:
+        read = parsers.read(self.lang, text, self.shapes)
+        if isinstance(read, str) or not read.counted:
+            return CodeShape()
+        return CodeShape(Counter(read.counted), edges(read.program), read.parses)
+
+
+_READERS: dict[str, CodeReader] = {}
+
+
+def reader(lang: str) -> CodeReader:
+    """Return the reader of a language; a new one where the table of the last has grown too large."""
+    reader_ = _READERS.get(lang)
+    if reader_ is None or reader_.shapes.is_full:
+        reader_ = _READERS[lang] = CodeReader(lang)
+    return reader_
+
+
+def forget() -> None:
+    """Start anew, as a new process would."""
+    _READERS.clear()
+    forget_ngrams()
+
+
+# N-grams of white-space words that a candidate has in common with a reference.
+
+_SHORT = 2_000
+"""Up to this many words sorted lists are faster than arrays."""
+_LARGEST = 1 << 61
+"""n-grams are integers below this, so that no two have the same hash."""
+_CACHED_CHARACTERS = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A reference's words, with what its comparison needs of it alone."""
+
+    words: list[str]
+    keywords: dict[str, int]
+    """How often each keyword of the language stands in it."""
+    numbers: dict[str, int]
+    """A number for each distinct word."""
+    keys: list[list[int]]
+    """For n = 1, 2, ...: its n-grams, each spelled as one integer, sorted. Empty for a long text."""
+
+
+def read(text: str, lang: str, order: int) -> Words:
+    """Return the words of a reference. Short ones are remembered: a reference is marked against many candidates."""
+    return _read_cached(text, lang, order) if len(text) <= _CACHED_CHARACTERS else _read(text, lang, order)
+
+
+def _read(text: str, lang: str, order: int) -> Words:
+    words = text.split()
+    counts = Counter(words)
+    numbers = {word: number for number, word in enumerate(counts)}
+    width = len(numbers) + 1
+    is_short = len(words) <= _SHORT and width**order < _LARGEST
+    keys = _keys([numbers[word] for word in words], width, order) if is_short else []
+    keywords = {word: counts[word] for word in counts.keys() & KEYWORDS[lang]}
+    return Words(words, keywords, numbers, keys)
+
+
+_read_cached = functools.lru_cache(maxsize=1024)(_read)
+
+
+def forget_ngrams() -> None:
+    """Start anew, as a new process would."""
+    _read_cached.cache_clear()
+
+
+def _keys(tokens: list[int], width: int, order: int) -> list[list[int]]:
+    """Return the n-grams for n = 1..order, each spelled as one integer, sorted."""
+    grams = keys = np.array(tokens, dtype=np.int64)
+    out = [np.sort(keys).tolist()]
+    for n in range(1, order):
+        keys = keys[:-1] * width + grams[n:]
+        out.append(np.sort(keys).tolist())
+    return out
+
+
+def count_shared_ngrams(words: Sequence[str], other: Words, order: int) -> list[int]:
+    """Return how many n-grams two texts have in common for n = 1..order, each as often as both have it.
+
+    A word that the reference lacks has one number more than all of its words, so that what it stands in never
+    matches. What two sorted sequences have in common in order, two bags have in common.
+    """
+    if not other.keys or len(words) > _SHORT:
+        return clip_ngram_counts(words, [other], order)
+    unknown = len(other.numbers)
+    number = other.numbers.get
+    mine = _keys([number(word, unknown) for word in words], unknown + 1, order)
+    return [LCSseq.similarity(ours, theirs) for ours, theirs in zip(mine, other.keys, strict=True)]
+
+
+def clip_ngram_counts(words: Sequence[str], others: Sequence[Words], order: int) -> list[int]:
+    """Return how many n-grams of a text several references have, each as often as the one that has most of it."""
+    vocabulary = Vocabulary(lambda words: [(word,) for word in words])
+    tokens = vocabulary.tokens([words, *[other.words for other in others]])
+    counts: list[int] = overlaps(tokens, [(0, tuple(range(1, len(others) + 1)))], order)[0].tolist()
+    return counts
+
 
 PARTS = ("ngram", "weighted_ngram", "syntax", "dataflow")
 SPELLINGS = {"c++": "cpp", "c#": "c_sharp", "csharp": "c_sharp", "js": "javascript", "py": "python", "golang": "go"}
@@ -96,7 +235,7 @@ def codebleu(
         name="codebleu",
         signature=f"codebleu|lang:{lang}|parser:tree-sitter[{parsers.version(lang)}]|w:{listed}|df:renorm|multi:best|v2",
         score=functools.partial(_score, lang, shares),
-        read=functools.partial(_read, lang),
+        read=functools.partial(_codebleu_read, lang),
         version=2,
     )
 
@@ -117,8 +256,8 @@ def _as_bleu(metric: PairMetric, candidate: str, references: tuple[str, ...]) ->
     return value, measurements.stats
 
 
-def _read(lang: str, candidate: str, references: tuple[str, ...]) -> Score:
-    code_reader = reading.reader(lang)
+def _codebleu_read(lang: str, candidate: str, references: tuple[str, ...]) -> Score:
+    code_reader = reader(lang)
     if len(candidate) <= CACHED_CHARACTERS:
         code_reader.candidate(candidate.strip())
     for reference in references:
@@ -135,7 +274,7 @@ def _score(lang: str, weights: tuple[float, ...], candidate: str, references: tu
     ngram, weighted = _word_parts(candidate, texts, lang)
     parts: dict[str, float | None] = {"ngram": ngram, "weighted_ngram": weighted}
     # All texts of one row are read by one reader: numbers of two readers do not compare.
-    code_reader = reading.reader(lang)
+    code_reader = reader(lang)
     shape, shapes = code_reader.candidate(candidate), [code_reader.reference(text) for text in texts]
     parts["syntax"] = _best([_syntax(shape, other) for other in shapes])
     parts["dataflow"] = _best([_flow(shape, other) for other in shapes])
@@ -160,9 +299,9 @@ def _word_parts(candidate: str, references: list[str], lang: str) -> tuple[float
     """Return BLEU-4 clipped against all references, and the best reference's recall in which keywords weigh more."""
     words = candidate.split()
     counts = Counter(words)
-    others = [ngrams.read(text, lang, _ORDER) for text in references]
-    recalled = [ngrams.count_shared_ngrams(words, other, _ORDER) for other in others]
-    matches = recalled[0] if len(others) == 1 else ngrams.clip_ngram_counts(words, others, _ORDER)
+    others = [read(text, lang, _ORDER) for text in references]
+    recalled = [count_shared_ngrams(words, other, _ORDER) for other in others]
+    matches = recalled[0] if len(others) == 1 else clip_ngram_counts(words, others, _ORDER)
     nearest = min((len(other.words) for other in others), key=lambda size: (abs(size - len(words)), size))
     ratios = [(float(matched), float(max(1, len(words) - n))) for n, matched in enumerate(matches)]
     ngram = _geometric(ratios, _penalty(len(words), nearest))

@@ -185,3 +185,193 @@ class _Run:
                 edge = list(dict.fromkeys(edge))
             edges.append((numbers.setdefault(name, len(numbers)), int(is_computed), *edge))
         return Counter(edges)
+
+
+# From a syntax tree of any grammar to what is compared: the shapes of its sub-trees and the steps of its data flow.
+
+STRINGS = frozenset({"string", "string_literal", "character_literal"})
+"""Nodes that are one token for the data flow, although they have parts for the syntax."""
+_ONCE = frozenset({"initializer", "initialize", "init"})
+"""The fields of a C-like for that run once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """The node kinds of one language that move values."""
+
+    assignments: frozenset[str] = frozenset()
+    """Kinds with the fields `left` and `right`."""
+    pairwise: bool = False
+    """Whether an assignment with as many targets as values pairs them (Python, Go)."""
+    declarations: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Kinds with a name and a value, by the two fields; `#1` is the second named child without a field."""
+    updates: frozenset[str] = frozenset()
+    """Kinds such as `i++`."""
+    branches: frozenset[str] = frozenset()
+    """Kinds of an if."""
+    alternatives: frozenset[str] = frozenset()
+    """Kinds that stand in a branch and start again from the state before it."""
+    loops: frozenset[str] = frozenset()
+    """Kinds that run all their children twice."""
+    counted: frozenset[str] = frozenset()
+    """Kinds of a C-like for: the `initializer` (or `init`) runs once, the rest twice."""
+    each: dict[str, tuple[str, str, str]] = field(default_factory=dict)
+    """Kinds of a for-each, by the fields of target, values and body, as above."""
+    first: frozenset[str] = frozenset()
+    """Kinds that run before their siblings, and are never paired: the `for` of a comprehension."""
+    names: frozenset[str] = frozenset({"identifier"})
+    """Kinds of a token that names a variable."""
+
+    @property
+    def special(self) -> frozenset[str]:
+        """Every kind that does more than run its children in order."""
+        return frozenset().union(
+            self.declarations, self.assignments, self.updates, self.branches, self.alternatives, self.loops,
+            self.counted, self.each,
+        )  # fmt: skip
+
+
+class SyntaxNode(NamedTuple):
+    """A node, named as the grammar names it. Comments are left out."""
+
+    kind: str
+    field: str | None
+    start: int
+    """Its tokens, by number: from here on, up to the next."""
+    end: int
+    children: Sequence[SyntaxNode]
+    is_named: bool
+    """Whether it is a rule of the grammar; the others are the literal tokens between them."""
+    is_special: bool
+    """Whether it, or a node in it, moves values."""
+    shape: int
+
+    @property
+    def tokens(self) -> range:
+        """The tokens in it that may carry a value."""
+        return range(self.start, self.end)
+
+    def child(self, field: str) -> SyntaxNode | None:
+        """Return the child in a field or, for `#n`, the n-th named one that stands in none."""
+        if not field.startswith("#"):
+            return next((child for child in self.children if child.field == field), None)
+        nameless = [child for child in self.children if child.is_named and child.field is None]
+        index = int(field[1:])
+        return nameless[index] if index < len(nameless) else None
+
+
+class Steps:
+    """Writes the steps of a tree into its program."""
+
+    def __init__(self, grammar: Grammar, program: TokenFlow) -> None:
+        self.grammar = grammar
+        self.program = program
+        self.program.unseen = set(range(len(program.names)))
+
+    def visit(self, node: SyntaxNode | None, out: list[Step]) -> None:
+        """Add the steps of a node."""
+        if node is None:
+            return
+        kind, grammar = node.kind, self.grammar
+        if not node.is_special:
+            self._use(node.tokens, out)
+        elif kind in grammar.declarations:
+            self._declaration(node, out)
+        elif kind in grammar.assignments:
+            self._assignment(node, out)
+        elif kind in grammar.updates:
+            self._bind(Bind(node.tokens, node.tokens, is_listed=False), out)
+        elif kind in grammar.branches or kind in grammar.alternatives:
+            self._branch(node, out)
+        elif kind in grammar.each:
+            self._each(node, out)
+        elif kind in grammar.loops or kind in grammar.counted:
+            first = self._all(node.children)
+            again = [child for child in node.children if child.field not in _ONCE]
+            out.append(Loop(first, first if kind in grammar.loops else self._all(again)))
+        else:
+            early = [child for child in node.children if child.kind in grammar.first]
+            late = [child for child in node.children if child.kind not in grammar.first] if early else node.children
+            out += self._all([*early, *late])
+
+    def _all(self, nodes: Sequence[SyntaxNode]) -> list[Step]:
+        out: list[Step] = []
+        for node in nodes:
+            self.visit(node, out)
+        return out
+
+    def _use(self, tokens: range, out: list[Step]) -> None:
+        self.program.unseen.difference_update(tokens)
+        out += tokens
+
+    def _bind(self, bind: Bind, out: list[Step]) -> None:
+        self.program.unseen.difference_update(bind.targets)
+        out.append(bind)
+
+    def _declaration(self, node: SyntaxNode, out: list[Step]) -> None:
+        name_field, value_field = self.grammar.declarations[node.kind]
+        name, value = node.child(name_field), node.child(value_field)
+        self.visit(value, out)
+        targets: Sequence[int] = name.tokens if name is not None else ()
+        if value is None:
+            self._bind(Bind(targets, (), is_computed=False), out)
+        elif value.tokens:
+            self._bind(Bind(targets, value.tokens, is_computed=False, is_listed=False), out)
+        else:
+            out.append(Bind(targets, ()))  # `a=[]`: a value from nowhere, which is no edge
+
+    def _assignment(self, node: SyntaxNode, out: list[Step]) -> None:
+        left_side, right = node.child("left"), node.child("right")
+        if left_side is not None and right is None and node.kind in self.grammar.first:
+            right = node.children[-1]
+        if left_side is None or right is None:
+            return  # `x: int` alone declares and moves nothing
+        self._flow(left_side, right, out, paired=node.kind not in self.grammar.first)
+
+    def _flow(self, left_side: SyntaxNode, right: SyntaxNode, out: list[Step], *, paired: bool = True) -> None:
+        """Add the steps of evaluating all right sides, then of binding all left sides."""
+        pairs = [(left_side, right)]
+        if paired and self.grammar.pairwise:
+            lefts, rights = _parts(left_side), _parts(right)
+            if lefts and len(lefts) == len(rights):
+                pairs = list(zip(lefts, rights, strict=True))
+        for _, source in pairs:
+            self.visit(source, out)
+        for target, source in pairs:
+            self._bind(Bind(target.tokens, source.tokens), out)
+
+    def _branch(self, node: SyntaxNode, out: list[Step]) -> None:
+        main, sides = list[Step](), list[list[Step]]()
+        for child in node.children:
+            if self._is_side(child):
+                sides.append(self._all([child]))
+            else:
+                self.visit(child, main)
+        if node.kind in self.grammar.alternatives and not sides:
+            out += main  # what happens where it does not run is the matter of the branch that it is a side of
+        else:
+            out.append(Branch(main, sides, self._is_complete(node)))
+
+    def _is_side(self, node: SyntaxNode) -> bool:
+        return node.kind in self.grammar.alternatives or (node.field == "alternative" and node.is_named)
+
+    def _is_complete(self, node: SyntaxNode) -> bool:
+        """Tell whether one side always runs: an else stands in the branch, or in its last else-if."""
+        return any(
+            "else" in child.kind or (child.kind in self.grammar.alternatives and self._is_complete(child))
+            for child in node.children
+        )
+
+    def _each(self, node: SyntaxNode, out: list[Step]) -> None:
+        target, values, body = (node.child(name) for name in self.grammar.each[node.kind])
+        steps: list[Step] = []
+        if target is not None and values is not None:
+            self._flow(target, values, steps)
+        self.visit(body, steps)
+        self.visit(node.child("alternative"), steps)
+        out.append(Loop(steps, steps))
+
+
+def _parts(node: SyntaxNode) -> list[SyntaxNode]:
+    """Return the children that an assignment may pair; a text is one value, whatever it is made of."""
+    return [] if node.kind in STRINGS else [child for child in node.children if child.kind != ","]

@@ -1,15 +1,130 @@
-"""All metrics of a trace at once."""
+"""The metrics of agents' traces: by name, of one trace and across several."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from markbook.errors import UsageError
-from markbook.metrics.graph import balance, centrality, communication, paths, tools
-from markbook.metrics.graph.across import AcrossRuns
-from markbook.metrics.graph.measuring import INFINITY, GraphMetric, Marker, Profile
-from markbook.trace import Reference, Trace
-from markbook.types import Measurement, MissingKind
+from markbook.metrics.graph import balance, centrality, paths, tools
+from markbook.metrics.graph.paths import INFINITY, VERSION, GraphMetric, Marker, Profile
+from markbook.trace import ExpectedCall, Reference, Trace
+from markbook.types import Item, Measurement, Metric, MissingKind
+
+# Several runs: of one task, or of a whole file.
+
+
+@dataclass(slots=True)
+class AcrossRuns:
+    """Gathers runs one by one and keeps only sums: a file of any number of runs is marked in flat memory.
+
+    Each metric is the mean over the runs that have a value; `stats` has how many, and why the others have none.
+    """
+
+    profile: Profile = "corrected"
+    runs: int = 0
+    _names: dict[str, None] = field(default_factory=dict)
+    _sums: dict[str, float] = field(default_factory=dict)
+    _counts: Counter[str] = field(default_factory=Counter)
+    _missing: dict[str, Counter[str]] = field(default_factory=dict)
+    _details: dict[str, Measurement] = field(default_factory=dict)
+    _lengths: dict[str, list[int]] = field(default_factory=dict)
+    _trials: dict[str, list[bool]] = field(default_factory=dict)
+
+    def add(self, trace: Trace, measured: Mapping[str, Measurement]) -> None:
+        """Take one run with its metrics."""
+        self.runs += 1
+        self._names |= dict.fromkeys(measured)
+        for name, measurement in measured.items():
+            if measurement.value is not None:
+                self._sums[name] = self._sums.get(name, 0.0) + measurement.value
+                self._counts[name] += 1
+            elif measurement.missing is not None:
+                self._missing.setdefault(name, Counter())[measurement.missing.kind] += 1
+                self._details.setdefault(name, measurement)
+        if trace.task and trace.success is not None:
+            self._trials.setdefault(trace.task, []).append(trace.success)
+            if trace.success and trace.tool_calls:
+                self._lengths.setdefault(trace.task, []).append(trace.tool_calls)
+
+    def results(self) -> dict[str, Measurement]:
+        """Return the means, then what needs all runs: `convergence_across_runs` and `pass^k`."""
+        marker = Marker(profile=self.profile)
+        means = {}
+        for name in self._names:
+            missing = dict(self._missing.get(name, {}))
+            n = self._counts[name]
+            if n:
+                means[name] = marker.measure(name, self._sums[name] / n, n=n, n_missing=missing, runs=self.runs)
+            else:
+                first = self._details[name].missing
+                assert first is not None
+                means[name] = marker.lacking(name, first.kind, f"in no run: {first.detail}", n_missing=missing)
+        means["convergence_across_runs"] = self._measure_convergence(marker)
+        return means | self._reliable(marker)
+
+    def _measure_convergence(self, marker: Marker) -> Measurement:
+        """Return the mean over tasks of mean_i(min_j L_j / L_i), over the successful runs of each task."""
+        name = "convergence_across_runs"
+        several = {task: lengths for task, lengths in self._lengths.items() if len(lengths) > 1}
+        if not several:
+            detail = "no task has two successful runs with tool calls"
+            return marker.lacking(name, MissingKind.NOT_APPLICABLE, detail)
+        values = [sum(min(lengths) / length for length in lengths) / len(lengths) for lengths in several.values()]
+        return marker.measure(name, sum(values) / len(values), n=len(several))
+
+    def _reliable(self, marker: Marker) -> dict[str, Measurement]:
+        """Return pass^k: how likely k runs of a task all succeed, for every k that each task has trials for."""
+        if not self._trials:
+            return {}
+        most = min(len(trials) for trials in self._trials.values())
+        return {
+            f"pass^{k}": marker.measure(f"pass^{k}", pass_hat_k(self._trials, k), n=len(self._trials), trials=most)
+            for k in range(1, min(most, 16) + 1)
+        }
+
+
+def pass_hat_k(trials: Mapping[str, Iterable[bool]], k: int) -> float:
+    """Return the mean over tasks of C(successes, k) / C(trials, k): tau-bench's pass^k, unbiased.
+
+    Every task needs at least k trials.
+
+    >>> pass_hat_k({"a": [True, True, False, True], "b": [False, False, False, False]}, 2)
+    0.25
+    """
+    shares = []
+    for trial in trials.values():
+        results = list(trial)
+        shares.append(math.comb(sum(results), k) / math.comb(len(results), k))
+    return sum(shares) / len(shares)
+
+
+def best_run_references(runs: Iterable[Trace]) -> dict[str, Reference]:
+    """Return, for each task, the calls of its successful run with the fewest of them as the reference.
+
+    The reference says so: such a run is known to work, not to be the best there could be.
+    """
+    best: dict[str, Trace] = {}
+    for run in runs:
+        if run.success and (run.task not in best or run.tool_calls < best[run.task].tool_calls):
+            best[run.task] = run
+    return {task: reference_from(run, "the task's shortest successful run") for task, run in best.items()}
+
+
+def reference_from(trace: Trace, source: str) -> Reference:
+    """Return a trace's calls as a reference."""
+    return Reference(
+        tuple(
+            ExpectedCall((step.name,), step.arguments if isinstance(step.arguments, dict) else None)
+            for step in trace.tools()
+        ),
+        source=source,
+    )
+
+
+# All metrics of a trace at once.
 
 WEIGHTS = {
     "path_convergence": 0.3,
@@ -31,7 +146,7 @@ PRIMARY = (
 """The metrics of the review's tier 3, in its order."""
 
 METRICS = (
-    *PRIMARY, *communication.METRICS, *paths.METRICS, *tools.METRICS, *centrality.METRICS, *balance.METRICS,
+    *PRIMARY, *balance.COMMUNICATION_METRICS, *paths.METRICS, *tools.METRICS, *centrality.METRICS, *balance.METRICS,
 )  # fmt: skip
 """Every metric of a single run."""
 
@@ -70,7 +185,7 @@ def trace_metrics(
         return {metric.name: marker.lacking(metric.name, MissingKind.BUDGET, detail) for metric in METRICS}
     reference = reference if reference is not None else trace.reference
     measurements = _primary(trace, reference, marker, weights or WEIGHTS)
-    measurements |= communication.measure_communication(trace, marker, **_types(message_types))
+    measurements |= balance.measure_communication(trace, marker, **_types(message_types))
     measurements |= paths.measure_walk(trace, reference, marker)
     measurements |= paths.measure_time(trace, marker)
     measurements |= tools.measure_tools(trace, reference, marker)
@@ -140,3 +255,67 @@ def overall_score(parts: dict[str, Measurement], weights: dict[str, float], mark
         stats["renormalised"] = score / weight_known
     kind = MissingKind.NOT_APPLICABLE
     return marker.lacking(name, kind, f"without {', '.join(gone)} there is no weighted mean", **stats)
+
+
+# The graph metrics as plugins: an attempt carries its trace in `meta["trace"]`.
+
+_BY_NAME = {metric.name: metric for metric in METRICS}
+
+
+class TraceMetric(Metric):
+    """One metric of the run that stands in `attempt.meta["trace"]`; a reference may stand in `meta["reference"]`.
+
+    Missing: not applicable for an attempt without a trace, and as the metric itself says.
+    """
+
+    needs_reference = False
+    needs_trace = True
+
+    def __init__(self, name: str, *, profile: Profile = "corrected") -> None:
+        entry = _BY_NAME[name]
+        self.name = name
+        self.version = VERSION
+        self.range = entry.range
+        self.direction = entry.direction
+        self.profile: Profile = profile
+        self.signature = Marker(profile=profile).signature(name)
+
+    def measure(self, items: Sequence[Item]) -> list[Measurement]:
+        """Return one measurement an item."""
+        return [self._one(item) for item in items]
+
+    def _one(self, item: Item) -> Measurement:
+        trace, reference = item.attempt.meta.get("trace"), item.attempt.meta.get("reference")
+        identity = {"sample_id": item.attempt.sample_id, "index": item.attempt.index, "model": item.attempt.model}
+        if not isinstance(trace, Trace):
+            marker = Marker(profile=self.profile)
+            measurement = marker.lacking(self.name, MissingKind.NOT_APPLICABLE, "the attempt has no trace")
+        else:
+            reference_given = reference if isinstance(reference, Reference) else None
+            measurement = trace_metrics(trace, reference_given, self.profile)[self.name]
+        return replace(measurement, **identity)  # type: ignore[arg-type]  # the fields' own types
+
+
+def path_convergence(*, profile: Profile = "corrected") -> TraceMetric:
+    """Return the metric `path_convergence`."""
+    return TraceMetric("path_convergence", profile=profile)
+
+
+def tool_selection_accuracy(*, profile: Profile = "corrected") -> TraceMetric:
+    """Return the metric `tool_selection_accuracy`."""
+    return TraceMetric("tool_selection_accuracy", profile=profile)
+
+
+def communication_overhead(*, profile: Profile = "corrected") -> TraceMetric:
+    """Return the metric `communication_overhead`."""
+    return TraceMetric("communication_overhead", profile=profile)
+
+
+def coordination_centrality(*, profile: Profile = "corrected") -> TraceMetric:
+    """Return the metric `coordination_centrality`."""
+    return TraceMetric("coordination_centrality", profile=profile)
+
+
+def task_distribution_balance(*, profile: Profile = "corrected") -> TraceMetric:
+    """Return the metric `task_distribution_balance`."""
+    return TraceMetric("task_distribution_balance", profile=profile)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from markbook.errors import ExtraMissingError
-from markbook.metrics.graph.measuring import GraphMetric, Marker
+from markbook.metrics.graph.paths import GraphMetric, Marker
 from markbook.plugins import need
 from markbook.trace import Trace
 from markbook.types import Measurement, MissingKind

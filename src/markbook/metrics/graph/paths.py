@@ -1,8 +1,4 @@
-"""How straight the way was: the walk over (agent, tool) states, and the time it took.
-
-A walk is the sequence of executed tool calls; its states are pairs of agent and tool, so that repeated calls are
-revisits of one node and not new nodes. The document's graph has the tools alone as nodes.
-"""
+"""Paths through a trace's graph of agents, and how a number of it is measured."""
 
 from __future__ import annotations
 
@@ -10,11 +6,63 @@ import itertools
 import json
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
-from markbook.metrics.graph.measuring import INFINITY, GraphMetric, Marker
 from markbook.trace import Reference, Step, StepKind, Trace
-from markbook.types import Measurement, MissingKind
+from markbook.types import Direction, Measurement, Missing, MissingKind
+
+# How a graph metric answers: a value or a reason, with what it was computed from.
+
+Profile = Literal["documented", "corrected"]
+INFINITY = float("inf")
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class GraphMetric:
+    """What a reader must know of a metric to read its number."""
+
+    name: str
+    range: tuple[float, float]
+    direction: Direction
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """Makes the measurements of one trace, each with the same sample and signature."""
+
+    sample_id: str = ""
+    profile: Profile = "corrected"
+
+    def measure(self, name: str, value: float, **stats: object) -> Measurement:
+        """Return a value."""
+        return Measurement(name, float(value), sample_id=self.sample_id, stats=stats, signature=self.signature(name))
+
+    def lacking(self, name: str, kind: MissingKind, detail: str, **stats: object) -> Measurement:
+        """Return the reason why there is no value."""
+        missing = Missing(kind, detail)
+        return Measurement(name, missing=missing, sample_id=self.sample_id, stats=stats, signature=self.signature(name))
+
+    def none_apply(self, names: Iterable[str], detail: str) -> dict[str, Measurement]:
+        """Return all these metrics as not applicable for one reason."""
+        return {name: self.lacking(name, MissingKind.NOT_APPLICABLE, detail) for name in names}
+
+    def signature(self, name: str) -> str:
+        """Return what can change the number."""
+        return f"{name}|profile:{self.profile}|v{VERSION}"
+
+
+Part = Callable[..., dict[str, Measurement]]
+"""A family of metrics of one trace."""
+
+
+# How straight the way was: the walk over (agent, tool) states, and the time it took.
+#
+# A walk is the sequence of executed tool calls; its states are pairs of agent and tool, so that repeated calls are
+# revisits of one node and not new nodes. The document's graph has the tools alone as nodes.
 
 State = tuple[str, str]
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from markbook.metrics.graph.measuring import GraphMetric, Marker
+from markbook.metrics.graph.paths import GraphMetric, Marker
 from markbook.trace import ExpectedCall, Reference, Step, Trace
 from markbook.types import Measurement, MissingKind
 

@@ -3,13 +3,164 @@
 from __future__ import annotations
 
 import functools
+import io
+import keyword
+import tokenize
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from tokenize import DEDENT, INDENT, NAME, NEWLINE, NL, NUMBER, OP, STRING
 
 from markbook.metrics import python_source
-from markbook.metrics.quality.facts import Facts, Place
-from markbook.metrics.quality.layout import Layout, examine
-from markbook.metrics.quality.visit import Walk
+from markbook.metrics.quality.visit import Facts, Place, Walk
+
+# One pass over the tokens for the two style points that a syntax tree cannot see: indents and operator spacing.
+
+_BINARY = frozenset(
+    [
+        "+",
+        "-",
+        "*",
+        "/",
+        "//",
+        "%",
+        "@",
+        "&",
+        "|",
+        "^",
+        "<<",
+        ">>",
+        "<",
+        ">",
+        "<=",
+        ">=",
+        "==",
+        "!=",
+        "->",
+        ":=",
+        "=",
+        "+=",
+        "-=",
+        "*=",
+        "/=",
+        "//=",
+        "%=",
+        "@=",
+        "&=",
+        "|=",
+        "^=",
+        "<<=",
+        ">>=",
+        "**=",
+    ]
+)
+_OPERAND_ENDS = frozenset(")]}")
+_NOT_OPERANDS = frozenset(keyword.kwlist) - {"None", "True", "False"}
+_SOFT = frozenset({"match", "case"})
+_MAY_BE_UNARY = frozenset(["+", "-", "*", "@", "/"])
+"""Also the markers `*` and `/` of a parameter list and the `@` of a decorator."""
+# From 3.12 on the inside of an f-string is tokens too; the score must not depend on the interpreter.
+_FSTRING_START = getattr(tokenize, "FSTRING_START", -1)
+_FSTRING_END = getattr(tokenize, "FSTRING_END", -1)
+
+
+@dataclass(slots=True)
+class Layout:
+    """What the tokens say about layout."""
+
+    indents: int = 0
+    bad_indent: tuple[int, str] | None = None
+    operators: int = 0
+    """Binary and assignment operators that need a space on both sides."""
+    bad_operator: tuple[int, str] | None = None
+    is_complete: bool = True
+    """False when the tokenizer gave up, which a source that parses does not make it do."""
+
+
+@dataclass(slots=True)
+class _State:
+    layout: Layout
+    lines: list[str]
+    depth: int = 0
+    lambdas: list[int] = field(default_factory=list)
+    """The bracket depths of the lambda heads that are open."""
+    in_fstring: int = 0
+    is_operand: bool = False
+    line_start: bool = True
+
+
+def examine(source: str) -> Layout:
+    """Return the layout facts of a source that parses."""
+    state = _State(Layout(), source.split("\n"))
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            _take(state, token)
+    except (tokenize.TokenError, SyntaxError):
+        state.layout.is_complete = False
+    return state.layout
+
+
+def _take(state: _State, token: tokenize.TokenInfo) -> None:
+    kind, text, start, end, _ = token
+    if kind == _FSTRING_START:
+        state.in_fstring += 1
+    elif kind == _FSTRING_END:
+        state.in_fstring -= 1
+        state.is_operand = True
+        return
+    if state.in_fstring:
+        return
+    if kind == OP:
+        _operator(state, text, start, end[1])
+        state.is_operand = text in _OPERAND_ENDS
+        state.line_start = False
+    elif kind == NAME:
+        if text == "lambda":
+            state.lambdas.append(state.depth)
+        soft = state.line_start and text in _SOFT
+        state.is_operand = text not in _NOT_OPERANDS and not soft
+        state.line_start = False
+    elif kind in (NUMBER, STRING):
+        state.is_operand = True
+        state.line_start = False
+    elif kind == INDENT:
+        _indent(state.layout, text, start[0])
+    elif kind == NEWLINE:
+        state.is_operand = False
+        state.line_start = True
+    elif kind not in (NL, DEDENT, tokenize.COMMENT):
+        state.is_operand = False
+
+
+def _indent(layout: Layout, text: str, line: int) -> None:
+    layout.indents += 1
+    if layout.bad_indent is None and (len(text) % 4 or text.strip(" ")):
+        layout.bad_indent = (line, "a tab" if text.strip(" ") else f"{len(text)} spaces")
+
+
+def _operator(state: _State, text: str, start: tuple[int, int], end: int) -> None:
+    if text in "([{":
+        state.depth += 1
+        return
+    if text in ")]}":
+        state.depth -= 1
+        return
+    if state.lambdas and state.lambdas[-1] == state.depth:
+        if text == ":":
+            state.lambdas.pop()
+            return
+        if text == "=":
+            return
+    if text not in _BINARY or (text == "=" and state.depth) or (text in _MAY_BE_UNARY and not state.is_operand):
+        return
+    state.layout.operators += 1
+    line = state.lines[start[0] - 1]
+    if state.layout.bad_operator is None and not (_is_space(line, start[1] - 1) and _is_space(line, end)):
+        state.layout.bad_operator = (start[0], line.strip()[:80])
+
+
+def _is_space(line: str, column: int) -> bool:
+    return not 0 <= column < len(line) or line[column] in " \t\n\\"
+
 
 _CACHED_CHARACTERS = 50_000
 DESCRIPTIVE_SHARE = 0.8
@@ -118,12 +269,12 @@ def names(answer: ParsedCode, limits: PointLimits) -> Point:
     return Point("names", passed=passed, line=line, evidence=evidence + (f"; short: {listed}" if listed else ""))
 
 
-def hints(answer: ParsedCode, limits: PointLimits) -> Point:  # noqa: ARG001 - one shape for all points
+def hints(answer: ParsedCode, limits: PointLimits) -> Point:
     """Any parameter, return value or variable carries a type hint."""
     return _present("hints", answer.facts.hints)
 
 
-def docstring(answer: ParsedCode, limits: PointLimits) -> Point:  # noqa: ARG001
+def docstring(answer: ParsedCode, limits: PointLimits) -> Point:
     """A module, class or function has a docstring."""
     return _present("docstring", answer.facts.docstrings)
 
@@ -135,7 +286,7 @@ def lines(answer: ParsedCode, limits: PointLimits) -> Point:
     return Point("lines", passed=length <= limits.line_length, vacuous=length == 0, line=line, evidence=evidence)
 
 
-def structure(answer: ParsedCode, limits: PointLimits) -> Point:  # noqa: ARG001
+def structure(answer: ParsedCode, limits: PointLimits) -> Point:
     """A function returns or yields a value."""
     places = [(line, f"in {name}") for line, name in answer.facts.returning if name]
     if not places and answer.is_body:
@@ -143,13 +294,13 @@ def structure(answer: ParsedCode, limits: PointLimits) -> Point:  # noqa: ARG001
     return _present("structure", places)
 
 
-def indentation(answer: ParsedCode, limits: PointLimits) -> Point:  # noqa: ARG001
+def indentation(answer: ParsedCode, limits: PointLimits) -> Point:
     """Every indent is a multiple of four spaces."""
     bad = answer.layout.bad_indent
     return _absent("indentation", [bad] if bad else [], judged=answer.layout.indents)
 
 
-def operators(answer: ParsedCode, limits: PointLimits) -> Point:  # noqa: ARG001
+def operators(answer: ParsedCode, limits: PointLimits) -> Point:
     """Every binary and assignment operator but `**` has a space on both sides; there is at least one."""
     bad, count = answer.layout.bad_operator, answer.layout.operators
     if bad:
@@ -157,12 +308,12 @@ def operators(answer: ParsedCode, limits: PointLimits) -> Point:  # noqa: ARG001
     return Point("operators", passed=bool(count), evidence=f"{count} spaced" if count else "no operator")
 
 
-def validation(answer: ParsedCode, limits: PointLimits) -> Point:  # noqa: ARG001
+def validation(answer: ParsedCode, limits: PointLimits) -> Point:
     """Input is checked: isinstance, a raise under an if, an assert, or a call that promises validation."""
     return _present("validation", answer.facts.validations)
 
 
-def errors(answer: ParsedCode, limits: PointLimits) -> Point:  # noqa: ARG001
+def errors(answer: ParsedCode, limits: PointLimits) -> Point:
     """A try has a handler; a handler that swallows everything is named."""
     point = _present("errors", answer.facts.handlers)
     weak = answer.facts.weak_handlers
@@ -171,34 +322,34 @@ def errors(answer: ParsedCode, limits: PointLimits) -> Point:  # noqa: ARG001
     return Point("errors", passed=True, line=weak[0][0], evidence=f"{point.evidence}; weak: {weak[0][1]}")
 
 
-def credentials(answer: ParsedCode, limits: PointLimits) -> Point:  # noqa: ARG001
+def credentials(answer: ParsedCode, limits: PointLimits) -> Point:
     """No text constant is bound to a name that secrets are bound to."""
     return _absent("credentials", answer.facts.secrets, judged=answer.facts.bound_strings)
 
 
-def unsafe_calls(answer: ParsedCode, limits: PointLimits) -> Point:  # noqa: ARG001
+def unsafe_calls(answer: ParsedCode, limits: PointLimits) -> Point:
     """Neither eval, exec nor compile of the built-ins is used."""
     return _absent("unsafe_calls", answer.facts.unsafe, judged=answer.facts.calls)
 
 
-def comprehension(answer: ParsedCode, limits: PointLimits) -> Point:  # noqa: ARG001
+def comprehension(answer: ParsedCode, limits: PointLimits) -> Point:
     """A list, set or dict comprehension is used."""
     return _present("comprehension", answer.facts.comprehensions)
 
 
-def generator(answer: ParsedCode, limits: PointLimits) -> Point:  # noqa: ARG001
+def generator(answer: ParsedCode, limits: PointLimits) -> Point:
     """A generator expression is used."""
     return _present("generator", answer.facts.generators)
 
 
-def nested_loops(answer: ParsedCode, limits: PointLimits) -> Point:  # noqa: ARG001
+def nested_loops(answer: ParsedCode, limits: PointLimits) -> Point:
     """No loop stands in a loop of the same function, and no comprehension has two `for`."""
     facts = answer.facts
     judged = facts.loops + len(facts.comprehensions) + len(facts.generators)
     return _absent("nested_loops", facts.nested_loops, judged=judged)
 
 
-def built_ins(answer: ParsedCode, limits: PointLimits) -> Point:  # noqa: ARG001
+def built_ins(answer: ParsedCode, limits: PointLimits) -> Point:
     """One of sum, max, min, any, all, enumerate, zip is called and is the built-in."""
     return _present("built_ins", answer.facts.fast)
 

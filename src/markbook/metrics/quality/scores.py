@@ -7,17 +7,411 @@ the plain textual checks instead. Source: the single-turn metrics document; `doc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
 
-from markbook.errors import UsageError
-from markbook.metrics import python_source
-from markbook.metrics.pairs import NO_STATS, Score, measure_each, missing_undefined
-from markbook.metrics.quality import lint
-from markbook.metrics.quality.context import judge
+from markbook.errors import ExtraMissingError, IncompleteError, UsageError
+from markbook.metrics import NO_STATS, Score, measure_each, missing_undefined, python_source
+from markbook.metrics.quality import points
 from markbook.metrics.quality.points import POINTS, ParsedCode, Point, PointLimits, read
-from markbook.metrics.quality.textual import CHECKS
+from markbook.metrics.quality.visit import Place
 from markbook.types import Direction, Item, Measurement, Metric, Missing, MissingKind
+
+# The documented profile: the plain textual checks, with every false hit and miss that they have.
+#
+# Each decides exactly what the original regular expression decides, in time linear in the text: the expressions
+# `\[.*for.*in.*\]` and the like take minutes on one long line.
+
+_WORD = re.compile(r"\b[a-z_][a-z0-9_]*\b")
+_SECRET = re.compile(r"(password|secret|key|token|api_key)\s*=\s*[\"'][^\"']+[\"']", re.IGNORECASE)
+_UNSAFE = re.compile(r"\b(eval|exec|compile)\s*\(")
+_FAST = ("sum(", "max(", "min(", "any(", "all(", "enumerate(", "zip(")
+
+
+def _long_word(text: str) -> bool:
+    return any(len(word) > 2 for word in _WORD.findall(text))
+
+
+def _long_words(text: str) -> bool:
+    words = _WORD.findall(text)
+    return sum(len(word) > 2 for word in words) >= len(words) * 0.8
+
+
+def _hints(text: str) -> bool:
+    return "->" in text or ": " in text
+
+
+def _docstring(text: str) -> bool:
+    return '"""' in text or "'''" in text
+
+
+def _lines(text: str) -> bool:
+    return all(len(line) <= 80 for line in text.split("\n"))
+
+
+def _structure(text: str) -> bool:
+    return "def " in text and "return" in text
+
+
+def _indentation(text: str) -> bool:
+    lines = (line for line in text.split("\n") if line.strip() and line.startswith(" "))
+    return all((len(line) - len(line.lstrip(" "))) % 4 == 0 for line in lines)
+
+
+def _operators(text: str) -> bool:
+    r"""As `\w\s*[+\-*/=]\s*\w`: every operator character is looked at once, with its neighbours."""
+    for match in re.finditer(r"[+\-*/=]", text):
+        start, right = match.start() - 1, match.end()
+        while start >= 0 and text[start].isspace():
+            start -= 1
+        while right < len(text) and text[right].isspace():
+            right += 1
+        if start >= 0 and right < len(text) and _is_word(text[start]) and _is_word(text[right]):
+            return True
+    return False
+
+
+def _is_word(character: str) -> bool:
+    return character == "_" or character.isalnum()
+
+
+def _validation(text: str) -> bool:
+    lowered = text.lower()
+    return any(word in lowered for word in ("validate", "check", "verify", "isinstance", "assert"))
+
+
+def _errors(text: str) -> bool:
+    return any(word in text for word in ("try:", "except", "raise", "ValueError", "TypeError"))
+
+
+def _credentials(text: str) -> bool:
+    return _SECRET.search(text) is None
+
+
+def _unsafe_calls(text: str) -> bool:
+    return _UNSAFE.search(text) is None
+
+
+def _in_order(line: str, parts: tuple[str, ...]) -> bool:
+    """Tell whether the parts stand in the line one after the other, as `a.*b.*c` does."""
+    position = 0
+    for part in parts:
+        index = line.find(part, position)
+        if index < 0:
+            return False
+        position = index + len(part)
+    return True
+
+
+def _loop_bodies(text: str) -> Iterator[str]:
+    """Yield the next line that is not blank after each line that has a `for` and ends in a colon."""
+    is_head = False
+    for line in text.split("\n"):
+        stripped = line.rstrip()
+        if not stripped:
+            continue
+        if is_head:
+            yield line
+        is_head = stripped.endswith(":") and "for" in stripped[:-1]
+
+
+def _comprehension(text: str) -> bool:
+    if any(_in_order(line, ("[", "for", "in", "]")) for line in text.split("\n")):
+        return True
+    return not any("append" in body for body in _loop_bodies(text))
+
+
+def _generator(text: str) -> bool:
+    return any(_in_order(line, ("(", "for", "in", ")")) for line in text.split("\n"))
+
+
+def _nested_loops(text: str) -> bool:
+    return not any(_in_order(body, ("for", ":")) for body in _loop_bodies(text))
+
+
+def _built_ins(text: str) -> bool:
+    return any(call in text for call in _FAST)
+
+
+CHECKS: dict[str, dict[str, Callable[[str], bool]]] = {
+    "context_adherence": {
+        "names": _long_word,
+        "hints": _hints,
+        "docstring": _docstring,
+        "lines": _lines,
+        "structure": _structure,
+    },
+    "style_compliance": {
+        "indentation": _indentation,
+        "names": _long_words,
+        "docstring": _docstring,
+        "hints": _hints,
+        "lines": _lines,
+        "operators": _operators,
+    },
+    "security_compliance": {
+        "validation": _validation,
+        "errors": _errors,
+        "credentials": _credentials,
+        "unsafe_calls": _unsafe_calls,
+    },
+    "performance_awareness": {
+        "comprehension": _comprehension,
+        "generator": _generator,
+        "nested_loops": _nested_loops,
+        "built_ins": _built_ins,
+    },
+}
+"""The documented checks of each score, by the id of the point."""
+
+
+# What a problem's own context asks of the code, as far as a program can check it.
+#
+# A context such as "Use descriptive variable names, add type hints, include docstrings for all functions. Maximum line
+# length 80 characters." becomes one point a rule. A rule that is stated as not wanted ("no docstrings needed") is
+# dropped, and a rule that the answer could not have kept (a type hint, where the answer is only a function's body) is
+# listed as not judged.
+
+MAX_CONTEXT = 20_000
+"""Characters of the context that are read for rules."""
+
+_SENTENCE = re.compile(r"[^.;\n]+(?:\.\d[^.;\n]*)*")
+_NOT_WANTED = re.compile(r"\b(?:no|not|without|don't|never|omit|skip|optional|unnecessary)\b(?:(?!\bbut\b)[^,]){0,24}$")
+_WAIVED = re.compile(r"^[^,]{0,16}\b(?:not (?:needed|required|necessary)|optional|unnecessary)\b")
+_LENGTH = (
+    re.compile(r"\blines?\b[^,]{0,60}?\b(\d{2,3})\b"),
+    re.compile(r"\b(\d{2,3})[- ](?:char|col)\w*"),
+)
+_EVERY = re.compile(r"\b(?:all|every|each)\b")
+_SNAKE = re.compile(r"_*[a-z0-9][a-z0-9_]*|_+")
+_CAMEL = re.compile(r"_*[a-z][A-Za-z0-9]*|_+")
+_PASCAL = re.compile(r"_*[A-Z][A-Za-z0-9]*")
+_UPPER = re.compile(r"_*[A-Z][A-Z0-9_]*")
+
+Check = Callable[[ParsedCode, PointLimits], Point]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """What became of the rules of one context."""
+
+    points: tuple[Point, ...]
+    not_judged: tuple[str, ...]
+    """Rules that the answer could not have kept or broken."""
+
+
+def _every_docstring(answer: ParsedCode, limits: PointLimits) -> Point:
+    """Every definition has a docstring."""
+    missing = [(line, f"{name} has none") for line, name, has in answer.facts.documentable if not has]
+    if not answer.facts.documentable:
+        return points.docstring(answer, limits)
+    if missing:
+        return Point("docstring", passed=False, line=missing[0][0], evidence=missing[0][1])
+    return points.docstring(answer, limits)
+
+
+def _every_hint(answer: ParsedCode, limits: PointLimits) -> Point:
+    """Every parameter and return value has a hint."""
+    facts = answer.facts
+    if facts.hinted < facts.hintable:
+        return Point("hints", passed=False, evidence=f"{facts.hinted} of {facts.hintable} are hinted")
+    return points.hints(answer, limits)
+
+
+def _check_spelling(name: str, pattern: re.Pattern[str], kinds: Sequence[str], *, variables: bool) -> Check:
+    """Return a check that names of these kinds are spelled in one way."""
+
+    def check(answer: ParsedCode, limits: PointLimits) -> Point:
+        constants = {word for _, word, kind in answer.facts.defined if kind == "constant"}
+        judged: list[Place] = [(line, word) for line, word, kind in answer.facts.defined if kind in kinds]
+        if variables:
+            judged += [(line, word) for line, word in answer.facts.names if word not in constants]
+        if "function" in kinds:
+            judged = [(line, word) for line, word in judged if not word.startswith("__")]
+        wrong = [(line, word) for line, word in sorted(judged) if not pattern.fullmatch(word)]
+        if wrong:
+            return Point(name, passed=False, line=wrong[0][0], evidence=wrong[0][1])
+        return Point(name, passed=True, vacuous=not judged, evidence=f"{len(judged)} names")
+
+    return check
+
+
+def _context_manager(answer: ParsedCode, limits: PointLimits) -> Point:
+    places = answer.facts.withs
+    if not places:
+        return Point("context_manager", passed=False, evidence="none")
+    return Point("context_manager", passed=True, line=places[0][0], evidence=places[0][1])
+
+
+_RULES: tuple[tuple[re.Pattern[str], Check, bool], ...] = (
+    (re.compile(r"descriptive|meaningful (?:variable )?names"), points.names, True),
+    (
+        re.compile(r"snake[_ -]?case|pep[ -]?8 nam"),
+        _check_spelling("snake_case", _SNAKE, ("function",), variables=True),
+        True,
+    ),
+    (
+        re.compile(r"(?<!upper )\bcamel[_ -]?case"),
+        _check_spelling("camel_case", _CAMEL, ("function",), variables=True),
+        True,
+    ),
+    (
+        re.compile(r"pascal[_ -]?case|capwords|upper ?camel"),
+        _check_spelling("pascal_case", _PASCAL, ("class",), variables=False),
+        True,
+    ),
+    (
+        re.compile(r"upper[_ ]?(?:snake[_ ]?)?case|all[_ -]caps"),
+        _check_spelling("upper_case", _UPPER, ("constant",), variables=False),
+        True,
+    ),
+    (re.compile(r"(?:4|four)[- ]spaces?|indent\w* (?:of|with) (?:4|four)"), points.indentation, True),
+    (re.compile(r"error[- ]handling|try[-/ ]*(?:and )?except|handle (?:all )?exceptions"), points.errors, True),
+    (re.compile(r"validat(?:e|ed|ion)|sanitiz|bounds check"), points.validation, True),
+    (re.compile(r"hard-?coded|credentials"), points.credentials, False),
+    (re.compile(r"\beval\b|\bexec\b"), points.unsafe_calls, False),
+    (re.compile(r"comprehension"), points.comprehension, True),
+    (re.compile(r"generator"), points.generator, True),
+    (re.compile(r"built-?in"), points.built_ins, True),
+    (re.compile(r"nested loop"), points.nested_loops, False),
+    (re.compile(r"context manager"), _context_manager, True),
+)
+"""What is looked for, how it is checked, and whether a negation before it drops the rule (False: it is a ban)."""
+
+
+def judge(context: str, answer: ParsedCode, limits: PointLimits) -> Verdicts:
+    """Return one point a rule that the context states and that can be checked."""
+    points: dict[str, Point] = {}
+    not_judged: list[str] = []
+    for match in _SENTENCE.finditer(context[:MAX_CONTEXT].lower()):
+        for check, needs_head in _read_checks(match[0]):
+            point = check(answer, limits)
+            if needs_head and answer.is_body:
+                not_judged.append(point.id)
+            else:
+                points.setdefault(point.id, point)
+    return Verdicts(tuple(points.values()), tuple(dict.fromkeys(not_judged)))
+
+
+def _read_checks(sentence: str) -> list[tuple[Check, bool]]:
+    """Return the checks that one sentence asks for, and whether each needs the function's head to be there."""
+    every = _EVERY.search(sentence) is not None
+    stated: list[tuple[Check, bool]] = []
+    length = _stated_length(sentence)
+    if length:
+        stated.append((lambda answer, _: points.lines(answer, PointLimits(line_length=length)), False))
+    if _is_required(sentence, re.compile(r"type[- ](?:hint|annotation)|annotat")):
+        stated.append((_every_hint if every else points.hints, True))
+    if _is_required(sentence, re.compile(r"docstring|\bdocument (?:all|every|each|your|public)")):
+        stated.append((_every_docstring if every else points.docstring, True))
+    for pattern, check, droppable in _RULES:
+        if _is_required(sentence, pattern) if droppable else pattern.search(sentence):
+            stated.append((check, False))
+    return stated
+
+
+def _stated_length(sentence: str) -> int | None:
+    for pattern in _LENGTH:
+        match = pattern.search(sentence)
+        if match and 40 <= int(match[1]) <= 400 and "line" in sentence:
+            return int(match[1])
+    return None
+
+
+def _is_required(sentence: str, pattern: re.Pattern[str]) -> bool:
+    """Tell whether the sentence asks for it, and does not say that it is not needed."""
+    match = pattern.search(sentence)
+    if match is None:
+        return False
+    return not _NOT_WANTED.search(sentence[: match.start()]) and not _WAIVED.search(sentence[match.end() :])
+
+
+# What ruff and bandit say about answers: evidence beside a score, never the score.
+#
+# Their rules change from version to version, so the versions stand beside every finding. One process for the whole
+# batch: a process an answer costs 11 ms (ruff) or half a second (bandit).
+
+TOOLS = ("ruff", "bandit")
+_SECONDS = 600.0
+_RUFF = (
+    *("check", "--isolated", "--preview", "--no-cache", "--exit-zero", "--quiet", "--ignore-noqa"),
+    *("--select", "E1,E2,E501,E7,F,D1,ANN,S,PERF,N,BLE", "--line-length", "80", "--output-format", "json"),
+)
+_BANDIT = ("-r", "-f", "json", "-q", "--ignore-nosec", "--exit-zero")
+
+
+def check_tools(tools: Sequence[str]) -> tuple[str, ...]:
+    """Return the tools' names, in order.
+
+    Raises:
+        UsageError: one of them is unknown.
+        ExtraMissingError: one of them is not installed (extra `lint`).
+    """
+    for tool in tools:
+        if tool not in TOOLS:
+            raise UsageError(f"unknown evidence {tool!r}", hint="ruff, bandit")
+        if importlib.util.find_spec(tool) is None:  # not imported: they run in a process of their own
+            raise ExtraMissingError(f"this needs the package {tool!r}", hint="pip install 'markbook[lint]'")
+    return tuple(tools)
+
+
+def findings(tools: Sequence[str], sources: Sequence[str | None]) -> list[dict[str, object]]:
+    """Return, for each source, `{tool: {"version", "rules": {rule id: count}}}`; empty for None."""
+    findings_by_source: list[dict[str, object]] = [{} for _ in sources]
+    if not tools or not any(source is not None for source in sources):
+        return findings_by_source
+    with tempfile.TemporaryDirectory(prefix="markbook-lint-") as folder:
+        for index, source in enumerate(sources):
+            if source is not None:
+                # A lone surrogate cannot stand in a file; the linters then see a question mark in its place.
+                text = source.encode("utf-8", "replace").decode("utf-8")
+                (Path(folder) / f"answer_{index}.py").write_text(text, encoding="utf-8", newline="\n")
+        for tool in tools:
+            rules = (_ruff if tool == "ruff" else _bandit)(folder)
+            version = metadata.version(tool)
+            for index, source in enumerate(sources):
+                if source is not None:
+                    counted: Mapping[str, int] = rules.get(f"answer_{index}.py", Counter())
+                    findings_by_source[index][tool] = {"version": version, "rules": dict(sorted(counted.items()))}
+    return findings_by_source
+
+
+def _ruff(folder: str) -> dict[str, Counter[str]]:
+    rows = _run("ruff", [*_RUFF, folder])
+    return _count((row["filename"], row["code"] or "syntax") for row in rows)
+
+
+def _bandit(folder: str) -> dict[str, Counter[str]]:
+    rows = _run("bandit", [*_BANDIT, folder])["results"]
+    return _count((row["filename"], row["test_id"]) for row in rows)
+
+
+def _run(tool: str, arguments: Sequence[str]) -> Any:
+    command = [sys.executable, "-m", tool, *arguments]
+    done = subprocess.run(command, capture_output=True, timeout=_SECONDS, check=False, stdin=subprocess.DEVNULL)
+    try:
+        return json.loads(done.stdout)
+    except ValueError as error:
+        message = done.stderr.decode("utf-8", "replace").strip()[-300:]
+        raise IncompleteError(f"{tool} gave no findings (exit {done.returncode}): {message}") from error
+
+
+def _count(pairs: Any) -> dict[str, Counter[str]]:
+    counts: dict[str, Counter[str]] = {}
+    for name, rule in pairs:
+        counts.setdefault(Path(name).name, Counter())[rule] += 1
+    return counts
+
 
 _DOCUMENTED = PointLimits()
 PROFILES = ("corrected", "documented")
@@ -148,7 +542,7 @@ def _make(
         parts += [f"line:{limits.line_length}", f"short:{'+'.join(sorted(limits.loop_names)) or 'none'}"]
     if context:
         parts.append("context:stated")
-    return QualityMetric(name, "|".join([*parts, "v1"]), profile, limits, context, lint.check_tools(tuple(evidence)))
+    return QualityMetric(name, "|".join([*parts, "v1"]), profile, limits, context, check_tools(tuple(evidence)))
 
 
 def _context(item: Item) -> str:
@@ -198,7 +592,7 @@ def _with_evidence(
         text = item.attempt.text
         source = python_source.read(text) if isinstance(text, str) and text.strip() else ""
         sources.append(source.text if isinstance(source, python_source.PythonSource) else None)
-    findings = lint.findings(tools, sources)
+    findings = findings(tools, sources)
     return [
         Measurement(
             metric=measurement.metric,

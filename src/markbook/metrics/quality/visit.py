@@ -4,11 +4,151 @@ from __future__ import annotations
 
 import ast
 import functools
+import itertools
+import re
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from markbook.metrics.quality.facts import Facts, Scope
-from markbook.metrics.quality.names import constant_text, is_credential, is_opaque_key, is_validating, spell
+# What one walk over a program's tree finds: everything the four quality scores decide on.
+
+Place = tuple[int, str]
+"""A line of the tree, and what stands there."""
+
+
+@dataclass(slots=True)
+class Facts:
+    """What one walk found, in the order of the source."""
+
+    statements: int = 0
+    names: list[Place] = field(default_factory=list)
+    """Every binding of a variable: parameters, targets, walrus, patterns."""
+    hints: list[Place] = field(default_factory=list)
+    hintable: int = 0
+    """Parameters and returns that could carry a hint."""
+    hinted: int = 0
+    documentable: list[tuple[int, str, bool]] = field(default_factory=list)
+    """Every definition: line, name, has a docstring."""
+    docstrings: list[Place] = field(default_factory=list)
+    functions: int = 0
+    returning: list[Place] = field(default_factory=list)
+    validations: list[Place] = field(default_factory=list)
+    handlers: list[Place] = field(default_factory=list)
+    weak_handlers: list[Place] = field(default_factory=list)
+    secrets: list[Place] = field(default_factory=list)
+    bound_strings: int = 0
+    """String constants bound to any name: the places where a credential could stand."""
+    unsafe: list[Place] = field(default_factory=list)
+    calls: int = 0
+    comprehensions: list[Place] = field(default_factory=list)
+    generators: list[Place] = field(default_factory=list)
+    loops: int = 0
+    nested_loops: list[Place] = field(default_factory=list)
+    fast: list[Place] = field(default_factory=list)
+    defined: list[tuple[int, str, str]] = field(default_factory=list)
+    """Every definition and module constant: line, name, kind (function, class, constant)."""
+    withs: list[Place] = field(default_factory=list)
+
+
+class Scope:
+    """A function, class or module: what it binds, and where a name is looked up next."""
+
+    __slots__ = ("bound", "outer")
+
+    def __init__(self, outer: Scope | None) -> None:
+        self.bound: set[str] = set()
+        self.outer = outer
+
+    def binds(self, name: str) -> bool:
+        """Tell whether this scope or one around it rebinds a name."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.bound:
+                return True
+            scope = scope.outer
+        return False
+
+
+# What a name or a constant says: its words, whether it promises validation, whether it holds a secret.
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_SECRET_WORDS = frozenset(
+    [
+        "password",
+        "passwords",
+        "passwd",
+        "pwd",
+        "passphrase",
+        "secret",
+        "secrets",
+        "token",
+        "tokens",
+        "apikey",
+        "credential",
+        "credentials",
+    ]
+)
+_SECRET_KEYS = frozenset(["api", "access", "private", "secret", "auth", "encryption", "signing"])
+_VALIDATING = ("valid", "sanitiz", "sanitis")
+_VALIDATING_WORDS = frozenset(["check", "checks", "checked", "verify", "verifies", "verified", "ensure", "ensures"])
+
+
+@functools.cache
+def words(name: str) -> tuple[str, ...]:
+    """Return the lower-case words of a snake_case or camelCase name."""
+    return tuple(word.lower() for word in _WORD.findall(name))
+
+
+@functools.lru_cache(maxsize=4096)
+def is_credential(name: str) -> bool:
+    """Tell whether a name is one that secrets are bound to: `password`, `API_KEY`, `authToken`, not `tokenizer`."""
+    parts = words(name)
+    return any(word in _SECRET_WORDS for word in parts) or any(
+        second == "key" and first in _SECRET_KEYS for first, second in itertools.pairwise(parts)
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def is_validating(name: str) -> bool:
+    """Tell whether a called name promises validation: `validate_age`, `check`, `isValid`, not `checksum`."""
+    return any(word.startswith(_VALIDATING) or word in _VALIDATING_WORDS for word in words(name))
+
+
+def constant_text(value: ast.expr) -> str | None:
+    """Return a non-empty text constant, also of bytes, f-strings without fields and concatenations."""
+    match value:
+        case ast.Constant(value=str() as text):
+            return text or None
+        case ast.Constant(value=bytes() as data):
+            return data.decode("latin-1") or None
+        case ast.JoinedStr(values=parts) if all(isinstance(part, ast.Constant) for part in parts):
+            return "".join(str(part.value) for part in parts if isinstance(part, ast.Constant)) or None
+    return None
+
+
+def is_opaque_key(name: str, text: str) -> bool:
+    """Tell whether a bare `key` holds what looks like a secret and not, say, a column's name."""
+    return (
+        words(name)[-1:] == ("key",)
+        and len(text) >= 16
+        and text.isascii()
+        and (not any(map(str.isspace, text)) and any(map(str.isdigit, text)) and any(map(str.isalpha, text)))
+    )
+
+
+def spell(node: ast.expr) -> str:
+    """Return a short spelling of an expression for a person: a dotted name, or what kind of thing it is."""
+    match node:
+        case ast.Name():
+            return node.id
+        case ast.Attribute(value=ast.Name() as owner):
+            return f"{owner.id}.{node.attr}"
+        case ast.Subscript(value=ast.Name() as owner):
+            return f"{owner.id}[…]"
+        case ast.Constant():
+            return repr(node.value)[:40]
+    return "…"
+
 
 FAST_BUILT_INS = frozenset({"sum", "max", "min", "any", "all", "enumerate", "zip"})
 """The document's list."""

@@ -11,11 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from markbook.errors import ConfigError
-from markbook.metrics.blocks import Block, measure_blocks
-from markbook.metrics.overlaps import overlaps
-from markbook.metrics.pairs import Score, clamp, missing_undefined
-from markbook.metrics.text.bleu_tokens import NAMES, cutter, vocabulary
-from markbook.metrics.text.unicode import version
+from markbook.metrics import Score, clamp, missing_undefined
+from markbook.metrics.overlaps import Block, measure_blocks, overlaps
+from markbook.metrics.text.tokenizers import NAMES, cutter, version, vocabulary
 from markbook.plugins import same_options
 from markbook.types import Direction, Item, Measurement, Metric
 

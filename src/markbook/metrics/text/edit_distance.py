@@ -2,11 +2,59 @@
 
 from __future__ import annotations
 
+import re
+import string
+from collections.abc import Sequence
+from functools import partial
+
 from rapidfuzz.distance import Levenshtein
 
-from markbook.metrics.pairs import PairMetric, Score
-from markbook.metrics.text.lcs import MAX_CELLS
+from markbook.errors import ConfigError
+from markbook.metrics import PairMetric, Score
 from markbook.types import Missing, MissingKind
+
+# Comparing two sequences: how much work is too much, and which words are in a longest common subsequence.
+
+MAX_CELLS = 10**12
+"""The largest product of two texts' lengths that is compared: about ten seconds of bit-parallel work."""
+
+MAX_TABLE_CELLS = 2 * 10**9
+"""The largest product for which the rows of the table are kept: about 250 MB."""
+
+
+def positions(reference: Sequence[int], candidate: Sequence[int]) -> list[int]:
+    """Return the indices in the reference of one longest common subsequence, the last index first.
+
+    Of several it is the one that ROUGE's implementations read out: from the end, along the candidate only where
+    that keeps more. Each row of the table is one integer whose zero bits mark where the length grows (Hyyrö 2004),
+    so a row costs a few operations on machine words instead of a loop over the candidate.
+    """
+    places: dict[int, int] = {}
+    for j, word in enumerate(candidate):
+        places[word] = places.get(word, 0) | (1 << j)
+    row = (1 << len(candidate)) - 1
+    full = row
+    grown = [0]
+    for word in reference:
+        hits = row & places.get(word, 0)
+        row = ((row + hits) | (row - hits)) & full
+        grown.append(row ^ full)
+    indices = []
+    i, j = len(reference), len(candidate)
+    length = grown[i].bit_count()
+    while i and j and length:
+        if reference[i - 1] == candidate[j - 1]:
+            indices.append(i - 1)
+            i, j, length = i - 1, j - 1, length - 1
+            continue
+        length_left = length - (grown[i] >> (j - 1) & 1)
+        above = (grown[i - 1] & ((1 << j) - 1)).bit_count()
+        if length_left > above:
+            j, length = j - 1, length_left
+        else:
+            i, length = i - 1, above
+    return indices
+
 
 _SHORT = 64
 """Texts that fit into one machine word need no band."""
@@ -70,3 +118,89 @@ def _against(candidate: str, reference: str) -> tuple[float, int, int]:
     else:
         edits = Levenshtein.distance(candidate, reference)
     return (edits / longest if longest else 0.0), edits, longest
+
+
+# Whether the candidate is the reference, letter by letter.
+
+
+def exact_match(
+    *,
+    strip: bool = False,
+    lowercase: bool = False,
+    ignore_punctuation: bool = False,
+    ignore_numbers: bool = False,
+    regexes_to_ignore: Sequence[str] = (),
+) -> PairMetric:
+    """Return 1 if the candidate equals a reference, else 0; higher is better.
+
+    Texts are compared code point by code point, so NFC and NFD spellings differ. Two empty texts are equal.
+    Missing: no reference.
+
+    Args:
+        strip: leave out white space at both ends.
+        lowercase: compare in lower case.
+        ignore_punctuation: leave out ASCII punctuation.
+        ignore_numbers: leave out ASCII digits.
+        regexes_to_ignore: leave out what these match, one after the other, before anything else.
+
+    Raises:
+        ConfigError: a regular expression that does not compile.
+    """
+    signature = f"exact_match|strip:{'yes' if strip else 'no'}|case:{'lc' if lowercase else 'mixed'}|multi:any|v1"
+    dropped = (string.punctuation if ignore_punctuation else "") + (string.digits if ignore_numbers else "")
+    if dropped or regexes_to_ignore:
+        left_out = [name for name, on in (("punct", ignore_punctuation), ("numbers", ignore_numbers)) if on]
+        signature = f"{signature.removesuffix('|v1')}|without:{','.join([*left_out, *map(repr, regexes_to_ignore)])}|v1"
+    try:
+        patterns = tuple(re.compile(pattern) for pattern in regexes_to_ignore)
+    except (re.error, TypeError) as error:
+        raise ConfigError(f"exact_match: regexes_to_ignore: {error}") from error
+    score = partial(_equal, strip=strip, lowercase=lowercase, dropped=dropped, patterns=patterns)
+    return PairMetric("exact_match", signature, score)
+
+
+def _equal(
+    candidate: str,
+    references: tuple[str, ...],
+    *,
+    strip: bool,
+    lowercase: bool,
+    dropped: str,
+    patterns: tuple[re.Pattern[str], ...],
+) -> Score:
+    texts = [candidate, *references]
+    for pattern in patterns:
+        texts = [pattern.sub("", text) for text in texts]
+    if dropped:
+        table = str.maketrans("", "", dropped)
+        texts = [text.translate(table) for text in texts]
+    if strip:
+        texts = [text.strip() for text in texts]
+    if lowercase:
+        texts = [text.lower() for text in texts]
+    return float(texts[0] in texts[1:]), {}
+
+
+# The share of words that two texts have in common.
+
+
+def jaccard() -> PairMetric:
+    """Return the Jaccard index of the two texts' sets of words, 0 to 1, higher is better.
+
+    Words are what white space separates in the lower-cased text. |A and B| / |A or B|; 1 if neither text has a
+    word, 0 if only one has. Several references: the most similar. Source: Jaccard 1912, with the tokens of the
+    documented `compute_jaccard_similarity`. Missing: no reference.
+    """
+    return PairMetric("jaccard", "jaccard|case:lc|tok:whitespace|multi:max|v1", _index)
+
+
+def _index(candidate: str, references: tuple[str, ...]) -> Score:
+    ours = set(candidate.lower().split())
+    best, shared, union = max(_jaccard_against(ours, set(reference.lower().split())) for reference in references)
+    return best, {"shared": shared, "union": union}
+
+
+def _jaccard_against(ours: set[str], theirs: set[str]) -> tuple[float, int, int]:
+    shared = len(ours & theirs)
+    union = len(ours) + len(theirs) - shared
+    return (shared / union if union else 1.0), shared, union

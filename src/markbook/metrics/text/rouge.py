@@ -15,10 +15,9 @@ import numpy as np
 from rapidfuzz.distance import LCSseq
 
 from markbook.errors import ConfigError
-from markbook.metrics.blocks import Block, measure_blocks
-from markbook.metrics.overlaps import overlaps
-from markbook.metrics.pairs import NO_STATS, Score
-from markbook.metrics.text.lcs import MAX_CELLS, MAX_TABLE_CELLS, positions
+from markbook.metrics import NO_STATS, Score
+from markbook.metrics.overlaps import Block, measure_blocks, overlaps
+from markbook.metrics.text.edit_distance import MAX_CELLS, MAX_TABLE_CELLS, positions
 from markbook.metrics.text.porter import stem
 from markbook.metrics.tokens import Numbers, Tokens, Vocabulary
 from markbook.types import Direction, Item, Measurement, Metric, Missing, MissingKind

@@ -14,7 +14,7 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
-from markbook.metrics.pairs import Score, clamp, drop_missing_references, measure_each, problem
+from markbook.metrics import Score, clamp, drop_missing_references, measure_each, problem
 from markbook.types import Direction, Item, Measurement, Metric
 
 _WORD = re.compile(r"\b\w\w+\b")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from markbook.runs.kind import Ended, Kind, Watcher
 
 if TYPE_CHECKING:
-    from markbook.runs.exam.finished import ExamResults
     from markbook.runs.exam.plan import ExamOptions, ExamPlan
+    from markbook.runs.exam.results import ExamResults
     from markbook.runs.machines import Machines
     from markbook.store import Run, RunWriter
 
@@ -26,8 +26,8 @@ class Exam(Kind["ExamOptions", "ExamPlan"]):
 
     def start(self, plan: ExamPlan, machines: Machines) -> None:
         """Check the model, if one is asked, start the sandbox and see that programs can run within a limit of its own."""
-        from markbook.runs.programs.streams import language_of
-        from markbook.runs.self_check import ensure_fits
+        from markbook.programs.marker import ensure_fits
+        from markbook.programs.streams import language_of
         from markbook.types import Limits
 
         if plan.questions is not None:
@@ -48,7 +48,7 @@ class Exam(Kind["ExamOptions", "ExamPlan"]):
 
     def results(self, run: Run) -> ExamResults:
         """Return what there is to say of an exam, also of one that broke off."""
-        from markbook.runs.exam.finished import ExamResults
+        from markbook.runs.exam.results import ExamResults
 
         return ExamResults(run, run.manifest)
 

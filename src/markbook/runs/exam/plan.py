@@ -1,32 +1,269 @@
-"""What an exam will do: its options, and its inputs read and checked before anything is written or run."""
+"""What an exam will do: its options, the problems and answers, the questions to a model, and when it may stop."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
-from markbook.errors import DataError, EnvironmentUnfitError, UsageError
-from markbook.load.answers import Answers, load_answers
-from markbook.load.assembly import Extract
-from markbook.load.benchmark import Benchmark, RowError, load_benchmark
-from markbook.load.faults import TestFault, without_faults
-from markbook.runs.exam.marks import ErrorPolicy
-from markbook.runs.exam.stopping import ExamStop, plan_stop
-from markbook.runs.kind import Planned, Skipped
+from markbook.benchmarks.answers import Answers, load_answers
+from markbook.benchmarks.assembly import Extract
+from markbook.benchmarks.benchmark import load_benchmark
+from markbook.benchmarks.faults import TestFault, language_fault, without_faults
+from markbook.benchmarks.problems import Benchmark, RowError
+from markbook.config import Sampling
+from markbook.errors import DataError, EnvironmentUnfitError, IncompleteError, UsageError
+from markbook.languages import language
+from markbook.model import GenerationSettings, ModelReply, PromptRequest
+from markbook.programs.sandboxes import BoxSettings
+from markbook.programs.streams import language_of
+from markbook.results.alignment import digest
+from markbook.results.sheet import Sheet
+from markbook.results.stopping import Stopping, identity_of, open_against, parse_rule
+from markbook.runs.asking import Key, Replies, Usage, generator_of, goes_on, sampling_with, usage_of
+from markbook.runs.exam.grading import EXAM_SCORE, GROUPINGS, ErrorPolicy, Tally, group_of
+from markbook.runs.exam.view import ANSWERS, sample_of, sample_record
+from markbook.runs.kind import Planned, Skipped, Watcher
 from markbook.runs.machines import Machines
 from markbook.runs.options import ASKING, AskingOptions, AskingSettings, aside, with_answerer
-from markbook.runs.programs.streams import language_of
-from markbook.runs.programs.unending import language_fault
-from markbook.runs.sandboxes import BoxSettings
-from markbook.store import Manifest
-from markbook.types import Limits, Sample
+from markbook.store import Manifest, RunWriter
+from markbook.store.reader import COMMAND as FOREIGN
+from markbook.types import Limits, ProblemType, Sample
 
-if TYPE_CHECKING:
-    from markbook.runs.exam.asking import Questions
+# From what each command counts to the sheet that the comparison reads.
+
+
+def exam_sheet(tallies: Sequence[Tally]) -> Sheet:
+    """Return the sheet of an exam: a problem's score is the mean over the attempts, 0 if there is none.
+
+    All tallies are over the same problems.
+    """
+    marks = {
+        tally.model: {sample.id: tally.cell(index) for index, sample in enumerate(tally.samples)} for tally in tallies
+    }
+    samples = tallies[0].samples if tallies else ()
+    return Sheet(
+        metric=EXAM_SCORE,
+        marks=marks,
+        meta={sample.id: sample_meta(sample) for sample in samples},
+        digests={sample.id: digest([sample.input, [asdict(test) for test in sample.tests]]) for sample in samples},
+    )
+
+
+def exam_signatures(config: Mapping[str, object]) -> Mapping[str, str]:
+    """Return what an exam's scores are measured by, of what run.json says of it."""
+    parts = [f"errors:{config.get('error_policy', 'zero')}", f"extract:{config.get('extract', 'auto')}"]
+    parts += ["fresh tests"] if config.get("fresh_tests") else []
+    return {"": "|".join((EXAM_SCORE, *parts))}
+
+
+def sample_meta(sample: Sample) -> Mapping[str, str]:
+    """Return the groups that a sample belongs to, by grouping; the ones it lacks are left out."""
+    groups = {grouping: group_of(sample, grouping) for grouping in GROUPINGS}
+    return {grouping: group for grouping, group in groups.items() if group}
+
+
+# What decides when an exam has seen enough.
+
+
+@dataclass(frozen=True, slots=True)
+class ExamStop:
+    """What decides when an exam has seen enough."""
+
+    stopping: Stopping
+    identity: dict[str, Any]
+    """What run.json holds of it."""
+
+
+def plan_stop(samples: Sequence[Sample], models: Sequence[str], options: ExamOptions) -> ExamStop | None:
+    """Return what decides when to stop; None where nobody asked for it.
+
+    Raises:
+        UsageError: no moment to stop is said, or the baseline is no exam and no other tool's results.
+        DataError: the baseline is no run, shares no problem with this one, or was measured differently.
+    """
+    baseline = open_against(options.against, options.stop_when)
+    if not options.stop_when:
+        return None
+    baseline_sheet = None
+    if baseline is not None:
+        baseline_sheet = baseline.sheet(None)
+        if baseline_sheet.metric != "exam_score" and baseline.manifest["command"] != FOREIGN:
+            raise UsageError(f"an exam cannot be held against marks by {baseline_sheet.metric!r}")
+        signatures = {} if options.allow_different_measures else baseline_sheet.signatures
+        baseline_sheet = replace(baseline_sheet, metric="exam_score", signatures=signatures)
+    # As the journal will give them back, so that a problem's content is known by the same digest.
+    stripped = [sample_of(sample_record(sample)) for sample in samples]
+    own = replace(
+        exam_sheet([Tally(model, stripped) for model in models]), signatures=exam_signatures(options.identity())
+    )
+    stopping = Stopping(parse_rule(options.stop_when), own, baseline_sheet, seed=options.seed)
+    return ExamStop(stopping, identity_of(stopping, baseline_sheet))
+
+
+# The questions that a benchmark puts to a model, and its replies as a file of answers like any other.
+
+
+_SHOW_TESTS = frozenset(("mbpp", "mbpp-sanitized"))
+"""Benchmarks whose authors show the tests: their texts name neither the function nor its arguments."""
+_FENCED = "in one fenced code block"
+_STOPS = ("\nclass ", "\ndef ", "\n@", "\nif __name__", "\nprint(", "\nassert ", "\n```", "\n#")
+"""Where a text that goes on with a Python function has come to its end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Questions:
+    """What a model is asked, and who asks it."""
+
+    generator: Any
+    requests: Sequence[PromptRequest]
+    """By problem and sample, in benchmark order."""
+    count: int
+    """Answers a problem."""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over all that is asked: a resumed run asks the same."""
+        keys_and_prompts = [[*request.key, request.prompt, request.system] for request in self.requests]
+        return hashlib.sha256(json.dumps(keys_and_prompts).encode()).hexdigest()
+
+
+def plan_questions(benchmark: Benchmark, options: ExamOptions) -> Questions:
+    """Return what a model is asked.
+
+    Raises:
+        UsageError: no provider in the name, settings that are none, or a benchmark that such a model cannot be asked.
+    """
+    if options.stop_when:
+        raise UsageError(
+            "--stop-when needs answers that exist: with --model every question of an exam is asked",
+            hint=f"ask once, then mark the run's {ANSWERS} with --solutions and --stop-when",
+        )
+    continues = goes_on(options)
+    sampling = sampling_with(Sampling(), options.gen_kwargs) if options.gen_kwargs else Sampling()
+    count = options.samples or 1
+    seed = (options.seed or None) if sampling.seed is None else sampling.seed
+    requests = []
+    for sample in benchmark.samples:
+        prompt, stops = (
+            _continue_text(sample, benchmark.format) if continues else (_ask_in_turns(sample, benchmark.format), ())
+        )
+        settings = GenerationSettings(
+            sampling.temperature, sampling.top_p, sampling.max_tokens, sampling.stop or stops, seed
+        )
+        system = "" if continues else options.system
+        prompt = options.system + prompt if continues else prompt
+        requests += [PromptRequest((sample.id, index), prompt, system, settings) for index in range(count)]
+    return Questions(generator=generator_of(options), requests=requests, count=count)
+
+
+def _ask_in_turns(sample: Sample, benchmark: str) -> str:
+    """Return the question to a model that answers in turns."""
+    title, text = _title(sample), sample.input.strip()
+    if sample.problem_type is ProblemType.TEXT:
+        return text
+    if sample.problem_type is ProblemType.STDIN:
+        how = "that reads from standard input and writes to standard output"
+        return f"{text}\n\nWrite a whole {title} program {how}. Reply with the program {_FENCED}."
+    code = sample.prompt_code
+    if code:
+        about = "" if text in code else f"{text}\n\n"
+        tag = sample.language or "python"
+        instruction = f"Reply with the whole code, imports included, {_FENCED}."
+        return f"{about}Complete this {title} code. {instruction}\n\n```{tag}\n{code.rstrip()}\n```"
+    return f"{_state_problem(sample, benchmark)}\n\nWrite it in {title}. Reply with the code {_FENCED}."
+
+
+def _continue_text(sample: Sample, benchmark: str) -> tuple[str, tuple[str, ...]]:
+    """Return the text that a model goes on with, and where that ends.
+
+    Raises:
+        UsageError: nobody can tell where the answer would end.
+    """
+    if sample.language:
+        raise UsageError(
+            f"a model that continues texts is asked for Python only, and {sample.id!r} wants {_title(sample)}",
+            at=sample.source,
+            hint="a chat model is asked in any language",
+        )
+    if sample.prompt_code:
+        return sample.prompt_code, _STOPS
+    text = f"{_state_problem(sample, benchmark)}\n\n"
+    return (text, ()) if sample.problem_type is ProblemType.TEXT else (f"{text}```python\n", ("\n```",))
+
+
+def _title(sample: Sample) -> str:
+    return language(sample.language).title if sample.language else "Python"
+
+
+def _state_problem(sample: Sample, benchmark: str) -> str:
+    """Return the problem, with the name that the tests will ask for where it does not say it."""
+    text, name = sample.input.strip(), sample.entry_point
+    if benchmark in _SHOW_TESTS:
+        text += "\n\nYour code should pass these tests:\n\n" + "".join(test.program for test in sample.tests).rstrip()
+    if not name or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text):
+        return text
+    kind = "class" if sample.problem_type is ProblemType.CLASS else "function"
+    return f"{text}\n\nThe {kind} is called `{name}`."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collected:
+    """What came of asking."""
+
+    usage: Usage
+    lacking: frozenset[str]
+    """The problems of which an answer is lacking."""
+    reasons: Mapping[str, int]
+    """Why, and how many answers each reason has cost."""
+
+
+def ask(plan: ExamPlan, questions: Questions, journal: RunWriter, watch: Watcher) -> Collected:
+    """Ask what nobody asked yet, write the replies into the run folder, and read them as the exam's answers.
+
+    Raises:
+        IncompleteError: not one question was answered.
+    """
+    collector = Replies(journal, questions.generator, watch, len(questions.requests))
+    replies = collector.replies_to(questions.requests)
+    model, path = plan.models[0], journal.folder / ANSWERS
+    journal.publish({ANSWERS: "".join(_rows(plan, model, replies))})
+    lost = [reply for reply in replies.values() if reply.missing is not None]
+    reasons: dict[str, int] = {}
+    for reply in lost:
+        why = reply.missing.detail if reply.missing is not None else ""
+        reasons[why] = reasons.get(why, 0) + 1
+    if len(lost) == len(replies):
+        why = next(iter(reasons), "")
+        hint = f"markbook exam --resume {journal.folder} asks again"
+        raise IncompleteError(f"{model} answered none of {len(replies)} questions: {why}", hint=hint)
+    plan.answers.read(path, plan.options.extract)
+    return Collected(
+        usage=usage_of(list(replies.values())),
+        lacking=frozenset(str(reply.key[0]) for reply in lost),
+        reasons=reasons,
+    )
+
+
+def _rows(plan: ExamPlan, model: str, replies: Mapping[Key, ModelReply]) -> Iterator[str]:
+    """Yield the lines of the file of answers: null where nobody answered."""
+    samples = {sample.id: sample for sample in plan.benchmark.samples}
+    continues = goes_on(plan.options)
+    for key, reply in replies.items():
+        is_rest = continues and bool(samples[str(key[0])].prompt_code)
+        text = None if reply.missing is not None else reply.text
+        row = {"task_id": key[0], "model": model, "sample": key[1]}
+        yield json.dumps({**row, "completion" if is_rest else "candidate_solution": text}, ensure_ascii=False) + "\n"
+
+
+# What an exam will do: its options, and its inputs read and checked before anything is written or run.
+
 
 REPORTS = ("documented", "html")
 """The report plugins that every finished exam is given."""
@@ -202,7 +439,7 @@ def plan_exam(request: ExamOptions, machines: Machines) -> ExamPlan:
         answers = machines.open(load_answers(paths, sound, extract=request.extract, language=_normalise_language))
         models = answers.models
     else:
-        from markbook.runs.exam.asking import plan_questions  # exams of answers that exist need no client
+        # exams of answers that exist need no client
 
         questions = plan_questions(sound, request)
         answers, models = machines.open(Answers(sound, _normalise_language)), [str(request.model)]

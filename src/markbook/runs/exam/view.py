@@ -11,17 +11,66 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, NotRequired, Protocol, TypedDict, cast
 
-from markbook.runs.exam.marks import ErrorPolicy, Mark, mark
-from markbook.runs.exam.tally import Tally
-from markbook.runs.outcomes import outcome_of, outcome_record
+from markbook.programs.verdict_cache import outcome_of, outcome_record
+from markbook.runs.exam.grading import ErrorPolicy, Mark, Tally, mark
 from markbook.text import cut
 from markbook.types import Attempt, Measurement, Outcome, ProblemType, Sample, Test
 
 if TYPE_CHECKING:
     from markbook.results.stopping import StoppedRecord
-    from markbook.runs.exam.journal_rows import AboutAnswer, ModelRecord, SampleRecord
+
+
+# What an exam's journal keeps of models, problems and answers.
+
+
+class ModelRecord(TypedDict):
+    """What the journal keeps of a model."""
+
+    source: str
+    attempts: int
+    planned: list[int]
+    """Attempts at each problem, in the benchmark's order."""
+    lacking: NotRequired[list[int]]
+    """Of each problem how many answers of those asked for are not there."""
+
+
+class TestRecord(TypedDict, total=False):
+    """What the journal keeps of a test; what is empty is not there."""
+
+    setup: str
+    assertion: str
+    inspection: list[str]
+    pattern: str
+    program: str
+    stdin: str | None
+    stdout: str
+    checker: str
+    points: float | None
+
+
+class SampleRecord(TypedDict):
+    """What the journal keeps of a problem."""
+
+    id: str
+    input: str
+    entry_point: str
+    meta: dict[str, object]
+    tests: list[TestRecord]
+    source: str
+    language: NotRequired[str]
+
+
+class AboutAnswer(TypedDict):
+    """What the journal keeps of an answer beside what became of it."""
+
+    code: str
+    step: str | None
+    """How the code was found in the reply."""
+    form: str | None
+    source: str | None
+
 
 SAMPLE, MODEL, OUTCOME, FAULT, STOPPED = "sample", "model", "outcome", "fault", "stopped"
 """The kinds of journal row that an exam writes."""

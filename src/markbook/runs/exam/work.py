@@ -1,81 +1,177 @@
-"""The exam from a benchmark and answers to marks and reports."""
+"""The attempts of an exam in the order in which they are run, once more on fresh data, and until enough is known."""
 
 from __future__ import annotations
 
-import os
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
-from typing import Any, Unpack
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Protocol
 
-from markbook.results.stopping import words_of
-from markbook.runs.conductor import conduct
-from markbook.runs.exam import Exam
-from markbook.runs.exam.early_end import ExamSoFar, all_attempts
-from markbook.runs.exam.finished import ExamResults
-from markbook.runs.exam.marks import mark
-from markbook.runs.exam.plan import REPORTS, ExamOptions, ExamPlan, ExamSettings
-from markbook.runs.exam.view import ANSWERS, FAULT, MODEL, OUTCOME, SAMPLE, attempt_record, sample_record
-from markbook.runs.fresh import run_fresh
+from markbook.programs.marker import MixedBox
+from markbook.programs.sandboxes import RemoteSandbox
+from markbook.programs.verdict_cache import outcome_of
+from markbook.results.stopping import Marks, StoppedRecord, until_enough, words_of
+from markbook.runs.exam.grading import Tally, mark
+from markbook.runs.exam.plan import ExamOptions, ExamPlan, ExamStop, exam_sheet
+from markbook.runs.exam.results import ExamResults
+from markbook.runs.exam.view import ANSWERS, FAULT, MODEL, OUTCOME, SAMPLE, STOPPED, attempt_record, sample_record
 from markbook.runs.kind import Ended, Start, Step, Watcher
 from markbook.runs.machines import Machines
-from markbook.runs.options import options_of
-from markbook.runs.outcomes import outcome_of
-from markbook.runs.programs.marker import MixedBox
-from markbook.runs.sandboxes import RemoteSandbox
 from markbook.sandbox import Job, Sandbox
-from markbook.sandbox.outcomes import LOST
-from markbook.store import Run, RunWriter
-from markbook.types import Attempt, Sample
+from markbook.sandbox.job import LOST
+from markbook.store import RunWriter
+from markbook.types import Attempt, Outcome, ProblemType, Sample
+
+# Every test of a function problem with a freshly loaded solution of its own, beside the usual run of all in one.
+
+ORDER = "order"
+"""The flag of an answer whose tests come out otherwise when each has a solution of its own: one that counts calls, say."""
+_WHOLE = "whole"
+
+
+class Box(Protocol):
+    """What executes jobs."""
+
+    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outcome]]:
+        """Execute every job; yield each with its outcome, in no promised order."""
+        ...
+
+
+@dataclass(slots=True)
+class _Under:
+    """A job under way, in parts."""
+
+    job: Job
+    waits: int
+    found: dict[str, Outcome] = field(default_factory=dict)
+
+
+def run_fresh(box: Box, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outcome]]:
+    """Execute every job once with its tests together, and once more test by test; yield what the latter come to.
+
+    Where the two differ the outcome is flagged. A problem with one test, and a program that reads and writes, whose tests
+    have processes of their own anyway, are executed once.
+    """
+    under: dict[str, _Under] = {}
+    for part, outcome in box.run(_parts(jobs, under)):
+        key, _, test_index = part.key.rpartition("#")
+        pending = under[key]
+        pending.found[test_index] = outcome
+        if len(pending.found) == pending.waits:
+            del under[key]
+            yield pending.job, _together(pending)
+
+
+def _parts(jobs: Iterable[Job], under: dict[str, _Under]) -> Iterator[Job]:
+    singles_by_id: dict[str, tuple[Sample, list[Sample]]] = {}
+    for number, job in enumerate(jobs):
+        key, sample = str(number), job.sample
+        pending = under[key] = _Under(job, 1)
+        if len(sample.tests) > 1 and sample.problem_type is not ProblemType.STDIN and job.code.strip():
+            if sample.id not in singles_by_id or singles_by_id[sample.id][0] is not sample:
+                singles_by_id[sample.id] = (sample, _singles(sample))
+            pending.waits += len(sample.tests)
+            for index, single in enumerate(singles_by_id[sample.id][1]):
+                yield replace(job, key=f"{key}#{index}", sample=single)
+        yield replace(job, key=f"{key}#{_WHOLE}")
+
+
+def _singles(sample: Sample) -> list[Sample]:
+    return [replace(sample, id=f"{sample.id}#{index}", tests=(test,)) for index, test in enumerate(sample.tests)]
+
+
+def _together(pending: _Under) -> Outcome:
+    """Return what the tests come to that had a solution each."""
+    outcome = pending.found.pop(_WHOLE)
+    singles = [pending.found[str(index)] for index in range(len(pending.found))]
+    if not singles:
+        return outcome
+    tests = tuple(single.tests[0] for single in singles)
+    bad = next((single for single in singles if single.error is not None), None)
+    differs = [test.passed for test in tests] != [test.passed for test in outcome.tests]
+    flags = [flag for outcome in (outcome, *singles) for flag in outcome.flags]
+    return replace(
+        outcome,
+        tests=tests,
+        error=bad.error if bad else None,
+        error_type=bad.error_type if bad else "",
+        error_message=bad.error_message if bad else "",
+        limit=next((single.limit for single in singles if single.limit), ""),
+        benchmark_fault=next((single.benchmark_fault for single in singles if single.benchmark_fault), ""),
+        isolation=max(single.isolation for single in singles),
+        flags=tuple(dict.fromkeys([*flags, ORDER] if differs else flags)),
+        seconds=_sum(outcome.seconds for outcome in (outcome, *singles)),
+        wall_seconds=_sum(outcome.wall_seconds for outcome in (outcome, *singles)),
+    )
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) if numbers else None
+
+
+# The attempts of an exam in the order in which they are run, and the marks of those that were.
+
+
+class ExamSoFar:
+    """The attempts of an exam in the order in which they are run, and the marks of those that were."""
+
+    def __init__(self, plan: ExamPlan, journal: RunWriter) -> None:
+        """Take up what a resumed run had marked."""
+        self._plan, self._journal = plan, journal
+        self._samples = plan.benchmark.samples
+        self._places = {sample.id: index for index, sample in enumerate(self._samples)}
+        self._tallies = {model: self._tally(model) for model in plan.models}
+        for row in journal.rows(OUTCOME):
+            self.add(str(row.key[0]), str(row.key[1]), outcome_of(row.data))
+
+    def _tally(self, model: str) -> Tally:
+        tally = Tally(model, self._samples, self._plan.options.error_policy)
+        lacking = self._plan.answers.lacking(model)
+        if any(lacking):
+            tally.lacking = array("I", lacking)
+        return tally
+
+    def add(self, model: str, task: str, outcome: Outcome) -> None:
+        """Count an attempt."""
+        self._tallies[model].add(self._places[task], outcome)
+
+    def until_enough(self, stop: ExamStop, run: Callable[[Iterable[Attempt]], None]) -> StoppedRecord:
+        """Run attempts, problem by problem in the drawn order, until enough is seen; return what there is to say.
+
+        Args:
+            stop: what decides.
+            run: runs those of these attempts that were not run yet, and adds their outcomes here.
+        """
+        attempts: dict[str, list[Attempt]] = defaultdict(list)
+        for model in self._plan.models:
+            for attempt in self._plan.answers.attempts(model):
+                attempts[attempt.sample_id].append(attempt)
+
+        def step(batch: Sequence[str]) -> Marks:
+            run(attempt for task in batch for attempt in attempts[task])
+            return exam_sheet(list(self._tallies.values())).marks  # a problem without an attempt has 0
+
+        record: StoppedRecord = {
+            "metric": "exam_score",
+            **until_enough(stop.stopping, self._journal, len(self._samples), step),
+        }
+        self._journal.add(STOPPED, (0,), record)
+        self._journal.commit()
+        return record
+
+
+def all_attempts(plan: ExamPlan) -> Iterator[Attempt]:
+    """Yield every attempt, model by model."""
+    for model in plan.models:
+        yield from plan.answers.attempts(model)
+
+
+# The exam from a benchmark and answers to marks and reports.
 
 UNSOUND = "unsound"
 """The topic of problems that nobody solved and whose own solution fails their tests too."""
-
-
-def exam(
-    benchmark: str | os.PathLike[str],
-    solutions: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
-    output: str | os.PathLike[str] | None = None,
-    *,
-    model: str | None = None,
-    base_url: str = "",
-    resume: str | os.PathLike[str] | None = None,
-    watcher: Watcher | None = None,
-    reports: Sequence[str] = REPORTS,
-    **options: Unpack[ExamSettings],
-) -> Run:
-    """Mark models' solutions against a benchmark's tests, like an exam, and write the documented reports.
-
-    The run that comes back has `scores`, `score(model)`, `failures()`, `to_pandas()` and `to_polars()`.
-
-    Args:
-        benchmark: a benchmark file or folder; see `markbook list loaders` for the formats.
-        solutions: one or more files or folders of answers; none where a model is asked.
-        output: where the run folder is made; `generated` by default.
-        model: `PROVIDER:NAME` to ask for the answers instead.
-        base_url: where its server is, if not at the provider's own address.
-        resume: a run folder to go on with instead; every other argument must be what it was.
-        watcher: is told of progress.
-        reports: the report plugins that the finished run is given; `markbook report` makes others later.
-        **options: `timeout`, `workers`, `samples`, `max_cost` and so on: the options of `markbook exam`, each with its type in
-            `markbook.runs.exam.plan.ExamSettings`.
-
-    Returns:
-        The finished run; its folder holds the reports. Its status is `incomplete` if the model left questions unanswered.
-
-    Raises:
-        DataError: nothing can be marked; nothing was written.
-        EnvironmentUnfitError: the machine cannot isolate the solutions well enough.
-        IncompleteError: the model answered nothing.
-        OutputError: the output cannot be written; nothing was run.
-        StorageError: the disk failed during the run, which can be resumed.
-        UnknownOptionError: an option that does not exist.
-        UsageError: neither answers nor a model, or both; a model that cannot be asked.
-    """
-    sources = (solutions,) if isinstance(solutions, str | os.PathLike) else tuple(solutions)
-    named = {"benchmark": benchmark, "solutions": sources, "model": model, "base_url": base_url, "resume": resume}
-    request = options_of(ExamOptions, {**options, **named, "reports": reports, "output": output or "generated"}, "exam")
-    return conduct(Exam(), request, watcher)
 
 
 def mark_answers(plan: ExamPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> Ended:
@@ -84,7 +180,7 @@ def mark_answers(plan: ExamPlan, journal: RunWriter, machines: Machines, watch: 
     assert box is not None
     answered = None
     if plan.questions is not None:
-        from markbook.runs.exam.asking import ask
+        from markbook.runs.exam.plan import ask
 
         answered = ask(plan, plan.questions, journal, watch)
     unsolved = _hold(plan, journal, box, watch, answered.lacking if answered else frozenset())

@@ -9,26 +9,26 @@ from markbook.runs.kind import Ended, Kind, Watcher
 if TYPE_CHECKING:
     from markbook.runs.machines import Machines
     from markbook.runs.reviews.finished import ReviewResults
-    from markbook.runs.reviews.plan import ReviewPlan, ReviewRequest
+    from markbook.runs.reviews.review import ReviewPlan, ReviewRequest
     from markbook.store import Run, RunWriter
 
 
 class Reviews(Kind["ReviewRequest", "ReviewPlan"]):
     """The kind of run that `markbook review` makes."""
 
-    def plan(self, request: ReviewRequest, machines: Machines) -> ReviewPlan:  # noqa: ARG002 - the protocol's
+    def plan(self, request: ReviewRequest, machines: Machines) -> ReviewPlan:
         """Read papers and generated reviews, and check the judges."""
-        from markbook.runs.reviews.plan import plan_review
+        from markbook.runs.reviews.review import plan_review
 
         return plan_review(request)
 
-    def start(self, plan: ReviewPlan, machines: Machines) -> None:  # noqa: ARG002 - the protocol's
+    def start(self, plan: ReviewPlan, machines: Machines) -> None:
         """Start the workers that were asked for."""
         machines.start_executor()
 
     def work(self, plan: ReviewPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> Ended:
         """Measure, ask the judges, and score."""
-        from markbook.runs.reviews.work import evaluate
+        from markbook.runs.reviews.review import evaluate
 
         return evaluate(plan, journal, machines, watch)
 

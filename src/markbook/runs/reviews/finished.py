@@ -2,26 +2,133 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+import json
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markbook import plugins
-from markbook.errors import MarkbookError
-from markbook.results.files_view import read_part
-from markbook.results.headline import run_headline
-from markbook.results.kind import Entry, Shown, Status
-from markbook.results.rows import reasons_text
-from markbook.runs.reviews.scoring.records import ReviewsView, tier_of
+from markbook.errors import DataError, MarkbookError, UsageError
+from markbook.plugins import suggest
+from markbook.results.alignment import digest
+from markbook.results.comparison import run_headline
+from markbook.results.files import read_part, reasons_text, value_of
+from markbook.results.kind import Entry, Shown
+from markbook.results.sheet import Cell, Sheet, Status, cell_of
+from markbook.runs.conductor import conduct
+from markbook.runs.kind import Ended, Kind, Planned, Watcher
+from markbook.runs.machines import Machines
+from markbook.runs.options import RunOptions
+from markbook.runs.reviews.config import ReviewConfig
+from markbook.runs.reviews.reports import reports
+from markbook.runs.reviews.review_rows import ReviewsView, tier_of
+from markbook.runs.reviews.summary import read_journal, score
+from markbook.store import Manifest, Run, RunWriter
 from markbook.text import cut
-from markbook.text.numbers import format_number
+from markbook.text.plot import format_number
+from markbook.types import Missing, MissingKind
 
 if TYPE_CHECKING:
     from markbook.report.page import Page
-    from markbook.results.sheet import Sheet
     from markbook.types import Direction
+
+
+# The marks of a run of peer reviews.
+
+COMPOSITE = "composite.composite_score"
+
+
+def review_sheet(view: ReviewsView, metric: str | None) -> Sheet:
+    """Return one number's marks by system and paper; a paper with several reviews of a system has their mean.
+
+    Args:
+        view: the run.
+        metric: such as `tier1.cosine_score`; the composite if none.
+
+    Raises:
+        UsageError: a review has no such number.
+    """
+    chosen = metric or COMPOSITE
+    systems = view.summary["systems"]
+    keys = list(dict.fromkeys(key for record in systems.values() for key in record["metrics"]))
+    if chosen not in keys:
+        raise UsageError(f"a review has no number {chosen!r}", hint=suggest(chosen, keys))
+    tier, _, field = chosen.partition(".")
+    values: dict[str, dict[str, list[float | Missing]]] = {system: {} for system in systems}
+    for row in view.rows():
+        part = tier_of(row, tier)
+        if row["system"] not in values:
+            raise DataError(
+                f"results.jsonl is damaged: the summary has no system {row['system']!r:.60}", at=str(view.run.folder)
+            )
+        values[row["system"]].setdefault(str(row["paper_id"]), []).append(value_of(part, field, part))
+    all_values = [
+        row for papers in values.values() for rows in papers.values() for row in rows if isinstance(row, float)
+    ]
+    # The document's formulas leave 0..1, so there the range is what was seen; elsewhere only a damaged file leaves it.
+    is_documented = view.summary["profile"] == "documented"
+    limits = (min([0.0, *all_values]), max([1.0, *all_values])) if is_documented else (0.0, 1.0)
+    absent = Cell(None, Missing(MissingKind.ABSENT, "nobody reviewed the paper"))
+    every = list(
+        dict.fromkeys([*view.summary.get("paper_ids", ()), *(paper for papers in values.values() for paper in papers)])
+    )
+    marks = {
+        system: {paper: cell_of(papers[paper], limits) if paper in papers else absent for paper in every}
+        for system, papers in values.items()
+    }
+    return Sheet(
+        chosen,
+        marks,
+        range=limits,
+        digests=_paper_digests(every, view.manifest.get("inputs", {})),
+        signatures=review_signatures(view.manifest.get("config", {}), chosen),
+    )
+
+
+_OF_TIER: Mapping[str, tuple[str, ...]] = {
+    "tier1": (
+        "profile",
+        "similarity",
+        "similarity_weights",
+        "time_weight",
+        "bertscore_model",
+        "threshold",
+        "calibrate",
+    ),
+    "tier2": ("profile", "rubric_weights"),
+    "tier3": ("profile", "graph_weights"),
+}
+"""What of a review's configuration a tier's numbers depend on."""
+_OF_COMPOSITE = ("policy", "weights", "tiers", "fallback")
+_OF_JUDGES = ("models", "samples", "temperature", "max_tokens", "mode", "part_chars", "token_weights")
+
+
+def review_signatures(config: Mapping[str, Any], metric: str = COMPOSITE) -> Mapping[str, str]:
+    """Return what a number of reviews is measured by, of what run.json says of it."""
+    review_config, judge = config.get("review", {}), config.get("judge")
+    tier = metric.partition(".")[0]
+    names = _OF_TIER.get(tier, (*dict.fromkeys(name for part in _OF_TIER.values() for name in part), *_OF_COMPOSITE))
+    parts = [f"{name}:{json.dumps(review_config[name], sort_keys=True)}" for name in names if name in review_config]
+    if tier not in ("tier1", "tier3"):
+        judge_config = None if judge is None else {name: judge[name] for name in _OF_JUDGES if name in judge}
+        parts.append(f"judge:{json.dumps(judge_config, sort_keys=True)}")
+    return {"": "|".join((metric, *parts))}
+
+
+def _paper_digests(papers: Sequence[str], inputs: Mapping[str, str]) -> dict[str, str]:
+    """Return what the files of each paper are known by; nothing for one that shares its file with others."""
+    files: dict[str, list[str]] = {}
+    for name, content in sorted(inputs.items()):
+        kind, _, path = name.partition("/")
+        base = path.rpartition("/")[2]
+        ends = [at for at, sign in enumerate(base) if sign == "."] if kind == "papers" else []
+        for end in ends:
+            files.setdefault(base[:end], []).append(content)
+    return {paper: digest(files[paper]) for paper in papers if paper in files}
+
 
 _TEXT_CAP = 200_000
 _TIERS = ("tier1", "tier2", "tier3", "composite")
@@ -36,14 +143,12 @@ class ReviewResults(ReviewsView):
         Raises:
             UsageError: a review has no such number.
         """
-        from markbook.runs.reviews.sheet import review_sheet
-
         return review_sheet(self, metric)
 
     def page(self) -> Page:
         """Return everything that a review's report shows."""
         from markbook.report.page import of_run
-        from markbook.runs.reviews.pages.run_page import review_page
+        from markbook.runs.reviews.reports import review_page
 
         return of_run(replace(review_page(self), headline=run_headline(self, "papers")), self.manifest)
 
@@ -65,7 +170,7 @@ class ReviewResults(ReviewsView):
         Raises:
             ValueError: none begins there.
         """
-        from markbook.runs.reviews.pages.reasons import judges_said
+        from markbook.runs.reviews.reports import judges_said
 
         row = self.row_at(location)
         facts = tuple(
@@ -94,3 +199,72 @@ class ReviewResults(ReviewsView):
         if any(inputs.get(f"reviews/{name}") != digest for name, digest in generated.digests.items()):
             return {}
         return {(attempt.sample_id, attempt.model, attempt.index): attempt.text for attempt in generated.attempts}
+
+
+# A finished review scored again under another configuration: nothing is measured, no judge is asked.
+
+_log = logging.getLogger(__name__)
+_KINDS = ("tier1", "tier3_gap", "tier3", "unanswerable", "judgement", "judgement_gap", "human")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Request(RunOptions):
+    run: Run
+    config: ReviewConfig
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan(Planned):
+    run: Run
+    config: ReviewConfig
+
+
+class _Rescore(Kind[_Request, _Plan]):
+    """Makes a review out of another one's journal."""
+
+    def plan(self, request: _Request, machines: Machines) -> _Plan:
+        run, config, old = request.run, request.config, request.run.manifest
+        if run.command != "review":
+            what = f"this run was made by `markbook {run.command}`"
+            raise UsageError(what, at=str(run.folder), hint="name a review run")
+        measured = set(old["config"]["review"]["similarity"])
+        if not set(config.similarity) <= measured:
+            lacking = ", ".join(sorted(set(config.similarity) - measured))
+            config = replace(config, similarity=tuple(name for name in config.similarity if name in measured))
+            _log.warning("%s was not measured in that run and is left out", lacking)
+        if config.tool_reference is not None:
+            _log.warning("the tool reference has no effect: what the traces were measured against stands")
+        if old["config"]["review"]["profile"] != config.profile:
+            raise UsageError("a run is re-scored under its own profile", at=str(run.folder))
+        manifest = Manifest(
+            "review",
+            {**old["config"], "review": config.as_record()},
+            old["inputs"],
+            {"rescored_from": run.folder.name, "papers": old.get("papers", {})},
+        )
+        return _Plan(manifest=manifest, run=run, config=config)
+
+    def work(self, plan: _Plan, journal: RunWriter, machines: Machines, watch: Watcher) -> Ended:
+        for kind in _KINDS:
+            for row in plan.run.rows(kind):
+                journal.add(kind, row.key, row.data, remember=False)
+        reviews, human = read_journal(journal.rows)
+        old = plan.run.manifest
+        models = read_part(plan.run, "judge_models", list[str], [])
+        papers = read_part(plan.run, "papers_read", list[str], [])
+        rows, summary = score(reviews, human, plan.config, papers, judge_asked=bool(models), models=models)
+        same = {name: old[name] for name in ("incomplete", "papers_read", "judge_models", "similarity") if name in old}
+        files = reports(rows, summary)
+        return Ended(status="done" if plan.run.status == "done" else "incomplete", facts=same, files=files)
+
+    def results(self, run: Run) -> ReviewResults:
+        return ReviewResults(run)
+
+
+def rescore(run: Run, config: ReviewConfig, output: Path) -> Run:
+    """Score a finished review run again under another configuration; nothing is measured, no judge is asked.
+
+    Raises:
+        UsageError: it is no review run, or the configuration needs something that was not measured.
+    """
+    return conduct(_Rescore(), _Request(run=run, config=config, output=output))

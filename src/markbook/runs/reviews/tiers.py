@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from markbook import plugins
+from markbook.datasets.papers import Paper
+from markbook.engine.executors import in_order
 from markbook.errors import ConfigError, ExtraMissingError, MarkbookError, UsageError, beside
-from markbook.files.folders import check_readable
+from markbook.files.content import check_readable
 from markbook.judge.assess import NO_REVIEW
-from markbook.load.peerread.papers import Paper
-from markbook.runs.engines import in_order
+from markbook.runs.reviews.composite import Profile
 from markbook.runs.reviews.config import ReviewConfig
-from markbook.runs.reviews.scoring.composite import Profile
 from markbook.text import terminal
 from markbook.trace import Reference, Trace, planning_summary
 from markbook.traces import read_trace

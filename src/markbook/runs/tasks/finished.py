@@ -2,21 +2,193 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
 
-from markbook.results.headline import run_headline
+from markbook.errors import UsageError
+from markbook.plugins import suggest
+from markbook.results.alignment import digest, in_task
+from markbook.results.comparison import run_headline
+from markbook.results.files import reasons_text, value_of
 from markbook.results.kind import Content, Entry, Shown
-from markbook.results.rows import reasons_text
-from markbook.runs.tasks.published import TasksView
+from markbook.results.sheet import Aliases, Cell, Sheet, cell_of
+from markbook.results.stopping import STOPPED_NOTE
+from markbook.runs.tasks.summaries import AnswerRow, TaskRecord, TasksView, pass_cell
 from markbook.text import cut
-from markbook.text.numbers import format_number
+from markbook.text.plot import format_number
+from markbook.types import Direction, Missing, Summary
 
 if TYPE_CHECKING:
     from markbook.report.page import Page
-    from markbook.results.sheet import Sheet
-    from markbook.types import Direction
+
+
+# The marks of a run of tasks.
+
+
+def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
+    """Return one metric's marks on the rows of all tasks that have it; a row's mark is the mean over its answers.
+
+    Args:
+        view: the run.
+        metric: its name in results, such as `bleu`; the first of the run's metrics if none.
+        name: what to call a model that the answers do not name.
+
+    Raises:
+        UsageError: no task of the run has this metric.
+    """
+    tasks = view.summary["tasks"]
+    chosen = _choose_metric(tasks, metric)
+    records = (record["metrics"].get(chosen) for record in tasks.values())
+    summaries = [Summary.from_record(record) for record in records if record is not None]
+    signatures = {
+        task: record["metrics"][chosen]["signature"] for task, record in tasks.items() if chosen in record["metrics"]
+    }
+    own, _, pipeline = chosen.partition(",")
+    marks_by_model: dict[str, dict[str, list[_Mark]]] = {}
+    meta: dict[str, Mapping[str, str]] = {}
+    several = len(tasks) > 1
+    digests: dict[str, str] = {}
+    by_place = all(record.get("ids", "place") == "place" for record in tasks.values())
+    means = _Whole(tasks, chosen)
+    for row in view.rows():
+        if own not in row["metrics"] or pipeline not in ("", row["pipeline"]):
+            continue
+        sample = sample_name(row, several=several)
+        mark = _mark(row, own)
+        means.add(str(row["task"]), sample, mark.value)
+        marks_by_model.setdefault(str(row["model"] or name), {}).setdefault(sample, []).append(mark)
+        by_place = by_place and str(row["id"]) == str(row["doc_id"])
+        if several:
+            meta[sample] = {"topic": str(row["task"])}
+        if sample not in digests:
+            digests[sample] = digest([row["task"], row["doc"]] if several else row["doc"])
+    limits = min(summary.range[0] for summary in summaries), max(summary.range[1] for summary in summaries)
+    marks: dict[str, dict[str, Cell]] = {}
+    for model in list(marks_by_model):
+        answers = marks_by_model.pop(model)  # so that not all are there twice
+        marks[model] = {sample: _cell(row_answers, own, limits) for sample, row_answers in answers.items()}
+    return Sheet(
+        chosen, marks, range=limits, direction=summaries[0].direction, meta=meta, digests=digests, by_place=by_place,
+        notes=(STOPPED_NOTE,) if "stopped" in view.summary else (), task="" if several else next(iter(tasks)),
+        signatures=signatures, is_of_rows=means.is_no_mean(), aliases=partial(_aliases, view, several=several),
+    )  # fmt: skip
+
+
+class _Whole:
+    """Finds out whether a metric's number over a task is the mean of its rows' numbers."""
+
+    def __init__(self, tasks: Mapping[str, TaskRecord], metric: str) -> None:
+        records = {task: record["metrics"].get(metric) for task, record in tasks.items()}
+        # Where missing rows count for something, the number is a mean: the others leave them out.
+        self._stated = {
+            task: metric_record["value"]
+            for task, metric_record in records.items()
+            if metric_record and metric_record["policy"] == "exclude" and metric_record["value"] is not None
+        }
+        self._values: dict[str, dict[str, list[float]]] = {task: {} for task in self._stated}
+
+    def add(self, task: str, sample: str, value: float | Missing) -> None:
+        """Take what a row was given."""
+        if task in self._values and not isinstance(value, Missing):
+            self._values[task].setdefault(sample, []).append(value)
+
+    def is_no_mean(self) -> bool:
+        """Whether any task's number is another than the mean of its rows."""
+        for task, stated in self._stated.items():
+            means = [fmean(values) for values in self._values[task].values()]
+            if not means or not math.isclose(fmean(means), stated, rel_tol=1e-6, abs_tol=1e-9):
+                return True
+        return False
+
+
+def _aliases(view: TasksView, *, several: bool) -> dict[str, Aliases]:
+    """Return what else each row is known by: among several tasks, to lm-evaluation-harness, and by what was asked.
+
+    What two tasks of the run hold alike says only beside a task's name which row it is.
+    """
+    tasks: dict[str, str] = {}
+    rows_by_name: dict[str, tuple[str, str, list[str]]] = {}
+    for row in view.rows():
+        name, task = sample_name(row, several=several), str(row["task"])
+        if name not in rows_by_name:
+            texts = json.dumps(row["doc"], indent=2, ensure_ascii=False), row["prompt"], question(row)
+            hashes = [hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest() for text in texts if text]
+            rows_by_name[name] = task, digest([task, row["doc"]]), list(dict.fromkeys(hashes))
+            for row_hash in hashes:
+                tasks[row_hash] = task if tasks.get(row_hash, task) == task else ""
+    return {
+        name: Aliases(
+            ours,
+            (*(in_task(task, row_hash) for row_hash in hashes), *(row_hash for row_hash in hashes if tasks[row_hash])),
+        )
+        for name, (task, ours, hashes) in rows_by_name.items()
+    }
+
+
+def _choose_metric(tasks: Mapping[str, TaskRecord], metric: str | None) -> str:
+    keys = list(dict.fromkeys(key for record in tasks.values() for key in record["metrics"]))
+    chosen = metric or next(iter(keys), "")
+    if chosen not in keys:
+        raise UsageError(f"the run has no metric {chosen!r}", hint=suggest(chosen, keys))
+    return chosen
+
+
+def main_metric(view: TasksView) -> tuple[str, str, Direction]:
+    """Return the run's main metric as its rows name it, the pipeline it is of (empty if any), and which way is better."""
+    tasks = view.summary["tasks"]
+    name = next((key for record in tasks.values() for key in record["metrics"]), "")
+    record = next((record["metrics"][name] for record in tasks.values() if name in record["metrics"]), None)
+    own, _, pipeline = name.partition(",")
+    return own, pipeline, Summary.from_record(record).direction if record is not None else "higher"
+
+
+def question(row: AnswerRow) -> str:
+    """Return what a reader sees of what was asked: all that the model was told, and the right answers."""
+    references = map("Reference: {}".format, row["references"])
+    return "\n\n".join(filter(None, (asked_of(row), *references)))
+
+
+def asked_of(row: AnswerRow) -> str:
+    """Return what the model was told before it answered."""
+    return "\n\n".join(filter(None, (row.get("system"), row.get("prompt"))))
+
+
+def sample_name(row: AnswerRow, *, several: bool) -> str:
+    """Return what a row of results is called among those of its run, which has one task or several."""
+    return f"{row['task']}/{row['id']}" if several else str(row["id"])
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """What is kept of a row until its sample's other answers are there: rows hold whole texts."""
+
+    value: float | Missing
+    passed: bool | None
+    stats: Mapping[str, Any]
+
+
+_NOTHING: Mapping[str, Any] = {}
+
+
+def _mark(row: AnswerRow, metric: str) -> _Mark:
+    tests = row.get("tests")
+    stats = (row.get("stats") or {}).get(metric) or _NOTHING if metric.startswith("pass@") else _NOTHING
+    return _Mark(value_of(row["metrics"], metric, row), bool(tests["passed"]) if tests else None, stats)
+
+
+def _cell(answers: Sequence[_Mark], metric: str, limits: tuple[float, float]) -> Cell:
+    tests = [answer.passed for answer in answers if answer.passed is not None]
+    passed = all(tests) if tests else None
+    if metric.startswith("pass@"):
+        return pass_cell(answers[0].value, answers[0].stats, passed=passed)
+    return cell_of([answer.value for answer in answers], limits, passed=passed)
+
 
 _TEXT_CAP = 200_000
 
@@ -30,14 +202,12 @@ class TaskResults(TasksView):
         Raises:
             UsageError: no task of the run has this metric.
         """
-        from markbook.runs.tasks.sheet import task_sheet
-
         return task_sheet(self, metric, name=self.run.folder.name)
 
     def page(self) -> Page:
         """Return everything that the report of a run of tasks shows."""
         from markbook.report.page import of_run
-        from markbook.runs.tasks.pages.page import task_page
+        from markbook.runs.tasks.sections import task_page
 
         return of_run(replace(task_page(self), headline=run_headline(self, "rows")), self.manifest)
 
@@ -49,21 +219,18 @@ class TaskResults(TasksView):
         """
         if name != "lm-eval":
             return super().files(name)
-        from markbook.runs.tasks.pages.lm_eval import lm_eval_files
+        from markbook.runs.tasks.lm_eval import lm_eval_files
 
         return lm_eval_files(self)
 
     @property
     def direction(self) -> Direction:
         """Which way is better by the main metric."""
-        from markbook.runs.tasks.sheet import main_metric
-
         return main_metric(self)[2]
 
     def entries(self) -> Iterator[Entry]:
         """Yield every answer, by the names that the sheet has for them."""
-        from markbook.runs.tasks.pages.page import answer_status
-        from markbook.runs.tasks.sheet import main_metric, sample_name
+        from markbook.runs.tasks.sections import answer_status
 
         several = len(self.summary["tasks"]) > 1
         main, pipeline, _ = main_metric(self)
@@ -80,8 +247,7 @@ class TaskResults(TasksView):
         Raises:
             ValueError: none begins there.
         """
-        from markbook.runs.tasks.pages.page import answer_status, row_evidence, row_why
-        from markbook.runs.tasks.sheet import asked_of, question, sample_name
+        from markbook.runs.tasks.sections import answer_status, row_evidence, row_why
 
         row = self.row_at(location)
         facts = tuple((name, format_number(value)) for name, value in row["metrics"].items())

@@ -1,31 +1,251 @@
-"""What a run of tasks will do, worked out and checked before anything is written or asked."""
+"""What a run of tasks will do: its options, rows, prompts, scorers and judges."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from markbook.config import ContextMode, GroupMetric, Loaded, Pipeline, Task, TaskGroup, load_all
+from markbook.datasets.filters import Step, build, check_likelihood_filters
+from markbook.datasets.predictions import Predictions, find_file, model_name, read_answers
+from markbook.datasets.prompts import beside
+from markbook.datasets.samples import TaskRows, load_samples
+from markbook.datasets.user_code import Find, Finder, nothing, seed_generators
 from markbook.errors import ConfigError, DataError, UsageError
 from markbook.files.jsonl import Rejection
-from markbook.load.filters import Step, build, check_likelihood_filters
-from markbook.load.foreign import Find, Finder, nothing, seed_generators
-from markbook.load.joining import beside
-from markbook.load.predictions import Predictions, find_file, model_name, read_answers
-from markbook.load.samples import TaskRows, load_samples
+from markbook.judge.client import Judged, to_record
+from markbook.judge.metric import JudgeMetric, Memory
 from markbook.model import GenerationSettings, PromptRequest
+from markbook.model.cassette import Cassette
 from markbook.plugins import suggest
-from markbook.runs.tasks.judging import judging_options
-from markbook.runs.tasks.options import TaskOptions
-from markbook.runs.tasks.overrides import apply_overrides
-from markbook.runs.tasks.scoring.likelihoods import row_scorer
-from markbook.runs.tasks.scoring.metrics import Bound, RowPassAtK, bind, result_keys
-from markbook.runs.tasks.scoring.scorers import Scorer, function_scorers
+from markbook.runs.asking import sampling_with
+from markbook.runs.kind import Watcher
+from markbook.runs.options import AskingOptions, AskingSettings, aside
+from markbook.runs.tasks.metrics import Bound, Profile, RowPassAtK, bind, result_keys
+from markbook.runs.tasks.scorers import Scorer, function_scorers, row_scorer
+from markbook.store import RunWriter
 from markbook.types import Sample
+
+# How tasks are run.
+
+JUDGING = "judging"
+"""Where run.json keeps how judges are asked; what of it can change a value is in the metrics' signatures."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskOptions(AskingOptions):
+    """How tasks are run. The first group can change a result, the second cannot."""
+
+    limit: int | None = None
+    """Rows of each task at most."""
+    num_fewshot: int | None = None
+    """Worked examples before each question, instead of what the task says."""
+    turns: bool = False
+    """Whether worked examples are asked as turns of their own, and a description as the system message."""
+    contexts: tuple[ContextMode, ...] = ()
+    """Run each task in these context modes, and compare them."""
+    profile: Profile = "corrected"
+    seed: int = 0
+    missing: Literal["exclude", "worst", "fail"] = "exclude"
+    """How a missing value counts in a mean."""
+    timeout: float = 60.0
+    """CPU seconds for one answer's tests."""
+    allow_code: bool = False
+    """Whether what a task file names may be run: a Python file beside it, `package.module:factory`."""
+    allow_unsafe_code: bool = aside(False)
+    """Whether code of a task that says `unsafe_code: true` may be run: it runs what models write, outside the sandbox."""
+    allow_download: bool = aside(False)
+    """Whether a data set of the Hugging Face hub that a task names may be fetched; its rows are known by their digest."""
+
+    tasks: Sequence[str | os.PathLike[str]] = aside(())
+    """YAML files or names of ready tasks; what they say is in the manifest's config, and so are the model and its server."""
+    predictions: str | os.PathLike[str] | None = aside(None)
+    """A file of answers, or a folder with one file a task."""
+    data: str | os.PathLike[str] | None = aside(None)
+    """A file of rows to use instead of the one that the tasks name."""
+    against: str | os.PathLike[str] | None = aside(None)
+    """A finished run to be held against, where `stop_when` says so; its marks and the rule are in the manifest's config."""
+    stop_when: str = aside("")
+    """`decided` or `precise:0.03`; empty to do all."""
+    allow_different_measures: bool = aside(False)
+    """Whether that run may have been measured differently."""
+    isolation: Literal["auto", "strict", "weak"] = aside("auto")
+    judges: tuple[str, ...] = aside((), kept=JUDGING)
+    """Who judges, where a task has the metric `judge`; empty: whom its own options name."""
+    judge_url: str = aside("", kept=JUDGING)
+    cassette: str | os.PathLike[str] | None = aside(None, kept=JUDGING)
+    judge_samples: int | None = aside(None, kept=JUDGING)
+    judge_max_cost: float | None = aside(None, kept=JUDGING)
+    judge_price: str = aside("", kept=JUDGING)
+    judge_temperature: float | None = aside(None, kept=JUDGING)
+    judge_mode: str = aside("", kept=JUDGING)
+    """How the structured reply is asked for; empty: what the task says, else `auto`."""
+    judge_token_weights: bool | None = aside(None, kept=JUDGING)
+    judge_retries: int | None = aside(None, kept=JUDGING)
+    judge_timeout: float | None = aside(None, kept=JUDGING)
+    judge_per_minute: float | None = aside(None, kept=JUDGING)
+    judge_workers: int | None = aside(None, kept=JUDGING)
+
+
+class TaskSettings(AskingSettings, total=False):
+    """The fields of `TaskOptions` as keyword arguments of `run_task`, but for those that it names itself."""
+
+    limit: int | None
+    num_fewshot: int | None
+    turns: bool
+    contexts: tuple[ContextMode, ...]
+    profile: Profile
+    seed: int
+    missing: Literal["exclude", "worst", "fail"]
+    timeout: float
+    allow_code: bool
+    allow_unsafe_code: bool
+    allow_download: bool
+    reports: Sequence[str]
+    against: str | os.PathLike[str] | None
+    stop_when: str
+    allow_different_measures: bool
+    isolation: Literal["auto", "strict", "weak"]
+    judges: tuple[str, ...]
+    judge_url: str
+    cassette: str | os.PathLike[str] | None
+    judge_samples: int | None
+    judge_max_cost: float | None
+    judge_price: str
+    judge_temperature: float | None
+    judge_mode: str
+    judge_token_weights: bool | None
+    judge_retries: int | None
+    judge_timeout: float | None
+    judge_per_minute: float | None
+    judge_workers: int | None
+
+
+# Judges in a run of tasks: what the user says of them, and their answers in the run's journal.
+
+
+JUDGEMENT, GAP = "judgement", "judgement_gap"
+"""The kinds of journal row: an answer that stands, and one that a resumed run asks for again."""
+_OPTIONS = {
+    "judges": "models",
+    "judge_url": "base_url",
+    "cassette": "cassette",
+    "judge_samples": "samples",
+    "judge_max_cost": "max_cost",
+    "judge_price": "price",
+    "judge_temperature": "temperature",
+    "judge_mode": "mode",
+    "judge_token_weights": "token_weights",
+    "judge_retries": "retries",
+    "judge_timeout": "seconds",
+    "judge_per_minute": "per_minute",
+    "judge_workers": "workers",
+}
+"""Of a run of tasks, and of the metric."""
+_EVERY = 20
+
+
+def judging_options(options: TaskOptions) -> dict[str, object]:
+    """Return what the user says of the judges, by the metric's own names."""
+    values = {name: getattr(options, name) for name in _OPTIONS}
+    return {_OPTIONS[name]: value for name, value in values.items() if value not in (None, "", ())}
+
+
+def judges_of(tasks: Sequence[TaskPlan]) -> Iterator[tuple[str, JudgeMetric]]:
+    """Yield every rubric before its judges in the tasks, by `task/key`."""
+    for task in tasks:
+        for bound in task.metrics:
+            if isinstance(bound.metric, JudgeMetric) and not bound.metric.is_part:
+                yield f"{task.task.name}/{bound.key}", bound.metric
+
+
+class JournalMemory(Memory):
+    """What judges have said in this run: each answer is in the journal the moment it comes."""
+
+    def __init__(self, writer: RunWriter, cassette: Cassette | None, watch: Watcher) -> None:
+        super().__init__()
+        self.cassette = cassette
+        self._writer, self._watch = writer, watch
+        self._known = {str(row.key[0]): row.data for row in writer.rows(JUDGEMENT)}
+        self._spent: dict[str, float] = defaultdict(float)
+        for row in itertools.chain(writer.rows(JUDGEMENT), writer.rows(GAP)):
+            self._spent[str(row.data["model"])] += row.data.get("paid") or 0.0
+        self._count = 0
+
+    def find(self, key: str) -> Mapping[str, object] | None:
+        """Return the kept answer of a call."""
+        return self._known.get(key)
+
+    def keep(self, key: str, model: str, judged: Judged) -> None:
+        """Write an answer down."""
+        paid = 0.0 if judged.replayed else judged.cost_at_most
+        record = {**to_record(judged), "model": model, "paid": paid}
+        self._spent[model] += paid or 0.0
+        if judged.is_lasting:
+            self._known[key] = record
+        self._writer.add(JUDGEMENT if judged.is_lasting else GAP, (key,), record)
+        self._writer.commit()
+
+    def spent(self) -> Mapping[str, float]:
+        """Return what each judge has cost in the run, however often it was resumed."""
+        return dict(self._spent)
+
+    def tick(self) -> None:
+        """Say now and then how far it is."""
+        self._count += 1
+        if self._count % _EVERY == 0:
+            self._watch.on_note(f"judges: {self._count} answers")
+
+
+@contextmanager
+def judge_memory(plan: Plan, writer: RunWriter, watch: Watcher) -> Iterator[tuple[Plan, Memory | None]]:
+    """Yield the plan with one memory and one cassette for all its judges; the cassette is whole if all was answered."""
+    judges = [metric for _, metric in judges_of(plan.tasks)]
+    if not judges:
+        yield plan, None
+        return
+    path = next((metric.plan.cassette for metric in judges if metric.plan.cassette is not None), None)
+    memory = JournalMemory(writer, None if path is None else Cassette(Path(path)), watch)
+    yield replace(plan, tasks=tuple(_with(task, memory) for task in plan.tasks)), memory
+    if memory.cassette is not None:
+        memory.cassette.close(is_complete=memory.is_complete)
+
+
+def _with(task: TaskPlan, memory: Memory) -> TaskPlan:
+    metrics = [
+        replace(bound, metric=bound.metric.remembering(memory)) if isinstance(bound.metric, JudgeMetric) else bound
+        for bound in task.metrics
+    ]
+    return replace(task, metrics=tuple(metrics))
+
+
+# What the user says over a task file: worked examples, generation, the system message.
+
+
+def apply_overrides(task: Task, options: TaskOptions) -> Task:
+    """Return a task as the user wants it asked.
+
+    Raises:
+        UsageError: `--gen-kwargs` that are none.
+    """
+    if options.num_fewshot is not None:
+        task = replace(task, few_shot=replace(task.few_shot, count=options.num_fewshot))
+    if options.gen_kwargs:
+        task = replace(task, sampling=sampling_with(task.sampling, options.gen_kwargs))
+    if options.system:
+        task = replace(task, system=beside(options.system, task.system, task.delimiters[1]))
+    return task
+
+
+# What a run of tasks will do, worked out and checked before anything is written or asked.
 
 _SUFFIX: Mapping[ContextMode, str] = {"full": "", "minimal": "_minimal_context", "none": "_no_context"}
 

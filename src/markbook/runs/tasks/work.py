@@ -2,96 +2,205 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from typing import TYPE_CHECKING, Any, cast
 
+from markbook.errors import UsageError
 from markbook.judge.panel import plain_judge
-from markbook.metrics.code.problem_tests import problem_of
 from markbook.model import ModelReply, PromptRequest
 from markbook.model.connect import without_secrets
-from markbook.results.stopping import StoppedRecord, words_of
+from markbook.results.alignment import digest
+from markbook.results.kind import Results as Finished
+from markbook.results.sheet import Cell, Sheet
+from markbook.results.stopping import (
+    Marks,
+    StoppedRecord,
+    Stopping,
+    identity_of,
+    open_against,
+    parse_rule,
+    until_enough,
+    words_of,
+)
 from markbook.runs.asking import Replies, check_generator, generator_of, goes_on, timings, usage_of
-from markbook.runs.conductor import conduct
 from markbook.runs.kind import Ended, Planned, Skipped, Watcher
 from markbook.runs.machines import Machines
-from markbook.runs.options import ASKING, options_of, with_answerer
-from markbook.runs.tasks import Tasks
-from markbook.runs.tasks.asking import check_askable
-from markbook.runs.tasks.judging import judge_memory, judges_of
-from markbook.runs.tasks.marks import FilteredAnswer, Key, Tested, answers, measure, read_tested
-from markbook.runs.tasks.options import JUDGING, TaskOptions, TaskSettings
-from markbook.runs.tasks.pages.tables import summary_text
-from markbook.runs.tasks.plan import Plan, TaskPlan, plan_tasks
-from markbook.runs.tasks.results import MarkCollector
-from markbook.runs.tasks.scoring.shards import Workers, start_workers
-from markbook.runs.tasks.stopping import TaskStop, ask_until_enough, plan_stop
-from markbook.store import Manifest, Run, RunWriter
-from markbook.store.find import latest_run
-from markbook.types import Limits, Sample
+from markbook.runs.options import ASKING, with_answerer
+from markbook.runs.pass_at_k import problem_of
+from markbook.runs.tasks.columns import MarkCollector
+from markbook.runs.tasks.grading import (
+    FilteredAnswer,
+    Key,
+    Tested,
+    Workers,
+    answers,
+    check_askable,
+    measure,
+    read_tested,
+    start_workers,
+)
+from markbook.runs.tasks.plan import (
+    JUDGING,
+    Plan,
+    TaskOptions,
+    TaskPlan,
+    judge_memory,
+    judges_of,
+    plan_tasks,
+    planned_signatures,
+)
+from markbook.runs.tasks.sections import summary_text
+from markbook.store import Manifest, RunWriter
+from markbook.store.reader import latest_run
+from markbook.types import Direction, Limits, Missing, MissingKind, Sample
 
 if TYPE_CHECKING:
-    from markbook.runs.tasks.published import TestedRecord
+    from markbook.runs.tasks.summaries import TestedRecord
+
+
+# A run of tasks that stops when it has seen enough: which of its metrics decides, and the plan of a part of its rows.
+
+_TO_COME = Cell(None, Missing(MissingKind.ABSENT, "not asked yet"))
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStop:
+    """What decides when a run of tasks has seen enough."""
+
+    stopping: Stopping
+    model: str
+    """What the run's model is called."""
+    metric: str
+    """Whose marks decide."""
+    identity: dict[str, Any]
+    """What run.json holds of it."""
+
+
+def plan_stop(plan: Plan, options: TaskOptions) -> TaskStop | None:
+    """Return what decides when to stop; None where nobody asked for it.
+
+    Raises:
+        UsageError: no moment to stop is said or can be told, or the baseline is marked by other metrics.
+        DataError: the baseline is no run, or shares no row with this one, or was measured differently.
+    """
+    baseline = open_against(options.against, options.stop_when)
+    if not options.stop_when:
+        return None
+    if len(options.contexts) > 1:
+        raise UsageError("context modes are compared row by row, so all of them need all rows")
+    metric, limits, direction, baseline_sheet = _deciding(plan, baseline)
+    if baseline_sheet is not None and options.allow_different_measures:
+        baseline_sheet = dataclasses.replace(baseline_sheet, signatures={})
+    model = (
+        options.model
+        or next((model_name for task_plan in plan.tasks for model_name in _models(task_plan)), "")
+        or "answers"
+    )
+    own = _sheet(plan, model, metric, limits, direction)
+    stopping = Stopping(parse_rule(options.stop_when), own, baseline_sheet, seed=options.seed)
+    return TaskStop(stopping, model, metric, identity_of(stopping, baseline_sheet))
+
+
+def _models(plan: TaskPlan) -> list[str]:
+    read = plan.answers.attempts if plan.answers is not None else {}
+    return [attempt.model for several in read.values() for attempt in several]
+
+
+def _deciding(plan: Plan, baseline: Finished | None) -> tuple[str, tuple[float, float], Direction, Sheet | None]:
+    """Return the first metric that both have, its range and direction, and the baseline's marks by it."""
+    metrics_known: dict[str, tuple[tuple[float, float], Direction]] = {}
+    for task_plan in plan.tasks:
+        for filtered in task_plan.pipelines:
+            metrics_known |= {
+                task_plan.key(b.key, filtered.pipeline): (b.metric.range, b.metric.direction) for b in task_plan.metrics
+            }
+            for name in task_plan.passes.keys if task_plan.passes else ():
+                metrics_known[task_plan.key(name, filtered.pipeline)] = (0.0, 1.0), "higher"
+    for metric, (limits, direction) in metrics_known.items():
+        if baseline is None:
+            return metric, limits, direction, None
+        try:
+            return metric, limits, direction, baseline.sheet(metric)
+        except UsageError:
+            continue
+    own = ", ".join(metrics_known) or "none that can decide"
+    other = "nothing" if baseline is None else f"{baseline.sheet(None).metric!r}"
+    raise UsageError(f"the tasks are marked by {own}, the baseline by {other}: nothing that both have")
+
+
+def _name_rows(plan: Plan) -> list[tuple[str, TaskPlan, Sample]]:
+    """Return the rows by the names that comparisons give them."""
+    several = len(plan.tasks) > 1
+    return [
+        (f"{task_plan.task.name}/{sample.id}" if several else sample.id, task_plan, sample)
+        for task_plan in plan.tasks
+        for sample in task_plan.samples
+    ]
+
+
+def _sheet(plan: Plan, model: str, metric: str, limits: tuple[float, float], direction: Direction) -> Sheet:
+    """Return the rows that there will be, as `task_sheet` will name them."""
+    several = len(plan.tasks) > 1
+    digests = {}
+    by_place = all(not task_plan.task.data.id_field for task_plan in plan.tasks)
+    for name, task_plan, sample in _name_rows(plan):
+        assert sample.row is not None  # a task's samples are made of its rows
+        digests[name] = digest([task_plan.task.name, sample.row.record] if several else sample.row.record)
+        by_place = by_place and sample.id == str(sample.row.place)
+    marks = {model: dict.fromkeys(digests, _TO_COME)}
+    signatures = planned_signatures(plan.tasks, metric)
+    return Sheet(metric, marks, limits, direction, digests=digests, by_place=by_place, signatures=signatures)
+
+
+def subset_plan(plan: Plan, names: Collection[str]) -> Plan:
+    """Return the plan of these rows only; a task without any is left out."""
+    chosen: dict[str, list[Sample]] = {}
+    for name, task_plan, sample in _name_rows(plan):
+        if name in names:
+            chosen.setdefault(task_plan.task.name, []).append(sample)
+    tasks = [
+        dataclasses.replace(
+            task_plan, rows=dataclasses.replace(task_plan.rows, samples=tuple(chosen[task_plan.task.name]))
+        )
+        for task_plan in plan.tasks
+        if task_plan.task.name in chosen
+    ]
+    return dataclasses.replace(plan, tasks=tuple(tasks))
+
+
+def ask_until_enough(
+    stop: TaskStop, plan: Plan, journal: RunWriter, mark: Callable[[Plan], MarkCollector]
+) -> tuple[Plan, StoppedRecord]:
+    """Return the plan of the rows that it took, and what is to be said of the end.
+
+    Args:
+        stop: what decides.
+        plan: of all rows.
+        journal: of the run.
+        mark: asks and marks the rows of a plan.
+    """
+    marks: dict[str, Cell] = {}
+    several = len(plan.tasks) > 1
+
+    def step(batch: Sequence[str]) -> Marks:
+        for column in mark(subset_plan(plan, set(batch))).columns:
+            if column.key == stop.metric:
+                marks.update({f"{column.task}/{row}" if several else row: cell for row, cell in column.marks.items()})
+        return {stop.model: marks}
+
+    record: StoppedRecord = {"metric": stop.metric, **until_enough(stop.stopping, journal, len(plan), step)}
+    return subset_plan(plan, set(record["samples"])), record
+
 
 PIECE = 4_000
 """So many rows are marked together: enough for several processes, and little memory."""
 OUTCOME = "outcome"
 """The kind of journal row that holds what became of an answer's tests."""
-
-
-def run_task(
-    task: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-    *,
-    predictions: str | os.PathLike[str] | None = None,
-    model: str | None = None,
-    base_url: str = "",
-    data: str | os.PathLike[str] | None = None,
-    output: str | os.PathLike[str] | None = None,
-    resume: str | os.PathLike[str] | None = None,
-    watcher: Watcher | None = None,
-    **options: Unpack[TaskSettings],
-) -> Run:
-    """Run tasks over answers that exist, or over a model's, and write the results.
-
-    The run that comes back has `scores`, `score(model)`, `failures()`, `to_pandas()` and `to_polars()`.
-
-    Args:
-        task: one or more YAML files (ours or lm-evaluation-harness's) or names of ready tasks.
-        predictions: a file of answers, a folder with one file a task, or a run (`latest`, `DIR/latest`).
-        model: `PROVIDER:NAME` to ask instead.
-        base_url: where an OpenAI-compatible server listens.
-        data: a file of rows to use instead of the one that the tasks name.
-        output: where the run folder is made; `generated` by default.
-        resume: a run folder to go on with instead; every other argument must be what it was.
-        watcher: is told of progress.
-        **options: `limit`, `samples`, `max_cost` and so on: the options of `markbook run`, each with its type in
-            `markbook.runs.tasks.options.TaskSettings`.
-
-    Returns:
-        The run; its folder holds `summary.json`, `results.jsonl` and `summary.md`. Its status is `incomplete` if
-        a model or a metric could not do its work.
-
-    Raises:
-        ConfigError: a task that cannot be honoured.
-        DataError: no rows, or no answers to any.
-        UnknownOptionError: an option that does not exist.
-        UsageError: neither predictions nor a model, or both; a resumed run of other arguments.
-        OutputError: the output cannot be written; nothing was asked or run.
-        StorageError: the disk failed during the run, which can be resumed.
-    """
-    named = {
-        "tasks": (task,) if isinstance(task, str | os.PathLike) else tuple(task),
-        "predictions": predictions,
-        "model": model,
-        "base_url": base_url,
-        "data": data,
-        "output": output or "generated",
-        "resume": resume,
-    }
-    return conduct(Tasks(), options_of(TaskOptions, {**options, **named}, "run_task"), watcher)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +264,7 @@ def start_run(plan: TasksPlan, machines: Machines) -> None:
     for _, metric in judges_of(plan.plan.tasks):
         metric.check()
     if plan.runs_tests:
-        from markbook.runs.sandboxes import BoxSettings
+        from markbook.programs.sandboxes import BoxSettings
 
         languages = {task_plan.passes.language for task_plan in plan.plan.tasks if task_plan.passes} - {""}
         box = BoxSettings(

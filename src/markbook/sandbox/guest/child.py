@@ -10,10 +10,10 @@ import os
 import sys
 from types import CodeType, ModuleType
 
-from . import explained, slices, wire
+from . import explained, marking, wire
 from .exchange.peer import Peer
+from .explained import MODULE, namespace_of
 from .marking import Result, failure, mark
-from .namespace import MODULE, namespace_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class Stage:
         namespace = self.namespace
         return {name: namespace[name] for name in wanted if name in namespace}
 
-    def load(self, code: Any, seed: bool) -> Result | None:  # noqa: FBT001 - from the wire
+    def load(self, code: Any, seed: bool) -> Result | None:
         """Execute the solution in the namespace; return what went wrong if something did."""
         if seed:
             import random  # only where the solution or its tests speak of it: the import costs more than the rest
@@ -162,7 +162,7 @@ class Stage:
             except Exception as error:
                 return {**failure(error), "k": "s"}
         try:
-            exec(code, self.namespace)  # noqa: S102 - running code is what this is for
+            exec(code, self.namespace)
         except BaseException as error:
             return failure(error)
         return None
@@ -205,7 +205,7 @@ def serve(link: wire.Ends, stage: Stage, guard: Guard) -> None:
     stage.leave()
     guard(os.getpid())
     gc.enable()
-    beside, code, seed, stage.output.left, names = marshal.loads(link.receive())  # noqa: S302 - from the examiner
+    beside, code, seed, stage.output.left, names = marshal.loads(link.receive())
     if beside == explained.EXPLAIN:
         explained.serve(lambda record: _say(link, record), stage, code, seed, names)
         return
@@ -238,7 +238,7 @@ def _apart(link: wire.Ends, stage: Stage, names: list[str]) -> None:
 def _beside(link: wire.Ends, stage: Stage, names: list[str]) -> None:
     """Say which of the names there are, take one test after the other, and say what became of it."""
     _say(link, {"names": [name for name in names if name in stage.namespace]})
-    nonce, text, entry, aliases, before, remaining, *test_part = slices.read(link.receive())
+    nonce, text, entry, aliases, before, remaining, *test_part = marking.read(link.receive())
     namespace = namespace_of(stage.namespace, stage.builtins, text, entry, aliases, before)
     while True:
         index, test = test_part
@@ -250,7 +250,7 @@ def _beside(link: wire.Ends, stage: Stage, names: list[str]) -> None:
         )
         if not remaining:
             return
-        test_part = slices.read(link.receive())
+        test_part = marking.read(link.receive())
 
 
 _REHEARSED = """

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, NoReturn
 
-    from .handing import Link
+    from .file_transfer import Link
     from .walls.seccomp import Filter
 else:
     import _signal as signal

@@ -12,10 +12,79 @@ import sys
 import time
 
 from .marking import Sticky, failure, name_of, text_of
-from .namespace import namespace_of
 from .wire import Gone
 
 TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+
+# What tests that run in a solution's process have by name.
+
+MODULE = "solution"
+"""The name of the module that a solution becomes."""
+_NOTHING = object()
+
+
+def rebinds(text: str) -> bool:
+    """Whether a solution may give its own global names other values while its tests run."""
+    return "global" in text  # the statement, or `globals()`
+
+
+class Living(dict[str, "Any"]):
+    """Names of a solution that gives them other values: each is what it is there now, unless it was given one here."""
+
+    def __init__(self, visible: dict[str, Any], there: dict[str, Any], pythons: dict[str, Any]) -> None:
+        super().__init__(visible)
+        self._seen = dict(visible)
+        self._there = there
+        self._pythons = pythons
+
+    def __getitem__(self, name: str) -> Any:
+        value = self.get(name, _NOTHING)
+        if value is self._seen.get(name, _NOTHING) and (value is not _NOTHING or name not in self._pythons):
+            value = self._there.get(name, value)
+        if value is _NOTHING:
+            raise KeyError(name)
+        return value
+
+
+def namespace_of(
+    there: dict[str, Any], pythons: dict[str, Any], text: str, entry: str, aliases: Sequence[str], before: Sequence[Any]
+) -> dict[str, Any]:
+    """Return where tests run: what they define does not reach the solution's own functions.
+
+    What they call by a name of Python's own is Python's, as it is apart. Their classes say that they are of the
+    solution's module, in which they are found by name from now on.
+
+    Args:
+        there: the names of the solution's module.
+        pythons: Python's own.
+        text: the solution.
+        entry: what the tested object is called there.
+        aliases: what else tests call it.
+        before: helpers from the benchmark's prompt, compiled.
+    """
+    visible = {name: value for name, value in there.items() if name == entry or name not in pythons}
+    namespace = Living(visible, there, pythons) if rebinds(text) else visible
+    namespace.update({"__name__": MODULE, "__builtins__": pythons, "candidate_solution": text})
+
+    def find(name: str) -> Any:
+        try:
+            return namespace[name]
+        except KeyError:
+            raise AttributeError(f"module {MODULE!r} has no attribute {name!r}") from None
+
+    there.setdefault("__getattr__", find)
+    if there.get(entry) is not None:
+        namespace.update(dict.fromkeys(aliases, there[entry]))
+    for code in before:
+        exec(code, namespace)
+    return namespace
+
+
 if TYPE_CHECKING:
     import signal
     from collections.abc import Callable, Iterator
@@ -162,11 +231,11 @@ def run(tests: list[Test], namespace: dict[str, Any], watch: Watch) -> Iterator[
         namespace[SEEN], namespace[FAILED] = calls, watch.failed
         try:
             if setup is not None:
-                exec(setup, namespace)  # noqa: S102 - running code is what this is for
+                exec(setup, namespace)
             if is_expression and body is not None:
-                eval(body, namespace)  # noqa: S307 - as above
+                eval(body, namespace)
             elif body is not None:
-                exec(body, namespace)  # noqa: S102 - as above
+                exec(body, namespace)
         except _NOT_CAUGHT:
             raise
         except BaseException as error:
@@ -174,7 +243,7 @@ def run(tests: list[Test], namespace: dict[str, Any], watch: Watch) -> Iterator[
         yield watch.found
 
 
-def serve(say: Callable[[dict[str, Any]], None], stage: Any, code: Any, seed: bool, request: Any) -> None:  # noqa: FBT001 - from the wire
+def serve(say: Callable[[dict[str, Any]], None], stage: Any, code: Any, seed: bool, request: Any) -> None:
     """Run a failing attempt once more and say what was seen, after each step anew: the next may be the last."""
     seconds, text, entry, aliases, before, tests = request
     out, err = stage.output.kept, sys.stderr.kept = Printed(stage.output.left), Printed(stage.output.left)  # type: ignore[union-attr]  # it is ours
@@ -265,7 +334,7 @@ def _is_ours(frame: FrameType | None) -> bool:
     return False
 
 
-def load_apart(stage: Any, code: Any, seed: bool, seconds: float) -> dict[str, Any] | None:  # noqa: FBT001 - from the wire
+def load_apart(stage: Any, code: Any, seed: bool, seconds: float) -> dict[str, Any] | None:
     """Execute the solution of a failing attempt whose tests are elsewhere; return what went wrong if something did."""
     report = _Said(stage)
     _arm(seconds, report.end)
@@ -278,7 +347,7 @@ def load_apart(stage: Any, code: Any, seed: bool, seconds: float) -> dict[str, A
     return None
 
 
-def load(stage: Any, code: Any, seed: bool) -> None:  # noqa: FBT001 - from the wire
+def load(stage: Any, code: Any, seed: bool) -> None:
     """Execute the solution.
 
     Raises:
@@ -290,7 +359,7 @@ def load(stage: Any, code: Any, seed: bool) -> None:  # noqa: FBT001 - from the 
         random.seed(0)
     if type(code) is str:
         code = compile(code, _FILE, "exec", dont_inherit=True)
-    exec(code, stage.namespace)  # noqa: S102 - running code is what this is for
+    exec(code, stage.namespace)
 
 
 def _arm(seconds: float, end: Callable[[str, FrameType | None], None] | None = None) -> None:

@@ -16,9 +16,8 @@ import sys
 from types import ModuleType
 
 from .child import compile_solution
-from .explained import lines_of
+from .explained import MODULE, lines_of
 from .marking import name_of, text_of
-from .namespace import MODULE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def run(ends: list[int], stage: Stage, guard: Guard) -> NoReturn:
     try:
         text, reader, writer, errors = ends
         stage.leave()
-        code, seed = marshal.loads(_text(text))  # noqa: S302 - from the examiner
+        code, seed = marshal.loads(_text(text))
         for descriptor, number in ((reader, 0), (writer, 1), (errors, 2)):
             os.dup2(descriptor, number)
             os.close(descriptor)
@@ -60,7 +59,7 @@ def _text(descriptor: int) -> bytes:
     return data
 
 
-def _main(code: Any, seed: bool, *, is_last: bool = True) -> int:  # noqa: FBT001 - from the wire
+def _main(code: Any, seed: bool, *, is_last: bool = True) -> int:
     """Execute the program and all that an interpreter does at its end; return the exit status.
 
     Args:
@@ -103,7 +102,7 @@ def prepare() -> None:
         os.dup2(descriptor, number)
     _made[:] = _streams()
     for _ in range(_REHEARSALS):
-        code, seed = marshal.loads(text)  # noqa: S302 - our own
+        code, seed = marshal.loads(text)
         _main(code, seed, is_last=False)
     for descriptor in (null_file, reader, writer):
         os.close(descriptor)
@@ -130,7 +129,7 @@ def _execute(code: Any, module: ModuleType) -> int:
     try:
         if type(code) is str:
             code = compile_solution(code)
-        exec(code, vars(module))  # noqa: S102 - running code is what this is for
+        exec(code, vars(module))
     except SystemExit as error:
         return _exit_status(error.code)
     except BaseException as error:

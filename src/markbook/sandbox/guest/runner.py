@@ -12,7 +12,7 @@ import stat
 import struct
 import sys
 
-from . import execution, handing, scratch, wire
+from . import execution, file_transfer, scratch, wire
 from .walls import isolation, landlock, linux, seccomp
 from .walls.selftest import try_everything
 
@@ -189,7 +189,7 @@ class Runner:
         folders = self._place
         if not request["goes_on"]:
             scratch.empty(folders.build)
-        handing.put(folders.build, request["files"])
+        file_transfer.put(folders.build, request["files"])
         phases: list[dict[str, Any]] = []
         was_building = True
         for record in request["phases"]:
@@ -198,12 +198,14 @@ class Runner:
                 self._seal(request)
             was_building = phase.builds
             scratch.restore(os.path.dirname(folders.work))  # no run sees by it what came before
-            handing.put(folders.work, record["work"])
+            file_transfer.put(folders.work, record["work"])
             got = self._execute_phase(phase, is_linked=record["linked"])
             if record["takes"]:
-                got["files"] = handing.collect_files(os.path.join(folders.work, record["takes"]))
+                got["files"] = file_transfer.collect_files(os.path.join(folders.work, record["takes"]))
             if record["fetches"]:
-                got["files"] = handing.fetch_files(folders.build if phase.builds else folders.work, record["fetches"])
+                got["files"] = file_transfer.fetch_files(
+                    folders.build if phase.builds else folders.work, record["fetches"]
+                )
             phases.append(got)
             scratch.empty(folders.work)
             if phase.builds and (got["exit"] != 0 or got["hit"]):
@@ -216,7 +218,7 @@ class Runner:
         link = None
         if is_linked:
             wire.write(self._control, {"awaits": True})
-            link = handing.Link(self._control)
+            link = file_transfer.Link(self._control)
         run = execution.Execution(phase, self._place, self._note, link)
         try:
             return run.run()

@@ -14,7 +14,7 @@ import sys
 from . import wire
 from .walls import isolation, linux, seccomp
 from .walls.selftest import try_everything
-from .walls.threads import Asking, Granting
+from .walls.sharing import Asking, Granting
 from .zygote import Zygote
 
 TYPE_CHECKING = False

@@ -18,7 +18,7 @@ import struct
 import sys
 import time
 
-from . import child, memory, program, scratch, traces, wire
+from . import child, program, scratch, side_channels, side_channels as memory, wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Zygote:
         self._channel = _socket.socket(line.family, line.type, 0, os.dup(line.fileno()))
         """That of the examiner of the day, always by the same descriptor."""
         self._scratch = folder
-        self._folder = traces.Folder(folder)
+        self._folder = side_channels.Folder(folder)
         nothing = os.stat(os.devnull).st_rdev
         self._silent = [number for number in range(3) if os.fstat(number).st_rdev == nothing]
         """The standard descriptors that lead nowhere: all of them, but for a standard error that is to be seen."""
@@ -135,7 +135,7 @@ class Zygote:
             for end in ends:
                 os.close(end)
             if request == BLUR:
-                traces.blur(self._scratch)
+                side_channels.blur(self._scratch)
             elif request != STOP:  # which comes after the end of a child that ended by itself, too
                 return
 

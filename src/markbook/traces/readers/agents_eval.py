@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from markbook.files.source import Source
+from markbook.files.stream import Source
 from markbook.trace import Step, StepKind, Trace
+from markbook.traces import Probe
 from markbook.traces.plain import make_trace, name_of, number, parse_arguments, record, rows, text_of, to_list
-from markbook.traces.reading import Probe
 from markbook.types import Record
 
 _KEYS = ("agent_interactions", "tool_calls", "coordination_events")

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from markbook.files.source import Source
+from markbook.files.stream import Source
 from markbook.trace import Step, StepKind, Trace, add_known
+from markbook.traces import Probe
 from markbook.traces.plain import bound_value, make_trace, moment, name_of, number, record, rows, text_of, whole
-from markbook.traces.reading import Probe
 from markbook.types import Record
 
 _DEEPEST = 20

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from markbook.files.source import Source
+from markbook.files.stream import Source
 from markbook.trace import Step, StepKind, Trace
+from markbook.traces import Probe
 from markbook.traces.chat import message_lists, with_listeners
 from markbook.traces.plain import make_trace, name_of, parse_arguments, record, rows, text_of, to_list, whole
-from markbook.traces.reading import Probe
 from markbook.types import Record
 
 _PEOPLE = frozenset({"human", "user"})

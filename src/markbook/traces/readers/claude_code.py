@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from markbook.files.source import Source
+from markbook.files.stream import Source
 from markbook.trace import Step, StepKind, Trace
+from markbook.traces import Probe
 from markbook.traces.plain import bound_value, make_trace, moment, name_of, number, record, rows, text_of, whole
-from markbook.traces.reading import Probe
 from markbook.types import Record
 
 _MAIN = "main"

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from markbook.files.source import Source
+from markbook.files.stream import Source
 from markbook.trace import Step, StepKind, Trace
+from markbook.traces import Probe
 from markbook.traces.plain import (
     bound_value,
     make_trace,
@@ -21,7 +22,6 @@ from markbook.traces.plain import (
     text_of,
     whole,
 )
-from markbook.traces.reading import Probe
 from markbook.types import Record
 
 _ROWS = frozenset({"session_meta", "response_item", "event_msg", "turn_context"})

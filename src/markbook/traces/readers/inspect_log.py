@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from markbook.files.archive import members
-from markbook.files.lenient import BAD, decode_json
-from markbook.files.source import Source
+from markbook.files.jsonl import BAD, decode_json
+from markbook.files.stream import Source
 from markbook.trace import Step, StepKind, Trace, add_known
-from markbook.traces.calls import OpenCalls
-from markbook.traces.chat import chat_steps
+from markbook.traces import Probe
+from markbook.traces.chat import OpenCalls, chat_steps
 from markbook.traces.plain import (
     make_trace,
     moment,
@@ -23,7 +23,6 @@ from markbook.traces.plain import (
     to_list,
     whole,
 )
-from markbook.traces.reading import Probe
 from markbook.types import Record
 
 

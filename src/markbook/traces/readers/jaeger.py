@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from markbook.files.source import Source
+from markbook.files.stream import Source
 from markbook.trace import Trace
+from markbook.traces import Probe
 from markbook.traces.plain import name_of, record, rows, text_of, whole
-from markbook.traces.reading import Probe
-from markbook.traces.spans.roles import Role, role_of
-from markbook.traces.spans.runs import runs_of
-from markbook.traces.spans.span import Span
+from markbook.traces.span_tree import runs_of
+from markbook.traces.spans import Role, Span, role_of
 from markbook.types import Record
 
 _NANO_PER_MICRO = 1_000

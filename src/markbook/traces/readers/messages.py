@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from markbook.files.source import Source
+from markbook.files.stream import Source
 from markbook.trace import ExpectedCall, Reference, Trace
+from markbook.traces import Probe
 from markbook.traces.chat import ROLES, chat_steps, message_lists
 from markbook.traces.plain import make_trace, name_of, number, record, rows, text_of, whole
-from markbook.traces.reading import Probe
 from markbook.types import Record
 
 

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from markbook.files.source import Source
+from markbook.files.stream import Source
 from markbook.trace import Step, StepKind, Trace, add_known
+from markbook.traces import Probe
 from markbook.traces.chat import ROLES
 from markbook.traces.plain import (
     make_trace,
@@ -22,7 +23,6 @@ from markbook.traces.plain import (
     to_list,
     whole,
 )
-from markbook.traces.reading import Probe
 from markbook.types import Record
 
 _AGENT, _TOOL = "main", "bash"

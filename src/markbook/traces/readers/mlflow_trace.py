@@ -7,14 +7,23 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from markbook.files.source import Source
+from markbook.files.stream import Source
 from markbook.trace import Trace
+from markbook.traces import Probe
 from markbook.traces.plain import MAX_ARGUMENTS, dump, name_of, number, record, rows, text_of, whole
-from markbook.traces.reading import Probe
-from markbook.traces.spans.requested import requested_in
-from markbook.traces.spans.roles import AGENT, MODEL, STRUCTURE, TOOL, UNKNOWN, Role, role_of
-from markbook.traces.spans.runs import runs_of
-from markbook.traces.spans.span import Span, event_attributes, maybe_json
+from markbook.traces.span_tree import requested_in, runs_of
+from markbook.traces.spans import (
+    AGENT,
+    MODEL,
+    STRUCTURE,
+    TOOL,
+    UNKNOWN,
+    Role,
+    Span,
+    event_attributes,
+    maybe_json,
+    role_of,
+)
 from markbook.types import Record
 
 _KINDS = {"AGENT": AGENT, "TOOL": TOOL, "LLM": MODEL, "CHAT_MODEL": MODEL}

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from markbook.files.source import Source
+from markbook.files.stream import Source
 from markbook.trace import Trace
+from markbook.traces import Probe
 from markbook.traces.plain import MAX_ARGUMENTS, dump, moment, name_of, record, rows, text_of, whole
-from markbook.traces.reading import Probe
-from markbook.traces.spans.requested import requested_in
-from markbook.traces.spans.roles import AGENT, HANDOFF, MODEL, STRUCTURE, TOOL, UNKNOWN, Role
-from markbook.traces.spans.runs import nanoseconds, runs_of
-from markbook.traces.spans.span import Span
+from markbook.traces.span_tree import nanoseconds, requested_in, runs_of
+from markbook.traces.spans import AGENT, HANDOFF, MODEL, STRUCTURE, TOOL, UNKNOWN, Role, Span
 from markbook.types import Record
 
 _KINDS = {"agent": AGENT, "function": TOOL, "generation": MODEL, "response": MODEL, "handoff": HANDOFF}

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from markbook.files.source import Source
+from markbook.files.stream import Source
 from markbook.trace import Step, StepKind, Trace, add_known
+from markbook.traces import Probe
 from markbook.traces.plain import (
     bound_value,
     make_trace,
@@ -26,7 +27,6 @@ from markbook.traces.plain import (
     to_list,
     whole,
 )
-from markbook.traces.reading import Probe
 from markbook.types import Record
 
 _HOLDERS = ("history", "events", "items", "trajectory")

@@ -9,15 +9,13 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from markbook.files.source import Source
+from markbook.files.stream import Source
 from markbook.trace import Trace
+from markbook.traces import Probe, is_tempo
 from markbook.traces.plain import record, rows
-from markbook.traces.reading import Probe, is_tempo
-from markbook.traces.spans.roles import role_of
-from markbook.traces.spans.span import span_of
-from markbook.traces.spans.spool import MAX_SPANS, SpanSpool, spool_of
-from markbook.traces.spans.stream import Found, inside, spans
-from markbook.traces.spans.tree import trace_of
+from markbook.traces.span_spool import MAX_SPANS, Found, SpanSpool, inside, spans, spool_of
+from markbook.traces.span_tree import trace_of
+from markbook.traces.spans import role_of, span_of
 from markbook.types import Record
 
 

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from markbook.files.source import Source
+from markbook.files.stream import Source
 from markbook.trace import Step, StepKind, Trace, add_known
+from markbook.traces import Probe
 from markbook.traces.plain import (
     bound_value,
     make_trace,
@@ -19,7 +20,6 @@ from markbook.traces.plain import (
     text_of,
     whole,
 )
-from markbook.traces.reading import Probe
 from markbook.types import Record
 
 _AGENT = "agent"

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from markbook.files.source import Source
+from markbook.files.stream import Source
 from markbook.trace import Step, StepKind, Trace
+from markbook.traces import Probe
 from markbook.traces.plain import make_trace, name_of, number, parse_arguments, record, rows, text_of, whole
-from markbook.traces.reading import Probe
 from markbook.types import Record
 
 

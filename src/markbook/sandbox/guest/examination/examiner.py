@@ -27,17 +27,16 @@ import mmap
 import os
 import resource
 import signal
+import struct
 import time
 from functools import partial
 
-from .. import awaiting, wire
+from .. import awaiting, wire, zygote
 from ..child import compile_solution
 from ..exchange import names
 from ..exchange.policy import Policy
 from ..marking import Compiled, Result, Sticky, failure
-from . import beside, explaining, inspection, stdin
-from .attempt import Attempt
-from .given import Given
+from . import explaining, expressions, in_process_tests, stdin
 from .results import (
     NOT_RUN,
     Counts,
@@ -55,14 +54,48 @@ from .results import (
     without_parts,
 )
 from .separation import Hall, Plan
+from .stdin import Given
 from .tasks import Task
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-    from .proving.proof import Useful
+    from .mutation_proof import Useful
     from .tasks import Job
+
+
+# One running child as the examiner sees it.
+
+
+class Attempt:
+    """One running child as the examiner sees it."""
+
+    def __init__(self, channel: _socket.socket, job: Job, *, beside: bool = False) -> None:
+        self._channel = channel
+        if beside:
+            channel.send(zygote.BLUR)
+        limits = job["limits"]
+        modules = ",".join(dict.fromkeys([*job.get("preload", ()), *(job.get("imports", ()) if beside else ())]))
+        request = zygote.JOB.pack(*limits[:3], *map(int, limits[3:6])) + modules.encode("ascii")
+        (their_reader, writer), (reader, their_writer) = os.pipe(), os.pipe()
+        descriptors = zygote.ENDS.pack(their_reader, their_writer)
+        channel.sendmsg([request], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, descriptors)])
+        os.close(their_reader)
+        os.close(their_writer)
+        self.link = wire.Link(reader, writer, int(limits[3]))
+
+    def end(self) -> dict[str, Any]:
+        """Have the child killed if it still runs; return how it ended."""
+        try:
+            self._channel.send(zygote.STOP)
+            status, seconds, wall, hit = zygote.END.unpack(self._channel.recv(zygote.END.size))
+        except (OSError, struct.error):
+            os._exit(3)  # the zygote is gone, and this worker with it
+        self.link.close()  # not before: a child that hears of it would wake up only to be killed
+        return {"status": status, "cpu": seconds, "wall": wall, "hit": hit.rstrip(b"\0").decode("ascii")}
+
 
 _SHORT = 20_000
 """Characters of a solution that is compiled by the examiner."""
@@ -174,11 +207,13 @@ class Examiner:
         if task.kind == "text":
             return {"tests": text_tests(task, job["code"]), "error": None}
         if plan is None:
-            return beside.mark_unchecked(self._in_process(task, job, task.sound))
+            return in_process_tests.mark_unchecked(self._in_process(task, job, task.sound))
         policies = [None if policy is None else Policy(policy) for policy in plan["tests"]]
-        right = beside.Right(plan.get("canary", [None] * len(policies)), plan.get("done", ()), *plan.get("took", ()))
+        right = in_process_tests.Right(
+            plan.get("canary", [None] * len(policies)), plan.get("done", ()), *plan.get("took", ())
+        )
         if not any(policies):
-            return beside.prove_passes(task, self._runs(task, job), task.sound, right)
+            return in_process_tests.prove_passes(task, self._runs(task, job), task.sound, right)
         if "later" in job:
             return self._decided_beside(task, job, plan, right, job["later"])
         record, done = self._prove(task, job, plan, policies)
@@ -198,7 +233,7 @@ class Examiner:
         return {"later": later} if job.get("defers") else self._decided_beside(task, job, plan, right, later)
 
     def _decided_beside(
-        self, task: Task, job: Job, plan: Plan, right: beside.Right, later: dict[str, Any]
+        self, task: Task, job: Job, plan: Plan, right: in_process_tests.Right, later: dict[str, Any]
     ) -> dict[str, Any]:
         """Decide beside the candidate what has run apart and is not decided by that, or could not run there.
 
@@ -211,7 +246,7 @@ class Examiner:
                 which it is known that a right answer passes them apart.
         """
         record, done = later["record"], later["done"]
-        other = beside.prove_passes(task, self._runs(task, job), set(later["there"]), right)
+        other = in_process_tests.prove_passes(task, self._runs(task, job), set(later["there"]), right)
         for index in later["there"]:
             counts_expected = (plan.get("done") or {index: None})[index]
             swallowed = swallows(done[index]) and not swallows(counts_expected or [])
@@ -243,8 +278,8 @@ class Examiner:
             all_counts.append(done)
             return record
 
-        return beside.prove_passes(
-            task, run, judging, beside.Right(plan["canary"], (), *plan["took"]), apart=True
+        return in_process_tests.prove_passes(
+            task, run, judging, in_process_tests.Right(plan["canary"], (), *plan["took"]), apart=True
         ), all_counts[0]
 
     def _proved_apart(
@@ -265,10 +300,12 @@ class Examiner:
         def run(compiled: list[Compiled], which: set[int]) -> dict[str, Any]:
             return first if compiled is task.compiled else again(compiled, which)
 
-        proved_record = beside.prove_passes(task, run, judged, beside.Right([None] * len(tests)), apart=True)
+        proved_record = in_process_tests.prove_passes(
+            task, run, judged, in_process_tests.Right([None] * len(tests)), apart=True
+        )
         return {**record, "tests": proved_record["tests"]}
 
-    def _runs_apart(self, task: Task, job: Job, plan: Plan) -> beside.Run:
+    def _runs_apart(self, task: Task, job: Job, plan: Plan) -> in_process_tests.Run:
         """Return what runs tests apart from the candidate of a job as the plan has them."""
 
         def run(compiled: list[Compiled], which: set[int]) -> dict[str, Any]:
@@ -328,10 +365,12 @@ class Examiner:
         ]
         plan = {
             "tests": plans, "pins": pins, "sure": True, "canary": useful, "judged": sorted(own), "done": done,
-            "took": [beside.spent(together), beside.count_slept(together)],
+            "took": [in_process_tests.spent(together), in_process_tests.count_slept(together)],
         }  # fmt: skip
         if own:
-            tried = beside.try_mutations(task, self._runs_apart(task, job, plan), own, own, float(job["limits"][0]))
+            tried = in_process_tests.try_mutations(
+                task, self._runs_apart(task, job, plan), own, own, float(job["limits"][0])
+            )
             plan["canary"] = [tried[index] if index in own else places for index, places in enumerate(useful)]
         return {**together, "plan": plan}
 
@@ -349,7 +388,7 @@ class Examiner:
                 plans, there = [None] * len(plans), task.sound
         if not there & right or together["error"] is not None:
             return plans, [None] * len(plans)
-        return plans, beside.try_mutations(task, run, there & right, there, float(job["limits"][0]))
+        return plans, in_process_tests.try_mutations(task, run, there & right, there, float(job["limits"][0]))
 
     def _run_separated(
         self, task: Task, job: Job, pins: dict[str, str], policies: list[Policy | None],
@@ -375,7 +414,7 @@ class Examiner:
         record: dict[str, Any] = {"error": None}
         try:
             attempt.link.send(
-                marshal.dumps((False, code, inspection.speaks_of_random(job["code"]), job["limits"][6], task.asks))
+                marshal.dumps((False, code, expressions.speaks_of_random(job["code"]), job["limits"][6], task.asks))
             )
             record["error"] = hall.enter(pins)
             for index, policy in enumerate(policies) if record["error"] is None else ():
@@ -419,7 +458,7 @@ class Examiner:
         _arm(float(job["limits"][0]))  # what it takes to make tests wrong is none of the solution's time
         attempt = Attempt(self._channel, job, beside=True)
         record: dict[str, Any] = {"error": None}
-        talk = beside.Conversation(attempt.link, self._buffer, record)
+        talk = in_process_tests.Conversation(attempt.link, self._buffer, record)
         try:
             talk.hold(task, job, code, compiled or task.compiled, sorted(which))
         except wire.Gone:
@@ -427,7 +466,7 @@ class Examiner:
         record.update(attempt.end())
         return {**settle(task, record, talk.results, which=which), "done": talk.done}
 
-    def _runs(self, task: Task, job: Job) -> beside.Run:
+    def _runs(self, task: Task, job: Job) -> in_process_tests.Run:
         """Return what runs tests beside the candidate of a job."""
         return lambda compiled, which: self._in_process(task, job, which, compiled)
 

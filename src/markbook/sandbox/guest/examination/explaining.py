@@ -14,7 +14,7 @@ from .. import explained, wire
 from ..exchange.policy import Policy
 from ..explained import APART, EXPLAIN, FAILED, SEEN
 from ..marking import Sticky
-from . import inspection
+from . import expressions
 from .expressions import get_called_name, key_of
 from .programs import FILE
 from .separation import Hall
@@ -166,7 +166,7 @@ def _run_apart(
     plan, facts, noted = job["plan"], {}, 0
     done = False
     try:
-        request = (APART, code, inspection.speaks_of_random(job["code"]), limits[6], (limits[0] - 1, task.asks))
+        request = (APART, code, expressions.speaks_of_random(job["code"]), limits[6], (limits[0] - 1, task.asks))
         attempt.link.send(_dumps(request))
         if hall.enter(plan["pins"]) is not None:
             facts = _record(hall.why)
@@ -210,7 +210,7 @@ def _run(
     request = (limits[0] - 1, job["code"], task.name, task.aliases, task.before, watch_tests(task, failed))
     record: dict[str, Any] = {}
     try:
-        attempt.link.send(_dumps((EXPLAIN, code, inspection.speaks_of_random(job["code"]), limits[6], request)))
+        attempt.link.send(_dumps((EXPLAIN, code, expressions.speaks_of_random(job["code"]), limits[6], request)))
         stream = wire.Stream(attempt.link)
         for _ in range(_MESSAGES):
             message = stream.next()
@@ -252,7 +252,7 @@ def _watch_test(test: dict[str, Any], own: set[str]) -> tuple[Any, list[str]]:
         body = compile(ast.fix_missing_locations(tree), FILE, "eval", dont_inherit=True)
         return (setup, body, True), [text[:_SOURCE]]
     program = ast.parse(test["program"], FILE)
-    asserts = [node for node in inspection.nodes(program) if isinstance(node, ast.Assert)]
+    asserts = [node for node in expressions.nodes(program) if isinstance(node, ast.Assert)]
     asserts.sort(key=lambda node: (node.lineno, node.col_offset))
     sources = [(ast.get_source_segment(test["program"], node) or "")[:_SOURCE] for node in asserts]
     numbers = {id(node): number for number, node in enumerate(asserts)}
@@ -388,8 +388,8 @@ def _add_sources(task: Task, explanation: dict[str, Any]) -> dict[str, Any]:
 
 def _find_limit(lines: list[Any], code: str) -> list[Any]:
     """Return where a limit found an attempt, as it is found again: down to the first loop, which says enough."""
-    tree = inspection.parse(code)
-    nodes = inspection.nodes(tree) if tree is not None else []
+    tree = expressions.parse(code)
+    nodes = expressions.nodes(tree) if tree is not None else []
     functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)]
     loops = [node for node in nodes if isinstance(node, ast.For | ast.AsyncFor | ast.While)]
     lines_kept: list[Any] = []

@@ -27,7 +27,7 @@ import struct
 import sys
 from _random import Random
 
-from .. import memory, scratch, traces, wire
+from .. import scratch, side_channels, wire
 from ..walls import linux
 from .examiner import Examiner
 
@@ -70,13 +70,13 @@ class Pristine:
         self._door = door
         self._line = line
         self._path = folder
-        self._folder = traces.Folder(folder)
+        self._folder = side_channels.Folder(folder)
         self._guard = guard
         self._examiner = -1
         self._buffer = memoryview(bytearray(wire.CHUNK))
         """Of every examiner a copy: made in each, all its pages would be filled there."""
         self._rehearse()
-        memory.settle()
+        side_channels.settle()
 
     def _rehearse(self) -> None:
         """Examine an answer of our own here, so that the interpreter has met this code before it is copied for each."""
@@ -160,7 +160,7 @@ def _load(names: list[str]) -> None:
             continue
     os.register_at_fork = _register_at_fork
     if missing:
-        memory.settle()
+        side_channels.settle()
 
 
 def _register(**calls: Any) -> None:

@@ -7,9 +7,9 @@ import marshal
 import os
 from types import CodeType
 
-from .. import slices
+from .. import marking
 from ..marking import PART, Compiled
-from . import inspection
+from . import expressions
 from .expressions import assignments, is_literal
 
 TYPE_CHECKING = False
@@ -59,7 +59,7 @@ def portable(value: Any) -> bytes:
         return marshal.dumps(own, _WITHOUT_SHARING)
     except ValueError:  # from Python 3.14 on code holds slices, which that version of `marshal` does not know
         mark = os.urandom(8).hex()
-        return marshal.dumps((slices.MARKED, mark, slices.taken_out(own, mark)), _WITHOUT_SHARING)
+        return marshal.dumps((marking.MARKED, mark, marking.taken_out(own, mark)), _WITHOUT_SHARING)
 
 
 def _copy_texts(value: Any) -> Any:
@@ -111,7 +111,7 @@ def instrument(tree: ast.Module) -> int:
 
 def parts_of(tree: ast.Module) -> list[ast.stmt]:
     """Return the parts of a program that report, in the order of their numbers."""
-    nodes = inspection.nodes(tree)
+    nodes = expressions.nodes(tree)
     parts: list[ast.stmt] = [node for node in nodes if isinstance(node, ast.Assert)]
     calls: list[ast.stmt] = [node for node in nodes if _is_asserting(node)]
     raised: list[ast.stmt] = [node for node in nodes if isinstance(node, ast.Raise)]
@@ -125,7 +125,7 @@ def repeated_parts(tree: ast.Module) -> frozenset[int]:
 
     They stand in loops over what is not written down, and in functions that are handed over.
     """
-    nodes = inspection.nodes(tree)
+    nodes = expressions.nodes(tree)
     numbers = {id(node): number for number, node in enumerate(parts_of(tree))}
     assigned = assignments(nodes)
     called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
@@ -180,7 +180,7 @@ def _guard_statements(body: list[ast.stmt], numbers: dict[int, int]) -> list[ast
             )
             statements.append(node)
         elif isinstance(node, ast.For | ast.AsyncFor | ast.While | ast.If | ast.With | ast.AsyncWith | ast.Try):
-            within = set(map(type, inspection.nodes(node)))
+            within = set(map(type, expressions.nodes(node)))
             inner, leaves = ast.Assert in within, not within.isdisjoint((ast.Return, ast.Break, ast.Continue))
             _mark_within(node, numbers)
             # a statement that may leave the function keeps its meaning inside try, so only the guard matters

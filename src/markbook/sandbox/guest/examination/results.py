@@ -6,7 +6,7 @@ import os
 
 from ..child import CONFUSED_EXIT, OUTPUT_EXIT
 from ..marking import CUT, SWALLOWED, Result, mark
-from . import inspection
+from . import expressions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -175,8 +175,8 @@ def inspect(task: Task, code: str, results: list[Result]) -> None:
         if not names and pattern is None:
             continue
         if names and tree is None:
-            tree = inspection.parse(code)
-        reason = inspection.inspect(code, tree, names, pattern)
+            tree = expressions.parse(code)
+        reason = expressions.inspect(code, tree, names, pattern)
         if reason and results[index]["p"]:
             results[index] = {**results[index], "p": False, "k": "a", "t": "InspectionError", "m": reason}
 

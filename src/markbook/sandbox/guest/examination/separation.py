@@ -14,13 +14,12 @@ from ..exchange import (
     lent as _lent,  # noqa: F401 - while files can be read: a policy asks it later
     names,
 )
-from ..exchange.aliases import Crossed
-from ..exchange.peer import Peer
+from ..exchange.peer import Crossed, Peer
 from ..exchange.policy import Policy
 from ..exchange.standin import is_module, token_of
+from ..explained import rebinds
 from ..marking import SWALLOWED, Compiled, Result, Sticky, failure, mark, receive_result
-from ..namespace import rebinds
-from . import inspection
+from . import expressions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -137,7 +136,7 @@ class Hall:
             self.why = refusal.get("why")
             return {**receive_result(refusal.get("error")), "p": False}
         if aliases and entry and entry not in objects:
-            others = inspection.defined_names(self._text, kind=task.kind)
+            others = expressions.defined_names(self._text, kind=task.kind)
             if len(others) == 1:
                 objects[entry] = self.peer.also(others).get(others[0])
                 self.flags = ["name_mismatch"]
@@ -160,7 +159,7 @@ class Hall:
             if entry in objects:
                 space[alias] = objects[entry]
         for code in task.before:
-            exec(code, space)  # noqa: S102 - helpers from the benchmark's prompt
+            exec(code, space)
         return None
 
     def run(self, test: Compiled, policy: Policy) -> Result:
@@ -181,7 +180,7 @@ class Hall:
             self.done[SWALLOWED] = 1
         if self.peer.crossed.changed_there():
             policy.copied = True
-        if self._random is not None and inspection.speaks_of_random(self._text):
+        if self._random is not None and expressions.speaks_of_random(self._text):
             policy.refused = True  # two generators are not one: a test that fails has to be seen with one
         if rebinds(self._text):
             policy.refused = True  # what a name of the solution's is was asked once: later it is another object there
@@ -255,7 +254,7 @@ class Hall:
 
     def _own_random(self) -> types.ModuleType:
         if self._random is None:
-            speaks = inspection.speaks_of_random(self._text)
+            speaks = expressions.speaks_of_random(self._text)
             self._random = own_random(self.peer.request if speaks else None)
         return self._random
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from .. import slices, wire
+from .. import marking, wire
 from ..marking import Compiled
-from . import inspection, rules
+from . import expressions, rules
 from .expressions import LOOKS_UP, flows, get_called_name, trace_names
 from .programs import BrokenTest, compile_test, portable, repeated_parts
 from .separation import names_used, runs_beside
@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NotRequired, TypedDict
 
-    from .proving.canary import Canary
+    from .mutation_canary import Canary
     from .separation import Plan
 
     class Job(TypedDict):
@@ -55,7 +55,7 @@ class Task:
         self.size = len(text)
         self.kind: str = spec["object"]
         self.name: str = spec["name"]
-        self.speaks_of_random = inspection.speaks_of_random(text)
+        self.speaks_of_random = expressions.speaks_of_random(text)
         self.tests: list[dict[str, Any]] = spec["tests"]
         self.compiled: list[Compiled] = []
         self.faults: list[str] = []
@@ -111,13 +111,13 @@ class Task:
     def _take(self, compiled: str) -> bool:
         """Know the tests by what another examiner said of them; False if that cannot be read."""
         try:
-            self.compiled, self.before, self.asks, *facts = slices.read(bytes.fromhex(compiled))
+            self.compiled, self.before, self.asks, *facts = marking.read(bytes.fromhex(compiled))
             self.faults, self.beside, self.draws, self.silent, self.counted, self.repeated, makers = facts
         except (ValueError, TypeError, EOFError):  # what was kept on a disk has suffered there
             return False
         self.makers = [set(names) for names in makers]
         patterns = [test.get("pattern") for test in self.tests]
-        self.patterns = [inspection.compile_pattern(pattern)[0] if pattern else None for pattern in patterns]
+        self.patterns = [expressions.compile_pattern(pattern)[0] if pattern else None for pattern in patterns]
         return True
 
     def _add_rule(self, test: dict[str, Any]) -> None:
@@ -133,9 +133,9 @@ class Task:
 
     def _add(self, test: dict[str, Any]) -> set[str]:
         """Compile a test; return the identifiers that it uses."""
-        program = inspection.parse(test["program"]) if test.get("program") else None
-        trees = [program, *(inspection.parse(test.get(part, "").strip()) for part in ("setup", "assertion"))]
-        nodes = [node for tree in trees if tree is not None for node in inspection.nodes(tree)]
+        program = expressions.parse(test["program"]) if test.get("program") else None
+        trees = [program, *(expressions.parse(test.get(part, "").strip()) for part in ("setup", "assertion"))]
+        nodes = [node for tree in trees if tree is not None for node in expressions.nodes(tree)]
         self.beside.append(runs_beside(nodes, self.name))
         self.draws.append(any(map(_draws, nodes)))
         claims = {how for node in nodes if (how := _claims(node))}
@@ -151,7 +151,7 @@ class Task:
         except BrokenTest as error:
             self.compiled.append(("a", None, None, 0))
             fault = str(error)
-        pattern, bad = inspection.compile_pattern(test["pattern"]) if test.get("pattern") else (None, "")
+        pattern, bad = expressions.compile_pattern(test["pattern"]) if test.get("pattern") else (None, "")
         self.patterns.append(pattern)
         self.faults.append(fault or bad)
         return used
@@ -280,7 +280,7 @@ def _draws(node: ast.AST) -> bool:
 
 def prompt_helpers(prompt: str, entry: str) -> Any:
     """Return the prompt's definitions other than the entry point's, compiled; None if there are none."""
-    tree = inspection.parse(prompt) or inspection.parse(prompt.rstrip() + "\n    pass\n")
+    tree = expressions.parse(prompt) or expressions.parse(prompt.rstrip() + "\n    pass\n")
     if tree is None:
         return None
     defines = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef

@@ -32,7 +32,7 @@ import sys
 import types
 
 from . import names
-from .attributes import OPERATORS
+from .plain_values import OPERATORS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

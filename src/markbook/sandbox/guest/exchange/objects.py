@@ -7,11 +7,7 @@ import sys
 import types
 
 from . import names
-from .attributes import SPECIAL
-from .containers import contents, refill
-from .library_values import Malformed, Uncrossable
-from .lineage import own_special, plain_base
-from .shape import Shape
+from .plain_values import SPECIAL, Malformed, Shape, Uncrossable, contents, refill
 from .standin import (
     MUTABLE_BASES,
     PLAIN_BASES,
@@ -24,8 +20,38 @@ from .standin import (
 from .values import Transfer
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from typing import Any
+
+
+# What a class has of its own, read without running its code.
+
+
+def own_special(cls: type, base: type | None) -> list[str]:
+    """Return the special methods of a class that neither its plain base nor `object` gave it."""
+    lineage = type.__dict__["__mro__"].__get__(cls)
+    base_lineage = set(type.__dict__["__mro__"].__get__(base)) if base is not None else {object}
+    methods = []
+    for name in SPECIAL:
+        owner = next((kind for kind in lineage if name in type.__dict__["__dict__"].__get__(kind)), None)
+        if owner is not None and owner not in base_lineage and owner is not object:
+            value = type.__dict__["__dict__"].__get__(owner)[name]
+            methods.append(f"!{name}" if value is None else name)
+    return methods
+
+
+def plain_base(cls: type) -> type | None:
+    """Return the plain type, or the exception class of Python's own, that a class extends; None for neither."""
+    lineage = type.__dict__["__mro__"].__get__(cls)
+    for kind in lineage:
+        if kind in PLAIN_BASES:
+            plain: type = kind
+            return plain
+        if issubclass(kind, BaseException) and names.name_for(kind) is not None:
+            return kind  # type: ignore[no-any-return]  # an element of a tuple of classes
+    return None
+
 
 MAX_NAME = 200
 CALLABLE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.MethodWrapperType)

@@ -12,24 +12,164 @@ from __future__ import annotations
 import _thread
 import sys
 import types
+from collections import deque
+from operator import is_
 
 from .. import awaiting, wire
 from . import names
-from .aliases import Crossed
-from .attributes import STEPS
-from .containers import ATOMS, SCALARS, is_word
-from .library_values import Malformed, Uncrossable
 from .objects import MAX_NAME, Arrived, Objects
-from .operations import OPERATIONS
+from .plain_values import ATOMS, MUTABLE, SCALARS, STEPS, Malformed, Uncrossable, contents, is_word
 from .policy import Policy
 from .standin import is_verdict, kind_of, token_of
 from .values import Transfer
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+
+# Containers of which both sides hold a copy: noticing where one of them changes and the other one does not.
+#
+# Within one conversation what a call changes in its arguments is written back. Afterwards each side has a container of
+# its own. An honest solution that keeps what it was given, or hands out what it goes on changing, then behaves otherwise
+# than it would beside the test; such a test is decided there.
+
+_MOST = 20_000
+"""Items that are kept in mind; what crosses after so many is not watched."""
+_LOOKED_AT = 64
+"""Containers that are looked at a call, the newest first, then those whose turn it is."""
+
+
+class Crossed:
+    """The containers that crossed in one test and that somebody on this side still holds."""
+
+    def __init__(self) -> None:
+        self.known: dict[int, tuple[Any, list[Any]]] = {}
+        """Each with what it held when both sides agreed on it."""
+        self.late = False
+        """Whether the other side said that one has changed there since."""
+        self._turns: deque[int] = deque()
+        """Their keys, in the order in which they are looked at."""
+        self._size = 0
+
+    def add(self, transfer: Transfer) -> None:
+        """Watch the containers of a conversation, on which both sides agree now."""
+        for value in transfer.numbered:
+            if type(value) in MUTABLE:
+                items, key = contents(value), id(value)
+                if key not in self.known:
+                    if self._size + len(items) >= _MOST:
+                        continue
+                    self._turns.appendleft(key)
+                self._note(value, items)
+
+    def _note(self, value: Any, items: list[Any]) -> None:
+        entry = self.known.get(id(value))
+        self._size += len(items) + 1 - (len(entry[1]) + 1 if entry else 0)
+        self.known[id(value)] = (value, items)
+
+    def has_changed(self, transfer: Transfer | None) -> bool:
+        """Return whether one has changed on this side that is no part of this conversation.
+
+        What nobody holds any more can be neither changed nor seen from now on, and is forgotten. Of very many, some are
+        looked at by each call.
+        """
+        current = transfer.index if transfer is not None else {}
+        has_changed = False
+        for _ in range(min(len(self._turns), _LOOKED_AT)):
+            key = self._turns.popleft()
+            is_held = _references(self.known, key) > _ALONE
+            value, before = self.known[key]
+            if key not in current and not _same(now := contents(value), before):
+                self._note(value, now)
+                has_changed = True
+            if is_held:
+                self._turns.append(key)
+            else:
+                self._size -= len(self.known.pop(key)[1]) + 1
+        return has_changed
+
+    def changed_there(self) -> bool:
+        """Return whether one has changed on the other side that the test still holds here, if only perhaps."""
+        if not self.late:
+            return False
+        within = _within(self.known)
+        return any(_references(self.known, key) > _ALONE + within.get(key, 0) for key in self.known)
+
+
+def _same(now: list[Any], before: list[Any]) -> bool:
+    return len(now) == len(before) and all(map(is_, now, before))
+
+
+def _within(watched: dict[int, tuple[Any, list[Any]]]) -> dict[int, int]:
+    """Return how many references to each object come from what watched containers hold, or held."""
+    counts: dict[int, int] = {}
+    for value, before in watched.values():
+        for item in (*before, *contents(value)):
+            counts[id(item)] = counts.get(id(item), 0) + 1
+    return counts
+
+
+def _references(watched: dict[int, tuple[Any, list[Any]]], key: int) -> int:
+    """Return how many references there are to a watched container, with those that come from watching it."""
+    value, _ = watched[key]
+    return sys.getrefcount(value)
+
+
+_ALONE = _references({0: ([], [])}, 0)
+"""How many there are to one that nobody else holds."""
+
+
+# What one end of the wall does with an object of its own when the other asks for it, by the name of the operation.
+
+
+def _special(value: Any, name: str, *arguments: Any, **options: Any) -> Any:
+    return getattr(type(value), name)(value, *arguments, **options)
+
+
+def _new_class(name: str, bases: tuple[type, ...], body: dict[str, object], **options: Any) -> Any:
+    return types.new_class(name, bases, options, lambda space: space.update(body))
+
+
+def _copy(value: Any, deep: bool) -> Any:
+    import copy
+
+    return copy.deepcopy(value) if deep else copy.copy(value)
+
+
+def _next(value: Any) -> Any:
+    return value.send(None) if isinstance(value, types.CoroutineType) else next(value)
+
+
+def _seed(*arguments: Any) -> None:
+    import random
+
+    random.seed(*arguments)
+
+
+OPERATIONS: dict[str, Callable[..., Any]] = {
+    "c": lambda _target, *arguments, **options: _target(*arguments, **options),
+    "step by": lambda _target, *arguments, **options: _target(*arguments, **options),
+    "g": getattr,
+    "s": setattr,
+    "x": delattr,
+    "d": _special,
+    "class": _new_class,
+    "copy": _copy,
+    "seed": _seed,
+    "await": awaiting.Awaited,
+    "step": awaiting.Awaited.step,
+    "cancel": awaiting.Awaited.cancel,
+    "n": _next,
+    "send": lambda target, value: target.send(value),
+    "throw": lambda target, error: target.throw(error),
+    "close": lambda target: target.close(),
+}
+
+
+if TYPE_CHECKING:
     Listeners = tuple[Callable[[str], object], ...] | None
     """Who hears what is printed over there on standard output and standard error; None where nobody does."""
 

@@ -22,8 +22,8 @@ from __future__ import annotations
 
 import types
 
-from .attributes import SPECIAL
 from .objects import CALLABLE
+from .plain_values import SPECIAL
 from .standin import token_of
 
 TYPE_CHECKING = False

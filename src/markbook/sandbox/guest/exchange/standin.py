@@ -11,7 +11,7 @@ from __future__ import annotations
 import types
 from collections import deque
 
-from .attributes import (
+from .plain_values import (
     ASKED_FOR,
     BASE_DECIDES,
     BINDING,
@@ -24,9 +24,9 @@ from .attributes import (
     OPERATORS,
     STEPS,
     WITHOUT_OPERAND,
+    Shape,
+    contents,
 )
-from .containers import contents
-from .shape import Shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

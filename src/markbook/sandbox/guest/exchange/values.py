@@ -7,19 +7,108 @@ on both sides.
 
 from __future__ import annotations
 
+import sys
 from collections import ChainMap, Counter, OrderedDict, UserDict, UserList, UserString, defaultdict, deque
 from operator import is_
 from types import MappingProxyType
+from typing import Any, Protocol
 
-from .arrays import get_array, put_array, refill_array
-from .containers import ATOMS, MUTABLE, SCALARS, WORD, contents, ordered_set, pairs, refill
-from .library_values import LATE, Malformed, get_late, put_late, text_of
+from .plain_values import (
+    ATOMS,
+    LATE,
+    MUTABLE,
+    SCALARS,
+    WORD,
+    Malformed,
+    Uncrossable,
+    contents,
+    get_late,
+    ordered_set,
+    pairs,
+    put_late,
+    refill,
+    text_of,
+)
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
-    from .handles import Handles
+
+# NumPy's arrays and scalars as values: their bytes, with what they are made of. Imported only where one is met.
+
+_KINDS = "biufcmMSU"
+"""The kinds of data type whose bytes are the whole value."""
+
+
+def is_array(value: Any) -> bool:
+    """Whether this is an array of NumPy's own."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and type(value) is getattr(numpy, "ndarray", None)
+
+
+def put_array(value: Any, kind: type) -> list[Any] | None:
+    """Return the wire form of an array or a scalar; None for one that is more than its bytes."""
+    numpy = sys.modules["numpy"]
+    scalar = issubclass(kind, numpy.generic) and getattr(numpy, kind.__name__, None) is kind
+    if not (scalar or kind is numpy.ndarray) or value.dtype.kind not in _KINDS or not value.dtype.itemsize:
+        return None
+    shape = None if scalar else list(value.shape)
+    return ["A", value.dtype.str, shape, value.tobytes().hex()]
+
+
+def get_array(form: list[Any]) -> Any:
+    """Return the array or the scalar of a wire form.
+
+    Raises:
+        Malformed: it is none.
+    """
+    import numpy as np
+
+    if len(form) != 4:
+        raise Malformed("no array")
+    dtype = np.dtype(text_of(form))
+    shape, data = form[2], bytes.fromhex(text_of(form, 3))
+    if dtype.kind not in _KINDS or not dtype.itemsize or dtype.names is not None or dtype.subdtype is not None:
+        raise Malformed("no data type of an array's")
+    array_data = np.frombuffer(data, dtype)
+    if shape is None:
+        return array_data[0]
+    if type(shape) is not list or not all(type(size) is int and size >= 0 for size in shape):
+        raise Malformed("no shape")
+    return array_data.reshape(shape).copy()
+
+
+def refill_array(value: Any, form: Any) -> None:
+    """Give an array what the other side wrote into it."""
+    array = get_array(form)
+    if array.shape != value.shape or array.dtype != value.dtype:
+        raise Uncrossable("another array")
+    try:
+        value[...] = array
+    except ValueError:
+        raise Uncrossable("an array that is not to be written to") from None
+
+
+# What puts objects on the wire that are no values. For type checkers alone: nothing imports it to run.
+
+
+class Handles(Protocol):
+    """What puts objects that have no value form on the wire, and takes them off it."""
+
+    def export(self, value: Any, transfer: Transfer, depth: int) -> Any:
+        """Return the wire form of an object that is no plain value."""
+
+    def resolve(self, form: list[Any], transfer: Transfer) -> Any:
+        """Return the object for such a wire form."""
+
+    def by_name(self, name: str) -> Any:
+        """Return what the other side means by a name."""
+
+    def refuse(self, what: str) -> Any:
+        """Say that something stays on this side."""
+
+    @property
+    def examines(self) -> bool:
+        """Whether this is the examiner's side."""
 
 
 MAX_DEPTH = 80

@@ -1,0 +1,465 @@
+"""Models' answers: files and folders of solutions, several models, several samples a problem.
+
+What is read is put aside in a temporary file at once; in memory stay 12 bytes an answer, so that a run of millions
+needs no more than a run of thousands.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Annotated, Required, Self, TypedDict
+
+from markbook.benchmarks.assembly import ANSWER_KEYS, Extract, RowText, assemble
+from markbook.benchmarks.benchmark import data_files
+from markbook.benchmarks.humaneval import mbpp_id
+from markbook.benchmarks.problems import Benchmark, RowError
+from markbook.errors import DataError, beside
+from markbook.files.jsonl import Line, Rejection, read_jsonl
+from markbook.text.schema import Schema, schema_of
+from markbook.types import Attempt, ProblemType, Sample
+
+# Answers put aside in a temporary file, so that memory does not grow with them.
+
+
+class SpooledAnswer(TypedDict):
+    """What is put aside of an answer."""
+
+    text: str
+    step: str
+    form: str
+    at: str
+    n: int | None
+    language: str
+
+
+class AnswerSpool:
+    """Answers in a temporary file, by where they lie in it."""
+
+    def __init__(self) -> None:
+        """Make the file."""
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as this object
+
+    def put(self, row: SpooledAnswer) -> int:
+        """Put an answer aside; return where it lies."""
+        offset = self._file.seek(0, 2)
+        self._file.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+        return offset
+
+    def row(self, offset: int) -> SpooledAnswer:
+        """Return the answer that lies there."""
+        self._file.seek(offset)
+        row: SpooledAnswer = json.loads(self._file.readline())
+        return row
+
+    def close(self) -> None:
+        """Drop the file."""
+        self._file.close()
+
+
+KEPT_REJECTIONS = 1000
+"""So many skipped rows are kept with their reasons; the rest is only counted."""
+_FEW = 20_000
+"""Up to here Python sorts answers sooner than numpy can be imported."""
+SAMPLE_KEYS = ("sample", "sample_index", "sample_id", "index")
+"""Where the number of a sample may stand."""
+
+
+@dataclass(slots=True)
+class SkippedRows:
+    """Rows that were not marked, counted, the first thousand with place and reason."""
+
+    count: int = 0
+    first: list[Rejection] = field(default_factory=list)
+
+    def add(self, rejection: Rejection) -> None:
+        """Count one more."""
+        self.count += 1
+        if len(self.first) < KEPT_REJECTIONS:
+            self.first.append(rejection)
+
+
+@dataclass(slots=True)
+class _Index:
+    """Where one model's answers lie in the temporary file."""
+
+    problem: array[int] = field(default_factory=lambda: array("I"))
+    number: array[int] = field(default_factory=lambda: array("I"))
+    offset: array[int] = field(default_factory=lambda: array("Q"))
+    digest: array[int] = field(default_factory=lambda: array("Q"))
+
+    def __len__(self) -> int:
+        return len(self.problem)
+
+    def extend(self, other: _Index) -> None:
+        self.problem.extend(other.problem)
+        self.number.extend(other.number)
+        self.offset.extend(other.offset)
+        self.digest.extend(other.digest)
+
+    def keep(self, places: Sequence[int]) -> None:
+        """Keep these answers in this order; from here on only where they lie matters."""
+        self.problem = array("I", (self.problem[i] for i in places))
+        self.offset = array("Q", (self.offset[i] for i in places))
+        self.number, self.digest = array("I"), array("Q")
+
+
+@dataclass(slots=True)
+class _Input:
+    """What one input holds, by the models' names in it; the nameless are under the empty one."""
+
+    path: Path
+    are_samples: bool
+    """Whether answers that repeat a task id are several samples of it."""
+    found: dict[str, _Index] = field(default_factory=dict)
+    nulls: dict[str, list[tuple[int, int | None]]] = field(default_factory=dict)
+    """Where nobody answered: the problem and the sample's number, None without one."""
+
+    @property
+    def name(self) -> str:
+        """What a model is called that the rows do not name."""
+        path = self.path if self.path.name else self.path.resolve()
+        return path.name if path.is_dir() else path.name.removesuffix(".gz").rpartition(".")[0] or path.name
+
+    def lacking(self, model: str) -> Counter[int]:
+        """Return how many samples of each problem are null.
+
+        Without a number a null beside an answer is a sample of its own only where answers are samples.
+        """
+        nulls = self.nulls.get(model, [])
+        numbered = {null for null in nulls if null[1] is not None}
+        loose = [null for null in nulls if null[1] is None and self.are_samples]
+        return Counter(problem for problem, _ in [*numbered, *loose])
+
+
+def _no_language(name: str) -> str:
+    del name
+    return ""
+
+
+class Answers:
+    """The answers of every model to one benchmark, as far as they could be read; a context manager."""
+
+    def __init__(self, benchmark: Benchmark, language: Callable[[str], str] = _no_language) -> None:
+        """Hold none yet; `load_answers` reads them all, and says what `language` is."""
+        self._language = language
+        self.languages: set[str] = set()
+        """The languages that answers themselves name, where their problems leave that to them."""
+        self.invalid = SkippedRows()
+        """Rows that are no answer."""
+        self.unknown = SkippedRows()
+        """Answers to tasks that the benchmark does not have."""
+        self.collapsed = SkippedRows()
+        """Answers that repeat an earlier one to the letter."""
+        self.null = SkippedRows()
+        """Rows that say null: nobody answered."""
+        self.left_out = 0
+        """Answers to problems that this machine cannot mark."""
+        self.warnings: list[str] = []
+        self.inputs: dict[str, str] = {}
+        """SHA-256 of each input's content, by the path as given."""
+        self._benchmark = benchmark
+        self._samples = benchmark.samples
+        self._places = {sample.id: index for index, sample in enumerate(benchmark.samples)}
+        self._is_mbpp = any(sample.id.startswith("Mbpp/") for sample in benchmark.samples[:1])
+        self._indexes: dict[str, _Index] = {}
+        self._lacking: dict[str, Counter[int]] = {}
+        self._sources: dict[str, str] = {}
+        self._spool = AnswerSpool()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Drop the temporary file; the counts stay."""
+        self._spool.close()
+
+    @property
+    def models(self) -> list[str]:
+        """The models' names in the order of the inputs; unique."""
+        return list(self._indexes)
+
+    def source(self, model: str) -> str:
+        """Return the input in which a model's answers were found."""
+        return self._sources[model]
+
+    def count(self, model: str) -> int:
+        """Return how many answers a model gave."""
+        return len(self._indexes[model])
+
+    def count_planned(self, model: str) -> list[int]:
+        """Return how many answers a model gave to each problem, in benchmark order."""
+        counts = Counter(self._indexes[model].problem)
+        return [counts[index] for index in range(len(self._samples))]
+
+    def lacking(self, model: str) -> list[int]:
+        """Return how many of a model's several samples of each problem are null, in benchmark order.
+
+        A problem without any answer needs no such count: it is absent.
+        """
+        answered = set(self._indexes[model].problem)
+        counts = self._lacking[model]
+        return [counts[index] if index in answered else 0 for index in range(len(self._samples))]
+
+    def attempts(self, model: str) -> Iterator[Attempt]:
+        """Yield a model's answers in benchmark order, numbered from 0 within each problem."""
+        index = self._indexes[model]
+        number, last = 0, -1
+        for problem, offset in zip(index.problem, index.offset, strict=True):
+            number = number + 1 if problem == last else 0
+            last = problem
+            row = self._spool.row(offset)
+            meta = {"step": row["step"], "form": row["form"]}
+            name, language = self._samples[problem].id, row["language"]
+            yield Attempt(name, row["text"], model, number, meta=meta, source=row["at"], language=language)
+
+    def read(self, path: Path, extract: Extract) -> None:
+        """Add the answers in a file or folder.
+
+        Raises:
+            DataError: it does not exist or cannot be read, or two rows of a model contradict one another.
+        """
+        source_input = _Input(path, self._benchmark.repeats_are_samples)
+        digest = hashlib.sha256()
+        for file in _files(path):
+            for row in read_jsonl(file, digest=digest):
+                if isinstance(row, Rejection):
+                    self.invalid.add(row)
+                    continue
+                try:
+                    self._take(source_input, row, extract)
+                except RowError as error:
+                    self.invalid.add(Rejection(row.at, str(error)))
+        self.inputs[str(path)] = digest.hexdigest()
+        self._name_models(source_input)
+
+    def _take(self, source_input: _Input, line: Line, extract: Extract) -> None:
+        record, at = line.record, line.at
+        model = record.get("model") or ""
+        if not isinstance(model, str):
+            raise RowError("'model' is no string")
+        row = RowText.of(record)
+        task_id = record.get("task_id")
+        if task_id is None and isinstance(record.get("sample_id"), str):
+            task_id = record["sample_id"]  # a text names the problem there, as in `markbook run`
+        position = self._place(task_id, model or source_input.name)
+        if position is None and str(task_id) in self._benchmark.left_out:
+            self.left_out += 1
+            return
+        if position is None:
+            self.unknown.add(Rejection(at, f"the benchmark has no task {str(task_id)[:80]!r}"))
+            return
+        number = _sample_number(record)
+        source_input.are_samples = source_input.are_samples or row.key == "completion"
+        index = source_input.found.setdefault(model, _Index())
+        if row.text is None:
+            source_input.nulls.setdefault(model, []).append((position, number))
+            self.null.add(Rejection(at, f"{row.key!r} is null: nobody answered"))
+            return
+        sample, language = self._samples[position], self._language_of(record, self._samples[position])
+        code = assemble(row, replace(sample, language=language) if language else sample, extract)
+        digest = hashlib.blake2b(code.text.encode(errors="surrogatepass"), digest_size=8).digest()
+        index.problem.append(position)
+        index.number.append(len(index) if number is None else number)
+        index.digest.append(int.from_bytes(digest, "big"))
+        answer = SpooledAnswer(text=code.text, step=code.step, form=code.form, at=at, n=number, language=language)
+        index.offset.append(self._spool.put(answer))
+
+    def _language_of(self, record: Mapping[str, object], sample: Sample) -> str:
+        """Return what an answer says that it is written in, where its problem leaves that to it; empty for Python."""
+        stated = record.get("language")
+        if stated is None or sample.language or sample.problem_type is not ProblemType.STDIN:
+            return ""
+        if not isinstance(stated, str):
+            raise RowError("'language' is no string")
+        language = self._language(stated)
+        self.languages |= {language} - {""}
+        return language
+
+    def _place(self, task_id: object, model: str) -> int | None:
+        """Return the problem that a row's task id names, with or without the model's name behind; None if none."""
+        if isinstance(task_id, bool) or not isinstance(task_id, str | int) or task_id == "":
+            raise RowError("'task_id' is missing" if task_id in (None, "") else "'task_id' is no string")
+        name = str(task_id)
+        for candidate in (name, name.removesuffix(f"_{model}")):
+            if candidate in self._places:
+                return self._places[candidate]
+            if self._is_mbpp:
+                try:
+                    return self._places[mbpp_id(candidate)]
+                except (RowError, KeyError):
+                    continue
+        return None
+
+    def _name_models(self, source_input: _Input) -> None:
+        nameless = source_input.found.pop("", None)
+        if nameless is not None:
+            name = next(iter(source_input.found)) if len(source_input.found) == 1 else source_input.name
+            source_input.nulls.setdefault(name, []).extend(source_input.nulls.pop("", []))
+            if name in source_input.found:
+                source_input.found[name].extend(nameless)
+            else:
+                source_input.found[name] = nameless
+        for name, index in source_input.found.items():
+            self._settle_repeats(source_input, name)
+            self._register(name, index, source_input)
+        if not source_input.found:
+            self.warnings.append(f"{source_input.path}: No valid solutions found")
+
+    def _register(self, name: str, index: _Index, source_input: _Input) -> None:
+        unique, count = name, 1
+        while unique in self._indexes:
+            count += 1
+            unique = f"{name}_{count}"
+        if unique != name:
+            self.warnings.append(
+                f"{source_input.path}: its model has the name {name!r} of {self.source(name)}; it is reported as {unique!r}"
+            )
+        self._indexes[unique] = index
+        self._sources[unique] = str(source_input.path)
+        self._lacking[unique] = source_input.lacking(name)
+
+    def _settle_repeats(self, source_input: _Input, model: str) -> None:
+        """Sort into benchmark order; collapse what repeats to the letter, refuse what contradicts."""
+        index = source_input.found[model]
+        kept_rows = array("I")
+        for position in _benchmark_order(index):
+            before = kept_rows[-1] if kept_rows and index.problem[kept_rows[-1]] == index.problem[position] else None
+            if before is None:
+                kept_rows.append(position)
+                continue
+            first, second = (self._spool.row(index.offset[position_]) for position_ in (before, position))
+            if not _is_same_sample(first["n"], second["n"], are_samples=source_input.are_samples):
+                kept_rows.append(position)
+            elif index.digest[before] == index.digest[position]:
+                self.collapsed.add(Rejection(second["at"], "repeats an earlier answer to the letter"))
+            else:
+                task = self._samples[index.problem[position]].id
+                raise DataError(
+                    f"{model!r} answers {task!r} twice and differently; the other answer is at {first['at']}",
+                    at=second["at"],
+                    hint='number several samples of one task with a key "sample": 0, 1, ...',
+                )
+        index.keep(kept_rows)
+
+
+def load_answers(
+    paths: Sequence[Path],
+    benchmark: Benchmark,
+    *,
+    extract: Extract = "auto",
+    language: Callable[[str], str] = _no_language,
+) -> Answers:
+    """Return the answers in files and folders.
+
+    Args:
+        paths: each a file or a folder of files; one or more models each.
+        benchmark: answers are matched to its task ids.
+        extract: `auto` looks for code in replies that do not compile as they stand, `always` also in those that do,
+            `off` takes every text as it is.
+        language: our name of a language that answers name, empty for Python; RowError if there is none.
+
+    Raises:
+        DataError: an input does not exist or cannot be read, no row matches any task, or two rows of a model answer
+            one task differently and are not declared as samples.
+    """
+    answers = Answers(benchmark, language)
+    try:
+        for path in paths:
+            answers.read(path, extract)
+        if not answers.models:
+            raise DataError(_nothing_found(answers), at=", ".join(map(str, paths)))
+    except BaseException:
+        answers.close()
+        raise
+    return answers
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.exists():
+        raise DataError("the solutions do not exist", at=str(path), hint=beside(path))
+    if not path.is_dir():
+        return [path]
+    files = data_files(path)
+    if not files:
+        inner = sorted(folder.name for folder in path.iterdir() if folder.is_dir() and data_files(folder))
+        hint = f"its subfolders have: name them, as in {path / inner[0]}" if inner else ""
+        raise DataError("the folder holds no .jsonl file", at=str(path), hint=hint)
+    return files
+
+
+def _is_same_sample(first: int | None, second: int | None, *, are_samples: bool) -> bool:
+    """Whether two answers to a problem claim to be the same sample of it, by their numbers."""
+    return not are_samples if first is None and second is None else first == second
+
+
+def _benchmark_order(index: _Index) -> array[int]:
+    """Return the places of an index by problem, then sample number, then position in the input."""
+    if len(index) <= _FEW:
+        keys = list(zip(index.problem, index.number, index.offset, strict=True))
+        return array("I", sorted(range(len(keys)), key=keys.__getitem__))
+    import numpy as np
+
+    columns = [np.frombuffer(column, dtype=column.typecode) for column in (index.offset, index.number, index.problem)]
+    return array("I", np.lexsort(columns).astype(np.uint32).tobytes())
+
+
+def _sample_number(record: Mapping[str, object]) -> int | None:
+    for key in SAMPLE_KEYS:
+        value = record.get(key)
+        if value is None or (key == "sample_id" and isinstance(value, str)):
+            continue
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 32:
+            raise RowError(f"{key!r} must be a whole number: which of several answers to a problem it is")
+        return value
+    return None
+
+
+def _nothing_found(answers: Answers) -> str:
+    if answers.unknown.count:
+        example = answers.unknown.first[0]
+        return f"No valid solutions found: none of {answers.unknown.count} answers match a task; the first, {example.at}: {example.reason}"
+    if answers.invalid.count:
+        example = answers.invalid.first[0]
+        return f"No valid solutions found: the first of {answers.invalid.count} rejected rows, {example.at}: {example.reason}"
+    return "No valid solutions found: the input is empty"
+
+
+# The JSON schema of a row of answers, out of the names by which they are read.
+
+
+class AnswerRow(TypedDict, total=False):
+    """One answer of a model to a problem."""
+
+    task_id: Required[Annotated[str | int, "The problem."]]
+    model: Annotated[str | None, "Whose answer it is; without it the file's or folder's name."]
+    language: Annotated[str | None, "What a program is written in, where its problem leaves that to the answers."]
+
+
+def answers_schema() -> Schema:
+    """Return the JSON schema of a row of answers."""
+    schema = schema_of("Markbook answers: one row of a .jsonl file", AnswerRow)
+    texts: Schema = {key: {"type": ["string", "null"]} for key in ANSWER_KEYS}
+    texts["candidate_solution"] = texts["candidate_solution"] | {
+        "description": "The answer: code, or a raw reply with a fenced block; null is missing, empty an empty answer."
+    }
+    texts["extracted_solution"] = texts["extracted_solution"] | {"description": "The code taken from it; it wins."}
+    number = {"type": ["integer", "null"], "minimum": 0, "description": "Which of several answers, from 0."}
+    schema["properties"] |= texts | dict.fromkeys(SAMPLE_KEYS, number)
+    schema["properties"]["sample_id"] = number | {
+        "type": ["integer", "string", "null"],
+        "description": "Which of several answers, from 0; a text names the problem, as `task_id` does.",
+    }
+    return {**schema, "anyOf": [{"required": [key]} for key in ANSWER_KEYS]}

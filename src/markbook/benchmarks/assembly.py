@@ -1,0 +1,187 @@
+"""From an answer's row to the program that is run: which field, which code in it, and whether the prompt goes first."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, Self
+
+from markbook.benchmarks.problems import RowError
+from markbook.testcode.extraction import (
+    PARSE_CAP,
+    answer_of,
+    compiles,
+    defines,
+    extract,
+    with_imports,
+    without_thoughts,
+)
+from markbook.types import Sample
+
+# Answers that define a function where its tests call a method of `Solution`, or the other way round.
+
+SOLUTION = "Solution"
+"""The class whose methods contest sites ask for."""
+
+
+def callable_by_tests(text: str, entry_point: str, method: str) -> str:
+    """Return an answer in which tests find what they call, as the benchmarks' own runners do: by what the answer defines.
+
+    Args:
+        text: the answer.
+        entry_point: the name that the tests use: `Solution`, or the function's.
+        method: the function's name; empty where an answer is to define just what the tests use.
+    """
+    if not method or defines(text, entry_point):
+        return text
+    if entry_point != SOLUTION:
+        return f"{text}\n\n\n{method} = {SOLUTION}().{method}\n" if defines(text, SOLUTION) else text
+    if not defines(text, method):
+        return text
+    return f"{text}\n\n\nclass {SOLUTION}:\n    {method} = staticmethod({method})\n"
+
+
+Extract = Literal["auto", "always", "off"]
+Form = Literal["whole", "completion"]
+
+ANSWER_KEYS = ("extracted_solution", "candidate_solution", "completion", "solution", "generation", "gpt_solution")
+"""Where the answer may stand, in order of preference; an extracted solution wins even when it is empty."""
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_STAR = re.compile(r"from (\w+) import \*")
+_DEEP = 64
+"""An indentation that is deeper than the definition before it, wherever that stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowText:
+    """The text of an answer and the key under which it stood."""
+
+    text: str | None
+    """None where the row says null: nobody answered, which is not an empty answer."""
+    key: str
+
+    @classmethod
+    def of(cls, record: Mapping[str, object]) -> Self:
+        """Return the answer in a row; null is none, whatever other keys hold.
+
+        Raises:
+            RowError: the row has none of the known keys, or its value is no string.
+        """
+        key = next((key for key in ANSWER_KEYS if key in record), None)
+        if key is None:
+            raise RowError("neither candidate_solution nor another known key (" + ", ".join(ANSWER_KEYS) + ")")
+        text = record[key]
+        if text is not None and not isinstance(text, str):
+            raise RowError(f"{key!r} is no string")
+        return cls(text, key)
+
+
+@dataclass(frozen=True, slots=True)
+class AssembledProgram:
+    """What is run for an answer."""
+
+    text: str
+    step: str
+    """How the code was found in the reply; see `markbook.testcode.extraction`."""
+    form: Form
+    """Whether the answer was a whole solution, or went behind the prompt as its completion."""
+
+
+def assemble(row: RowText, sample: Sample, mode: Extract = "auto") -> AssembledProgram:
+    """Return the program of an answer: its code, behind the prompt where it only completes one."""
+    if row.text is None or not (row.text if mode == "off" else without_thoughts(row.text)).strip():
+        return AssembledProgram("", "as_is", "whole")
+    if sample.language:
+        found_text, found_step, form = answer_of(
+            row.text, sample.prompt_code, sample.tests[0].program, raw=mode != "off"
+        )
+        if sample.preloaded:
+            found_text = with_imports(found_text, sample.tests[0].setup, sample.preloaded)
+        return AssembledProgram(found_text, found_step, form)
+    prompt = sample.prompt_code
+    name = sample.entry_point
+
+    def is_code(text: str) -> bool:
+        return (
+            compiles(text) if not prompt else defines(text, name) or compiles(_behind(prompt, text, is_complete=False))
+        )
+
+    if mode == "off" or len(row.text) > PARSE_CAP:
+        text, step = row.text, "as_is"
+    else:
+        extraction = extract(row.text, is_code if mode == "auto" else _never_as_it_stands(row.text, is_code), name)
+        text, step = extraction.text, extraction.step
+        if step == "none" and mode == "always" and is_code(text):
+            step = "as_is"
+    if not prompt:
+        called = callable_by_tests(text, name, sample.method)
+        return AssembledProgram(_with_preloaded(called, sample), step, "whole")
+    is_complete = defines(text, name)
+    if is_complete and row.key != "completion":
+        return AssembledProgram(
+            text, step, "whole"
+        )  # handed in as a whole solution, it brings its own imports and helpers
+    return AssembledProgram(
+        _behind(prompt, text, is_complete=is_complete), step, "whole" if is_complete else "completion"
+    )
+
+
+def behind(prompt: str, text: str, name: str) -> str:
+    """Return the program that a text makes, as if it had been typed behind the prompt.
+
+    A text that defines the name itself has the prompt's imports and helpers before it, and the definition that the
+    prompt only begins is left empty. So is it where the text does not go on with it but begins it anew.
+    """
+    return _behind(prompt, text, is_complete=defines(text, name))
+
+
+def _behind(prompt: str, text: str, *, is_complete: bool) -> str:
+    if is_complete:
+        return text if "from __future__" in text else _standing(prompt) + text
+    standing = _standing(prompt)
+    anew = (
+        text[:1].isspace() and standing != f"{prompt}\n" and not compiles(prompt + text) and compiles(standing + text)
+    )
+    return standing + text if anew else prompt + text
+
+
+@lru_cache(maxsize=1024)
+def _standing(prompt: str) -> str:
+    """Return a prompt that stands by itself: a definition that it only begins is left empty; nothing if none does."""
+    begun = f"{prompt.rstrip()}\n{' ' * _DEEP}pass"
+    return next((f"{text}\n" for text in (prompt, begun) if compiles(text)), "")
+
+
+def _with_preloaded(text: str, sample: Sample) -> str:
+    """Put what the benchmark's own runner took for granted before an answer, as far as that uses it unimported."""
+    if "from __future__" in text or not sample.preloaded:
+        return text
+    words = set(_WORD.findall(text))
+    used = [line for name in sample.preloaded if (line := _import_line(name, text, words))]
+    return "".join(f"{line}\n" for line in used) + text
+
+
+def _import_line(name: str, text: str, words: set[str]) -> str:
+    """Return the line by which an answer gets a module, or names of one; empty where it wants none of it."""
+    if name.isidentifier():
+        is_used = name in words and re.search(rf"\b{name}\.", text) and not re.search(rf"\bimport\b.*\b{name}\b", text)
+        return f"import {name}" if is_used else ""
+    match = _STAR.fullmatch(name)
+    return name if match is None or _public(match[1]) & words else ""
+
+
+@lru_cache
+def _public(module: str) -> frozenset[str]:
+    """Return the names that a module of the standard library gives to whoever imports all of it."""
+    imported = importlib.import_module(module)
+    return frozenset(
+        getattr(imported, "__all__", None) or [name for name in vars(imported) if not name.startswith("_")]
+    )
+
+
+def _never_as_it_stands(reply: str, is_code: Callable[[str], bool]) -> Callable[[str], bool]:
+    return lambda text: text is not reply and is_code(text)

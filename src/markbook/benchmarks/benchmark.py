@@ -1,0 +1,290 @@
+"""Benchmarks of code problems: one file or a folder, the format known by its content.
+
+A format is a plugin of the group `markbook.loaders` with the members of `BenchmarkFormat`. Each that is installed,
+built in or not, is asked how sure it is of a file's first row; the surest reads the file. `--format` asks nobody.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from markbook import plugins
+from markbook.benchmarks.problems import Benchmark, RowError
+from markbook.errors import ConfigError, DataError, UsageError, beside
+from markbook.files.content import first_byte, is_zip
+from markbook.files.jsonl import Line, Rejection, read_jsonl
+from markbook.files.tables import read_table, suffix
+from markbook.types import PYTHON, Sample
+
+_log = logging.getLogger(__name__)
+
+_SUFFIXES = (".jsonl", ".jsonl.gz", ".json", ".json.gz")
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What detection may look at."""
+
+    path: Path
+    """The file."""
+    record: Mapping[str, Any]
+    """One of its rows."""
+
+
+class BenchmarkFormat(Protocol):
+    """How one kind of benchmark row becomes a sample."""
+
+    keys: tuple[str, ...]
+    """What its rows hold, for the message about a file that is of no known format."""
+    repeats_are_samples: bool
+    """Whether answers repeat a task id to give several samples."""
+
+    def sniff(self, probe: Probe) -> int:
+        """Return how sure it is that the file is its own, 0 to 100."""
+        ...
+
+    def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
+        """Return the problem of a row; raise RowError if it is none."""
+        ...
+
+
+_MEMBERS = ("keys", "repeats_are_samples", "sniff", "to_sample")
+
+
+def load_benchmark(path: Path, format_name: str = "auto") -> Benchmark:
+    """Return the benchmark in a file or folder.
+
+    Raises:
+        DataError: there is nothing there, nothing valid in it, task ids repeat, or a folder mixes benchmarks.
+        UsageError: the format is unknown.
+    """
+    if path.exists() and format_name == "auto" and is_package(path):
+        from markbook.benchmarks.packages import package_benchmark
+
+        return package_benchmark(path)
+    files = _files(path)
+    digest = hashlib.sha256()
+    read = {file: _read_file(file, format_name, digest) for file in files}
+    read = {file: file_read for file, file_read in read.items() if file_read.samples or file_read.rejections}
+    formats = sorted({file_read.format for file_read in read.values() if file_read.samples})
+    if not formats:
+        rejections = [rejection for file_read in read.values() for rejection in file_read.rejections]
+        first = (
+            f"; the first of {len(rejections)} rejected rows, {rejections[0].at}: {rejections[0].reason}"
+            if rejections
+            else ""
+        )
+        raise DataError(
+            f"No valid benchmark problems found{first}", at=str(path), hint="--format overrides what was detected"
+        )
+    if len(formats) > 1:
+        names = ", ".join(f"{file.name} ({file_read.format})" for file, file_read in read.items() if file_read.samples)
+        raise DataError("this folder holds more than one benchmark", at=str(path), hint=f"name one file: {names}")
+    samples = [sample for file_read in read.values() for sample in file_read.samples]
+    _refuse_duplicates(samples)
+    return Benchmark(
+        name=path.name.partition(".")[0] or path.resolve().name,
+        format=formats[0],
+        samples=tuple(samples),
+        rejections=tuple(rejection for file_read in read.values() for rejection in file_read.rejections),
+        digest=digest.hexdigest(),
+        repeats_are_samples=_format(formats[0]).repeats_are_samples,
+        files=tuple(str(file) for file, file_read in read.items() if file_read.samples),
+    )
+
+
+def is_package(path: Path) -> bool:
+    """Return whether this is a problem package: a zip, or a folder with its `problem.yaml`."""
+    return (path / "problem.yaml").is_file() if path.is_dir() else path.is_file() and is_zip(path)
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    format: str
+    samples: list[Sample]
+    rejections: list[Rejection]
+
+
+def data_files(folder: Path) -> list[Path]:
+    """Return the data files directly in a folder, by name; hidden files are none."""
+    try:
+        names = sorted(folder.iterdir())
+    except OSError as error:
+        raise DataError(f"the folder cannot be read: {error.strerror}", at=str(folder)) from error
+    return [
+        file for file in names if file.name.endswith(_SUFFIXES) and not file.name.startswith(".") and file.is_file()
+    ]
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.exists():
+        raise DataError("the benchmark does not exist", at=str(path), hint=beside(path))
+    if not path.is_dir():
+        return [path]
+    files = [*data_files(path), *sorted(file for file in path.glob("*.parquet") if file.is_file())]
+    lines = [file for file in files if not file.name.endswith((".json", ".json.gz")) or first_byte(file) == b"["]
+    if not lines:
+        raise DataError("No valid benchmark problems found: the folder holds no .jsonl file", at=str(path))
+    return lines
+
+
+def _read_file(file: Path, format_name: str, digest: hashlib._Hash) -> _File:
+    content = _File(format_name, [], [])
+    reader: BenchmarkFormat | None = None if format_name == "auto" else _format(format_name)
+    read = read_table if suffix(file) == ".parquet" else read_jsonl
+    for row in read(file, digest=digest):
+        if isinstance(row, Rejection):
+            content.rejections.append(row)
+            continue
+        if reader is None:
+            name = detect(Probe(file, row.record))
+            if name is None:
+                content.rejections.append(Rejection(row.at, _unknown_row(row)))
+                continue
+            reader, content = _format(name), replace(content, format=name)
+        try:
+            content.samples.append(
+                without_python(_check_sample_type(reader.to_sample(row.record, row.at), row.at, content.format))
+            )
+        except RowError as error:
+            content.rejections.append(Rejection(row.at, str(error)))
+    return content
+
+
+def detect(probe: Probe) -> str | None:
+    """Return the name of the format that is the surest that a file is its own, None if none takes it.
+
+    Raises:
+        DataError: several are equally sure.
+    """
+    sure = {name: plugins.sureness("loaders", name, reader, probe) for name, reader in _readers().items()}
+    most = max(sure.values(), default=0)
+    best = [name for name, confidence in sure.items() if confidence == most > 0]
+    if len(best) > 1:
+        raise DataError(
+            f"the loaders {' and '.join(map(repr, best))} claim this file alike",
+            at=str(probe.path),
+            hint=f"choose one with --format, such as --format {best[0]}",
+        )
+    return best[0] if best else None
+
+
+@functools.cache
+def _readers() -> Mapping[str, BenchmarkFormat]:
+    """Return every format that can be detected, by name; a plugin that cannot be made is named and left out."""
+    readers: dict[str, BenchmarkFormat] = {}
+    for name, reader in plugins.load_all("loaders").items():
+        lacking = _lacking(reader)
+        if not lacking:
+            readers[name] = reader
+        elif len(lacking) < len(_MEMBERS):
+            _log.warning("the loader %r lacks %s: it reads no benchmark", name, ", ".join(lacking))
+    return readers
+
+
+def _lacking(reader: object) -> list[str]:
+    """Return which members of a format an object lacks; all of them if it loads something else, such as papers."""
+    return [member for member in _MEMBERS if not hasattr(reader, member)]
+
+
+def _format(name: str) -> BenchmarkFormat:
+    reader: BenchmarkFormat = _readers().get(name) or plugins.create_typed("loaders", name)
+    if lacking := _lacking(reader):
+        raise UsageError(
+            f"the loader {name!r} does not read benchmarks: it lacks {', '.join(lacking)}",
+            hint=f"one of {', '.join(_readers())}",
+        )
+    return reader
+
+
+_FIELDS = {
+    "object": "problem_type, and tests that are programs",
+    **{name: name for name in ("canonical", "context", "preloaded", "problem_type", "prompt_code", "row", "system")},
+    "doc_id": "row",
+}
+"""What has a field of its own in a sample, by the key of `meta` under which loaders once put it."""
+
+
+def _check_sample_type(sample: Sample, at: str, name: str) -> Sample:
+    """Return a loader's sample if it says in fields what has one: under a key of `meta` nobody would read it.
+
+    Raises:
+        ConfigError: it does not.
+    """
+    if misplaced := sorted(sample.meta.keys() & _FIELDS):
+        raise ConfigError(
+            f"the loader {name!r} puts {', '.join(map(repr, misplaced))} into a sample's meta, where nobody reads it",
+            at=at,
+            hint="Sample has fields for it: " + "; ".join(dict.fromkeys(_FIELDS[key] for key in misplaced)),
+        )
+    return sample
+
+
+_DEFINITION = re.compile(r"^(?:async )?def (\w+)", re.MULTILINE)
+
+
+def without_python(sample: Sample) -> Sample:
+    """Return a problem that names Python as one that names no language: the examiner meets both alike.
+
+    A judge asks programs in an interpreter of their own, and what stands before an answer is part of it: such a
+    problem stays as it is.
+    """
+    is_program = sample.judge is not None or sample.group is not None or any(test.setup for test in sample.tests)
+    if sample.language.lower() not in PYTHON or is_program:
+        return sample
+    defined = _DEFINITION.findall(sample.prompt_code)
+    name = sample.entry_point or (defined[-1] if defined else "")
+    return replace(sample, language="", canonical_language="", entry_point=name)
+
+
+def _unknown_row(row: Line) -> str:
+    keys = ", ".join(sorted(row.record)[:8]) or "none"
+    keys_by_format = {name: reader.keys for name, reader in _readers().items()}
+    nearest = max(keys_by_format, key=lambda name: len(set(keys_by_format[name]) & row.record.keys()))
+    hint = f"; a row of {nearest} has {', '.join(keys_by_format[nearest])}" if keys_by_format[nearest] else ""
+    return f"not a problem of a known format (its keys: {keys}){hint}"
+
+
+def _refuse_duplicates(samples: Sequence[Sample]) -> None:
+    lines: dict[str, str] = {}
+    for sample in samples:
+        if sample.id in lines:
+            raise DataError(
+                f"the task id {sample.id!r} stands twice; the other is at {lines[sample.id]}",
+                at=sample.source,
+                hint="give each problem an id of its own",
+            )
+        lines[sample.id] = sample.source
+
+
+def text_field(record: Mapping[str, object], key: str, *, required: bool = True) -> str:
+    """Return a string of a row.
+
+    Raises:
+        RowError: it is absent or empty although required, or no string.
+    """
+    value = record.get(key)
+    if value is None and not required:
+        return ""
+    if not isinstance(value, str):
+        raise RowError(f"{key!r} is missing" if value is None else f"{key!r} is no string")
+    if required and not value.strip():
+        raise RowError(f"{key!r} is empty")
+    return value
+
+
+def text_list(record: Mapping[str, object], key: str) -> list[str]:
+    """Return a list of strings of a row, empty if it is absent; RowError if it is anything else."""
+    value = record.get(key)
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
+        raise RowError(f"{key!r} is no list of strings")
+    return value

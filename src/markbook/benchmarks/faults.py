@@ -1,0 +1,129 @@
+"""Broken tests: those that no answer can pass, that every answer passes, or that would never end."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from markbook.benchmarks.problems import Benchmark
+from markbook.errors import DataError, UsageError
+from markbook.languages import language
+from markbook.testcode import programs
+from markbook.types import Sample, Test
+
+# Tests in other languages than Python that nobody can be marked by.
+
+
+def language_fault(name: str, test: Test) -> str:
+    """Return why nothing can be marked by a test in a language, empty if something can; so for an unknown language."""
+    try:
+        return language(name).fault_of(test.program)
+    except UsageError:
+        return ""
+
+
+# Faults of a benchmark itself: tests that do not parse, would pass whatever is tested, or end before it is seen that they passed.
+#
+# They are set aside before anybody is marked by them.
+
+
+@dataclass(frozen=True, slots=True)
+class TestFault:
+    """A test by which nobody can be marked because it is broken."""
+
+    task_id: str
+    test_index: int
+    """From 0, in the benchmark's own numbering."""
+    reason: str
+
+
+def without_faults(
+    benchmark: Benchmark, elsewhere: Callable[[str, Test], str] = lambda _language, _test: ""
+) -> tuple[Benchmark, list[TestFault]]:
+    """Return the benchmark without its broken tests, and without problems that have no other; and what was set aside.
+
+    Args:
+        benchmark: as it was read.
+        elsewhere: says why a test in a language of its own is broken, empty if it is not.
+
+    Raises:
+        DataError: no test is left.
+    """
+    faults: list[TestFault] = []
+    samples: list[Sample] = []
+    for sample in benchmark.samples:
+        test_faults = [
+            TestFault(sample.id, index, reason)
+            for index, test in enumerate(sample.tests)
+            if (
+                reason := elsewhere(sample.language, test)
+                if sample.language and test.stdin is None
+                else fault_of(test, sample.entry_point)
+            )
+        ]
+        if not test_faults:
+            samples.append(sample)
+            continue
+        faults += test_faults
+        broken = {fault.test_index for fault in test_faults}
+        sound = tuple(test for index, test in enumerate(sample.tests) if index not in broken)
+        if sound:
+            samples.append(replace(sample, tests=sound))
+    if not samples:
+        raise DataError(
+            f"no problem has a test that can be passed; the first fault, in {faults[0].task_id}: {faults[0].reason}",
+            at=benchmark.samples[0].source,
+        )
+    return replace(benchmark, samples=tuple(samples)), faults
+
+
+def fault_of(test: Test, entry: str = "") -> str:
+    """Return why a test is broken, empty if it is not. Its code is parsed, never run.
+
+    Args:
+        test: the test.
+        entry: what it tests is called.
+    """
+    trees: dict[str, ast.Module] = {}
+    for name, source, mode in (
+        ("ctx", test.setup, "exec"),
+        ("assertion", test.assertion.strip(), "eval"),
+        ("program", programs.complete_program(test.program, entry), "exec"),
+    ):
+        try:
+            if source:
+                trees[name] = programs.parse_python(source, mode)
+        except programs.UNPARSABLE as error:
+            return f"the {name} does not parse: {getattr(error, 'msg', error)}"
+    if test.stdin is not None:
+        return _rule_fault(test.checker)
+    if claim_fault := _claim_fault(test, trees):
+        return claim_fault
+    try:
+        re.compile(test.pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        return f"the keyword is no regular expression: {error}"
+    return ""
+
+
+def _claim_fault(test: Test, trees: Mapping[str, ast.Module]) -> str:
+    """Return why a test would pass whatever is tested, empty if it would not."""
+    if "assertion" in trees:
+        always = programs.is_always_true(trees["assertion"].body)  # type: ignore[arg-type]  # that of an expression
+        return "the assertion is a tuple or a function, and always true" if always else ""
+    if "program" in trees:
+        return programs.fault(trees["program"])
+    return programs.fault(trees["ctx"]) if "ctx" in trees and not (test.inspection or test.pattern) else ""
+
+
+def _rule_fault(checker: str) -> str:
+    """Return why outputs cannot be compared as a test says, empty if they can."""
+    from markbook.sandbox.guest.examination import rules
+
+    try:
+        rules.parse(checker)
+    except ValueError as error:
+        return str(error)
+    return ""

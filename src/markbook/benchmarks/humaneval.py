@@ -1,0 +1,303 @@
+"""HumanEval, EvalPlus, BigCodeBench and MBPP: problems in Python whose tests are a program."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Any
+
+from markbook.benchmarks.assembly import behind
+from markbook.benchmarks.benchmark import Probe, text_field, text_list
+from markbook.benchmarks.problems import RowError
+from markbook.testcode import programs
+from markbook.types import ProblemType, Sample, Test
+
+# MBPP: the full file, and the sanitized one whose tests were mended by its authors.
+
+PREFIX = "Mbpp/"
+
+
+class Mbpp:
+    """Reads rows with text, code, task_id, test_setup_code and test_list."""
+
+    prompt_key = "text"
+    sureness = 50
+    repeats_are_samples = True
+    keys: tuple[str, ...] = ("task_id", "text", "code", "test_list", "test_setup_code")
+
+    def sniff(self, probe: Probe) -> int:
+        """Return how sure it is of a row with a list of tests and a task under its own name."""
+        return self.sureness if {"test_list", self.prompt_key} <= probe.record.keys() else 0
+
+    def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
+        """Return the problem of a row; RowError if it is none."""
+        asserts = text_list(record, "test_list")
+        if not asserts:
+            raise RowError("'test_list' is missing or empty")
+        code = text_field(record, "code").replace("\r\n", "\n")
+        setup = "\n".join(
+            part
+            for part in (*text_list(record, "test_imports"), text_field(record, "test_setup_code", required=False))
+            if part
+        )
+        return Sample(
+            id=mbpp_id(record.get("task_id")),
+            input=text_field(record, self.prompt_key),
+            references=(code,),
+            tests=(Test(setup=setup, program="\n".join(asserts) + "\n"),),
+            entry_point=_entry_point(code, asserts),
+            source=at,
+            problem_type=ProblemType.FUNCTION,
+            preloaded=_list_imports(setup),
+        )
+
+
+class MbppSanitized(Mbpp):
+    """Reads rows with prompt, code, task_id, test_imports and test_list."""
+
+    prompt_key = "prompt"
+    sureness = 60
+    keys = ("task_id", "prompt", "code", "test_list", "test_imports")
+
+
+def mbpp_id(value: object) -> str:
+    """Return `Mbpp/<n>` for a number or any spelling of it; RowError for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise RowError("'task_id' is neither a number nor a string")
+    number = str(value).strip().rpartition("/")[2]
+    if not number.isdecimal():
+        raise RowError(f"the task id {str(value)[:40]!r} is no number")
+    return f"{PREFIX}{int(number)}"
+
+
+def _list_imports(setup: str) -> tuple[str, ...]:
+    """Return the modules that the tests' set-up imports: the benchmark runs it in one namespace with the answer."""
+    tree = programs.parse(setup)
+    nodes = tree.body if tree else []
+    return tuple(name.name for node in nodes if isinstance(node, ast.Import) for name in node.names if not name.asname)
+
+
+def _entry_point(code: str, asserts: list[str]) -> str:
+    """Return the function of the reference that the tests call, the last one defined if they call several."""
+    tree, tests = programs.parse(code), programs.parse("\n".join(asserts))
+    if tree is None or tests is None:
+        return ""
+    defined = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    called = {node.id for node in ast.walk(tests) if isinstance(node, ast.Name)}
+    return next((name for name in reversed(defined) if name in called), "")
+
+
+# HumanEval, BigCodeBench, and EvalPlus' HumanEval+ and MBPP+ (inputs with a reference solution instead of written tests).
+
+
+class HumanEval:
+    """Reads rows with task_id, prompt, entry_point, canonical_solution and test (which defines `check`)."""
+
+    keys = ("task_id", "prompt", "entry_point", "canonical_solution", "test")
+    repeats_are_samples = True
+
+    def sniff(self, probe: Probe) -> int:
+        """Return 70 for a prompt with an entry point and a test, which rows of EvalPlus may have as well."""
+        return 70 if {"prompt", "entry_point", "test"} <= probe.record.keys() else 0
+
+    def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
+        """Return the problem of a row; RowError if it is none."""
+        prompt, name = text_field(record, "prompt"), _humaneval_entry_point(record)
+        test = text_field(record, "test")
+        return Sample(
+            id=text_field(record, "task_id"),
+            input=prompt,
+            references=_canonical(prompt, record),
+            tests=(Test(program=f"{test}\n\ncheck({name})\n"),),
+            entry_point=name,
+            source=at,
+            problem_type=ProblemType.FUNCTION,
+            prompt_code=prompt,
+        )
+
+
+class BigCodeBench:
+    """Reads rows with task_id, complete_prompt, entry_point, canonical_solution and test (a test case of unittest)."""
+
+    keys = ("task_id", "complete_prompt", "instruct_prompt", "entry_point", "canonical_solution", "test")
+    repeats_are_samples = True
+
+    def sniff(self, probe: Probe) -> int:
+        """Return 75 for a prompt to complete with an entry point and a test."""
+        return 75 if {"complete_prompt", "entry_point", "test"} <= probe.record.keys() else 0
+
+    def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
+        """Return the problem of a row; RowError if it is none."""
+        prompt = text_field(record, "complete_prompt")
+        return Sample(
+            id=text_field(record, "task_id"),
+            input=prompt,
+            references=_canonical(prompt, record),
+            tests=(Test(program=text_field(record, "test")),),
+            entry_point=_humaneval_entry_point(record),
+            source=at,
+            problem_type=ProblemType.FUNCTION,
+            prompt_code=prompt,
+        )
+
+
+class EvalPlus:
+    """Reads rows with prompt, entry_point, canonical_solution, base_input and plus_input.
+
+    The right answer to each input is what the canonical solution gives. It is computed by the examiner, which the
+    candidate cannot reach. An input on which the canonical solution itself fails is no test.
+    """
+
+    keys = ("task_id", "prompt", "entry_point", "canonical_solution", "base_input", "plus_input")
+    repeats_are_samples = True
+
+    def sniff(self, probe: Probe) -> int:
+        """Return 80 for a solution with inputs."""
+        return 80 if {"entry_point", "canonical_solution", "base_input"} <= probe.record.keys() else 0
+
+    def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
+        """Return the problem of a row; RowError if it is none."""
+        prompt, name = text_field(record, "prompt"), _humaneval_entry_point(record)
+        inputs = [*_inputs(record, "base_input"), *_inputs(record, "plus_input")]
+        if not inputs:
+            raise RowError("there is no input to test with")
+        tolerance = record.get("atol") or 0
+        if isinstance(tolerance, bool) or not isinstance(tolerance, int | float):
+            raise RowError("'atol' is no number")
+        (canonical,) = _canonical(prompt, record) or ("",)
+        return Sample(
+            id=text_field(record, "task_id"),
+            input=prompt,
+            references=(canonical,),
+            tests=(Test(program=_program(name, canonical, inputs, float(tolerance))),),
+            entry_point=name,
+            source=at,
+            problem_type=ProblemType.FUNCTION,
+            prompt_code=prompt,
+        )
+
+
+def _humaneval_entry_point(record: Mapping[str, object]) -> str:
+    name = text_field(record, "entry_point")
+    if not name.isidentifier():
+        raise RowError(f"the entry point {name[:40]!r} is no name")
+    return name
+
+
+def _canonical(prompt: str, record: Mapping[str, object]) -> tuple[str, ...]:
+    body = text_field(record, "canonical_solution", required=False)
+    return (behind(prompt, body, _humaneval_entry_point(record)),) if body else ()
+
+
+def _inputs(record: Mapping[str, object], key: str) -> list[list[Any]]:
+    value = record.get(key) or []
+    if not isinstance(value, list) or not all(isinstance(arguments, list) for arguments in value):
+        raise RowError(f"{key!r} is no list of argument lists")
+    return value
+
+
+_HARNESS = '''\
+import copy as _copy
+import math as _math
+import re as _re
+
+{reference}
+_expected = _reference[{name!r}]
+
+
+def _tuples(value):
+    return tuple(_tuples(part) for part in value) if isinstance(value, list) else value
+
+
+def _answer(arguments):
+    """The right answer, and the arguments in the form that the reference takes (JSON has no tuples)."""
+    forms = (arguments, [_tuples(part) for part in arguments],
+             [[_tuples(row) for row in part] if isinstance(part, list) else part for part in arguments])
+    for form in forms:
+        try:
+            return True, _expected(*_copy.deepcopy(form)), form
+        except Exception:
+            continue
+    return False, None, arguments
+
+
+def _same(got, right, tolerance):
+    if _matches:
+        return (right is not None) == (got if isinstance(got, bool) else got is not None)
+    if {unordered} and isinstance(right, (list, tuple)) and isinstance(got, (list, tuple, set, frozenset)):
+        got, right = sorted(map(repr, got)), sorted(map(repr, right))
+    if got == right:
+        return True
+    if isinstance(right, float) and isinstance(got, (int, float)):
+        return _math.isclose(got, right, rel_tol=1e-7, abs_tol=tolerance or 1e-6)
+    if isinstance(right, (list, tuple)) and isinstance(got, (list, tuple)) and len(got) == len(right):
+        return any(isinstance(part, float) for part in right) and all(map(_same, got, right, [tolerance] * len(got)))
+    return False
+
+
+_inputs = {inputs!r}
+_answers = [_answer(arguments) for arguments in _inputs]
+# a match object says only that there is a match, and a candidate may as well say so by True
+_matches = any(isinstance(answer[1], _re.Match) for answer in _answers)
+'''
+
+_ROOT_CHECK = "assert abs(_reference['poly'](*_copy.deepcopy(_inputs[{i}]), {name}(*_copy.deepcopy(_inputs[{i}])))) <= {tolerance}"
+_CHECK = (
+    "assert not _answers[{i}][0] or _same({name}(*_copy.deepcopy(_answers[{i}][2])), _answers[{i}][1], {tolerance})"
+)
+
+
+def _program(name: str, canonical: str, inputs: list[list[Any]], tolerance: float) -> str:
+    """Write the test program: one assert an input."""
+    # Any root is right where the problem asks for one; the prompt of that problem defines `poly` to check it with.
+    any_root = name == "find_zero" and "def poly(" in canonical
+    check, limit = (_ROOT_CHECK, tolerance or 1e-4) if any_root else (_CHECK, tolerance)
+    lines = [check.format(i=number, name=name, tolerance=limit) for number in range(len(inputs))]
+    head = _HARNESS.format(
+        reference=_reference(canonical), name=name, inputs=inputs, unordered=_has_no_order(canonical, name)
+    )
+    return head + "\n".join(lines) + "\n"
+
+
+def _reference(canonical: str) -> str:
+    """Write the statements that define `_reference`, the names of the canonical solution with their objects.
+
+    It becomes the body of a function: a test with `exec` in it could only run in the candidate's own process.
+    """
+    tree = programs.parse(canonical)
+    if tree is None or any(isinstance(node, ast.Global) or _imports_all(node) for node in ast.walk(tree)):
+        return f"_reference = {{}}\nexec({canonical!r}, _reference)"
+    defined = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    names = list(dict.fromkeys(node.name for node in tree.body if isinstance(node, defined)))
+    names_dict = ast.Dict([ast.Constant(name) for name in names], [ast.Name(name) for name in names])
+    module = ast.parse("def _make_reference():\n    pass\n_reference = _make_reference()")
+    module.body[0].body = [*tree.body, ast.Return(names_dict)]  # type: ignore[attr-defined]  # the function above
+    return ast.unparse(ast.fix_missing_locations(module))
+
+
+def _imports_all(node: ast.AST) -> bool:
+    return isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names)
+
+
+def _has_no_order(canonical: str, name: str) -> bool:
+    """Whether the reference returns the elements of a set as a list or tuple, so that no order is the right one."""
+    tree = programs.parse(canonical)
+    functions = [
+        node for node in (tree.body if tree else []) if isinstance(node, ast.FunctionDef) and node.name == name
+    ]
+    returned = [node.value for function in functions for node in ast.walk(function) if isinstance(node, ast.Return)]
+    return any(_is_set_in_sequence(value) for value in returned if value is not None)
+
+
+def _is_set_in_sequence(value: ast.expr) -> bool:
+    if not (isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in {"list", "tuple"}):
+        return False
+    return len(value.args) == 1 and _is_set(value.args[0])
+
+
+def _is_set(value: ast.expr) -> bool:
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.BitAnd | ast.BitOr | ast.BitXor | ast.Sub):
+        return _is_set(value.left) or _is_set(value.right)
+    return isinstance(value, ast.Set | ast.SetComp) or (
+        isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in {"set", "frozenset"}
+    )

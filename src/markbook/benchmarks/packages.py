@@ -1,0 +1,512 @@
+"""The output validators of a problem package: which files each is made of, and what judges with them."""
+
+from __future__ import annotations
+
+import hashlib
+import posixpath
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import Literal
+
+from markbook.benchmarks.problems import (
+    MAX_SECONDS,
+    MIB,
+    Benchmark,
+    RowError,
+    check_test_limits,
+    number_of,
+    program_sample,
+)
+from markbook.config.tree import MAX_BYTES, parse_tree, plain
+from markbook.errors import ConfigError, DataError
+from markbook.files.archive import Bundle, open_bundle
+from markbook.programs.checkers import Aggregation, Group, Judge, Result, largest, rename_tests, with_flags
+from markbook.sandbox.guest.examination.rules import icpc_name
+from markbook.types import Sample, Test
+
+SCRIPTS = ("build", "run")
+"""Of a program that brings how it is made and started, instead of being in a language that is known."""
+_LANGUAGES = {".py": "python", ".cc": "cpp", ".cpp": "cpp", ".cxx": "cpp", ".c": "c", ".java": "java", ".rs": "rust"}
+"""The languages of output validators, by the endings of their files."""
+
+
+def judge_of(bundle: Bundle, names: Sequence[str], flags: tuple[str, ...], *, talks: bool, passes: int) -> Judge:
+    """Return the judge that a package's output validators make together: an output is right if all accept it.
+
+    Args:
+        bundle: the package.
+        names: the files below its folder of validators; at least one.
+        flags: further words of their commands.
+        talks: whether the validator talks to the program.
+        passes: how often a program may be run on one test.
+
+    Raises:
+        DataError: one of them is in no language that is built here, or several are to talk to one program.
+    """
+    judges = [_judge(bundle, files) for files in programs_of(names)]
+    if len(judges) > 1 and (talks or passes > 1):
+        raise DataError(
+            f"{len(judges)} output validators cannot all talk to one program, or ask it for another pass",
+            at=bundle.at(names[0]),
+            hint="an interactive or multi-pass problem has one",
+        )
+    first, *others = (replace(judge, flags=flags, is_interactive=talks, passes=passes) for judge in judges)
+    return replace(first, others=tuple(others))
+
+
+def programs_of(names: Sequence[str]) -> list[dict[str, str]]:
+    """Return the files of each program in a folder: by their names in it, their names in the package.
+
+    A program is a folder, or a file that lies beside such folders. What is no source and lies there belongs to each file.
+    """
+    alone: dict[str, str] = {}
+    folders: dict[str, dict[str, str]] = {}
+    for name in names:
+        _, first, *rest = name.split("/")
+        if rest:
+            folders.setdefault(first, {})["/".join(rest)] = name
+        else:
+            alone[first] = name
+    if any(script in alone for script in SCRIPTS):
+        return [{name.partition("/")[2]: name for name in names}]
+    sources = [name for name in alone if PurePosixPath(name).suffix.lower() in _LANGUAGES]
+    shared = {name: path for name, path in alone.items() if name not in sources}
+    programs = {**folders, **{name: {name: alone[name], **shared} for name in sources}}
+    return [programs[name] for name in sorted(programs)] or [alone]
+
+
+def _judge(bundle: Bundle, files: Mapping[str, str]) -> Judge:
+    if any(script in files for script in SCRIPTS):
+        own = tuple((name, bundle.read(path)) for name, path in files.items())
+        return Judge("bash", own, "icpc", is_scripted=True)
+    flat = tuple((PurePosixPath(name).name, bundle.read(path)) for name, path in files.items())
+    endings = {PurePosixPath(name).suffix.lower() for name, _ in flat}
+    language = next((candidate for ending, candidate in _LANGUAGES.items() if ending in endings), None)
+    if language is None or len(dict(flat)) < len(flat):
+        raise DataError(
+            "the output validator is in none of the languages that are built here",
+            at=bundle.at(next(iter(files.values()))),
+            hint=f"its files end in one of {', '.join(_LANGUAGES)}, or it has the scripts build and run",
+        )
+    return Judge(language, flat, "icpc")
+
+
+# Problem packages of the ICPC and Kattis, as folders or zips: versions legacy, 2023-07-draft and 2025-09.
+#
+# Nothing of a package is run here. What is read is its `problem.yaml`, its tests with the groups that they are in, and the
+# authors' submissions with the verdict that their folder promises.
+
+Version = Literal["legacy", "2023-07-draft", "2025-09"]
+FORMAT = "problem-package"
+VERSIONS: tuple[Version, ...] = ("legacy", "2023-07-draft", "2025-09")
+PROMISED: Mapping[str, tuple[Result, ...]] = {
+    "accepted": ("AC",),
+    "slow_accepted": ("AC", "TLE"),
+    "partially_accepted": ("AC", "WA", "TLE", "RTE", "MLE", "OLE"),
+    "wrong_answer": ("WA",),
+    "time_limit_exceeded": ("TLE",),
+    "run_time_error": ("RTE", "MLE"),
+    "memory_limit_exceeded": ("MLE", "RTE"),
+    "output_limit_exceeded": ("OLE",),
+    "rejected": ("WA", "TLE", "RTE", "MLE", "OLE"),
+    "brute_force": ("TLE", "MLE", "RTE"),
+}
+"""What a submission may get, by its folder. A partial one gets less than all points."""
+_VALIDATORS = {"legacy": "output_validators", "2023-07-draft": "output_validator", "2025-09": "output_validator"}
+
+
+@dataclass(frozen=True, slots=True)
+class PackageTest:
+    """One test of a package: names of files in it."""
+
+    name: str
+    """Below `data`, without its ending, such as `secret/group1/01`."""
+    input: str
+    answer: str
+    """Empty where there is none, as interactive problems may have it."""
+    flags: tuple[str, ...] = ()
+    """Of its output validator: those of its group, else of the groups around that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """An author's program."""
+
+    name: str
+    files: tuple[str, ...]
+    """One, or those of its folder."""
+    promised: tuple[Result, ...]
+    is_partial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A problem package as it was read."""
+
+    bundle: Bundle
+    name: str
+    title: str
+    version: Version
+    is_interactive: bool
+    is_scored: bool
+    passes: int
+    """How often a program is run on one test; 1 unless the problem has several passes."""
+    validator: tuple[str, ...]
+    """The files of its own output validators; empty where the default one compares."""
+    flags: tuple[str, ...]
+    """For the output validator."""
+    seconds: float | None
+    """The time limit, where the package states it; else it follows from the accepted submissions."""
+    time_multiplier: float
+    """The limit is this times what the slowest accepted submission takes."""
+    safety_margin: float
+    """What is to be too slow takes this times the limit."""
+    memory_bytes: int | None
+    output_bytes: int | None
+    cases: tuple[PackageTest, ...]
+    group: Group
+    submissions: tuple[Submission, ...]
+
+    def sample(self) -> Sample:
+        """Return the problem of a package.
+
+        Raises:
+            ConfigError: its judge cannot be called, or the flags of the default one are unknown.
+        """
+        tests = tuple(map(self._test, self.cases))
+        names = {case.name: str(index) for index, case in enumerate(self.cases)}
+        return replace(
+            program_sample(
+                self.name,
+                self.title,
+                tests,
+                str(self.bundle.path),
+                seconds=self.seconds,
+                memory_bytes=self.memory_bytes,
+            ),
+            judge=self._judge(),
+            group=rename_tests(self.group, names) if self.is_scored else None,
+        )
+
+    def _test(self, case: PackageTest) -> Test:
+        stdin, stdout = self._text(case.input), self._text(case.answer)
+        if self.validator:
+            return Test(stdin=stdin, stdout=stdout, judge_flags=None if case.flags == self.flags else case.flags)
+        return Test(stdin=stdin, stdout=stdout, checker=icpc_name(case.flags))
+
+    def _judge(self) -> Judge | None:
+        """Return the package's own validator, None where the default one compares."""
+        if not self.validator:
+            if self.is_interactive or self.passes > 1:
+                raise DataError(
+                    "a problem that is interactive or has several passes has to bring its output validator",
+                    at=str(self.bundle.path),
+                )
+            return None
+        return judge_of(self.bundle, self.validator, self.flags, talks=self.is_interactive, passes=self.passes)
+
+    def _text(self, name: str) -> str:
+        return _content(self.bundle, name).decode("utf-8", "surrogateescape") if name else ""
+
+
+def read_package(path: Path) -> Package:
+    """Return the package in a folder or a zip.
+
+    Raises:
+        DataError: it is none, a name or link in it leads outside, or it is too large.
+        ConfigError: its YAML says what cannot be.
+    """
+    bundle = open_bundle(path)
+    if "problem.yaml" not in bundle:
+        raise DataError("this is no problem package: it has no problem.yaml", at=str(path))
+    about = _yaml(bundle, "problem.yaml")
+    version = _version(bundle, about)
+    kinds, flags = _kinds(about, version)
+    limits = about.get("limits")
+    limits = limits if isinstance(limits, Mapping) else {}
+    custom = tuple(bundle.below(_VALIDATORS[version])) or tuple(bundle.below("output_validators"))
+    cases = _cases(bundle, version, flags)
+    if not cases:
+        raise DataError("the package has no tests below data", at=str(path))
+    return Package(
+        bundle=bundle,
+        name=path.name.removesuffix(".zip"),
+        title=_title(about.get("name"), path),
+        version=version,
+        is_interactive="interactive" in kinds,
+        is_scored="scoring" in kinds,
+        passes=min(_MOST_PASSES, int(_limit(limits, "validation_passes", 2))) if "multi-pass" in kinds else 1,
+        validator=custom if version != "legacy" or kinds & {"custom", "interactive"} else (),
+        flags=_flags_in(bundle, "", version, flags),
+        seconds=_seconds(bundle, limits),
+        **_times(limits, version),
+        memory_bytes=_mib(limits, "memory"),
+        output_bytes=_mib(limits, "output"),
+        cases=cases,
+        group=_group(bundle, "", [case.name for case in cases], version),
+        submissions=_submissions(bundle),
+    )
+
+
+def _version(bundle: Bundle, about: Mapping[str, object]) -> Version:
+    version = about.get("problem_format_version", "legacy")
+    for candidate in VERSIONS:
+        if version == candidate:
+            return candidate
+    raise ConfigError(
+        f"unknown problem_format_version {str(version)[:40]!r}",
+        at=bundle.at("problem.yaml"),
+        hint=f"one of {', '.join(VERSIONS)}",
+    )
+
+
+_LONGEST_LINK = 200
+_MOST_PASSES = 1000
+
+
+def _yaml(bundle: Bundle, name: str) -> dict[str, object]:
+    content = bundle.read(name)
+    if len(content) > MAX_BYTES:
+        raise ConfigError(f"larger than {MAX_BYTES >> 20} MiB", at=bundle.at(name))
+    parsed_yaml = plain(parse_tree(content.decode("utf-8-sig", "replace"), bundle.at(name)))
+    if parsed_yaml is not None and not isinstance(parsed_yaml, dict):
+        raise ConfigError("this is no mapping", at=bundle.at(name))
+    return parsed_yaml or {}
+
+
+def _content(bundle: Bundle, name: str) -> bytes:
+    """Return a file of a test; where it is only the path that a link had before it was checked out, the file meant."""
+    content = bundle.read(name)
+    path = content.decode("utf-8", "replace").strip()
+    if "\n" in path or len(path) > _LONGEST_LINK or PurePosixPath(path).suffix != PurePosixPath(name).suffix:
+        return content
+    meant = posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
+    return bundle.read(meant) if meant != name and meant in bundle else content
+
+
+def _title(value: object, path: Path) -> str:
+    if isinstance(value, Mapping):
+        value = value.get("en") or next(iter(value.values()), None)
+    return value if isinstance(value, str) else path.name
+
+
+def _kinds(about: Mapping[str, object], version: Version) -> tuple[set[str], tuple[str, ...]]:
+    """Return what sort of problem it is, and the flags of its validator, where `problem.yaml` says them."""
+    type_field = about.get("type") or "pass-fail"
+    kinds = set(type_field if isinstance(type_field, list) else str(type_field).split())
+    if version == "legacy":
+        validation = str(about.get("validation") or "default").split()
+        kinds |= {"scoring" if word == "score" else word for word in validation}
+        return kinds, tuple(_words(about.get("validator_flags")))
+    return kinds, ()
+
+
+def _words(value: object) -> list[str]:
+    if isinstance(value, list):
+        return [str(word) for word in value]
+    try:
+        return shlex.split(str(value or ""))
+    except ValueError:
+        return str(value).split()
+
+
+def _flags_in(bundle: Bundle, folder: str, version: Version, always: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the output validator's flags in a folder below `data`: its own, else those of the nearest one around it.
+
+    Args:
+        bundle: the package.
+        folder: empty for all tests.
+        version: of the format.
+        always: those of `problem.yaml`, which stand before the others.
+    """
+    file, key = (
+        ("test_group.yaml", "output_validator_args")
+        if version == "2025-09"
+        else ("testdata.yaml", "output_validator_flags")
+    )
+    parts = folder.split("/") if folder else []
+    for depth in range(len(parts), -1, -1):
+        name = "/".join(["data", *parts[:depth], file])
+        about = _yaml(bundle, name) if name in bundle else {}
+        if key in about:
+            return (*always, *_words(about[key]))
+    return always
+
+
+def _limit(limits: Mapping[str, object], key: str, usual: float) -> float:
+    number = number_of(limits.get(key))
+    return number if number is not None and number > 0 else usual
+
+
+def _mib(limits: Mapping[str, object], key: str) -> int | None:
+    number = number_of(limits.get(key))
+    return int(number * MIB) if number is not None and 0 < number < 1 << 20 else None
+
+
+def _times(limits: Mapping[str, object], version: Version) -> dict[str, float]:
+    multipliers = limits.get("time_multipliers")
+    if version != "legacy":
+        multipliers = multipliers if isinstance(multipliers, Mapping) else {}
+        return {
+            "time_multiplier": _limit(multipliers, "ac_to_time_limit", 2.0),
+            "safety_margin": _limit(multipliers, "time_limit_to_tle", 1.5),
+        }
+    return {
+        "time_multiplier": _limit(limits, "time_multiplier", 5.0),
+        "safety_margin": _limit(limits, "time_safety_margin", 2.0),
+    }
+
+
+def _seconds(bundle: Bundle, limits: Mapping[str, object]) -> float | None:
+    number = number_of(limits.get("time_limit"))
+    if number is None and ".timelimit" in bundle:
+        try:
+            number = float(bundle.read(".timelimit")[:40])
+        except ValueError:
+            number = None
+    return number if number is not None and 0 < number <= MAX_SECONDS else None
+
+
+_UNKNOWN_OF_TESTS = ("args", "files")
+"""What a test of 2025-09 may give a program beside its standard input, and what nothing here gives it."""
+
+
+def _cases(bundle: Bundle, version: Version, always: tuple[str, ...]) -> tuple[PackageTest, ...]:
+    """Return the tests in the order of their names, sample before secret.
+
+    Raises:
+        ConfigError: a test wants arguments or files beside its standard input.
+    """
+    cases = []
+    flags: dict[str, tuple[str, ...]] = {}
+    names = bundle.below("data")
+    with_files = {name.partition(".files/")[0] for name in names if ".files/" in name and version == "2025-09"}
+    for name in names:
+        stem, _, ending = name.rpartition(".")
+        if ending == "in":
+            answer = f"{stem}.ans" if f"{stem}.ans" in bundle else ""
+            case = stem.removeprefix("data/")
+            folder = case.rpartition("/")[0]
+            if folder not in flags:
+                flags[folder] = _flags_in(bundle, folder, version, always)
+            own = flags[folder]
+            about = _yaml(bundle, f"{stem}.yaml") if version == "2025-09" and f"{stem}.yaml" in bundle else {}
+            beside = next((key for key in _UNKNOWN_OF_TESTS if about.get(key)), "")
+            if beside or stem in with_files:
+                what = "arguments" if beside == "args" else "files"
+                raise ConfigError(
+                    f"this test gives the program {what} beside its standard input, which is not supported",
+                    at=bundle.at(f"{stem}.yaml" if beside else f"{stem}.files"),
+                )
+            if "output_validator_args" in about:
+                own = (*always, *_words(about["output_validator_args"]))
+            cases.append(PackageTest(case, name, answer, own))
+    return tuple(cases)
+
+
+def _group(bundle: Bundle, folder: str, names: list[str], version: Version) -> Group:
+    """Return the group of a folder below `data`, with those in it."""
+    depth = len(folder.split("/")) if folder else 0
+    inner: dict[str, list[str]] = {}
+    own = []
+    for name in names:
+        parts = PurePosixPath(name).parts
+        if len(parts) > depth + 1:
+            inner.setdefault("/".join(parts[: depth + 1]), []).append(name)
+        else:
+            own.append(name)
+    groups = tuple(_group(bundle, below, inside, version) for below, inside in inner.items())
+    group = Group(folder, tuple(own), groups)
+    name = "test_group.yaml" if version == "2025-09" else "testdata.yaml"
+    path = "/".join(part for part in ("data", folder, name) if part)
+    about = _yaml(bundle, path) if path in bundle else {}
+    try:
+        return _modern(group, about) if version == "2025-09" else _classic(group, about)
+    except ValueError as error:
+        raise ConfigError(str(error), at=bundle.at(path)) from None
+
+
+def _classic(group: Group, about: Mapping[str, object]) -> Group:
+    low, high = group.low, group.high
+    if about.get("range") is not None:
+        words = str(about["range"]).split()
+        if len(words) != 2:
+            raise ValueError("'range' is not two numbers")
+        low, high = float(words[0]), float(words[1])
+    on_reject = about.get("on_reject", "break")
+    if on_reject not in ("break", "continue"):
+        raise ValueError("'on_reject' is neither break nor continue")
+    changed = replace(
+        group,
+        on_reject=on_reject,
+        low=low,
+        high=high,
+        accept_score=_score(about, "accept_score", 1.0),
+        reject_score=_score(about, "reject_score", 0.0),
+    )
+    return with_flags(changed, str(about.get("grader_flags") or ""))
+
+
+def _modern(group: Group, about: Mapping[str, object]) -> Group:
+    kinds: Mapping[str, Aggregation] = {"pass-fail": "pass-fail", "sum": "sum", "min": "min"}
+    usual = "pass-fail" if group.tests else "sum"
+    aggregation = kinds.get(str(about.get("score_aggregation", usual)))
+    if aggregation is None:
+        raise ValueError("'score_aggregation' is none of pass-fail, sum, min")
+    required = about.get("require_pass") or []
+    required = [required] if isinstance(required, str) else required
+    if not isinstance(required, list):
+        raise ValueError("'require_pass' is no list of groups")  # noqa: TRY004 - the caller says in which file
+    most = about.get("max_score")
+    return replace(
+        group,
+        aggregation=aggregation,
+        most=None if most in (None, "unbounded") else _score(about, "max_score", 0.0),
+        require_pass=tuple(str(name) for name in required),
+    )
+
+
+def _score(about: Mapping[str, object], key: str, usual: float) -> float:
+    value = about.get(key, usual)
+    number = number_of(float(value) if isinstance(value, str) else value)
+    if number is None:
+        raise ValueError(f"{key!r} is no number")
+    return number
+
+
+def _submissions(bundle: Bundle) -> tuple[Submission, ...]:
+    submissions: dict[str, list[str]] = {}
+    for name in bundle.below("submissions"):
+        parts = name.split("/")
+        if len(parts) > 2 and parts[1] in PROMISED:
+            submissions.setdefault("/".join(parts[:3]), []).append(name)
+    return tuple(
+        Submission(name.removeprefix("submissions/"), tuple(files), PROMISED[kind], kind == "partially_accepted")
+        for name, files in submissions.items()
+        if (kind := name.split("/")[1])
+    )
+
+
+def package_benchmark(path: Path) -> Benchmark:
+    """Return the benchmark of one problem that a package is.
+
+    Raises:
+        DataError: its tests are too large, nothing bounds its score, or its validator cannot be built; also as `read_package`.
+    """
+    package = read_package(path)
+    try:
+        sample = package.sample()
+        check_test_limits(sample.tests)
+    except RowError as error:
+        raise DataError(str(error), at=str(path)) from None
+    if sample.group is not None and largest(sample.group, is_judged=sample.judge is not None) is None:
+        raise DataError(
+            "nothing says how much the problem is worth at most, so no share of it can be earned",
+            at=package.bundle.at("data"),
+            hint="give the test groups a 'range' (legacy, 2023-07-draft) or a 'max_score' (2025-09)",
+        )
+    digest = hashlib.sha256()
+    package.bundle.digest(digest)
+    return Benchmark(package.name, FORMAT, (sample,), (), digest.hexdigest(), files=(str(path),))

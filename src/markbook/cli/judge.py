@@ -1,0 +1,358 @@
+"""`markbook judge`: how far a judge can be trusted, and scores corrected for what it gets wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+import click
+
+from markbook.cli.model_options import JudgeChoices, judge_choices, read_judge_options
+from markbook.cli.options import Number, fail_under_option, json_option, say
+from markbook.text.plot import format_interval, format_number, format_p
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from markbook.judge.correction import Corrected
+    from markbook.judge.probes import People, Told
+    from markbook.judge.reliability import Examined
+    from markbook.results.gates import GateMark
+
+
+# `markbook judge correct`.
+
+_FILE = click.Path(path_type=Path)
+_EXAMPLES = """
+\b
+Examples:
+  markbook judge correct --judged generated/latest --score helpful \\
+      --labels generated/latest/labels
+  markbook judge correct --judged judged.jsonl --labels labels.jsonl \\
+      --systems new old --by topic
+"""
+
+
+@click.command("correct", epilog=_EXAMPLES)
+@click.option(
+    "--judged", type=_FILE, required=True, help='A run, or a file of {"id": .., "score": ..} with every item.'
+)
+@click.option(
+    "--labels",
+    type=_FILE,
+    required=True,
+    multiple=True,
+    help='People\'s labels of some: {"id": .., "label": ..}; a file, or the folder that `label` writes to. Repeat to merge.',
+)
+@click.option(
+    "--score",
+    help="The key of the judge's score, in a row or its `metrics` [default: score; of a run its first metric].",
+)
+@click.option(
+    "--systems", nargs=2, metavar="A B", help="The paired difference A - B of two systems instead of the mean."
+)
+@click.option("--cluster", default="", metavar="KEY", help="Items that share this are not independent.")
+@click.option("--stratum", default="", metavar="KEY", help="Labels were drawn in each of these parts.")
+@click.option("--by", default="", metavar="KEY", help="Tell the judge's errors by these groups.")
+@click.option("--target", type=Number(min=0, min_open=True), help="Half-width to plan for [half of what it is].")
+@click.option(
+    "--confidence", type=Number(0, 1, min_open=True, max_open=True), default=0.95, show_default=True,
+    help="Of the interval.",
+)  # fmt: skip
+@json_option
+def correct_command(*, as_json: bool, systems: tuple[str, str] | None, **options: Any) -> int:
+    """Correct a judge's mean by people's labels of some items, with a valid interval.
+
+    A label may state the `probability` with which its item was drawn; several labels of an item are averaged. Exit code 3
+    where the labels cannot support an interval; the reason is said.
+    """
+    from markbook.judge.correction import CorrectionRequest, correct
+
+    judged: Any = options.pop("judged")
+    score = options.pop("score")
+    unanswered: Any = ()
+    if judged.is_dir() or judged.name == "latest":
+        from markbook.results.judged import judged_rows
+
+        judged, unanswered = judged_rows(judged, score)
+        score = "score"
+    report = correct(
+        CorrectionRequest(
+            judged=judged, score=score or "score", systems=systems or (), unanswered=unanswered, **options
+        )
+    )
+    for problem in report["problems"]:
+        say(f"markbook: {problem}")
+    if as_json:
+        click.echo(json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False, sort_keys=True))
+    else:
+        _show(report)
+    return 0 if report["corrected"]["value"] is not None else 3
+
+
+def _mean(stats: Mapping[str, float], name: str) -> str:
+    """Return a mean of what one side says alone, with its interval where there is one."""
+    between = f"   {format_interval(stats[f'{name}_low'], stats[f'{name}_high'], 4)}" if f"{name}_low" in stats else ""
+    return f"{format_number(stats[f'{name}_mean'], 4)}{between}"
+
+
+def _show(report: Corrected) -> None:
+    from markbook.text import terminal
+
+    corrected, stats = report["corrected"], report["stats"]
+    click.echo(f"{terminal(report['what'], limit=120)}: {report['items']} items, {report['labels']} labels")
+    if report["without_score"]:
+        click.echo(f"  {report['without_score']} judged rows have no score and are left out")
+    if report["cannot_say"]:
+        click.echo(f"  {report['cannot_say']} labels say that nobody can say")
+    if corrected["value"] is None:
+        click.echo(f"no corrected value: {corrected['note']}")
+        return
+    interval = corrected["interval"]
+    click.echo(f"  judge alone   {_mean(stats, 'judge')}   (biased by what the judge gets wrong)")
+    click.echo(f"  labels alone  {_mean(stats, 'labels')}")
+    click.echo(
+        f"  corrected     {format_number(corrected['value'], 4)}   {format_interval(interval['low'], interval['high'], 4)}"
+    )
+    if "width_of_labels_alone" in stats:
+        click.echo(
+            f"  the interval is {format_number(stats['width_of_labels_alone'], 2)} times as wide as that of the labels alone"
+        )
+    if corrected["note"]:
+        click.echo(f"  beware: {corrected['note']}")
+    for group in report["errors_by_group"]:
+        error = group["judge_minus_label"]
+        between = (
+            ""
+            if error["interval"] is None
+            else f" {format_interval(error['interval']['low'], error['interval']['high'], signed=True)}"
+        )
+        p = "" if group["p_adjusted"] is None else f", p {format_p(group['p_adjusted'])}"
+        name = terminal(group["group"], limit=40)
+        click.echo(f"  {name}: judge - label {format_number(error['value'], signed=True)}{between}, n {error['n']}{p}")
+    plan = report["plan"]
+    if plan["more"] is not None:
+        click.echo(f"  {plan['more']} more labels bring the half-width to {format_number(plan['half_width'], 4)}")
+        named = ", ".join(terminal(label["id"], limit=40) for label in plan["next"][:5])
+        if named:
+            click.echo(
+                f"  the next ones: {named}, ... (all of them with --json, or by `markbook label` with a larger --count)"
+            )
+    elif plan["note"]:
+        click.echo(
+            f"  no number of labels brings the half-width to {format_number(plan['half_width'], 4)}: {plan['note']}"
+        )
+
+
+# `markbook judge check` and `markbook judge correct`.
+
+_JUDGE_EXAMPLES = """
+\b
+Examples:
+  markbook judge check --judge openai:gpt-4o-mini --papers papers/ \\
+      --cassette check.jsonl
+  markbook judge check --judge openai:gpt-4o-mini \\
+      --rows labelled.jsonl --rubric helpfulness
+"""
+
+
+class _Asked(JudgeChoices):
+    """What `check` is asked."""
+
+    judge: str
+    papers: Path | None
+    rows: Path | None
+    rubric: str | None
+    reviews: Path | None
+    limit: int
+    pairs: int
+    before: Path | None
+    min_kappa: str | None
+    fail_under: tuple[str, ...]
+    seed: int
+    output: Path | None
+    as_json: bool
+
+
+@click.group("judge")
+def command() -> None:
+    """Ask how far a judge can be trusted."""
+
+
+command.add_command(correct_command)
+
+
+@command.command("check", epilog=_JUDGE_EXAMPLES)
+@click.option("--judge", required=True, help="PROVIDER:NAME.")
+@click.option("--papers", type=_FILE, help="Human reviews with their scores, in the PeerRead layout.")
+@click.option(
+    "--rows", type=_FILE, help='Answers of any task with people\'s labels: {"candidate": .., "label": 0 to 1}.'
+)
+@click.option("--rubric", help="By which the rows are judged: a ready rubric's name, or a .yaml file.")
+@click.option("--reviews", type=_FILE, help="Generated reviews with `system` names, for the same-family preference.")
+@click.option("--limit", type=click.IntRange(2), default=40, show_default=True, help="The most reviews or rows.")
+@click.option("--pairs", type=click.IntRange(0), default=30, show_default=True, help="The most pairs to compare.")
+@click.option(
+    "--before", type=_FILE, metavar="REPORT", help="Report of an earlier check, whose judge this one drifted from."
+)
+@click.option("--min-kappa", metavar="X", help="The same as --fail-under weighted_kappa=X.")
+@fail_under_option("weighted_kappa, krippendorff_alpha or exact: the agreement with people")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the judge.")
+@click.option("--output", type=_FILE, help="Also write the report as JSON to this file.")
+@judge_choices
+@json_option
+def check(**options: Unpack[_Asked]) -> None:
+    """Report a judge's consistency, biases and agreement with people."""
+    import json
+
+    from markbook.errors import IncompleteError, OutputError
+    from markbook.results.gates import check_gates, hold_gates, parse_gates
+
+    conditions = [*options["fail_under"], *([f"weighted_kappa={options['min_kappa']}"] if options["min_kappa"] else [])]
+    gates = parse_gates(conditions)
+    check_gates(gates, _marks())
+    if (options["papers"] is None) == (options["rows"] is None) or (options["rows"] is None) != (
+        options["rubric"] is None
+    ):
+        raise click.UsageError("Name --papers, or --rows with the --rubric that they are judged by.")
+    if options["rows"] is not None and options["reviews"] is not None:
+        raise click.UsageError("--reviews goes with --papers; rows name their `system`.")
+    report = _on_papers(options) if options["rows"] is None else _on_rows(options, options["rows"])
+    text = json.dumps(report, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+    if options["output"]:
+        try:
+            options["output"].write_text(text, encoding="utf-8", newline="\n")
+        except OSError as error:
+            raise OutputError(f"the report cannot be written: {error.strerror}", at=str(options["output"])) from error
+    if options["as_json"]:
+        click.echo(text, nl=False)
+    else:
+        _judge_show(report)
+    hold_gates(gates, _marks(report["agreement_with_humans"]))
+    if report["unanswered"]:
+        reasons = "; ".join(f"{count} x {reason}" for reason, count in report["unanswered"].items())
+        raise IncompleteError(f"not every question was answered: {reasons}")
+
+
+def _on_papers(options: _Asked) -> Examined:
+    from dataclasses import replace
+
+    from markbook.runs.reviews.config import default_config
+    from markbook.runs.reviews.review import CheckRequest, check_judge
+
+    assert options["papers"] is not None  # else there are rows
+    config = replace(default_config(), seed=options["seed"])
+    if options["max_retries"] is not None:
+        config = replace(config, max_retries=options["max_retries"])
+    if options["judge_timeout"] is not None:
+        config = replace(config, judge_seconds=options["judge_timeout"])
+    return check_judge(
+        CheckRequest(
+            judge=options["judge"],
+            papers=options["papers"],
+            reviews=options["reviews"],
+            options=read_judge_options(options),
+            config=config,
+            limit=options["limit"],
+            pairs=options["pairs"],
+            before=options["before"],
+        )
+    )
+
+
+def _on_rows(options: _Asked, rows: Path) -> Examined:
+    import asyncio
+
+    from markbook.errors import UsageError
+    from markbook.judge.panel import RETRIES, SECONDS, plan_panel
+    from markbook.judge.reliability import examine, form_of, read_earlier, read_known
+    from markbook.judge.rubrics import read_rubric
+
+    rubric = read_rubric(options["rubric"])
+    if rubric.row:
+        raise UsageError(
+            "this rubric has criteria of each row's own: a check needs one rubric for all rows",
+            hint="leave `row` out of it",
+        )
+    texts, problems = read_known(rows, rubric, most=options["limit"])
+    for problem in problems:
+        say(f"markbook: {problem}")
+    before = None if options["before"] is None else read_earlier(options["before"])
+    retries, seconds = options["max_retries"], options["judge_timeout"]
+    plan = plan_panel(
+        (options["judge"],),
+        read_judge_options(options),
+        seed=options["seed"],
+        retries=RETRIES if retries is None else retries,
+        seconds=seconds or SECONDS,
+    )
+    return asyncio.run(examine(plan, texts, form_of(rubric), pairs=options["pairs"], before=before))
+
+
+def _marks(agreement: People | None = None) -> list[GateMark]:
+    """Return what gates may be about; before the work, without values."""
+    from markbook.results.gates import GateMark
+
+    return [
+        GateMark(f"{name} with people", (name,), None if estimate is None else estimate["value"], limits)
+        for name, estimate, limits in (
+            ("weighted_kappa", agreement and agreement["weighted_kappa"], (-1.0, 1.0)),
+            ("krippendorff_alpha", agreement and agreement["krippendorff_alpha"], (-1.0, 1.0)),
+            ("exact", agreement and agreement["exact"], (0.0, 1.0)),
+        )
+    ]
+
+
+def _judge_show(report: Examined) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from markbook.text import terminal
+
+    table = Table(title=Text(f"{terminal(report['judge'], limit=60)} on {report['reviews']} texts"))
+    for head in ("probe", "value", "95 % interval", "n"):
+        table.add_column(head, justify="left" if head == "probe" else "right", no_wrap=True)
+    for name, estimate in _rows(report):
+        low, high = estimate["low"], estimate["high"]
+        spread = format_interval(low, high)
+        table.add_row(name, format_number(estimate["value"]), spread, str(estimate["n"]))
+    Console().print(table)
+    if note := report["same_family_preference"]["note"]:
+        say(f"Same family: {note}.")
+    if report["drift"] and (note := report["drift"]["note"]):
+        say(f"Drift: {note}.")
+
+
+def _rows(report: Examined) -> Iterator[tuple[str, Told]]:
+    from markbook.text import terminal
+
+    people, again, calibrated = report["agreement_with_humans"], report["self_consistency"], report["calibration"]
+    yield "agreement with people: weighted kappa", people["weighted_kappa"]
+    yield "agreement with people: Krippendorff's alpha", people["krippendorff_alpha"]
+    yield "agreement with people: exact", people["exact"]
+    yield f"  a constant answer of {people['constant_answer']['answer']} reaches", people["constant_answer"]["exact"]
+    yield "calibration: the judge's mark minus people's", calibrated["bias"]
+    yield "  people's mark rises with the judge's by", calibrated["slope"]
+    for level in calibrated["by_mark"]:
+        yield f"  people's mark where the judge says {level['mark']}", level["people"]
+    yield f"same answer in {again['samples']} samples", again["identical"]
+    yield "self-consistency: ICC", again["icc"]
+    yield "order alone decides (flip rate)", report["order"]["flip_rate"]
+    yield "the longer text wins", report["length_preference"]["longer_wins"]
+    yield "the judge's own family wins", report["same_family_preference"]["own_family_wins"]
+    yield "  where its text is the shorter one", report["same_family_preference"]["own_family_wins_when_shorter"]
+    for words, change in (
+        ("a planted instruction", report["planted_instruction"]),
+        ("padding that says nothing", report["verbosity"]),
+        ("headings and bullets", report["formatting"]),
+    ):
+        yield f"{words} raises the mark", change["raised"]
+        yield "  it lowers it", change["lowered"]
+        yield "  by, on 0 to 1", change["shift"]
+    if drift := report["drift"]:
+        yield f"drift from {terminal(drift['before'], limit=40)}, on 0 to 1", drift["shift"]
+        yield "  the same mark as before", drift["same"]
+        yield "  Krippendorff's alpha with it", drift["krippendorff_alpha"]

@@ -1,0 +1,204 @@
+"""What a run of tasks shows on a terminal, and the gates that a user may set."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+import click
+from rich.console import Console
+
+from markbook.cli.options import usage_text
+from markbook.results.gates import Gate, GateMark, check_gates
+from markbook.runs.kind import Planned, Start, Step, Watcher
+from markbook.runs.tasks.plan import group_keys, planned_signatures
+from markbook.runs.tasks.sections import tables
+from markbook.runs.tasks.work import TasksPlan
+from markbook.text import terminal
+from markbook.types import range_of
+
+if TYPE_CHECKING:
+    from markbook.results.compare import Baseline
+    from markbook.runs.tasks.plan import Plan
+    from markbook.runs.tasks.summaries import TasksSummary
+    from markbook.store import Run
+    from markbook.types import Direction
+
+
+_EVERY = 5.0
+"""Seconds between two lines of progress."""
+_TERMINAL_EVERY = 0.5
+_MAX_NAMED = 1000
+
+
+class TaskTerminal(Watcher):
+    """Progress on stderr, a line now and then."""
+
+    def __init__(
+        self, *, verbose: bool = False, gates: Sequence[Gate] = (), baseline: Baseline | None = None, model: str = ""
+    ) -> None:
+        self._verbose = verbose
+        self._gates = gates
+        self._baseline = baseline
+        self._model = model
+        self.metric: str | None = None
+        """What a run is held against its baseline by: its first metric."""
+        self.marks: list[GateMark] = []
+        """What the gates may be about."""
+        self._total = self._done = self._failed = 0
+        self._start = self._last = time.monotonic()
+        self._reasons: dict[str, int] = {}
+        self._on_terminal = sys.stderr.isatty()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._total:
+            self._line()
+            if self._on_terminal:
+                click.echo(err=True)
+        for reason, count in self._reasons.items():
+            click.echo(f"no answer ({count} of {self._total}): {reason}", err=True)
+
+    def on_note(self, line: str, *, topic: str = "") -> None:
+        """Say it."""
+        click.echo(terminal(line, limit=1000), err=True)
+
+    def on_plan(self, plan: Planned) -> None:
+        """Say what was skipped; refuse a gate that nothing can pass, and a baseline that nothing can be held against.
+
+        Raises:
+            UsageError: no task has a gate's metric; the baseline lacks the run's, or a counterpart of a model.
+        """
+        assert isinstance(plan, TasksPlan)
+        self.marks = planned_marks(plan.plan)
+        check_gates(self._gates, self.marks)
+        if self._baseline is not None:
+            self.metric = self.marks[0].names[0] if self.marks else None
+            signatures = planned_signatures(plan.plan.tasks, self.metric) if self.metric else {}
+            models = [self._model] if self._model else _models(plan.plan)
+            self._baseline.check(models, metric=self.metric, signatures=signatures)
+        for warning in plan.plan.warnings:
+            click.echo(f"warning: {terminal(warning, limit=500)}", err=True)
+        if self._verbose:
+            for rejection in plan.plan.rejections[:_MAX_NAMED]:
+                click.echo(f"  {terminal(rejection.at)}: {terminal(rejection.reason, limit=300)}", err=True)
+
+    def on_start(self, folder: Path, start: Start) -> None:
+        """Say how much there is to do."""
+        self._total, self._done = start.total, start.done
+        before = f", {start.done} answered before" if start.done else ""
+        click.echo(f"{folder}: {start.about}{before}", err=True)
+
+    def did(self, step: Step) -> None:
+        """Count."""
+        self._done += 1
+        if not step.is_good:
+            self._failed += 1
+            reason = terminal(step.trouble, limit=200)
+            self._reasons[reason] = self._reasons.get(reason, 0) + 1
+        now = time.monotonic()
+        if now - self._last >= (_TERMINAL_EVERY if self._on_terminal else _EVERY):
+            self._last = now
+            self._line()
+
+    def on_interrupt(self, folder: Path) -> None:
+        """Say what goes on with it."""
+        click.echo(f"\ngo on with: markbook run --resume {folder}", err=True)
+
+    def _line(self) -> None:
+        failed = f", {self._failed} without an answer" if self._failed else ""
+        text = f"{self._done - self._failed} of {self._total} answered{failed}, {time.monotonic() - self._start:.0f} s"
+        click.echo(f"\r{text}" if self._on_terminal else text, err=True, nl=not self._on_terminal)
+
+
+def show_run(run: Run, summary: TasksSummary, *, as_json: bool) -> None:
+    """Print the results on stdout."""
+    usage = run.manifest.get("usage")
+    if as_json:
+        record = {"folder": str(run.folder), "status": run.status, "usage": usage, **summary}
+        click.echo(json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False))
+        return
+    # Into a pipe or a file nothing needs to be cut, and a search for words must find them whole.
+    console = Console() if sys.stdout.isatty() else Console(width=200)
+    for table in tables(summary):
+        console.print(table.rich())
+    if usage:
+        click.echo(usage_text(usage))
+    if run.status == "incomplete":
+        broken = ", ".join(f"{count} x {what}" for what, count in run.manifest.get("broken", {}).items())
+        click.echo(f"incomplete: {terminal(broken)}; `markbook run --resume {run.folder}` tries again", err=True)
+    click.echo(f"{run.folder}")
+
+
+def _models(plan: Plan) -> list[str]:
+    """Return the models that the answers name, in order."""
+    read = (task.answers.attempts for task in plan.tasks if task.answers is not None)
+    return list(
+        dict.fromkeys(attempt.model for attempts in read for several in attempts.values() for attempt in several)
+    )
+
+
+def planned_marks(plan: Plan) -> list[GateMark]:
+    """Return what gates may be about, before it has values: by metric, or by task and metric."""
+    marks = []
+    for task in plan.tasks:
+        bounds = [(bound.key, bound.metric.range, bound.metric.direction) for bound in task.metrics]
+        passes: list[tuple[str, tuple[float, float], Direction]] = [
+            (key, (0.0, 1.0), "higher") for key in (task.passes.keys if task.passes else ())
+        ]
+        scored = [
+            (score.key, score.range, score.direction) for scorer in task.scorers for score in scorer.known.values()
+        ]
+        for filtered in task.pipelines:
+            for name, limits, direction in [*bounds, *passes, *scored]:
+                key = task.key(name, filtered.pipeline)
+                label = f"{task.task.name}/{key}"
+                marks.append(GateMark(label, (key, label), range=limits, direction=direction))
+    return [*marks, *_group_marks(plan, marks)]
+
+
+def _group_marks(plan: Plan, marks: Sequence[GateMark]) -> Iterator[GateMark]:
+    """Yield a group's numbers, which go by the group's name and the metric's: the metric's alone means each task's."""
+    by_label = {mark.label: mark for mark in marks}
+    for group, names in plan.groups:
+        plans = [task for task in plan.tasks if task.task.name in names]
+        for key in dict.fromkeys(key for aggregate in group.aggregates for key in group_keys(aggregate, plans)):
+            label = f"{group.name}/{key}"
+            like = next((mark for name in names if (mark := by_label.get(f"{name}/{key}")) is not None), None)
+            if like is not None and label not in by_label:
+                yield replace(like, label=label, names=(label,))
+
+
+def with_values(marks: Sequence[GateMark], summary: TasksSummary) -> list[GateMark]:
+    """Return the marks with what a finished run found."""
+    values_found = {
+        f"{task}/{key}": metric
+        for task, record in summary["tasks"].items()
+        for key, metric in record["metrics"].items()
+    }
+    groups = {
+        f"{group}/{key}": metric["value"]
+        for group, record in summary["groups"].items()
+        for key, metric in record["metrics"].items()
+    }
+    values = groups | {label: metric["value"] for label, metric in values_found.items()}
+    valued = [replace(mark, value=values[mark.label]) for mark in marks if mark.label in values]
+    labels = {mark.label for mark in valued}
+    # What a function of a task's own calls its numbers is known only now.
+    return valued + [
+        GateMark(
+            label, (label.partition("/")[2], label), metric["value"], range_of(metric["range"]), metric["direction"]
+        )
+        for label, metric in values_found.items()
+        if label not in labels
+    ]

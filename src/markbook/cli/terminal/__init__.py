@@ -1,1 +1,0 @@
-"""What the commands print while they run and when they have ended."""

@@ -1,0 +1,368 @@
+"""Questions with choices, and the likelihoods that another harness recorded for them."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markbook.config import Task, Text
+from markbook.datasets.prompts import RenderError, check_template, join_example, join_question, render
+from markbook.datasets.rows import Row
+from markbook.datasets.user_code import Find, ForeignError, call_user_function
+from markbook.errors import ConfigError, DataError
+from markbook.types import Sample
+
+# From a row to what a model is asked to weigh, by lm-evaluation-harness's rules for the types of what tasks name.
+
+_MAX_LITERAL = 200_000
+"""The longest text that is read as a list, in characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weighing:
+    """One row of a task that is answered by log-likelihoods: texts with what may follow them, and which of those is right."""
+
+    pairs: tuple[tuple[str, str], ...]
+    """Each a context and its continuation, in the order in which lm-evaluation-harness asks them."""
+    choices: tuple[str, ...] = ()
+    """The texts to choose from, where there is a choice."""
+    gold: object = None
+    """What is right: a place among the choices, one of their texts, or a list of places."""
+
+
+class Weigher:
+    """Makes weighings out of the rows of a task."""
+
+    def __init__(self, task: Task, find: Find) -> None:
+        """Find the task's functions.
+
+        Raises:
+            ConfigError: a template that does not parse, a function that may not be called.
+        """
+        self.task = task
+        self._find = find
+        self._own: dict[str, Callable[..., Any]] = {}
+        for text in (task.prompt, task.references, task.choices, task.few_shot.prompt, task.few_shot.references):
+            if text is not None and text.template is not None:
+                check_template(text.template, text.at)
+            elif text is not None and text.function is not None:
+                self._own[text.function.name] = self._function(text)
+
+    def question(self, row: Row) -> str:
+        """Return what is asked about a row; nothing where every choice is a question of its own."""
+        question = self._question(row, self.task.prompt)
+        if isinstance(question, int):
+            return ""
+        return join_question(question, self._prefix(row, self.task.prefix), self.task.delimiters[0])
+
+    def shot(self, row: Row) -> str:
+        """Return a worked example: question and answer; one without an answer is a question alone."""
+        few, task = self.task.few_shot, self.task
+        between, after = few.delimiters or task.delimiters
+        question = self._question(row, few.prompt or task.prompt)
+        gold = self._gold(row, few.references or task.references)
+        if isinstance(question, int):
+            question = _at(self._choices(row), question)
+        elif isinstance(gold, int) and not isinstance(gold, bool) and task.choices is not None:
+            gold = _at(self._choices(row), gold)
+        answer = gold[0] if isinstance(gold, list) and gold else gold
+        prefix = self._prefix(row, task.prefix if few.prefix is None else few.prefix)
+        return join_example(question, prefix, "" if answer is None else str(answer), (between, after))
+
+    def references(self, row: Row) -> tuple[str, ...]:
+        """Return the right answers as texts."""
+        gold, question = self._gold(row, self.task.references), self._question(row, self.task.prompt)
+        gold = question if isinstance(question, int) else gold
+        choices = self._choices(row)
+        several = gold if isinstance(gold, list) else [gold]
+        return tuple(
+            choices[choice] if isinstance(choice, int) and 0 <= choice < len(choices) else str(choice)
+            for choice in several
+        )
+
+    def weighing(self, row: Row, before: str) -> Weighing:
+        """Return what is asked about a row.
+
+        Args:
+            row: it.
+            before: the description and the worked examples.
+
+        Raises:
+            RenderError: the row lacks what is needed, or its choices are no texts.
+        """
+        gold = self._gold(row, self.task.references)
+        if self.task.output == "loglikelihood_rolling":
+            return Weighing((("", str(gold)),), gold=str(gold))
+        question, between = self._question(row, self.task.prompt), self.task.delimiters[0]
+        prefix = self._prefix(row, self.task.prefix)
+        if self.task.output == "loglikelihood":
+            return Weighing(((before + join_question(str(question), prefix, between), str(gold)),), gold=str(gold))
+        choices = self._choices(row)
+        if isinstance(question, int):
+            pairs = [(before + join_question(choice, prefix, ""), f"{between}{gold}") for choice in choices]
+            gold = question
+        else:
+            pairs = [(before + join_question(question, prefix, between), between + choice) for choice in choices]
+        if any(use.name == "acc_mutual_info" for use in self.task.metrics):
+            pairs += [("", between + choice) for choice in choices]
+        return Weighing(tuple(pairs), choices, gold)
+
+    def _prefix(self, row: Row, source: str) -> str:
+        return prefix_of(source, row, self.task.prompt.at)
+
+    def _question(self, row: Row, text: Text) -> str | int:
+        value = self._value(row, text)
+        return value if isinstance(value, int) and self.task.choices is not None else str(value)
+
+    def _gold(self, row: Row, text: Text | None) -> Any:
+        assert text is not None  # the task file was refused without
+        value = self._value(row, text)
+        return _parse_list(value) if isinstance(value, str) and text.template is not None else value
+
+    def _choices(self, row: Row) -> tuple[str, ...]:
+        text = self.task.choices
+        if text is None:
+            return ()
+        value = self._value(row, text)
+        if isinstance(value, str):
+            value = _parse_list(value)
+        if isinstance(value, Mapping):
+            value = list(value.values())
+        if not isinstance(value, list | tuple) or not value or not all(isinstance(choice, str) for choice in value):
+            raise RenderError(f"its choices are no list of texts but {value!r:.100}")
+        if not all(value):
+            raise RenderError("one of its choices is empty")
+        return tuple(value)
+
+    def _value(self, row: Row, text: Text) -> Any:
+        """Return what a constant, a field, a function or a template stands for; digits stand for a place."""
+        if text.constant is not None:
+            return text.constant
+        if text.function is not None:
+            try:
+                return call_user_function(text.function, self._own[text.function.name], dict(row))
+            except ForeignError as error:
+                raise RenderError(f"the function {error}") from error
+        name = text.fields[0] if text.fields else text.template or ""
+        if name in row:
+            return row[name]
+        if text.fields:
+            raise RenderError(f"the row has no field {name!r} (it has {', '.join(sorted(row))})")
+        rendered = render(name, row, text.at)
+        return (
+            int(rendered) if rendered.isdecimal() and len(rendered) < 10 and self.task.choices is not None else rendered
+        )
+
+    def _function(self, text: Text) -> Callable[..., Any]:
+        assert text.function is not None
+        own = self._find(text.function)
+        if own is None:
+            raise ConfigError(
+                f"!function {text.function.name} is no registered function",
+                at=text.function.at,
+                hint="--allow-code runs the Python file beside the task",
+            )
+        return own
+
+
+def prefix_of(source: str, row: Row, at: str) -> str:
+    """Return how a row's reply begins: a field's value, or what a template makes of the row."""
+    if not source:
+        return ""
+    if source in row:
+        return "" if row[source] is None else str(row[source])
+    return render(source, row, at)
+
+
+def _parse_list(text: str) -> Any:
+    """Return the list that a text spells, as a template's text of a list does; else the text."""
+    if len(text) < 2 or text[0] != "[" or text[-1] != "]" or len(text) > _MAX_LITERAL:
+        return text
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return text
+
+
+def _at(choices: tuple[str, ...], index: int) -> str:
+    if not 0 <= index < len(choices):
+        raise RenderError(f"place {index} is none of its {len(choices)} choices")
+    return choices[index]
+
+
+# Whether recorded answers were given to the rows that they are marked against.
+#
+# Files of lm-evaluation-harness and of our own runs say what was asked and what was right. A task may draw its choices or
+# rows, a file of rows may have changed: such an answer belongs to another question, and a mark of it would mean nothing.
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedQuestion:
+    """What a row of answers says about the question it answers."""
+
+    prompts: tuple[str, ...] = ()
+    """What was asked; of weighed texts one for each."""
+    continuations: tuple[str, ...] = ()
+    """The weighed texts themselves."""
+    prompt_hash: str = ""
+    """SHA-256 of the prompt, where its text is not there."""
+    target: tuple[str, ...] | None = None
+    """The right answers; None where the row does not say them."""
+    target_hash: str = ""
+    """SHA-256 of the right answer as text, where that is not there."""
+    has_turns: bool = False
+    """Whether worked examples were turns of their own, which `prompts` leave out."""
+
+
+def recorded_question(record: Mapping[str, object]) -> RecordedQuestion | None:
+    """Return what a row says about its question; None where it is neither the harness's nor one of our own results."""
+    if isinstance(record.get("pipeline"), str) and isinstance(record.get("references"), list):
+        prompt = record.get("prompt")
+        return RecordedQuestion(
+            prompts=(prompt,) if isinstance(prompt, str) and prompt else (),
+            target=_texts(record["references"]),
+            has_turns=bool(record.get("turns")),
+        )
+    keys = {"arguments", "prompt_hash", "target_hash"} & record.keys()
+    if not keys:
+        return None
+    pairs = _argument_pairs(record.get("arguments"))
+    return RecordedQuestion(
+        prompts=tuple(context for context, _ in pairs),
+        continuations=tuple(text for _, text in pairs if text is not None),
+        prompt_hash="" if pairs else str(record.get("prompt_hash") or ""),
+        target=_texts(record["target"]) if "target" in record else None,
+        target_hash="" if "target" in record else str(record.get("target_hash") or ""),
+    )
+
+
+def check_recorded(question: RecordedQuestion, sample: Sample, weighing: Weighing | None, at: str) -> None:
+    """Refuse an answer that was given to another question than a sample's.
+
+    Raises:
+        DataError: its prompt or its right answer is another one.
+    """
+    if not _is_same_prompt(question, sample, weighing):
+        what, fields = "prompt", "`arguments` and `prompt_hash`"
+    elif not _is_same_target(question, sample, weighing):
+        what, fields = "right answer", "`target` and `target_hash`"
+    else:
+        return
+    if question.has_turns or not (question.continuations or question.prompt_hash or question.target_hash):
+        fields = {"prompt": "`prompt` or `arguments`", "right answer": "`references` or `target`"}[what]
+    raise DataError(
+        f"this answer was given to another {what} than row {sample.id!r} of the task has",
+        at=at,
+        hint=f"use the rows and options of the run that recorded it (such as --turns), or remove {fields} from the file"
+        " to mark its answers all the same",
+    )
+
+
+def _argument_pairs(arguments: object) -> list[tuple[str, str | None]]:
+    """Return what the harness asked: a mapping since 0.4.4, before that a list of pairs."""
+    requests: Sequence[object] = ()
+    if isinstance(arguments, Mapping):
+        requests = [
+            [argument.get("arg_0"), argument.get("arg_1")]
+            for argument in arguments.values()
+            if isinstance(argument, dict)
+        ]
+    elif isinstance(arguments, list):
+        requests = arguments
+    pairs: list[tuple[str, str | None]] = []
+    for request in requests:
+        if not isinstance(request, list) or not request:
+            continue
+        context = request[0][0] if isinstance(request[0], list) and request[0] else request[0]
+        if isinstance(context, str):
+            text = request[1] if len(request) > 1 and isinstance(request[1], str) else None
+            pairs.append((_turns_as_text(context), text))
+    return pairs
+
+
+def _turns_as_text(prompt: str) -> str:
+    """Return a prompt, of a chat written as JSON the turns' texts."""
+    if not prompt.startswith('[{"') or len(prompt) > _MAX_LITERAL:
+        return prompt
+    try:
+        turns = json.loads(prompt)
+    except (ValueError, RecursionError):
+        return prompt
+    contents = [turn.get("content") for turn in turns if isinstance(turn, dict)]
+    return "\n".join(text for text in contents if isinstance(text, str)) or prompt
+
+
+def _is_same_prompt(question: RecordedQuestion, sample: Sample, weighing: Weighing | None) -> bool:
+    expected = [sample.input] if weighing is None else [context for context, _ in weighing.pairs]
+    if question.prompt_hash:
+        return question.prompt_hash == hashlib.sha256(expected[0].encode("utf-8", "surrogatepass")).hexdigest()
+    if weighing is not None and question.continuations:
+        texts = [text for _, text in weighing.pairs]
+        if any(
+            continuation.strip() != other.strip()
+            for continuation, other in zip(question.continuations, texts, strict=False)
+        ):
+            return False
+    elif weighing is not None:
+        expected = [sample.input]  # our own results keep the row's question, and a whole text has nothing before it
+    return all(_holds(recorded, text, question) for recorded, text in zip(question.prompts, expected, strict=False))
+
+
+def _holds(recorded: str, expected: str, question: RecordedQuestion) -> bool:
+    """Whether a recorded prompt is the expected one, or holds it: a chat template puts words around it."""
+    if question.has_turns and expected.endswith(recorded):
+        return True
+    return recorded == expected or expected.strip() in recorded
+
+
+def _is_same_target(question: RecordedQuestion, sample: Sample, weighing: Weighing | None) -> bool:
+    if question.target is None and not question.target_hash:
+        return True
+    if weighing is not None:
+        return question.target is None or _names_same_choice(question.target, weighing, sample.references)
+    if not sample.references:
+        return True  # the task takes its right answers from elsewhere
+    if question.target is None:
+        spelled = {sample.references[0], str(list(sample.references))}
+        return question.target_hash in {hashlib.sha256(text.encode()).hexdigest() for text in spelled}
+    targets = [sample.references, sample.canonical, tuple(test.program for test in sample.tests)]
+    return any(_strip_texts(question.target) == _strip_texts(texts) for texts in targets if texts) or (
+        len(sample.references) == 1 and question.target == _texts(sample.references[0])
+    )
+
+
+def _names_same_choice(target: tuple[str, ...], weighing: Weighing, references: tuple[str, ...]) -> bool:
+    gold = weighing.gold if isinstance(weighing.gold, list) else [weighing.gold]
+    if _places(target, weighing.choices) == _places([str(choice) for choice in gold], weighing.choices):
+        return True
+    texts = {text.strip() for _, text in weighing.pairs} | {str(weighing.gold).strip()}
+    is_one_text = len({text for _, text in weighing.pairs}) == 1  # what follows is the same, what stands before differs
+    return (is_one_text and " ".join(target).strip() in texts) or _strip_texts(target) == _strip_texts(references)
+
+
+def _places(texts: Sequence[str], choices: tuple[str, ...]) -> list[object]:
+    """Return places among the choices for what names one by its text or number."""
+    return [
+        choices.index(text) if text in choices else int(text) if text.isdecimal() and len(text) < 10 else text
+        for text in texts
+    ]
+
+
+def _strip_texts(texts: Sequence[str]) -> tuple[str, ...]:
+    return tuple(text.strip() for text in texts)
+
+
+def _texts(target: object) -> tuple[str, ...]:
+    """Return a right answer as texts; the harness writes a list as Python spells it."""
+    if isinstance(target, str) and target[:1] == "[" and target[-1:] == "]" and len(target) <= _MAX_LITERAL:
+        try:
+            target = ast.literal_eval(target)
+        except (SyntaxError, ValueError, MemoryError, RecursionError):
+            return (str(target),)
+    if isinstance(target, list):
+        return tuple(str(part) for part in target if part is not None)
+    return (str(target),)

@@ -1,0 +1,404 @@
+"""Answers that exist already: our own rows, lm-evaluation-harness samples, lists as metric libraries take them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from markbook.datasets.choices import RecordedQuestion, Weighing, check_recorded, recorded_question
+from markbook.errors import DataError, beside
+from markbook.files.jsonl import Line, Rejection
+from markbook.files.spool import Spool, SpooledMap
+from markbook.files.tables import SUFFIXES, read_table, suffix
+from markbook.types import Attempt, Sample
+
+TEXTS = (
+    "prediction",
+    "predictions",
+    "completion",
+    "completions",
+    "reply",
+    "response",
+    "generated_text",
+    "output",
+    "answer",
+    "text",
+    "solution",
+)
+"""The fields that may hold an answer, the first that is there counts; a list holds several answers to one row."""
+IDS = ("id", "sample_id", "task_id")
+"""The fields that may name a row; `doc_id` names its place."""
+INDICES = ("index", "sample")
+"""The fields that may number the answers to one row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """One answer as it was read."""
+
+    text: str | None
+    """None where the source says null: nobody answered, which is not an empty answer."""
+    source: str
+    task: str = ""
+    id: str | None = None
+    doc_id: int | None = None
+    index: int | None = None
+    model: str = ""
+    filtered: bool = False
+    """Whether it went through the filters already."""
+    question: RecordedQuestion | None = None
+    """What the row says about the question it answers, where it does."""
+
+
+@dataclass(slots=True)
+class Predictions:
+    """What a file or folder holds for one task."""
+
+    attempts: SpooledMap[list[Attempt]] = field(default_factory=SpooledMap)
+    """By sample id, in order of their index; raw, before the task's filters."""
+    model: str = ""
+    """The first name that an answer gives its model."""
+    rejections: list[Rejection] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+    """Places of answers to rows that the task does not have."""
+    warnings: list[str] = field(default_factory=list)
+    inputs: dict[str, str] = field(default_factory=dict)
+
+
+def find_file(path: Path, task: str, *, alone: bool) -> Path | None:
+    """Return the file with the answers to a task, None if a folder holds none.
+
+    Args:
+        path: a file, which is taken as it is, or a folder with `samples_<task>*.jsonl` or `<task>.<ending>`.
+        task: its name.
+        alone: whether it is the run's only task: then a folder's only file is its.
+
+    Raises:
+        DataError: nothing is there, or several files could be meant.
+    """
+    if path.is_file():
+        return path
+    if path.exists() and not path.is_dir():
+        raise DataError("this is not a regular file", at=str(path))
+    if not path.is_dir():
+        raise DataError("there is no such file or folder", at=str(path), hint=beside(path))
+    inside = [
+        path_ for pattern in ("*", "*/*") for path_ in sorted(path.glob(pattern)) if path_.is_file() and suffix(path_)
+    ]
+    stem = re.compile(
+        rf"(?:samples_{re.escape(task)}(?:_\d[\w.:\-]*)?|{re.escape(task)})\.(?:jsonl|json|csv|tsv|parquet|arrow)(?:\.gz)?"
+    )
+    matches = [path_ for path_ in inside if stem.fullmatch(path_.name)]
+    if not matches and (path / "run.json").is_file() and (path / "results.jsonl").is_file():
+        return path / "results.jsonl"
+    if not matches and alone and len(inside) == 1:
+        return inside[0]
+    if len(matches) > 1:
+        names = ", ".join(str(path_.relative_to(path)) for path_ in matches[:6])
+        raise DataError(f"several files could be the answers to {task!r}: {names}", at=str(path), hint="name one")
+    return matches[0] if matches else None
+
+
+def read_answers(
+    path: Path,
+    task: str,
+    samples: Sequence[Sample],
+    *,
+    several: bool,
+    shared: bool = False,
+    unsure: str = "",
+    weighings: Mapping[str, Weighing] | None = None,
+    model: str = "",
+) -> Predictions:
+    """Return the answers of a file to a task's samples.
+
+    Rows are matched by `id`, `sample_id` or `task_id`, or by `doc_id`, the row's place; where no row has any of
+    these, by their order, and then there must be as many as samples. Rows that say what was asked and what is right (the
+    harness's samples, our own results) must say what the samples do.
+
+    Args:
+        path: what `find_file` returned.
+        task: its name; rows with another `task` are left out.
+        samples: the task's.
+        several: whether more than one answer to a row is expected (pass@k): else a second one that differs is refused.
+        shared: whether the file answers several tasks, so that each row must name its `task`.
+        weighings: by sample id what is weighed, where answers are log-likelihoods instead of texts.
+        unsure: a line of the task's data that cannot be read and that may or may not be one of its rows: answers that
+            name rows by their place are refused, for any place after it would be a guess.
+        model: what to call the model where a row does not; the file's name if it is empty.
+
+    Raises:
+        DataError: no row holds an answer, two answers to one row, a count that does not fit, places that are unsure, or
+            an answer that was given to another prompt or has another right answer.
+    """
+    answers = Predictions()
+    predictions: Spool[Prediction] = Spool()
+    rows = 0
+    has_questions = False
+    for line in _rows_of(path, task, answers, shared=shared):
+        rows += 1
+        try:
+            answered = [_likelihoods(line)] if weighings else list(_predictions(line))
+            predictions.extend(answered)
+            has_questions = has_questions or answered[0].question is not None
+        except ValueError as error:
+            answers.rejections.append(Rejection(line.at, str(error)))
+    if not predictions and (answers.rejections if shared else rows or answers.rejections):
+        reason = answers.rejections[0] if answers.rejections else Rejection(str(path), "no answers")
+        raise DataError(f"no row holds an answer: {reason.reason}", at=reason.at)
+    if predictions and unsure:
+        raise DataError(
+            "this line cannot be read, and only some rows belong to the task: which place an answer names is not known",
+            at=unsure,
+            hint="mend or remove the line, or name the rows by a field (`data.id`)",
+        )
+    entries = _match(predictions, samples, answers, several=several, model=model or model_name(path))
+    if has_questions:
+        _check_questions(predictions, samples, entries, weighings or {})
+    return answers
+
+
+def _rows_of(path: Path, task: str, answers: Predictions, *, shared: bool) -> Iterator[Line]:
+    """Yield a file's rows about a task, and note in `answers` what cannot be read and the file's digest."""
+    digest = hashlib.sha256()
+    pipeline: object = None
+    for line in read_table(path, digest=digest):
+        if isinstance(line, Rejection):
+            answers.rejections.append(line)
+            continue
+        if not _is_of(task, line, answers, shared=shared):
+            continue
+        # A harness with two filter pipelines writes each reply twice; the raw reply is the same.
+        pipeline = line.record.get("filter") if pipeline is None else pipeline
+        if line.record.get("filter") == pipeline:
+            yield line
+    answers.inputs[path.name] = digest.hexdigest()
+
+
+def _is_of(task: str, line: Line, answers: Predictions, *, shared: bool) -> bool:
+    """Whether a row answers a task; one that has to say so and does not is rejected."""
+    other = line.record.get("task")
+    if shared and not other:
+        answers.rejections.append(Rejection(line.at, "several tasks are run, and the row names no `task`"))
+        return False
+    return not isinstance(other, str) or not other or other == task
+
+
+def _predictions(line: Line) -> Iterator[Prediction]:
+    """Yield the answers of one row.
+
+    Raises:
+        ValueError: it holds none, or fields of the wrong type.
+    """
+    record = line.record
+    texts, filtered = _texts(record)
+    question = recorded_question(record)
+    name = next((record[key] for key in IDS if record.get(key) is not None), None)
+    if isinstance(name, list | dict | float | bool):
+        raise ValueError("the id is neither text nor a whole number")  # noqa: TRY004 - the caller turns it into a rejection
+    number = _whole(record.get("doc_id"), "doc_id")
+    index = next((_whole(record[key], key) for key in INDICES if record.get(key) is not None), None)
+    for index_, text in enumerate(texts):
+        yield Prediction(
+            text=text,
+            source=line.at,
+            id=None if name is None else str(name),
+            doc_id=number,
+            index=index_ if len(texts) > 1 else index,
+            model=str(record.get("model") or ""),
+            filtered=filtered,
+            question=question if index_ == 0 else None,
+        )
+
+
+def _likelihoods(line: Line) -> Prediction:
+    """Return a row's log-likelihoods, one for each text that was weighed, as the text of one answer.
+
+    Raises:
+        ValueError: it holds none.
+    """
+    record = line.record
+    likelihoods = next((record[key] for key in ("resps", "filtered_resps", "likelihoods") if record.get(key)), None)
+    if not isinstance(likelihoods, list):
+        raise ValueError("no log-likelihoods in it: `likelihoods` with a pair [number, is likeliest] for each text")  # noqa: TRY004 - the caller turns it into a rejection
+    pairs = json.dumps([_read_likelihood_pair(pair) for pair in likelihoods])
+    name = next((record[key] for key in IDS if record.get(key) is not None), None)
+    return Prediction(
+        text=pairs,
+        source=line.at,
+        id=None if name is None else str(name),
+        doc_id=_whole(record.get("doc_id"), "doc_id"),
+        model=str(record.get("model") or ""),
+        filtered=True,
+        question=recorded_question(record),
+    )
+
+
+def _read_likelihood_pair(value: object) -> tuple[float, bool | None]:
+    """Return a log-likelihood and whether it is that of the likeliest text; the harness writes both as texts."""
+    while isinstance(value, list) and len(value) == 1:
+        value = value[0]  # the first of several tries
+    if isinstance(value, list) and value and isinstance(value[0], list):
+        value = value[0]
+    pair: list[Any] = value if isinstance(value, list) else [value, None]
+    try:
+        number = float(pair[0])
+    except (TypeError, ValueError, IndexError) as error:
+        raise ValueError("a log-likelihood is no number") from error
+    if not math.isfinite(number) or isinstance(pair[0], bool) or len(pair) != 2:
+        raise ValueError("a log-likelihood is no finite number")
+    return number, None if pair[1] is None else str(pair[1]).lower() == "true"
+
+
+def _texts(record: Mapping[str, object]) -> tuple[list[str | None], bool]:
+    """Return the answers of a row, and whether they went through filters already; null is no answer."""
+    if record.get("answered") in (False, "False", "false"):
+        return [None], False  # our own table as CSV, which has no word for null
+    if "extracted_solution" in record and isinstance(record["extracted_solution"], str | None):
+        return [record["extracted_solution"]], True
+    if "resps" in record or "filtered_resps" in record:
+        raw = "resps" in record
+        return _flat(record["resps" if raw else "filtered_resps"]), not raw
+    for key in TEXTS:
+        if key in record:
+            return _flat(record[key]), False
+    raise ValueError(f"no answer in it: one of {', '.join(TEXTS)} is needed")
+
+
+def _flat(value: object) -> list[str | None]:
+    """Return texts out of a text or of lists of them; null, which is no answer, stays None."""
+    if value is None:
+        return [None]
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, list) and value:
+        return [text for part in value for text in _flat(part)]
+    raise ValueError(f"an answer must be text, not {type(value).__name__}")
+
+
+def _whole(value: object, key: str) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16:
+        return int(value)  # CSV knows text only
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    raise ValueError(f"{key} is not a whole number")
+
+
+def _match(
+    predictions: Sequence[Prediction], samples: Sequence[Sample], answers: Predictions, *, several: bool, model: str
+) -> dict[str, list[tuple[int | None, int]]]:
+    """Put the answers to their samples; return by sample the index and the place of each of its answers."""
+    nameless = [
+        index_ for index_, prediction in enumerate(predictions) if prediction.id is None and prediction.doc_id is None
+    ]
+    named = len(nameless) < len(predictions)
+    if named and nameless:
+        raise DataError("some rows name what they answer and this one does not", at=predictions[nameless[0]].source)
+    by_place = {sample.row.place: sample.id for sample in samples if sample.row is not None}
+    by_id = dict.fromkeys(by_place.values())
+    if not named:
+        rows = list(dict.fromkeys(prediction.source for prediction in predictions))
+        if len(rows) != len(samples):
+            raise DataError(
+                f"{len(rows)} rows of answers without ids for {len(samples)} rows of the task",
+                at=predictions[0].source if predictions else "",
+                hint="add an `id` or `doc_id` to each row",
+            )
+        place_of = dict(zip(rows, by_place.values(), strict=True))
+    entries_by_sample: dict[str, list[tuple[int | None, int]]] = {}
+    for position, prediction in enumerate(predictions):
+        if not named:
+            sample: str | None = place_of[prediction.source]
+        elif prediction.doc_id is not None:
+            sample = by_place.get(prediction.doc_id)
+        else:
+            sample = prediction.id if prediction.id in by_id else None
+        if sample is None:
+            answers.unknown.append(prediction.source)
+        else:
+            entries_by_sample.setdefault(sample, []).append((prediction.index, position))
+    for sample_id, entries in entries_by_sample.items():
+        ordered = _order_answers(
+            sample_id, [(index, predictions[position]) for index, position in entries], answers, several=several
+        )
+        answers.model = answers.model or next((prediction.model or model for prediction in ordered), "")
+        answers.attempts.add(
+            sample_id, [_attempt(sample_id, index, prediction, model) for index, prediction in enumerate(ordered)]
+        )
+    return entries_by_sample
+
+
+def _check_questions(
+    predictions: Sequence[Prediction],
+    samples: Sequence[Sample],
+    entries: Mapping[str, Sequence[tuple[int | None, int]]],
+    weighings: Mapping[str, Weighing],
+) -> None:
+    """Refuse an answer that was given to another question than its sample's.
+
+    Raises:
+        DataError: there is one.
+    """
+    for sample in samples:
+        for _, index in entries.get(sample.id, ()):
+            answer = predictions[index]
+            if answer.question is not None:
+                check_recorded(answer.question, sample, weighings.get(sample.id), answer.source)
+
+
+def _attempt(sample_id: str, index: int, answer: Prediction, model: str) -> Attempt:
+    return Attempt(
+        sample_id,
+        answer.text or "",
+        model=answer.model or model,
+        index=index,
+        meta={"filtered": answer.filtered, "absent": answer.text is None},
+        source=answer.source,
+    )
+
+
+def _order_answers(
+    sample_id: str, entries: Sequence[tuple[int | None, Prediction]], answers: Predictions, *, several: bool
+) -> list[Prediction]:
+    """Return the answers to one row in order, refusing a second one where one is expected."""
+    by_index: dict[int, Prediction] = {}
+    following = 0
+    for index, prediction in entries:
+        position = following if index is None and several else index or 0
+        first = by_index.get(position)
+        if first is not None and first.text == prediction.text:
+            answers.warnings.append(
+                f"{prediction.source}: the same answer to {sample_id!r} as {first.source}; it counts once"
+            )
+            continue
+        if first is not None:
+            if prediction.model != first.model:
+                raise DataError(
+                    f"answers of two models: {first.model or 'one without a name'!r} and {prediction.model or 'none'!r}",
+                    at=prediction.source,
+                    hint=f"the other to {sample_id!r} is at {first.source}; run each model's answers from a file of their own",
+                )
+            raise DataError(
+                f"a second answer to {sample_id!r} that differs from the first",
+                at=prediction.source,
+                hint=f"the first is {first.source}; number several answers to one row by `index`",
+            )
+        by_index[position] = prediction
+        following = max(following, position) + 1
+    return [by_index[index] for index in sorted(by_index)]
+
+
+def model_name(path: Path) -> str:
+    """Return what a model is called whose answers do not say it: as the file, or the folder of several, that was named."""
+    name = (path.resolve() if path.name in ("", "..") else path).name
+    for ending in (".gz", *SUFFIXES):
+        name = name.removesuffix(ending)
+    return name

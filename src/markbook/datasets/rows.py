@@ -1,0 +1,141 @@
+"""A task's data files: its rows in order, each at its place whatever happened to the lines before it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from markbook.config import Task
+from markbook.errors import ConfigError, beside
+from markbook.files.jsonl import Rejection
+from markbook.files.spool import Spool
+from markbook.files.tables import is_saved, read_table
+from markbook.plugins import suggest
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """A row that belongs to the task."""
+
+    row: Row
+    at: str
+    number: int
+    """Its place among the task's rows, from 0; a line that cannot be read keeps its own."""
+
+
+@dataclass(slots=True)
+class Reading:
+    """What reading the files gave."""
+
+    rows: Spool[Numbered] = field(default_factory=Spool)
+    rejections: list[Rejection] = field(default_factory=list)
+    inputs: dict[str, str] = field(default_factory=dict)
+    lines: int = 0
+    """Rows and rejections so far."""
+    unsure: str = ""
+    """Where the first line stands that cannot be read, if only some rows belong to the task: is it one of them?"""
+
+
+def read_task_rows(
+    task: Task,
+    data: Path | None,
+    select: Callable[[Sequence[Numbered]], Iterable[Numbered]],
+    *,
+    selects: bool,
+    fetches: bool = False,
+) -> Reading:
+    """Return a task's rows.
+
+    Args:
+        task: the task.
+        data: a file to read instead of the one that it names.
+        select: keeps the rows that belong to the task.
+        selects: whether it may leave any out or bring others.
+        fetches: whether a data set of the hub may be fetched.
+
+    Raises:
+        ConfigError: a file is not there, or would have to be fetched and may not.
+        IncompleteError: the hub cannot be reached, or refuses.
+    """
+    reading = Reading()
+    if data is None and task.data.remote and fetches:
+        _read_hub(task, reading)
+    else:
+        for path in [data] if data is not None else _paths(task):
+            read_rows(path, reading)
+    if selects:
+        chosen = select(reading.rows)
+        reading.rows = Spool(Numbered(numbered.row, numbered.at, number) for number, numbered in enumerate(chosen))
+        reading.unsure = reading.rejections[0].at if reading.rejections else ""
+    return reading
+
+
+def read_rows(path: Path, reading: Reading, name: str = "") -> None:
+    """Add the rows of a file; `name` says where it lies, if that is not its path."""
+    digest = hashlib.sha256()
+    for row in read_table(path, digest=digest):
+        if isinstance(row, Rejection):
+            reading.rejections.append(row)
+        else:
+            at = row.at.replace(str(path), name, 1) if name else row.at
+            reading.rows.append(Numbered(row.record, at, reading.lines))
+        reading.lines += 1
+    reading.inputs[name or path.name] = digest.hexdigest()
+
+
+def data_file(task: Task, name: str, folder: Path | None = None) -> Path:
+    """Return the file that a task means: in this folder, by default beside the task file, else in the working folder.
+
+    Raises:
+        ConfigError: it is an address in the network, a pattern, or not there.
+    """
+    if "://" in name:
+        raise ConfigError(
+            f"{name!r} would have to be fetched over the network, which is never done unasked",
+            at=task.data.at,
+            hint="download it, and name the file",
+        )
+    if any(sign in name for sign in "*?["):
+        raise ConfigError(f"{name!r} is a pattern", at=task.data.at, hint="list the files one by one")
+    near = (folder or task.data.folder) / name
+    path = near if near.is_file() or is_saved(near) else Path(name)
+    if not path.is_file() and not is_saved(path):
+        hint = "; ".join(part for part in (beside(near), "--data names another") if part)
+        raise ConfigError(f"there is no data file {str(near)!r}", at=task.data.at, hint=hint)
+    return path
+
+
+def _read_hub(task: Task, reading: Reading) -> None:
+    """Add the rows of a data set of the hub; its commit is told among the inputs."""
+    from markbook.files.hub import find
+
+    data = find(task.data.remote, task.data.config, task.data.split)
+    for path, name in zip(data.fetch(), data.files, strict=True):
+        read_rows(path, reading, f"{data.repository}@{data.revision}/{name}")
+
+
+def _paths(task: Task) -> list[Path]:
+    if task.data.remote:
+        raise ConfigError(
+            f"data set {task.data.remote!r} would have to be fetched over the network, which is never done unasked",
+            at=task.data.at,
+            hint="--allow-download fetches it; `markbook get` saves it to a file, and --data names one",
+        )
+    return [data_file(task, name) for name in task.data.paths]
+
+
+def check_fields(rows: Sequence[Numbered], names: Iterable[str], at: str) -> None:
+    """Refuse a row selection by a field that no row has.
+
+    Raises:
+        ConfigError: there is one; `at` says where the selection stands.
+    """
+    for name in names if len(rows) else ():
+        if not any(name in numbered.row for numbered in rows):
+            hint = suggest(name, [*rows[0].row])
+            raise ConfigError(f"no row has the field {name!r} of `where`", at=at, hint=hint)

@@ -1,0 +1,279 @@
+"""Rows as a function of a task's own expects them: what it uses of a data set of the `datasets` library."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.util
+import random
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from markbook.config import Function
+from markbook.datasets.rows import Row
+from markbook.errors import ConfigError
+
+
+class Rows(list[Any]):
+    """A list of rows that can be filtered, mapped, drawn from and asked for a column."""
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return a row by its place, a column by its name."""
+        if isinstance(key, str):
+            return [row[key] for row in self]
+        if isinstance(key, slice):
+            return Rows(super().__getitem__(key))
+        return super().__getitem__(key)
+
+    @property
+    def column_names(self) -> list[str]:
+        """The fields of the rows."""
+        return list(dict.fromkeys(name for row in self for name in row))
+
+    @property
+    def features(self) -> dict[str, object]:
+        """The fields of the rows; their types are not known."""
+        return dict.fromkeys(self.column_names)
+
+    @property
+    def num_rows(self) -> int:
+        """How many there are."""
+        return len(self)
+
+    def filter(self, function: Callable[..., object], *, with_indices: bool = False, **_hints: object) -> Rows:
+        """Return the rows for which a function is true."""
+        return Rows(row for n, row in enumerate(self) if (function(row, n) if with_indices else function(row)))
+
+    def map(
+        self,
+        function: Callable[..., Any],
+        *,
+        with_indices: bool = False,
+        remove_columns: Sequence[str] | str = (),
+        fn_kwargs: Mapping[str, object] | None = None,
+        batched: bool = False,
+        **_hints: object,
+    ) -> Rows:
+        """Return the rows with what a function adds to each."""
+        if batched:
+            return self._map_batches(function, remove_columns, fn_kwargs or {})
+        dropped = _names(remove_columns)
+        rows = Rows()
+        for n, row in enumerate(self):
+            copy = dict(row)
+            added = function(copy, *((n,) if with_indices else ()), **(fn_kwargs or {}))
+            remaining = {name: value for name, value in copy.items() if name not in dropped}
+            rows.append({**remaining, **(added or {})})
+        return rows
+
+    def _map_batches(
+        self, function: Callable[..., Any], remove: Sequence[str] | str, arguments: Mapping[str, object]
+    ) -> Rows:
+        columns = {name: [row.get(name) for row in self] for name in self.column_names}
+        added = dict(function(dict(columns), **arguments))
+        dropped = _names(remove)
+        columns_left = {
+            name: values for name, values in {**columns, **added}.items() if name in added or name not in dropped
+        }
+        count = len(next(iter(columns_left.values()), []))
+        return Rows({name: values[n] for name, values in columns_left.items()} for n in range(count))
+
+    def select(self, indices: Iterable[int], **_hints: object) -> Rows:
+        """Return the rows at these places."""
+        return Rows(self[int(index)] for index in indices)
+
+    def shuffle(self, seed: int | None = None, **_hints: object) -> Rows:
+        """Return the rows in another order, the one that the library gives for a seed.
+
+        Raises:
+            ValueError: no seed, so that every run would have its own rows.
+        """
+        import numpy as np
+
+        if seed is None:
+            raise ValueError("shuffle without a seed gives other rows each time")
+        return self.select(np.random.default_rng(seed).permutation(len(self)))
+
+    def sort(  # type: ignore[override]  # a data set's, which gives rows back
+        self, column: str, *, reverse: bool = False, **_hints: object
+    ) -> Rows:
+        """Return the rows by the order of a field."""
+        return Rows(sorted(self, key=lambda row: row[column], reverse=reverse))
+
+    def take(self, n: int) -> Rows:
+        """Return the first rows."""
+        return Rows(self[:n])
+
+    def rename_column(self, original_column_name: str, new_column_name: str) -> Rows:
+        """Return the rows with a field under another name."""
+        return self.rename_columns({original_column_name: new_column_name})
+
+    def rename_columns(self, column_mapping: Mapping[str, str]) -> Rows:
+        """Return the rows with fields under other names."""
+        return Rows({column_mapping.get(name, name): value for name, value in row.items()} for row in self)
+
+    def remove_columns(self, column_names: Sequence[str] | str) -> Rows:
+        """Return the rows without these fields."""
+        dropped = _names(column_names)
+        return Rows({name: value for name, value in row.items() if name not in dropped} for row in self)
+
+    def select_columns(self, column_names: Sequence[str] | str) -> Rows:
+        """Return the rows with these fields alone."""
+        columns = _names(column_names)
+        return Rows({name: row[name] for name in columns} for row in self)
+
+    def add_column(self, name: str, column: Sequence[Any], **_hints: object) -> Rows:
+        """Return the rows with one more field."""
+        return Rows({**row, name: value} for row, value in zip(self, column, strict=True))
+
+    def unique(self, column: str) -> list[Any]:
+        """Return the values of a field, each once."""
+        return list(dict.fromkeys(self[column]))
+
+    def to_list(self) -> list[Any]:
+        """Return the rows."""
+        return list(self)
+
+
+def _names(names: Sequence[str] | str) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+# Running a Python file beside a task file, where the user said so with `--allow-code`; never otherwise.
+
+Find = Callable[[Function], "Callable[..., Any] | None"]
+"""From a `!function` to what may be called; None where it stays a registered name."""
+
+
+class ForeignError(Exception):
+    """What a function of the user's own raised, for a person to read."""
+
+
+def nothing(_function: Function) -> None:
+    """Find nothing: what stands for every function where no code of a task's own may be run."""
+
+
+class Finder:
+    """Imports what `!function` names stand for, in the Python file beside the YAML file that names it."""
+
+    def __init__(self) -> None:
+        """Import nothing yet."""
+        self._modules: dict[Path, ModuleType | None] = {}
+
+    def __call__(self, function: Function) -> Callable[..., Any] | None:
+        """Return a function; None if there is no such file, so that the name is a registered one.
+
+        Raises:
+            ConfigError: a file leads outside its folder, fails to import, or lacks the function.
+        """
+        name, _, attribute = function.name.rpartition(".")
+        if not name:
+            return None
+        path = function.folder.joinpath(*name.split(".")).with_suffix(".py")
+        if path not in self._modules:
+            self._modules[path] = _import(path, name, function)
+        module = self._modules[path]
+        if module is None:
+            return None
+        attribute_value = getattr(module, attribute, None)
+        if not callable(attribute_value):
+            raise ConfigError(f"{name}.py has no function {attribute!r}", at=function.at)
+        return attribute_value  # type: ignore[no-any-return]  # callable, checked above
+
+
+@contextlib.contextmanager
+def seed_generators() -> Iterator[None]:
+    """Draw the same numbers in every run, by the seeds of lm-evaluation-harness; the caller's state is restored.
+
+    PyTorch is seeded where it is already imported; importing it takes seconds.
+    """
+    import numpy as np
+
+    python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002 - tasks draw from this one
+    torch = sys.modules.get("torch")
+    torch_state = None if torch is None else torch.get_rng_state()
+    random.seed(0)
+    np.random.seed(1234)  # noqa: NPY002 - as above
+    if torch is not None:
+        torch.manual_seed(1234)
+    try:
+        yield
+    finally:
+        random.setstate(python_state)
+        np.random.set_state(numpy_state)  # noqa: NPY002 - as above
+        if torch is not None and torch_state is not None:
+            torch.set_rng_state(torch_state)
+
+
+def call_user_function(function: Function, found: Callable[..., Any], *given: Any, **options: Any) -> Any:
+    """Return what a function of the user's own gives.
+
+    Raises:
+        ForeignError: it raised.
+    """
+    try:
+        with contextlib.redirect_stdout(sys.stderr):  # our standard output is data
+            return found(*given, **options)
+    except Exception as error:  # the plugin border: whatever foreign code raises is its author's to read
+        raise ForeignError(f"{function.name} raises {type(error).__name__}: {error}"[:500]) from error
+
+
+def select_rows(function: Function, user_function: Callable[..., Any], rows: Sequence[Row]) -> list[Row]:
+    """Return the rows that a `process_docs` function makes of a data set.
+
+    Raises:
+        ConfigError: it raised, or gives something else.
+    """
+    try:
+        chosen = list(call_user_function(function, user_function, Rows(dict(row) for row in rows)))
+    except (ForeignError, TypeError) as error:
+        raise ConfigError(f"the row function {error}", at=function.at) from error
+    if not all(isinstance(row, Mapping) for row in chosen):
+        raise ConfigError(f"the row function {function.name} gives no rows", at=function.at)
+    return chosen
+
+
+def filter_replies(
+    function: Function, user_function: Callable[..., Any], texts: str | list[str], row: Row
+) -> str | list[str]:
+    """Return what a filter function leaves of the replies to one row.
+
+    Raises:
+        ForeignError: it raised, or gives something else.
+    """
+    try:
+        texts_given = texts if isinstance(texts, str) else list(texts)
+        filtered_text = next(iter(call_user_function(function, user_function, [texts_given], [dict(row)])))
+    except (StopIteration, TypeError) as error:
+        raise ForeignError(f"{function.name} gives nothing for a row") from error
+    if isinstance(filtered_text, str):
+        return filtered_text
+    try:
+        return [str(text) for text in filtered_text]
+    except TypeError:
+        return str(filtered_text)  # a number, say, which stands for itself
+
+
+def _import(path: Path, name: str, function: Function) -> ModuleType | None:
+    """Return a Python file as a module, None if there is none of this name."""
+    if not path.is_file():
+        return None
+    if not path.resolve().is_relative_to(function.folder.resolve()):
+        raise ConfigError(f"{name}.py leads out of the task's folder", at=function.at)
+    digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]
+    module_name = f"_markbook_foreign_{name.replace('.', '_')}_{digest}"  # two folders may each have a utils.py
+    spec = importlib.util.spec_from_file_location(module_name, path)
+    if spec is None or spec.loader is None:
+        raise ConfigError(f"{path} is no Python file", at=function.at)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module  # records of a class look their module up while it is read
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            spec.loader.exec_module(module)
+    except Exception as error:  # the plugin border: whatever foreign code raises at import is its author's to read
+        sys.modules.pop(module_name, None)
+        raise ConfigError(f"{path.name} fails: {type(error).__name__}: {error}", at=function.at) from error
+    return module

@@ -1,1 +1,0 @@
-"""The languages that come with Markbook, one file each; what they have in common is one folder up."""

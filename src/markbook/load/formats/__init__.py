@@ -1,1 +1,0 @@
-"""The benchmarks whose files are read as they are published, one module a layout."""

@@ -1,1 +1,0 @@
-"""PeerRead's layout: papers with their reviews, and generated reviews of them."""

@@ -1,1 +1,0 @@
-"""What texts mean alike: BERTScore and the networks that it reads texts with."""

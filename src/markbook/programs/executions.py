@@ -1,0 +1,343 @@
+"""Test programs in any language, executed as jobs, and why they failed."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from markbook.languages import Language, Toolchain
+from markbook.sandbox.guest.examination.explaining import explain_output
+from markbook.sandbox.job import Job, clean, why_said
+from markbook.sandbox.program import Executed, Phase, ProgramRun
+from markbook.types import ErrorKind, Limits, Test, TestResult, Verdict
+from markbook.why import Why
+
+# Why a program failed, out of what was seen when it was marked: no second run is made for it.
+
+MOST = 10
+"""Failed tests of an attempt that are explained."""
+_HEAD, _TAIL = 1_200, 700
+_LINES = 8
+_TERMINAL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
+_HASH = re.compile(r"@[0-9a-f]{6,8}\b")
+Raw = Mapping[str, object]
+"""A failed test as the sandbox's own explanations are sent."""
+
+
+def stream_failed(index: int, fed: bytes, expected: str, ran: Executed, files: Mapping[str, bytes], words: str) -> Raw:
+    """Return why a program that reads and writes failed a test.
+
+    Args:
+        index: of the test.
+        fed: what it read.
+        expected: what it was to print.
+        ran: what became of it.
+        files: the program.
+        words: what its judge said, or how it ended.
+    """
+    heard = cut_output(ran.stderr)
+    explanation = explain_output(index, fed.decode("utf-8", "replace"), expected, ran.stdout, b"")
+    return {**explanation, "err": heard, "error": words, "lines": _in_first(heard, files)}
+
+
+def streams_why(tests: Iterable[Raw], built: Raw | None = None) -> Why | None:
+    """Return why an attempt failed: its tests, or what its compiler said."""
+    some = list(tests)
+    if not some and not built:
+        return None
+    return why_said({**(built or {}), "tests": some[:MOST], "left_out": len(some[MOST:])})
+
+
+def compiler_said(ran: Executed, files: Mapping[str, bytes]) -> Raw:
+    """Return what a compiler said of a program, with the lines that it names."""
+    words = cut_output(ran.stderr or ran.stdout)
+    return {"error": words, "lines": _in_first(words, files)}
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """An answer with one of its tests, as it was written."""
+
+    source: str
+    """The file's name."""
+    text: str
+    answer: str
+    secrets: tuple[str, ...]
+    """Words of this one run, that are not shown."""
+
+
+def program_failed(index: int, program: Program, heard: str, ran: Executed | None) -> Raw:
+    """Return why a test program failed with an answer, its lines counted in the answer.
+
+    Args:
+        index: of the test.
+        program: the program.
+        heard: what its compiler said; empty where it was built.
+        ran: what became of it then.
+    """
+    words = cut_output(heard.encode("utf-8", "replace")) if heard else cut_output(ran.stderr) if ran else ""
+    out = cut_output(ran.stdout) if ran and not heard else ""
+    for secret in program.secrets:
+        words, out = words.replace(secret, ""), out.replace(secret, "")
+    at = program.text.find(program.answer.rstrip("\n"))
+    lines = [] if at < 0 else named_lines(program.source, words, program.answer, program.text.count("\n", 0, at))
+    return {"test": index, "part": -1, "error": words.strip(), "lines": lines, "out": out.strip()}
+
+
+def programs_why(tests: Iterable[Raw]) -> Why | None:
+    """Return why an attempt failed whose tests are programs of their own; one compiler's words stand for all of them."""
+    some = [dict(raw) for raw in tests]
+    if not some:
+        return None
+    outs = [str(raw.pop("out", "")) for raw in some]
+    return why_said({"tests": some[:MOST], "left_out": len(some[MOST:]), "out": next(filter(None, outs), "")})
+
+
+def cut_output(data: bytes) -> str:
+    """Return the beginning and the end of what a program said, without what would move a terminal, the same in every run."""
+    text = _HASH.sub("@...", _TERMINAL.sub("", data.decode("utf-8", "replace")))
+    remaining = len(text) - _HEAD - _TAIL
+    return text if remaining <= 0 else f"{text[:_HEAD]}\n... {remaining} characters ...\n{text[-_TAIL:]}"
+
+
+def named_lines(source: str, words: str, answer: str, before: int) -> list[list[object]]:
+    """Return the answer's lines that a compiler or a runtime names, each once.
+
+    Args:
+        source: what the file is called.
+        words: what was said.
+        answer: the text.
+        before: so many lines stand before it in the file.
+    """
+    lines = answer.split("\n")
+    matches = re.finditer(rf"{re.escape(source)}\"?(?:, line |[:(])(\d{{1,6}})", words)
+    inside = [
+        number for number in dict.fromkeys(int(match[1]) - before for match in matches) if 0 < number <= len(lines)
+    ]
+    return [[number, "", lines[number - 1].strip()] for number in inside[:_LINES]]
+
+
+def _in_first(words: str, files: Mapping[str, bytes]) -> list[list[object]]:
+    name = next(iter(files), "")
+    return named_lines(name, words, files[name].decode("utf-8", "replace"), 0) if name else []
+
+
+# From an answer and a test to a run in the sandbox, and from what became of that to a result.
+
+_BUILD_FILES = 256 << 20
+_BUILD_PROCESSES = 256
+_ENDED_EARLY = "the program ended before its tests did"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What became of one test."""
+
+    result: TestResult
+    error: ErrorKind | None = None
+    limit: str = ""
+    fault: str = ""
+    seconds: float = 0.0
+    wall: float = 0.0
+    is_lost: bool = False
+    """Whether nothing was found out, because its worker was lost."""
+    why: Raw | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An answer with one test, as it is written and started."""
+
+    tool: Toolchain
+    files: Mapping[str, bytes]
+    words: Mapping[str, str]
+    """Those of its commands."""
+    nonce: str
+    token: str
+
+    @property
+    def text(self) -> str:
+        """Its program."""
+        return self.files[self.tool.language.source].decode("utf-8", "surrogatepass")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkedRun(ProgramRun):
+    """A run that knows what its program prints at its end."""
+
+    written: Written
+    said: str
+    """What the true run is given to read."""
+    place: int = 0
+    """Which of its runs that is; where it proves itself, drawn by lot."""
+
+    @property
+    def token(self) -> str:
+        """What its program prints at its end."""
+        return self.written.token
+
+    def in_order(self, executed: list[Executed]) -> list[Executed]:
+        """Return what became of its runs, the true one first; empty where it was not built."""
+        runs = executed[self.phases[0].builds :]
+        return runs[self.place :] + runs[: self.place]
+
+
+def write_test_program(tool: Toolchain, job: Job, test: Test) -> Written:
+    """Return the program of an answer with one test.
+
+    Raises:
+        ValueError: the test has no end at which something could be added.
+    """
+    words = {"nonce": secrets.token_hex(16), "token": secrets.token_hex(16)}
+    program = tool.language.program(test.setup, job.code, test.program, words)
+    files = {name: text.encode("utf-8", "surrogatepass") for name, text in program.files.items()}
+    return Written(tool, files, program.words, words["nonce"], words["token"])
+
+
+def whole_run(key: str, program: Written, limits: Limits, *, proves: bool) -> MarkedRun:
+    """Return the run of a program: built where that is to be done, then run, with every word that proves something."""
+    language = program.tool.language
+    build: tuple[Phase, ...] = ()
+    if language.build:
+        around = {**program.tool.places.environment, **language.environment, **language.build_environment}
+        around = {name: program.tool.fill_words(value, program.words) for name, value in around.items()}
+        command = program.tool.command(language.build, program.words)
+        build = (Phase(command, build_limits(language), builds=True, environment=around),)
+    drop = language.drop if language.build else ()
+    return _run(key, program, limits, program.files, build, drop, proves=proves)
+
+
+def built_run(key: str, program: Written, limits: Limits, files: Mapping[str, bytes], *, proves: bool) -> MarkedRun:
+    """Return the run of a program that is built already, into these files."""
+    return _run(key, program, limits, files, (), (), proves=proves)
+
+
+def _run(
+    key: str,
+    program: Written,
+    limits: Limits,
+    files: Mapping[str, bytes],
+    build: tuple[Phase, ...],
+    drop: tuple[str, ...],
+    *,
+    proves: bool,
+) -> MarkedRun:
+    language = program.tool.language
+    around = {**program.tool.places.environment, **language.environment}
+    around = {name: program.tool.fill_words(value, program.words) for name, value in around.items()}
+    if language.processes > limits.processes:
+        limits = replace(limits, processes=language.processes)
+    end_line = secrets.token_hex(16)
+    words = [end_line]
+    if proves and not language.ending.catches:
+        words.insert(secrets.randbelow(2), program.nonce)
+    command = program.tool.command(language.run, program.words)
+    phases = (*build, *(Phase(command, limits, stdin=word.encode(), environment=around) for word in words))
+    index = words.index(end_line)
+    return MarkedRun(
+        key, files, phases, drop=drop, programs=language.programs, written=program, said=end_line, place=index
+    )
+
+
+def build_limits(language: Language) -> Limits:
+    """Return what a compiler may use."""
+    return Limits(
+        seconds=language.build_seconds,
+        memory_bytes=language.build_memory_bytes,
+        file_bytes=_BUILD_FILES,
+        processes=_BUILD_PROCESSES,
+    )
+
+
+def judge_phases(tool: Toolchain, run: MarkedRun, executed: list[Executed], *, proves: bool) -> Found:
+    """Return what the phases of a run come to."""
+    if not executed:
+        failed = TestResult(passed=False, error_type="Crash", error_message="the worker was lost twice while it ran")
+        return Found(failed, ErrorKind.OTHER, is_lost=True)
+    seconds, wall = sum(phase.seconds for phase in executed), sum(phase.wall_seconds for phase in executed)
+    runs = run.in_order(executed)
+    if not runs:
+        return Found(*_not_built(tool, executed[0]), seconds=seconds, wall=wall)
+    quiet = tool.language.failures.quiet
+    passed = _prints(runs[0], run.token + run.said if tool.language.ending.catches else run.token, quiet)
+    forged = _prints(runs[0], run.written.nonce + run.said, quiet)
+    forged |= passed and len(runs) > 1 and _prints(runs[1], run.token, quiet)
+    if forged:
+        message = "it passed although a claim in its tests was wrong"
+        failed = TestResult(passed=False, verdict=Verdict.FLAGGED, error_type="Forged", error_message=message)
+        return Found(failed, seconds=seconds, wall=wall)
+    if passed:
+        verdict = Verdict.IN_PROCESS if proves else Verdict.UNCHECKED
+        return Found(TestResult(passed=True, verdict=verdict), seconds=seconds, wall=wall)
+    return Found(*_explain_failure(tool, runs[0], run), seconds=seconds, wall=wall)
+
+
+def _prints(executed: Executed, line: str, quiet: str) -> bool:
+    """Whether a program ended well, having printed on a line of its own what only the end of its tests prints."""
+    if not executed.is_good or line.encode() not in executed.stdout.splitlines():
+        return False
+    return not (quiet and _pattern(quiet).search(_text(executed.stderr)))
+
+
+def not_built(tool: Toolchain, compiler_output: str) -> Found:
+    """Return what a program comes to that the compiler refused with these words."""
+    message = (
+        _line(tool.language.failures.build, _text(compiler_output.encode("utf-8", "replace")))
+        or "the compiler refused it"
+    )
+    failed = TestResult(passed=False, error_type="CompileError", error_message=clean(message))
+    return Found(failed, ErrorKind.SYNTAX)
+
+
+def _not_built(tool: Toolchain, executed: Executed) -> tuple[TestResult, ErrorKind, str]:
+    output = _text(executed.stderr) + _text(executed.stdout)
+    message = (
+        _line(tool.language.failures.build, output) or executed.refused or f"the compiler ended with {executed.status}"
+    )
+    if executed.limit:
+        message = f"the compiler reached its limit ({executed.limit})"
+    failed = TestResult(passed=False, error_type="CompileError", error_message=clean(message))
+    return failed, ErrorKind.SYNTAX, executed.limit
+
+
+def _explain_failure(tool: Toolchain, executed: Executed, run: MarkedRun) -> tuple[TestResult, ErrorKind | None, str]:
+    failures = tool.language.failures
+    out = executed.stdout.replace(run.token.encode(), b"").replace(run.written.nonce.encode(), b"")
+    output = f"{_text(executed.stderr)}\n{_text(out)}"
+    kind: ErrorKind | None = ErrorKind.OTHER
+    limit = executed.limit
+    if limit in ("cpu", "wall"):
+        kind, name, message = ErrorKind.TIMEOUT, "TimeoutError", "the time limit was reached"
+    elif limit or _pattern(failures.memory).search(output):
+        limit = limit or "memory"
+        name, message = "LimitError", f"the limit was reached: {limit}"
+    elif executed.status == 0 and not (failures.quiet and _pattern(failures.quiet).search(output)):
+        name, message = "EndNotReached", _ENDED_EARLY
+    elif line := _line(failures.syntax, output):
+        kind, name, message = ErrorKind.SYNTAX, "CompileError", line
+    elif line := _line(failures.names, output):
+        kind, name, message = ErrorKind.NAME, "NameError", line
+    elif _pattern(failures.tests).search(output.strip()):
+        kind, name, message = None, "AssertionError", _line(failures.tests, output)
+    else:
+        name = f"signal {executed.signal}" if executed.signal else f"exit status {executed.status}"
+        message = executed.refused or _line(r"\S", output)
+    return TestResult(passed=False, error_type=name, error_message=clean(message)), kind, limit
+
+
+@lru_cache
+def _pattern(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.MULTILINE)
+
+
+def _line(pattern: str, text: str) -> str:
+    """Return the first line in which a pattern is found; empty if none."""
+    return next((line.strip() for line in text.splitlines()[:2000] if _pattern(pattern).search(line)), "")
+
+
+def _text(data: bytes) -> str:
+    """Return what a program said, without what would move a terminal."""
+    return _TERMINAL.sub("", data.decode("utf-8", "replace"))

@@ -1,0 +1,602 @@
+"""One door for attempts in any language: Python goes to the sandbox, the rest is built and run test by test."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import struct
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, Protocol
+
+from markbook.errors import EnvironmentUnfitError
+from markbook.languages import Toolchain, find
+from markbook.languages.language import Batch
+from markbook.languages.toolchain import Prebuilt
+from markbook.programs.executions import (
+    Found,
+    MarkedRun,
+    Program,
+    Raw,
+    Written,
+    build_limits,
+    built_run,
+    judge_phases,
+    not_built,
+    program_failed,
+    programs_why,
+    whole_run,
+    write_test_program,
+)
+from markbook.programs.streams import StreamMarker, goes_in_turns, language_of
+from markbook.programs.verdict_cache import Recall
+from markbook.sandbox import Job, Sandbox
+from markbook.sandbox.job import LOST, all_failed
+from markbook.sandbox.program import Executed, Phase, ProgramRun, ProgramSandbox
+from markbook.sandbox.record_store import NOTHING_KEPT, Keep
+from markbook.types import ErrorKind, Isolation, Limits, Outcome, ProblemType, Sample, Test, TestResult
+
+# Whether this machine tells right programs from wrong ones, found out before any answer is marked.
+#
+# Where isolation stands on Linux's own layers (levels A and B), the sandbox tests itself as it starts. Anywhere else a
+# missing feature of the system could make every right answer fail, which would look like bad marks. So there a few
+# programs of our own are run first: the right ones must pass all their tests, the empty and the wrong ones none.
+
+_LIMITS = Limits(seconds=10.0)
+
+
+class _Runs(Protocol):
+    """Runs jobs."""
+
+    def run(self, jobs: Iterable[Job], /) -> Iterator[tuple[Job, Outcome]]:
+        """Yield each with its outcome."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Exercise:
+    """A problem of our own with a right solution and wrong ones."""
+
+    kind: str
+    right: str
+    wrong: tuple[str, ...]
+    tests: tuple[Test, ...]
+
+    def sample(self) -> Sample:
+        kind = None if self.kind == "program" else ProblemType(self.kind)
+        return Sample(self.kind, references=(self.right,), tests=self.tests, entry_point="f", problem_type=kind)
+
+
+EXERCISES = (
+    _Exercise(
+        "function",
+        "def f(items):\n    return {name: sorted(values) for name, values in items.items()}\n",
+        ("def f(items):\n    return items\n", "def f(items):\n    raise ValueError(items)\n"),
+        (Test(setup="given = {'a': [2, 1]}", assertion="func(given) == {'a': [1, 2]}"),),
+    ),
+    _Exercise(
+        "class",
+        "class f:\n    def __init__(self, start):\n        self.total = start\n\n    def add(self, more):\n"
+        "        self.total += more\n        return self.total\n",
+        (
+            "class f:\n    def __init__(self, start):\n        self.total = 0\n\n    def add(self, more):\n        return None\n",
+        ),
+        (Test(assertion="cls(1).add(2) == 3"), Test(assertion="cls('a').add('b') == 'ab'")),
+    ),
+    _Exercise(
+        "program",
+        "def f(n):\n    return [i * i for i in range(n)]\n",
+        ("def f(n):\n    return list(range(n + 1))\n",),
+        (Test(program="assert f(3) == [0, 1, 4]\nassert f(2) == [0, 1]\n"),),
+    ),
+)
+
+
+def ensure_marks(box: Sandbox) -> None:
+    """Start a sandbox and see to it that it marks rightly; where its isolation is Linux's own it has seen to that itself.
+
+    Raises:
+        EnvironmentUnfitError: this machine isolates solutions too little, or marks them wrongly.
+    """
+    box.start()
+    if box.level > Isolation.B or sys.platform != "linux":
+        check_marks(box)
+
+
+def refuse_unsupported() -> None:
+    """Say at once what this system lacks to run solutions at all.
+
+    Raises:
+        EnvironmentUnfitError: it cannot fork a process, as Windows cannot.
+    """
+    if not hasattr(os, "fork"):
+        raise EnvironmentUnfitError(
+            f"solutions cannot be run on {sys.platform}: its processes do not fork",
+            hint="use Linux, or Windows' subsystem for it; `markbook score` and `markbook trace` work here",
+        )
+
+
+def ensure_fits(box: _Runs, limits: Limits) -> None:
+    """See to it that a program of our own, which does no harm, outlives these limits: else they end the worker itself.
+
+    Raises:
+        EnvironmentUnfitError: its worker was lost twice, as that of every answer would be.
+    """
+    exercise = EXERCISES[0]
+    code = f"# {secrets.token_hex(8)}\n{exercise.right}"  # not a verdict that is kept
+    for _, outcome in box.run([Job("limits", code, exercise.sample(), limits)]):
+        if LOST in outcome.flags:
+            raise EnvironmentUnfitError(
+                f"a known program cannot run here within {limits.seconds:g} s and {limits.memory_bytes >> 20} MiB: its "
+                "worker is lost",
+                hint="nothing was marked; ask for other limits, or see `markbook doctor`",
+            )
+
+
+def check_marks(box: Sandbox) -> None:
+    """Run programs of our own and compare with what they deserve: right ones all, empty and wrong ones nothing.
+
+    Raises:
+        EnvironmentUnfitError: they did not get it; names the first that did not.
+    """
+    jobs = []
+    new = f"# {secrets.token_hex(8)}\n"  # so that no verdict of another run is taken for one of this machine
+    for exercise in EXERCISES:
+        sample = exercise.sample()
+        jobs.append(Job(f"right {exercise.kind}", new + exercise.right, sample, _LIMITS))
+        jobs.append(Job(f"empty {exercise.kind}", "", sample, _LIMITS))
+        jobs += [
+            Job(f"wrong {exercise.kind} {number}", new + code, sample, _LIMITS)
+            for number, code in enumerate(exercise.wrong, start=1)
+        ]
+    outcomes = {job.key: outcome for job, outcome in box.run(jobs)}
+    faults = [fault for job in jobs if (fault := _fault(job.key, outcomes[job.key]))]
+    if faults:
+        level = "" if sys.platform == "linux" else f" on {sys.platform}"
+        raise EnvironmentUnfitError(
+            f"the sandbox marks wrongly here (isolation level {box.level}{level}): {len(faults)} of {len(jobs)} known "
+            f"programs, first {faults[0]}",
+            hint="nothing was marked; `markbook doctor` says what this machine lacks",
+        )
+
+
+def _fault(name: str, outcome: Outcome) -> str:
+    """Return how an outcome differs from what its program deserves; empty if it does not."""
+    passed, total = outcome.passed, len(outcome.tests)
+    expected = total if name.startswith("right") else 0
+    if total and passed == expected and (outcome.error is None or expected == 0):
+        return ""
+    why = f": {outcome.error_type or outcome.error} {outcome.error_message}".rstrip() if outcome.error else ""
+    return f"the {name}, which passed {passed} of {total} tests instead of {expected}{why}"
+
+
+# Building many programs in one process: what waits for one another, and what came of each.
+
+_LENGTH = struct.Struct(">i")
+_OUTPUT = 64 << 20
+_LONGEST_NAME = 200
+"""A file's name that is longer may be none where programs run."""
+Built = Mapping[str, bytes] | str
+"""The files that came of a program, or what the compiler said of it."""
+
+
+@dataclass(slots=True)
+class PendingBuild:
+    """Programs of one language that are to be built together."""
+
+    tool: Toolchain
+    batch: Batch
+    waiting: dict[str, Written] = field(default_factory=dict)
+    _under: dict[str, dict[str, Written]] = field(default_factory=dict)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is time to build them."""
+        return len(self.waiting) >= self.batch.size
+
+    def run(self, key: str) -> ProgramRun:
+        """Return the run that builds what waits; from here on it is under way."""
+        self._under[key], self.waiting = self.waiting, {}
+        texts = [written_program.files[self.tool.language.source] for written_program in self._under[key].values()]
+        stdin = b"".join(_LENGTH.pack(len(text)) + text for text in texts)
+        limits = build_limits(self.tool.language)
+        limits = Limits(
+            seconds=limits.seconds,
+            memory_bytes=limits.memory_bytes,
+            output_bytes=_OUTPUT,
+            file_bytes=limits.file_bytes,
+            processes=limits.processes,
+        )
+        files = {name: text.encode() for name, text in self.batch.files.items()}
+        around = {**self.tool.places.environment, **self.tool.language.environment}
+        command = self.tool.command(self.batch.command, {})
+        return ProgramRun(key, files, (Phase(command, limits, stdin=stdin, environment=around),))
+
+    def done(self, key: str, executed: list[Executed]) -> Iterator[tuple[str, Written, Built | None]]:
+        """Yield the programs of a batch with what came of each; None where it is to be built by itself."""
+        built_texts = _read(executed[0].stdout if executed else b"")
+        for name, program in self._under.pop(key).items():
+            yield name, program, next(built_texts, None)
+
+
+def _read(data: bytes) -> Iterator[Built | None]:
+    """Yield what was printed of each program, as far as it is whole."""
+    at = 0
+
+    def number() -> int:
+        nonlocal at
+        (value,) = _LENGTH.unpack_from(data, at)
+        at += _LENGTH.size
+        return int(value)
+
+    def text() -> bytes:
+        nonlocal at
+        length = number()
+        if not 0 <= length <= len(data) - at:
+            raise struct.error
+        at += length
+        return data[at - length : at]
+
+    try:
+        while at < len(data):
+            kind, at = data[at : at + 1], at + 1
+            if kind == b"F":
+                files = {text().decode("utf-8", "replace"): text() for _ in range(number())}
+                yield files if all(_is_name(name) for name in files) else None
+            elif kind == b"E":
+                yield text().decode("utf-8", "replace")
+            else:
+                return
+    except struct.error:
+        return
+
+
+def _is_name(name: str) -> bool:
+    parts = name.split("/")
+    return "\0" not in name and ".." not in parts and all(0 < len(part.encode()) <= _LONGEST_NAME for part in parts)
+
+
+# Marking programs in any language: from an answer and its tests to runs in the sandbox, and from those to outcomes.
+
+_AHEAD = 2
+"""Attempts under way for each worker."""
+_BATCH = "batch "
+_RIGHT = "right"
+
+
+@dataclass(slots=True)
+class _Under:
+    """A job under way."""
+
+    job: Job
+    found: dict[int, Found] = field(default_factory=dict)
+
+
+class ProgramMarker:
+    """Marks jobs whose samples name a language, as a `Sandbox` marks those in Python. A context manager's insides."""
+
+    def __init__(  # noqa: PLR0913 - one argument an option
+        self,
+        languages: Iterable[str],
+        *,
+        workers: int | None = None,
+        isolation: Literal["auto", "strict", "weak"] = "auto",
+        at_most: Isolation = Isolation.A,
+        pinned: bool = True,
+        proves: bool = True,
+        dedupe: bool = False,
+        keep: Keep = NOTHING_KEPT,
+        explain: bool = False,
+    ) -> None:
+        """Set up, starting nothing.
+
+        Args:
+            languages: those of the samples.
+            workers: how many attempts run at once.
+            isolation: as for `Sandbox`.
+            at_most: leave out the layers above this level.
+            pinned: give each worker a processor of its own.
+            proves: run what passed once more with a claim that no honest program gets past; else passes are unchecked.
+            dedupe: run exactly equal answers to a problem once.
+            keep: what outlives this marker and is there for the next.
+            explain: say why attempts failed.
+
+        Raises:
+            EnvironmentUnfitError: the toolchain of one of them is not here.
+            UsageError: there is no such language.
+        """
+        toolchains = {name: find(name) for name in languages}
+        self._names = {name: tool.language.name for name, tool in toolchains.items()}
+        self._tools: dict[str, Toolchain] = {tool.language.name: tool for tool in toolchains.values()}
+        self._names |= {name: name for name in self._tools}
+        self._prebuilt = Prebuilt(keep.built)
+        folders = dict.fromkeys(folder for tool in self._tools.values() for folder in tool.folders)
+        self._box = ProgramSandbox(
+            [*folders, str(self._prebuilt.folder)],
+            workers=workers,
+            isolation=isolation,
+            at_most=at_most,
+            pinned=pinned,
+        )
+        batches = ((tool, tool.language.batch) for tool in self._tools.values())
+        self._batches = {tool.language.name: PendingBuild(tool, batch) for tool, batch in batches if batch is not None}
+        self._streams = StreamMarker(
+            self._box.worker_pool,
+            languages=frozenset(self._tools),
+            isolation=isolation,
+            at_most=at_most,
+            explain=explain,
+        )
+        self._explain = explain
+        self._proves = proves
+        self._recall = Recall(dedupe=dedupe, verdicts=keep.verdicts, proves=proves, explain=explain)
+        self._under: dict[str, _Under] = {}
+        self._number = 0
+        self._is_tried = False
+
+    @property
+    def _ahead(self) -> int:
+        """How many jobs are under way at most: those that are built together wait for one another."""
+        together = sum(batch.batch.size for batch in self._batches.values())
+        return (_AHEAD + together) * self._box.workers
+
+    def _tool(self, job: Job) -> Toolchain:
+        return self._tools[self._names[job.sample.language]]
+
+    @property
+    def level(self) -> Isolation:
+        """The level of isolation that was reached."""
+        return self._streams.level
+
+    @property
+    def duplicates(self) -> int:
+        """How many jobs shared the outcome of an equal one."""
+        return self._recall.duplicates
+
+    @property
+    def reused(self) -> int:
+        """How many jobs got the outcome of an earlier run."""
+        return self._recall.reused
+
+    def start(self) -> None:
+        """Start the workers, and see that a right program of each language passes there and a wrong one does not.
+
+        Raises:
+            EnvironmentUnfitError: it is not so, for example where a toolchain lies among files that no worker may read.
+        """
+        if self._is_tried:
+            return
+        self._prebuilt.start()
+        self._box.start()
+        self._prebuilt.seen_at(self._box.seen_at(str(self._prebuilt.folder)))
+        self._is_tried = True
+        jobs = [job for tool in self._tools.values() for job in _self_test(tool)]
+        for job, outcome in self._run(jobs):
+            passed = outcome.tests[0].passed
+            if passed != (job.key == _RIGHT):
+                self.close()
+                title = self._tool(job).language.title
+                message = outcome.tests[0].error_message or "a wrong one passes"
+                raise EnvironmentUnfitError(
+                    f"{title} programs cannot be marked here: the {job.key} program of the self-test "
+                    f"{'passes' if passed else 'fails'}: {message}",
+                    hint="is its toolchain where every user of this machine may read it?",
+                )
+
+    def end_on(self, stop: int) -> None:
+        """End what runs, and the workers, once a descriptor is readable; this marker is of no use any more then."""
+        self._box.stop = self._streams.stop = stop
+
+    def close(self) -> None:
+        """End the workers and everything in them."""
+        self._recall.close()
+        self._streams.close()
+        self._box.close()
+        self._prebuilt.close()
+        self._is_tried = False
+
+    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outcome]]:
+        """Mark every job; yield each with its outcome as it is done, programs that read and write last."""
+        self.start()
+        yield from self._recall.run(jobs, self._each, lambda: self.level)
+
+    def _each(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outcome]]:
+        streams: list[Job] = []
+        yield from self._run(_among(jobs, lambda job: not goes_in_turns(job.sample), streams))
+        if streams:
+            yield from self._streams.run(streams)
+
+    def _run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outcome]]:
+        source = iter(jobs)
+        exhausted = False
+        while True:
+            while not exhausted and len(self._under) < self._ahead:
+                job = next(source, None)
+                if job is None:
+                    exhausted = True
+                elif not job.code.strip():
+                    message = "the solution is empty"
+                    yield job, all_failed(job.sample, ErrorKind.NO_COMPLETION, message=message, isolation=self.level)
+                else:
+                    yield from self._begin(job)
+            if exhausted or not self._box.is_busy:
+                self._flush()
+            if self._box.is_busy:
+                yield from self._next()
+            elif exhausted:
+                return
+
+    def _begin(self, job: Job) -> Iterator[tuple[Job, Outcome]]:
+        """Submit a job's programs; yield what is decided already."""
+        self._number += 1
+        key = str(self._number)
+        pending = self._under[key] = _Under(job)
+        for index, test in enumerate(job.sample.tests):
+            self._submit(f"{key}:{index}", pending, test)
+        yield from self._yield_ended(key)
+
+    def _submit(self, key: str, pending: _Under, test: Test) -> None:
+        index = int(key.partition(":")[2])
+        try:
+            program = write_test_program(self._tool(pending.job), pending.job, test)
+        except ValueError as error:
+            failed = TestResult(passed=False, error_type="BenchmarkFault", error_message=str(error))
+            pending.found[index] = Found(failed, ErrorKind.OTHER, fault=str(error))
+            return
+        program = self._prebuilt_for(program)
+        batch = self._batches.get(program.tool.language.name)
+        if batch is None:
+            self._box.submit(whole_run(key, program, pending.job.limits, proves=self._proves))
+            return
+        batch.waiting[key] = program
+        if batch.is_full:
+            self._build(batch)
+
+    def _prebuilt_for(self, program: Written) -> Written:
+        """Return a program that uses what is compiled once for many."""
+        tool = self._prebuilt.prepare(program.tool, program.text)
+        self._tools[tool.language.name] = tool
+        text, head = self._prebuilt.with_headers(tool, program.text)
+        if not head:
+            return replace(program, tool=tool)
+        files = {**program.files, tool.language.source: text.encode("utf-8", "surrogatepass")}
+        return replace(program, tool=tool, files=files, words={**program.words, "head": head})
+
+    def _flush(self) -> None:
+        """Build what waits for more of its kind, as no more is to come now."""
+        for batch in self._batches.values():
+            if len(batch.waiting) >= batch.batch.fewest:
+                self._build(batch)
+            for key, program in batch.waiting.items():
+                limits = self._under[key.partition(":")[0]].job.limits
+                self._box.submit(whole_run(key, program, limits, proves=self._proves))
+            batch.waiting = {}
+
+    def _build(self, batch: PendingBuild) -> None:
+        self._number += 1
+        self._box.submit(batch.run(f"{_BATCH}{self._number}:{batch.tool.language.name}"))
+
+    def _next(self) -> Iterator[tuple[Job, Outcome]]:
+        """Wait for a run to be done; yield the outcomes of the jobs that it was the last of."""
+        run, executed = self._box.next_done()
+        if run.key.startswith(_BATCH):
+            yield from self._built(run.key, executed)
+            return
+        assert isinstance(run, MarkedRun)
+        key, _, index = run.key.partition(":")
+        pending = self._under[key]
+        result = judge_phases(self._tool(pending.job), run, executed, proves=self._proves)
+        if self._explain and executed and not result.result.passed:
+            built = run.phases[0].builds
+            heard = executed[0].stderr + executed[0].stdout if built and len(executed) == 1 else b""
+            ran = next(iter(run.in_order(executed)), None)
+            why = self._why(int(index), pending, run.written, heard.decode("utf-8", "replace"), ran)
+            result = replace(result, why=why)
+        pending.found[int(index)] = result
+        yield from self._yield_ended(key)
+
+    def _why(self, index: int, pending: _Under, written: Written, heard: str, ran: Executed | None) -> Raw | None:
+        if not self._explain:
+            return None
+        secrets = (written.token, written.nonce)
+        program = Program(written.tool.language.source, written.text, pending.job.code, secrets)
+        return program_failed(index, program, heard, ran)
+
+    def _built(self, key: str, executed: list[Executed]) -> Iterator[tuple[Job, Outcome]]:
+        """Run what a batch has built; what it did not come to is built by itself."""
+        for name, program, built in self._batches[key.partition(":")[2]].done(key, executed):
+            number, _, index = name.partition(":")
+            pending = self._under[number]
+            if built is None:
+                self._box.submit(whole_run(name, program, pending.job.limits, proves=self._proves))
+            elif isinstance(built, str):
+                result = not_built(program.tool, built)
+                pending.found[int(index)] = replace(result, why=self._why(int(index), pending, program, built, None))
+                yield from self._yield_ended(number)
+            else:
+                self._box.submit(built_run(name, program, pending.job.limits, built, proves=self._proves))
+
+    def _yield_ended(self, key: str) -> Iterator[tuple[Job, Outcome]]:
+        """Yield the outcome of a job, if every test of it is decided."""
+        pending = self._under[key]
+        if len(pending.found) == len(pending.job.sample.tests):
+            del self._under[key]
+            yield pending.job, self._outcome(pending)
+
+    def _outcome(self, pending: _Under) -> Outcome:
+        results = [pending.found[index] for index in range(len(pending.job.sample.tests))]
+        bad = next((result for result in results if result.error is not None), None)
+        return Outcome(
+            tests=tuple(result.result for result in results),
+            error=bad.error if bad else None,
+            error_type=bad.result.error_type if bad else "",
+            error_message=bad.result.error_message if bad else "",
+            flags=(LOST,) if any(result.is_lost for result in results) else (),
+            limit=next((result.limit for result in results if result.limit), ""),
+            benchmark_fault=next((result.fault for result in results if result.fault), ""),
+            isolation=self.level,
+            seconds=sum(result.seconds for result in results),
+            wall_seconds=sum(result.wall for result in results),
+            why=programs_why(result.why for result in results if result.why),
+        )
+
+
+def _self_test(tool: Toolchain) -> list[Job]:
+    right, wrong, tests = tool.language.self_test
+    sample = Sample(id="self-test", language=tool.language.name, tests=(Test(program=tests),))
+    limits = Limits(seconds=20.0)
+    return [Job(_RIGHT, right, sample, limits), Job("wrong", wrong, sample, limits)]
+
+
+class MixedBox:
+    """Marks jobs in Python and those whose samples name another language, each where it belongs."""
+
+    def __init__(self, box: Sandbox, marker: ProgramMarker) -> None:
+        """Take both; that of Python starts only if there is something in Python."""
+        self._box = box
+        self._marker = marker
+        self._used = False
+
+    @property
+    def level(self) -> Isolation:
+        """The weakest level of isolation that was reached."""
+        return max(self._marker.level, self._box.level) if self._used else self._marker.level
+
+    @property
+    def duplicates(self) -> int:
+        """How many jobs shared the outcome of an equal one."""
+        return self._box.duplicates + self._marker.duplicates
+
+    @property
+    def reused(self) -> int:
+        """How many jobs got the outcome of an earlier run."""
+        return self._box.reused + self._marker.reused
+
+    def start(self) -> None:
+        """Start what marks programs."""
+        self._marker.start()
+
+    def close(self) -> None:
+        """End the workers and everything in them."""
+        self._marker.close()
+        self._box.close()
+
+    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outcome]]:
+        """Mark every job; those in Python come last."""
+        in_python: list[Job] = []
+        elsewhere = _among(jobs, lambda job: bool(language_of(job.sample)), in_python)
+        yield from self._marker.run(elsewhere)
+        if in_python:
+            self._used = True
+            ensure_marks(self._box)
+            yield from self._box.run(in_python)
+
+
+def _among(jobs: Iterable[Job], is_wanted: Callable[[Job], bool], others: list[Job]) -> Iterator[Job]:
+    """Yield the jobs that are wanted, and put the others aside."""
+    for job in jobs:
+        if is_wanted(job):
+            yield job
+        else:
+            others.append(job)

@@ -1,0 +1,308 @@
+"""The local site: which runs there are, and which page an address means. Every page is made on the server."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from markbook.errors import DataError, MarkbookError
+from markbook.files.content import looking_into
+from markbook.report import run_pages
+from markbook.report.html import keys_script, render_template as render
+from markbook.report.local_server import LocalServer, NotFound, Reply, Request, whole
+from markbook.report.run_index import Index
+from markbook.report.run_pages import SIDES, ListedRun, address, alike, listed_run, query_of, shown_at, trend_page
+from markbook.results.kind import results_of
+from markbook.store import Run, open_run
+from markbook.store.reader import foreign_paths
+
+__all__ = ["NotFound", "Site", "find_runs"]
+
+PAGE_ROWS = run_pages.PAGE_ROWS
+MOST_RUNS = 5_000
+_DEPTH = 3
+_EVERY = 1 << 62
+_SHORT_LOOK = 0.2
+_FIRST_LOOK = 1.0
+"""Seconds that a page waits for the index before it shows what there is."""
+_LIVE_SECONDS = 3.0
+"""A run that is going on is read anew after so long, if it has grown."""
+
+
+def find_runs(folder: Path) -> list[Path]:
+    """Return the run folders in a folder, to a depth of three, and other tools' files; newest name first, no links."""
+    folders: list[Path] = []
+    waiting = [(folder, 0)]
+    while waiting and len(folders) < MOST_RUNS:
+        here, depth = waiting.pop()
+        with looking_into(here):
+            if (here / "run.json").is_file():
+                folders.append(here)
+            elif depth < _DEPTH:
+                waiting += [(path, depth + 1) for path in here.iterdir() if path.is_dir() and not path.is_symlink()]
+    try:
+        folders += foreign_paths(folder)[: MOST_RUNS - len(folders)]
+    except DataError:  # too much to look through for other tools' files: our own runs are shown all the same
+        if not folders:
+            raise
+    return sorted(folders, key=lambda path: (path.name, str(path)), reverse=True)
+
+
+@dataclass
+class _Opened:
+    """A run by its path."""
+
+    path: Path
+    run: Run | str
+    """The words that say why, where it cannot be read."""
+    index: Index | None = None
+    checked: object = None
+    """The state of its manifest in which it was found whole."""
+    read: float = 0.0
+
+
+class Site:
+    """All pages over the runs of one folder; the runs are found anew whenever the list is shown."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._opened: dict[int, _Opened] = {}
+        self._numbers: dict[Path, int] = {}
+        self._lock = threading.Lock()
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Look for runs again; a run keeps its number, here and whenever the folder is served again."""
+        with self._lock:
+            for path in find_runs(self.folder):
+                if path not in self._numbers:
+                    number = self._number(path)
+                    self._numbers[path] = number
+                    self._opened[number] = _Opened(path, "")
+                self._open(self._opened[self._numbers[path]])
+
+    def _number(self, path: Path) -> int:
+        """Return a number for a run that depends on its place in the folder alone, so that links stay."""
+        name = str(path.relative_to(self.folder)) if path.is_relative_to(self.folder) else str(path)
+        number = int.from_bytes(hashlib.blake2b(name.encode("utf-8", "surrogateescape"), digest_size=4).digest())
+        while number in self._opened:
+            number += 1
+        return number
+
+    @staticmethod
+    def _open(opened: _Opened) -> None:
+        try:
+            opened.run = open_run(opened.path, check=False)
+        except MarkbookError as error:
+            opened.run = f"{opened.path.name}: {error.message}"
+
+    def run(self, number: int) -> Run:
+        """Return a run by its number.
+
+        Raises:
+            NotFound: there is none, or it cannot be read.
+        """
+        opened = self._opened.get(number)
+        if opened is None:
+            raise NotFound
+        run = opened.run
+        if isinstance(run, str):
+            raise NotFound(run)
+        if opened.checked != (state := ("whole", run.manifest.get("updated"))):
+            try:
+                run.check()
+            except MarkbookError as error:
+                raise NotFound(f"{run.folder.name}: {error}") from error
+            opened.checked = state
+        return run
+
+    def index(self, number: int) -> Index:
+        """Return the index of a run, started; of one that is going on, what it holds by now."""
+        run = self.run(number)
+        opened = self._opened[number]
+        with self._lock:
+            is_old = (
+                opened.index is not None and opened.index.is_done and time.monotonic() - opened.read > _LIVE_SECONDS
+            )
+            if run.status == "running" and is_old:
+                self._open(opened)
+                opened.index = None
+                run = opened.run if isinstance(opened.run, Run) else run
+            if opened.index is None:
+                opened.index, opened.read = Index(results_of(run, partial=True)), time.monotonic()
+            opened.index.start()
+            return opened.index
+
+    def page(self, path: str, query: Mapping[str, str]) -> str:
+        """Return the HTML of an address.
+
+        Raises:
+            NotFound: there is no such page.
+        """
+        parts = [part for part in path.split("/") if part]
+        if not parts:
+            return self._list(query)
+        if parts == ["compare"]:
+            return self._compare(query)
+        number = whole(parts[1]) if len(parts) > 1 else -1
+        if parts[0] == "run" and len(parts) == 2:
+            return self._run(number, query)
+        if parts[0] == "matrix" and len(parts) == 2:
+            index = self.index(number)
+            index.wait(_EVERY, _FIRST_LOOK)
+            return run_pages.matrix_page(index, number, self.run(number).folder.name, query)
+        if parts[0] == "trend" and len(parts) == 2:
+            return self._trend(number)
+        if parts[0] == "attempt" and len(parts) == 3:
+            return self._attempt(number, whole(parts[2]), query)
+        raise NotFound
+
+    def copy(self, name: str, query: Mapping[str, str]) -> Iterator[str]:
+        """Yield a list of attempts as CSV or Markdown.
+
+        Raises:
+            NotFound: there is no such run or form.
+        """
+        number, _, form = name.partition(".")
+        if form not in ("csv", "md"):
+            raise NotFound
+        index = self.index(whole(number))
+        index.wait(_EVERY, 30.0)
+        return run_pages.copy_attempts(index, query_of(query, "sample"), form)
+
+    def _runs(self) -> Iterator[ListedRun]:
+        for path, number in sorted(self._numbers.items(), key=lambda item: item[0].name, reverse=True):
+            run = self._opened[number].run
+            if isinstance(run, Run):
+                yield listed_run(number, path.name, run)
+
+    def _list(self, query: Mapping[str, str]) -> str:
+        self.refresh()
+        words = query.get("q", "").casefold()
+        broken = [opened.run for opened in self._opened.values() if isinstance(opened.run, str)]
+        rows = alike([run for run in self._runs() if words in run.words.casefold()])
+        return render("list.html.j2", title="Runs", rows=rows, broken=broken, query=query, folder=str(self.folder))
+
+    def _trend(self, number: int) -> str:
+        this = listed_run(number, "", self.run(number))
+        return trend_page(number, [run for run in self._runs() if run.group == this.group])
+
+    def _run(self, number: int, query: Mapping[str, str]) -> str:
+        index = self.index(number)
+        run = self.run(number)
+        start = whole(query.get("start", "0") or "0")
+        index.wait(_EVERY, _SHORT_LOOK)  # a small run is read whole in that time, and its counts are final
+        is_plain = query_of(query).is_plain and not query.get("text")
+        index.wait(start + PAGE_ROWS if is_plain else _EVERY, _FIRST_LOOK)
+        manifest = run.manifest
+        facts = [("Command", run.command), ("Status", run.status), ("Started", str(manifest.get("started", "")))]
+        facts += [(name, str(manifest[name])) for name in ("isolation", "attempts", "answers") if name in manifest]
+        listed = listed_run(number, run.folder.name, run)
+        facts += [("Tags", ", ".join(listed.tags))] if listed.tags else []
+        facts += [(score.model, f"{score.value} {score.span}".strip()) for score in listed.scores[:12]]
+        about: dict[str, Any] = {
+            "title": listed.label or run.folder.name, "facts": facts, "size": PAGE_ROWS, "failure": index.failure,
+            "has_report": (run.folder / "report.html").is_file(), "is_live": run.status == "running",
+            "planned": getattr(index.results, "planned", 0) if run.status == "running" else 0,  # the whole journal says it
+            "headline": index.headline,
+        }  # fmt: skip
+        return run_pages.run_page(index, number, about, query)
+
+    def _attempt(self, number: int, location: int, parameters: Mapping[str, str]) -> str:
+        index = self.index(number)
+        side = shown_at(index, number, location)
+        index.wait(_EVERY, _SHORT_LOOK)
+        query = query_of(parameters, "sample")
+        position, total, before, after = index.beside(query, location)
+        others = [entry for entry in index.of_sample(side.shown.sample) if entry.location != location][:200]
+        near = [location, *(entry.location for entry in others)][:SIDES]
+
+        def at(other: int | None) -> str:
+            return "" if other is None else address(f"/attempt/{number}/{other}", query)
+
+        return render(
+            "attempt.html.j2",
+            title=f"{side.shown.sample}: {side.shown.model}",
+            one=side,
+            others=others,
+            is_done=index.is_done,
+            place=position,
+            total=total,
+            before=at(before),
+            after=at(after),
+            list_at=address(
+                f"/run/{number}", query, start=position // PAGE_ROWS * PAGE_ROWS if position >= PAGE_ROWS else ""
+            ),
+            all_at=",".join(f"{number}:{location_}" for location_ in near),
+        )
+
+    def _compare(self, query: Mapping[str, str]) -> str:
+        several = query.get("at", "").split(",") if query.get("at") else [query.get("a", ""), query.get("b", "")]
+        sides = []
+        for name in several[:SIDES]:
+            run, _, location = name.partition(":")
+            number = whole(run)
+            sides.append(shown_at(self.index(number), number, whole(location)))
+        return run_pages.compare_page(sides)
+
+
+# The server behind `markbook view`: GET and HEAD, nothing is written.
+
+
+class Server(LocalServer):
+    """Serves one folder of runs on the loopback interface."""
+
+    def __init__(self, folder: Path, port: int = 0) -> None:
+        """Bind to a free port (or the named one) of 127.0.0.1."""
+        self.site = Site(folder)
+        super().__init__(_Runs(self.site), port, script=keys_script())
+        self.token = self.tokens[""]
+
+    @property
+    def address(self) -> str:
+        """The address to open, with the token."""
+        return self.address_of("")
+
+
+class _Runs:
+    """The pages over runs, and their own reports."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    def answer(self, request: Request) -> Reply:
+        """Return a page, or a run's own report.html.
+
+        Raises:
+            NotFound: there is none.
+        """
+        if request.path.startswith("/report/"):
+            return self._report(request.path.removeprefix("/report/"))
+        if request.path.startswith("/copy/"):
+            return self._copy(request.path.removeprefix("/copy/"), request.query)
+        return Reply(self._site.page(request.path, request.query))
+
+    def _copy(self, name: str, query: Mapping[str, str]) -> Reply:
+        """Return a list of attempts as a file."""
+        body = "".join(self._site.copy(name, query))
+        form = "csv" if name.endswith(".csv") else "md"
+        named = {"Content-Disposition": f'attachment; filename="attempts.{form}"'}
+        return Reply(body, kind={"csv": "text/csv", "md": "text/markdown"}[form], headers=named)
+
+    def _report(self, number: str) -> Reply:
+        """Return a run's own report.html, shut off from this site."""
+        if not (number.isascii() and number.isdigit() and len(number) < 12):
+            raise NotFound
+        path = self._site.run(int(number)).folder / "report.html"
+        try:
+            handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        except OSError as error:
+            raise NotFound from error
+        with os.fdopen(handle, "rb") as file:
+            return Reply(file.read(), headers={"Content-Security-Policy": "sandbox allow-scripts"})

@@ -1,0 +1,271 @@
+"""Charts as files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path, PurePosixPath
+
+from markbook import plugins
+from markbook.errors import ExtraMissingError, OutputError
+from markbook.plugins import need
+from markbook.report.charts import Picture
+from markbook.report.page import Page, Section
+from markbook.results.kind import Content, Results, results_of
+from markbook.results.sheet import Headline
+from markbook.store import Run
+from markbook.text import markdown
+from markbook.text.plot import latex, latex_table
+
+INSTALL = "pip install 'markbook[report]'"
+
+
+def png(picture: Picture, *, scale: float = 2.0) -> bytes:
+    """Return the chart as a PNG on white, dark text.
+
+    Raises:
+        ExtraMissingError: what makes PNG of SVG is not installed.
+    """
+    image: bytes = need("vl_convert", extra="report").svg_to_png(_on_white(picture), scale=scale)
+    return image
+
+
+def svg(picture: Picture) -> str:
+    """Return the chart as a whole SVG file on white, dark text."""
+    return _on_white(picture) + "\n"
+
+
+def _on_white(picture: Picture) -> str:
+    """Return the drawing with the page's colours settled, since a picture has no page to take them from."""
+    drawn = picture.wide.replace('"currentColor"', '"#222222"')  # words cannot hold the marks around it
+    head, _, rest = drawn.partition(">")
+    return f'{head}><rect width="100%" height="100%" fill="#ffffff"/>{rest}'
+
+
+# A page's tables and charts as files for papers: LaTeX, SVG, PNG.
+
+
+def as_latex() -> Callable[[Results], Mapping[str, str]]:
+    """Return the renderer of `report.tex`: the factory of the report plugin `latex`."""
+    return lambda results: {"report.tex": render_latex(results.page())}
+
+
+def render_latex(page: Page) -> str:
+    """Return every table of a page, to be taken into a paper; what it needs stands in its first lines."""
+    parts = [r"% \usepackage[T1]{fontenc} \usepackage{textcomp,booktabs}", f"% {latex(page.title)}"]
+    if page.headline.text:
+        parts.append(f"% {latex(page.headline.text)}")
+    for section in page.sections:
+        tables = list(section.tables)
+        parts += [
+            latex_table(table, section.id if len(tables) == 1 else f"{section.id}-{number}")
+            for number, table in enumerate(tables, start=1)
+        ]
+    return "\n".join(parts)
+
+
+def figures(page: Page) -> tuple[dict[str, str | bytes], bool]:
+    """Return each chart of a page by file name, as SVG and, where that can be made here, as PNG; and whether it could."""
+    files: dict[str, str | bytes] = {}
+    is_whole = True
+    for section in page.sections:
+        if section.chart is None:
+            continue
+        files[f"{section.id}.svg"] = svg(section.chart.picture)
+        try:
+            files[f"{section.id}.png"] = png(section.chart.picture)
+        except ExtraMissingError:
+            is_whole = False
+    return files, is_whole
+
+
+# A page as Markdown: the same sections and tables as the HTML, with pictures beside it where they can be drawn.
+
+
+def render_markdown(page: Page, *, pictures: bool = True) -> Mapping[str, str | bytes]:
+    """Return `report.md` and its pictures by path.
+
+    Args:
+        page: what to show.
+        pictures: draw the charts as PNG files; without the renderer a line says how to get it.
+    """
+    files: dict[str, str | bytes] = {}
+    parts = [f"# {markdown(page.title)}\n"]
+    parts += [f"{line}\n" for line in _headline(page.headline)]
+    parts.append("\n".join(f"- {markdown(name)}: {markdown(value)}" for name, value in page.facts) + "\n")
+    parts += [f"> {markdown(warning)}\n" for warning in page.warnings]
+    for section in page.sections:
+        parts.append(f"## {markdown(section.title)}\n\n{markdown(section.lead)}\n")
+        if section.chart is not None and pictures:
+            parts.append(_picture(section, files))
+        parts += [table.markdown(level=3) for table in section.tables]
+    files["report.md"] = "\n".join(parts)
+    return files
+
+
+def _headline(headline: Headline) -> list[str]:
+    return [line for line in (headline.text and f"**{markdown(headline.text)}**", markdown(headline.step)) if line]
+
+
+def _picture(section: Section, files: dict[str, str | bytes]) -> str:
+    assert section.chart is not None
+    name = f"report-{section.id}.png"
+    try:
+        files[name] = png(section.chart.picture)
+    except ExtraMissingError:
+        return f"The chart needs an extra package: `{INSTALL}`\n"
+    return f"![{markdown(section.chart.alt)}]({name})\n"
+
+
+# The report plugins `html` and `markdown`: a page for any kind of run; and those whose files only some kinds have.
+
+Render = Callable[[Results], Mapping[str, Content]]
+
+
+def html() -> Render:
+    """Return the renderer of `report.html`: the factory of the report plugin `html`."""
+    return _Html()
+
+
+class _Html:
+    def __call__(self, results: Results) -> Mapping[str, str]:
+        from markbook.report.html import render
+
+        return {"report.html": render(results.page())}
+
+    @staticmethod
+    def prepare() -> None:
+        """Load the template: a caller with nothing to do meanwhile saves a tenth of a second."""
+        from markbook.report.html import render
+        from markbook.report.page import Page
+
+        render(Page(title="", facts=(), warnings=(), sections=()))
+
+
+def markdown_report() -> Render:
+    """Return the renderer of `report.md` and its pictures: the factory of the report plugin `markdown`."""
+    return lambda results: render_markdown(results.page())
+
+
+def documented() -> Render:
+    """Return the renderer of the files that the exam's document names: the factory of the report plugin `documented`."""
+    return lambda results: results.files("documented")
+
+
+def lm_eval() -> Render:
+    """Return the renderer of lm-evaluation-harness's own files: the factory of the report plugin `lm-eval`."""
+    return lambda results: results.files("lm-eval")
+
+
+# A new report from an old run: nothing is executed again.
+
+NAMES = {"md": "markdown"}
+"""Short names of formats."""
+
+
+def write_report(run: Run, name: str, output: Path) -> list[Path]:
+    """Write a report of a finished run and return its files.
+
+    Args:
+        run: any finished run.
+        name: a report plugin, such as `html`, `md`, `junit`.
+        output: the folder for it; made if it does not exist.
+
+    Raises:
+        DataError: the run is not finished.
+        UsageError: there is no such report, or none of this kind of run.
+        ExtraMissingError: it needs a package that is not installed.
+        OutputError: a file cannot be written.
+    """
+    return _write_all(render_report(name, results_of(run, partial=True)), output)
+
+
+def render_report(name: str, results: Results) -> Mapping[str, Content]:
+    """Return the files of a report.
+
+    Raises:
+        UsageError: there is no such report, or none of this kind of run.
+        ExtraMissingError: it needs a package that is not installed.
+        IncompleteError: a report of another package failed.
+    """
+    plugin = NAMES.get(name, name)
+    render: Callable[[Results], Mapping[str, Content]] = plugins.create_typed("reports", plugin)
+    with plugins.plugin_errors("reports", plugin):
+        return _check_files(render(results))
+
+
+def _check_files(files: Mapping[str, Content]) -> Mapping[str, Content]:
+    """Return what a report gave, if it is files by their paths inside the folder that is asked for."""
+    if not isinstance(files, Mapping):
+        raise TypeError(f"a report gives a mapping of paths to contents, not {type(files).__name__}")
+    for path in files:
+        if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
+            raise ValueError(f"the path {path!r} leads out of the report's folder")
+    return files
+
+
+def write_figures(run: Run, output: Path) -> tuple[list[Path], bool]:
+    """Write the charts of a run's report as files for papers; return them, and whether PNG could be made.
+
+    Raises:
+        DataError: the run is not finished.
+        OutputError: a file cannot be written.
+    """
+    files, is_whole = figures(results_of(run, partial=True).page())
+    return _write_all(files, output), is_whole
+
+
+def _write_all(files: Mapping[str, Content], output: Path) -> list[Path]:
+    written = []
+    for path, content in files.items():
+        target = output / path
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            _write(target, content)
+        except OSError as error:
+            raise OutputError(f"the report cannot be written: {error.strerror or error}", at=str(target)) from error
+        written.append(target)
+    return written
+
+
+def _write(path: Path, content: Content) -> None:
+    """Write beside and put in place, so that a reader never sees half a report."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    pieces = [content] if isinstance(content, str | bytes) else content
+    with temporary.open("wb") as file:
+        for piece in pieces:
+            file.write(piece.encode() if isinstance(piece, str) else piece)
+    temporary.replace(path)
+
+
+_MARKER = 'content="markbook site"'
+
+
+def new_site(output: Path, pages: Iterable[tuple[str, str]]) -> int:
+    """Write pages into a folder, in the place of an earlier site's, and return how many there are.
+
+    Raises:
+        OutputError: the folder holds something else, or a page cannot be written.
+    """
+    try:
+        old = _site_pages(output)
+        written = set()
+        for path, content in pages:
+            target = output / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            _write(target, content)
+            written.add(target)
+        for page in old - written:
+            page.unlink()
+    except OSError as error:
+        raise OutputError(f"the site cannot be written: {error.strerror or error}", at=str(output)) from error
+    return len(written)
+
+
+def _site_pages(output: Path) -> set[Path]:
+    """Return the pages of the site that lies there, none if the folder is new or empty."""
+    if not output.exists() or (output.is_dir() and not any(output.iterdir())):
+        return set()
+    index = output / "index.html"
+    if not index.is_file() or _MARKER not in index.read_text(encoding="utf-8", errors="replace")[:100_000]:
+        raise OutputError("this holds something else than a site", at=str(output), hint="name a new or empty folder")
+    return {index, *output.glob("models/*.html"), *output.glob("items/*.html")}

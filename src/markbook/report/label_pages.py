@@ -1,0 +1,165 @@
+"""The pages of a sitting: the next item, one to look at again, and the taking of a label."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import get_args
+
+from markbook.errors import StorageError
+from markbook.judge.labels import Label
+from markbook.report.html import render_template as render
+from markbook.report.label_session import Said, Session, Winner
+from markbook.report.local_server import NotFound, Reply, Request
+from markbook.text.plot import format_interval, format_number
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One thing that can be said, and its key."""
+
+    value: str
+    key: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class FormQuestion:
+    """One question of the form."""
+
+    name: str
+    text: str
+    choices: tuple[Choice, ...]
+
+
+_WINNER = FormQuestion(
+    "winner",
+    "Which answer is better?",
+    (Choice("first", "1", "the first"), Choice("second", "2", "the second"), Choice("tie", "0", "neither: a tie")),
+)
+_HOME = Reply("", HTTPStatus.SEE_OTHER, "text/plain", {"Location": "/"})
+
+
+class LabelPages:
+    """What a rater sees and sends."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._questions = (_WINNER,) if session.rubric.is_pairwise else tuple(_questions(session))
+
+    def answer(self, request: Request) -> Reply:
+        """Return the page, or take a label and lead on.
+
+        Raises:
+            NotFound: there is no such page or item.
+        """
+        if request.form is not None:
+            return self._take(request) if request.path == "/label" else _missing()
+        if request.path == "/find":
+            index = self._session.place_of(request.who, request.query.get("id", ""))
+            if index is None:
+                raise NotFound("This is none of what is labelled here.")
+            return Reply(self._page(request.who, index))
+        if request.path == "/":
+            return Reply(self._page(request.who, self._session.next_place(request.who)))
+        return Reply(self._page(request.who, self._place(request)))
+
+    def _place(self, request: Request) -> int:
+        number = request.path.removeprefix("/at/")
+        if not request.path.startswith("/at/") or not (number.isascii() and number.isdigit() and len(number) < 9):
+            raise NotFound
+        if int(number) >= len(self._session.order(request.who)):
+            raise NotFound
+        return int(number)
+
+    def _page(self, who: str, index: int | None, failure: str = "") -> str:
+        session = self._session
+        labelled, last = len(session.books[who].labels), session.last_place(who)
+        label = None if index is None else session.get_label(who, index)
+        return render(
+            "label.html.j2",
+            title="Label",
+            labelled=labelled,
+            total=len(session.order(who)),
+            back=None if last == index else last,
+            task=_task(session),
+            shown=None if index is None else session.show_item(who, index),
+            token="" if index is None else session.token(session.order(who)[index].item),
+            questions=self._questions,
+            given="" if label is None else _words(label),
+            agreement=self._agreement(),
+            failure=failure,
+        )
+
+    def _agreement(self) -> str:
+        agreement = self._session.agreement()
+        if agreement is None:
+            return ""
+        alpha = agreement.alpha
+        if alpha.value is None:
+            return f"The same in {agreement.same} of {agreement.shared} items that two have labelled ({alpha.note})."
+        between = "" if alpha.low is None else f" {format_interval(alpha.low, alpha.high)}"
+        return (
+            f"The same in {agreement.same} of {agreement.shared} items that two have labelled; Krippendorff's alpha "
+            f"{format_number(alpha.value)}{between}. Told anew every ten items."
+        )
+
+    def _take(self, request: Request) -> Reply:
+        form = request.form or {}
+        statement = self._read_form(form)
+        if statement is None:
+            raise NotFound("That answers not every question; go back and answer each.")
+        try:
+            self._session.take(request.who, form.get("item", ""), statement)
+        except KeyError as error:
+            raise NotFound from error
+        except StorageError as error:
+            page = self._page(request.who, self._session.next_place(request.who), failure=str(error))
+            return Reply(page, HTTPStatus.INSUFFICIENT_STORAGE)
+        return _HOME
+
+    def _read_form(self, form: Mapping[str, str]) -> Said | None:
+        """Return what a form says, None where it does not answer every question with one of its choices."""
+        if "cannot" in form:
+            return Said()
+        for question in self._questions:
+            if form.get(question.name) not in [choice.value for choice in question.choices]:
+                return None
+        if self._questions == (_WINNER,):
+            return Said(winner=next(winner for winner in get_args(Winner) if winner == form["winner"]))
+        return Said({question.name.removeprefix("mark."): int(form[question.name]) for question in self._questions})
+
+
+def _task(session: Session) -> str:
+    """Return what is asked, with the criteria of a comparison, which has one question for all of them."""
+    rubric = session.rubric
+    questions = [criterion.question for criterion in rubric.criteria] if rubric.is_pairwise else []
+    return " ".join((rubric.task, *questions))
+
+
+def _questions(session: Session) -> list[FormQuestion]:
+    questions = []
+    for criterion in session.rubric.criteria:
+        low, high = session.rubric.scale_for(criterion)
+        words = dict(criterion.anchors)
+        ends = {low: "poor", high: "excellent"} if not words else {}
+        choices = [
+            Choice(str(mark), str(mark % 10), words.get(mark, ends.get(mark, ""))) for mark in range(low, high + 1)
+        ]
+        questions.append(FormQuestion(f"mark.{criterion.name}", criterion.question, tuple(choices)))
+    return questions
+
+
+def _words(label: Label) -> str:
+    if label.label is None:
+        return "cannot say"
+    if label.reason:
+        return label.reason
+    if label.against:
+        return "a tie" if label.label == 0.5 else "one is better"
+    return ", ".join(f"{name.replace('_', ' ')} {mark}" for name, mark in label.marks.items())
+
+
+def _missing() -> Reply:
+    raise NotFound

@@ -1,0 +1,461 @@
+"""Pages about runs in the local site: the list, the matrix of attempts, one run, two beside each other."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import io
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from markbook.errors import MarkbookError
+from markbook.report.html import render_template as render
+from markbook.report.local_server import NotFound, whole
+from markbook.report.run_index import SORTS, STATUSES, TOPIC_MODELS, Index, Query
+from markbook.results.kind import Entry, Shown
+from markbook.store import Run
+from markbook.text import csv_cell, cut, markdown
+from markbook.text.plot import Scale
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+# Items by models: who solved what, where models differ, and which items come out differently from time to time.
+
+ORDERS = {"differ": "models differ most", "flaky": "answers flip most", "worst": "worst first", "item": "by name"}
+"""In what order the items may stand, each in words."""
+MODELS_SHOWN = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Square:
+    """What one model made of one item."""
+
+    first: Entry
+    """The worst of its attempts: the one to look at."""
+    mean: float | None
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """A part of the items by the models."""
+
+    models: list[str]
+    rows: list[tuple[str, list[Square | None]]]
+    total: int
+    n_models: int = 0
+    """How many models there are; the first of them are shown."""
+
+
+def matrix_of(index: Index, order: str, start: int, count: int) -> Matrix:
+    """Return so many items from `start` on, in one of `ORDERS`."""
+    import numpy as np
+
+    table = index.table()
+    models, samples = index.models[:MODELS_SHOWN], index.samples
+    if not len(table):
+        return Matrix(models, [], 0)
+    cells = table[:, 2].astype(np.int64) * len(index.models) + table[:, 1].astype(np.int64)
+    size = len(samples) * len(index.models)
+    has_score = ~np.isnan(table[:, 4])  # a missing score is no 0: it neither flips nor differs
+    cells, values = cells[has_score], table[has_score, 4]
+    tries = np.bincount(cells, minlength=size).reshape(len(samples), -1)
+    sums = np.bincount(cells, weights=values, minlength=size).reshape(len(samples), -1)
+    squares = np.bincount(cells, weights=values**2, minlength=size).reshape(len(samples), -1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = sums / tries
+        spread = np.where(tries > 1, np.maximum(0.0, squares / tries - means**2), 0.0)
+    sign = -1.0 if index.results.direction == "lower" else 1.0
+    chosen = _order_items(order, sign * means, spread, samples)
+    is_chosen = np.isin(table[:, 2], chosen[start : start + count])
+    entries_by_square: dict[tuple[str, str], list[Entry]] = {}
+    for row in np.flatnonzero(is_chosen):
+        entry = index.get_entry(table, int(row))
+        entries_by_square.setdefault((entry.sample, entry.model), []).append(entry)
+    rows = [
+        (samples[at], [_square(entries_by_square.get((samples[at], model)), sign) for model in models])
+        for at in chosen[start : start + count]
+    ]
+    return Matrix(models, rows, len(chosen), len(index.models))
+
+
+def _order_items(order: str, means: NDArray[np.float64], spread: NDArray[np.float64], samples: list[str]) -> list[int]:
+    """Return the numbers of the items to show: of those that are asked to differ or to flip, those that do.
+
+    Args:
+        order: one of `ORDERS`.
+        means: of each item and model, the higher the better; NaN where nothing is known.
+        spread: of the scores of each item and model.
+        samples: the items' names.
+    """
+    import numpy as np
+
+    with np.errstate(all="ignore"):
+        there = ~np.isnan(means)
+        worth = np.where(there, means, 0.0).sum(axis=1) / there.sum(axis=1)  # NaN, and so last, without any score
+        apart = np.where(np.isnan(means), -np.inf, means).max(axis=1) - np.where(np.isnan(means), np.inf, means).min(
+            axis=1
+        )
+        flips = spread.max(axis=1)
+    if order == "flaky":
+        return [int(at) for at in np.argsort(-flips, kind="stable") if flips[at] > 0]
+    if order == "worst":
+        return [int(at) for at in np.argsort(worth, kind="stable")]
+    if order == "item":
+        from markbook.report.run_index import natural
+
+        return sorted(range(len(samples)), key=lambda at: natural(samples[at]))
+    return [int(at) for at in np.argsort(-apart, kind="stable") if apart[at] > 0]
+
+
+def _square(entries: list[Entry] | None, sign: float) -> Square | None:
+    if not entries:
+        return None
+    scores = [entry.score for entry in entries if entry.score is not None]
+    worst = min(entries, key=lambda entry: (entry.score is not None, sign * (entry.score or 0.0)))
+    return Square(worst, sum(scores) / len(scores) if scores else None, len(entries))
+
+
+# The attempts of a run as pages and files: listed, searched, as a matrix, side by side.
+
+PAGE_ROWS = 50
+MATRIX_ROWS = 20
+COPIED_ROWS = 10_000
+SIDES = 6
+"""Answers that are set side by side at most."""
+_TEXT_SECONDS = 2.0
+"""For so long texts are looked through before a page says how far it came."""
+_CELL = 240
+_LINES = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One attempt, and where it lies."""
+
+    run: int
+    location: int
+    shown: Shown
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A page of attempts."""
+
+    rows: list[Entry]
+    total: int
+    following: int | None
+    """Where the next page begins; None at the end."""
+    looked: int | None = None
+    """How many attempts were looked through for words; None where none were asked for."""
+
+
+def query_of(parameters: Mapping[str, str], default: str = "") -> Query:
+    """Return what an address asks for."""
+    values = {field.name: parameters.get(field.name, "")[:500] for field in fields(Query)}
+    if values["sort"].removeprefix("-") not in SORTS:
+        values["sort"] = default
+    return Query(**values)
+
+
+def address(path: str, query: Query, **more: object) -> str:
+    """Return an address that asks for the same again: what a permanent link is."""
+    values = {name: value for name, value in {**asdict(query), **more}.items() if value not in ("", None)}
+    return f"{path}?{urlencode(values)}" if values else path
+
+
+def list_attempts(index: Index, query: Query, words: str, start: int) -> Listed:
+    """Return the attempts from `start` on, with certain words in them if any are given."""
+    if not words:
+        table, places = index.places(query)
+        rows = [index.get_entry(table, int(at)) for at in places[start : start + PAGE_ROWS]]
+        following = start + PAGE_ROWS if start + PAGE_ROWS < places.size or not index.is_done else None
+        return Listed(rows, int(places.size), following)
+    table, places = index.places(query)
+    words_searched = words.casefold().split()
+    until = time.monotonic() + _TEXT_SECONDS
+    entries: list[Entry] = []
+    at = start
+    while at < places.size and len(entries) < PAGE_ROWS and time.monotonic() < until:
+        entry = index.get_entry(table, int(places[at]))
+        at += 1
+        text = _text(index, entry)
+        if all(word in text for word in words_searched):
+            entries.append(entry)
+    return Listed(entries, int(places.size), at if at < places.size else None, at - start)
+
+
+def _text(index: Index, entry: Entry) -> str:
+    """Return all words of an attempt in small letters, nothing where it cannot be read."""
+    try:
+        attempt = index.results.show_attempt(entry.location)
+    except (MarkbookError, OSError, ValueError, KeyError, TypeError, AttributeError):
+        return ""
+    why = str(attempt.why.to_record()) if attempt.why else ""
+    return f"{attempt.sample}\n{attempt.text}\n{attempt.error}\n{why}".casefold()
+
+
+def shown_at(index: Index, number: int, location: int) -> Side:
+    """Return an attempt.
+
+    Raises:
+        NotFound: a made-up location points into the middle of some row.
+    """
+    try:
+        return Side(number, location, index.results.show_attempt(location))
+    except (MarkbookError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise NotFound from error
+
+
+def matrix_page(index: Index, number: int, name: str, parameters: Mapping[str, str]) -> str:
+    """Return the page of items by models, with the beginning of each answer."""
+    order = parameters.get("order", "differ") if parameters.get("order") in ORDERS else "differ"
+    start = whole(parameters.get("start", "0") or "0")
+    matrix = matrix_of(index, order, start, MATRIX_ROWS)
+
+    def words(square: Square | None) -> str:
+        if square is None:
+            return ""
+        try:
+            return cut(index.results.show_attempt(square.first.location).text.strip(), _CELL)
+        except (MarkbookError, OSError, ValueError, KeyError, TypeError, AttributeError):
+            return ""
+
+    rows = [(item, [(square, words(square)) for square in squares]) for item, squares in matrix.rows]
+    return render(
+        "matrix.html.j2",
+        title=f"{name}: items by models",
+        number=number,
+        order=order,
+        orders=ORDERS,
+        start=start,
+        size=MATRIX_ROWS,
+        models=matrix.models,
+        n_models=matrix.n_models,
+        rows=rows,
+        total=matrix.total,
+        is_done=index.is_done,
+        at_of=lambda squares: ",".join(
+            f"{number}:{squares_of_row.first.location}" for squares_of_row, _ in squares if squares_of_row
+        )[:400],
+    )
+
+
+def compare_page(sides: list[Side]) -> str:
+    """Return several answers side by side, each with its difference from the first."""
+    first = sides[0].shown.text
+    differences = [(_difference(first, side.shown.text), side.shown.text == first) for side in sides[1:]]
+    title = "Two attempts" if len(sides) == 2 else f"{len(sides)} attempts"
+    return render("compare.html.j2", title=title, sides=sides, differences=differences, compared=_LINES)
+
+
+def _difference(first: str, other: str) -> list[str]:
+    return list(difflib.unified_diff(first.splitlines()[:_LINES], other.splitlines()[:_LINES], lineterm="", n=3))[2:]
+
+
+def copy_attempts(index: Index, query: Query, form: str) -> Iterator[str]:
+    """Yield the attempts that are asked for as CSV or Markdown, at most `COPIED_ROWS`."""
+    table, places = index.places(query)
+    heads = ("item", "model", "result", "score", "error", "topic", "seconds")
+    rows = ((entry.sample, entry.model, entry.status, entry.score, entry.error, entry.topic, entry.seconds)
+            for entry in (index.get_entry(table, int(at)) for at in places[:COPIED_ROWS]))  # fmt: skip
+    if form == "md":
+        yield "| " + " | ".join(heads) + " |\n|" + "---|" * len(heads) + "\n"
+        for row in rows:
+            yield (
+                "| "
+                + " | ".join(
+                    markdown("" if cell is None else f"{cell:g}" if isinstance(cell, float) else cell) for cell in row
+                )
+                + " |\n"
+            )
+        return
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(heads)
+    for row in rows:
+        writer.writerow([csv_cell(cell) for cell in row])
+    yield buffer.getvalue()
+
+
+def _sorted_by(column: str, query: Query) -> dict[str, object]:
+    """Return what the list is asked for sorted by a column, the other way round where it is by now."""
+    falls = query.sort == column or (query.sort.lstrip("-") != column and column in ("score", "seconds"))
+    return {**asdict(query), "sort": f"-{column}" if falls else column}
+
+
+def run_page(index: Index, number: int, about: Mapping[str, object], parameters: Mapping[str, str]) -> str:
+    """Return the page of one run: what it is, its topics and errors, and its attempts.
+
+    Args:
+        index: its attempts.
+        number: its number in addresses.
+        about: what the page says of the run besides.
+        parameters: what the address asks for.
+    """
+    start, words = whole(parameters.get("start", "0") or "0"), parameters.get("text", "").strip()[:500]
+    is_done = index.is_done  # before any count: what is counted while the last rows come is not final
+    query = query_of(parameters, "sample" if is_done else "")
+    listing = list_attempts(index, query, words, start)
+    path = f"/run/{number}"
+    return render(
+        "run.html.j2",
+        number=number,
+        found=listing,
+        start=start,
+        query=query,
+        text=words,
+        statuses=STATUSES,
+        sorts=SORTS,
+        counts=index.counts(),
+        by_status=index.statuses(),
+        topics=index.by_topic() if is_done else None,
+        is_done=is_done,
+        topic_models=index.models[:TOPIC_MODELS],
+        index=index,
+        indexed=len(index),
+        at=lambda **more: address(path, query, **{"text": words, **more}),
+        by=lambda column: address(path, Query(), **_sorted_by(column, query), text=words),
+        of=lambda location: address(f"/attempt/{number}/{location}", query),
+        plain=lambda **more: address(path, Query(), **more),
+        copy_at=lambda form: address(f"/copy/{number}.{form}", query),
+        **about,
+    )
+
+
+# Runs as the list of runs shows them: what they are called, what they came to, and how that changed from run to run.
+
+_MODELS = 12
+_TREND = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One model's score in words, and in points for a chart."""
+
+    model: str
+    value: str
+    span: str
+    points: tuple[float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRun:
+    """A line of the list of runs."""
+
+    number: int
+    name: str
+    label: str
+    tags: tuple[str, ...]
+    notes: str
+    command: str
+    status: str
+    what: str
+    models: str
+    started: str
+    scores: tuple[Score, ...]
+    group: tuple[str, ...]
+    """What runs of one benchmark have in common."""
+    alike: int = 1
+    """How many of the runs shown are of its benchmark."""
+
+    @property
+    def words(self) -> str:
+        """What a search looks through."""
+        return " ".join(
+            (self.name, self.label, *self.tags, self.notes, self.command, self.status, self.what, self.models)
+        )
+
+
+def listed_run(number: int, name: str, run: Run) -> ListedRun:
+    """Return what the list says of a run; whatever its run.json holds."""
+    manifest = run.manifest
+    config, inputs = _object(manifest.get("config")), _object(manifest.get("inputs"))
+    what = str(config.get("benchmark_name") or ", ".join(_names(config.get("tasks"))) or run.command)
+    tags = manifest.get("tags") if isinstance(manifest.get("tags"), list) else []
+    scores = manifest.get("scores") if isinstance(manifest.get("scores"), list) else []
+    return ListedRun(
+        number=number,
+        name=name,
+        label=cut(str(manifest.get("name") or ""), 200),
+        tags=tuple(cut(str(tag), 60) for tag in (tags or ())[:20]),
+        notes=cut(str(manifest.get("notes") or ""), 500),
+        command=run.command,
+        status=run.status,
+        what=what,
+        models=", ".join(_names(config.get("models"))),
+        started=str(manifest.get("started", "")),
+        scores=tuple(score for record in (scores or ())[:_MODELS] if (score := _score(record)) is not None),
+        group=(run.command, what, str(inputs.get("benchmark", ""))),
+    )
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _names(value: object) -> list[str]:
+    """Return the names in a list, or the keys of an object; none of anything else that stands in its place."""
+    return [str(name) for name in value] if isinstance(value, list | Mapping) else []
+
+
+def _score(record: Any) -> Score | None:
+    if not isinstance(record, Mapping) or not isinstance(record.get("value"), int | float):
+        return None
+    limits = record.get("range")
+    scale = Scale((0.0, 1.0) if limits == [0.0, 1.0] else (0.0, 0.0))
+    value = float(record["value"])
+    low, high = (record.get(end) if isinstance(record.get(end), int | float) else value for end in ("low", "high"))
+    has_interval = low != high
+    points = (scale.factor * value, scale.factor * float(low or 0.0), scale.factor * float(high or 0.0))
+    return Score(
+        cut(str(record.get("model", "")), 80),
+        scale.value(value),
+        scale.spread(low, high) if has_interval else "",
+        points,
+    )
+
+
+def alike(runs: Sequence[ListedRun]) -> list[ListedRun]:
+    """Return the runs, each with how many of them have scores on its benchmark."""
+    counts = Counter(run.group for run in runs if run.scores)
+    return [replace(run, alike=counts[run.group] if run.scores else 1) for run in runs]
+
+
+def trend_page(number: int, runs: Sequence[ListedRun]) -> str:
+    """Return the scores of runs of one benchmark, one below the other.
+
+    Raises:
+        NotFound: none of them has a score.
+    """
+    from markupsafe import Markup
+
+    from markbook.report import charts
+
+    ordered = sorted((run for run in runs if run.scores), key=lambda run: (run.started, run.name))[-_TREND:]
+    if not ordered:
+        raise NotFound("No run of this benchmark has a score.")
+    marks: list[dict[str, Any]] = []
+    rows = []
+    for run in ordered:
+        for score in run.scores:
+            name = f"{cut(run.label or run.name, 28)} {cut(score.model, 28)}"
+            name = f"{name} ({len(marks) + 1})" if any(mark["name"] == name for mark in marks) else name
+            value, low, high = (round(point, 2) for point in score.points)
+            marks.append({"name": name, "value": value, "low": low, "high": high})
+            rows.append((run.number, run.label or run.name, run.started, score))
+    picture = charts.intervals(marks, [str(mark["name"]) for mark in marks], "Score")
+    return render(
+        "trend.html.j2",
+        title=f"{ordered[-1].what}: {len(ordered)} run{'s' if len(ordered) > 1 else ''}",
+        number=number,
+        rows=rows,
+        picture=Markup(picture.wide + picture.narrow),  # noqa: S704 - its words are escaped where it is drawn
+    )

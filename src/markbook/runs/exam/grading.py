@@ -1,0 +1,392 @@
+"""Grades of an exam: of one attempt, and of a model over all problems."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from markbook.programs.verdict_cache import OutcomeRecord
+from markbook.results.sheet import Cell
+from markbook.results.summary import summarise_values
+from markbook.stats import Estimate, pass_at_k_summary
+from markbook.types import (
+    ErrorKind,
+    Measurement,
+    Missing,
+    MissingKind,
+    Outcome,
+    ProblemType,
+    Sample,
+    Summary,
+    TestResult,
+    Verdict,
+)
+from markbook.why import Failure
+
+# What one attempt of an exam scores: the one place where an outcome becomes a number.
+#
+# The score is the share of the problem's tests that passed; under the documented error policy `zero`, an attempt that
+# raised an error scores 0 whatever passed. Both scores are kept, whichever policy decides. What the problem's own judge
+# could not judge has no score, but a reason.
+
+EXAM_SCORE = "exam_score"
+"""The metric that every attempt of an exam is measured by."""
+ErrorPolicy = Literal["zero", "partial"]
+Grouping = Literal["topic", "complexity", "problem_type"]
+
+GROUPINGS: tuple[Grouping, ...] = ("topic", "complexity", "problem_type")
+JUDGE_FAILED = "JE"
+"""The result of a test whose own judge failed: nobody is charged for it."""
+_RESULT = 6
+"""Where a test of the journal has its result, if it has one."""
+NOT_JUDGED = Missing(MissingKind.FAILED, "the problem's own judge failed, which counts for nobody")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What one attempt came to: the facts that its score is made of."""
+
+    total: int
+    """Tests that count; a benchmark whose tests stand or fall together has one."""
+    passed: int
+    error: ErrorKind | None
+    raised: bool
+    """Whether an error zeroes it under the documented policy."""
+    all_passed: bool
+    worth: float | None = None
+    """The share of the points that were earned, where tests are worth points."""
+    missing: Missing | None = None
+    """Why it says nothing of the answer; None where it does."""
+
+    @property
+    def partial(self) -> float:
+        """The share of tests that passed, or of their points, 0..1, also if an error was raised."""
+        if self.worth is not None:
+            return self.worth
+        return self.passed / self.total if self.total else 0.0
+
+    @property
+    def zero(self) -> float:
+        """The same, but 0 if an error was raised."""
+        return 0.0 if self.raised else self.partial
+
+    def score(self, policy: ErrorPolicy) -> float:
+        """Return the score under a policy, 0..1."""
+        return self.zero if policy == "zero" else self.partial
+
+    def measurement(self, policy: ErrorPolicy, sample_id: str = "", index: int = 0, model: str = "") -> Measurement:
+        """Return it as every metric gives what it measured: a value, or the reason why there is none."""
+        return Measurement(
+            EXAM_SCORE,
+            None if self.missing else self.score(policy),
+            self.missing,
+            sample_id=sample_id,
+            index=index,
+            model=model,
+            stats={"passed": self.passed, "total": self.total},
+            signature=f"{EXAM_SCORE}|errors:{policy}|v1",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Grading:
+    """How a problem's tests become one score."""
+
+    together: bool
+    """Whether they stand or fall together."""
+    points: tuple[float, ...] = ()
+    """What each is worth, where they are worth points; an error then ends one test, and what others earned stays earned."""
+
+    def mark(
+        self, passed: Sequence[bool], error: ErrorKind | None, share: float | None = None, *, judged: bool = True
+    ) -> Mark:
+        """Return what an attempt comes to.
+
+        Args:
+            passed: whether it passed each test.
+            error: the kind of error that it raised, if any.
+            share: of the problem's worth, where its groups of tests say so.
+            judged: whether the problem's own judge did its work.
+        """
+        missing = None if judged else NOT_JUDGED
+        passes_all = bool(passed) and all(passed) and error is None
+        if share is not None:
+            return Mark(len(passed), sum(passed), error, False, share == 1.0, share, missing)
+        if self.points:
+            return Mark(len(passed), sum(passed), error, False, passes_all, self._worth(passed), missing)
+        if self.together:
+            return Mark(1, int(passes_all), error, error is not None, passes_all, missing=missing)
+        return Mark(len(passed), sum(passed), error, error is not None, passes_all, missing=missing)
+
+    def _worth(self, passed: Sequence[bool]) -> float:
+        """Return the share of a problem's points that were earned; a test without any is worth none."""
+        earned = [worth for worth, is_earned in zip(self.points, passed, strict=True) if is_earned]
+        total = math.fsum(self.points)
+        return math.fsum(earned) / total if total else float(len(earned) == len(self.points))
+
+
+def grading_of(sample: Sample) -> Grading:
+    """Return how a problem is graded."""
+    reads = sample.problem_type is ProblemType.STDIN
+    has_points = reads and any(test.points is not None for test in sample.tests)
+    points = tuple(test.points or 0.0 for test in sample.tests) if has_points else ()
+    return Grading(sample.is_program or reads, points)
+
+
+def counted_tests(sample: Sample, outcome: Outcome) -> Sequence[TestResult]:
+    """Return the results that a reader wants to see: single asserts where a program has them, else the tests."""
+    if sample.is_program:
+        return [part for test in outcome.tests for part in (test.parts or (test,))]
+    return outcome.tests
+
+
+def mark(sample: Sample, outcome: Outcome) -> Mark:
+    """Return what an outcome comes to."""
+    judged = not outcome.benchmark_fault and all(test.result != JUDGE_FAILED for test in outcome.tests)
+    passed = [test.passed for test in outcome.tests]
+    return grading_of(sample).mark(passed, outcome.error, outcome.score, judged=judged)
+
+
+def mark_of_record(grading: Grading, record: OutcomeRecord) -> Mark:
+    """Return the same of an outcome as the journal keeps it, without making one: for lists of many."""
+    tests = record["tests"]
+    judged = not record["benchmark_fault"] and all(JUDGE_FAILED not in test[_RESULT:] for test in tests)
+    error = ErrorKind(record["error"]) if record["error"] else None
+    return grading.mark([bool(test[0]) for test in tests], error, record.get("score"), judged=judged)
+
+
+def reasons(sample: Sample, outcome: Outcome) -> Sequence[Failure | None]:
+    """Return beside each counted test why it failed, as far as that is known."""
+    why = outcome.why
+    if why is None:
+        return [None] * len(counted_tests(sample, outcome))
+    if not sample.is_program:
+        return [why.of(at) for at in range(len(outcome.tests))]
+    return [
+        why.of(at, part)
+        for at, test in enumerate(outcome.tests)
+        for part in (range(len(test.parts)) if test.parts else (-1,))
+    ]
+
+
+def group_of(sample: Sample, grouping: Grouping) -> str:
+    """Return the name of a sample's group; empty if the benchmark does not say."""
+    value = sample.problem_type if grouping == "problem_type" else sample.meta.get(grouping)
+    if value is None or value == "":
+        return ""
+    return f"level_{value}" if grouping == "complexity" else str(value)
+
+
+# What a model's attempts come to.
+#
+# A problem scores the mean over the model's attempts at it; a problem without an attempt scores 0 (the exam rule).
+
+PASS_AT = (1, 5, 10, 100)
+"""The k for which pass@k is reported, as far as there are attempts."""
+NOT_RUN = "-"
+"""The result of a test that was not run because an earlier one failed."""
+EXAMPLES = 3
+"""So many examples of each error kind are kept."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts one model's attempts; 32 bytes a problem, whatever the number of attempts."""
+
+    model: str
+    samples: Sequence[Sample]
+    policy: ErrorPolicy = "zero"
+    seed: int = 0
+    """For the bootstrap of small groups."""
+    attempts: array[int] = field(init=False)
+    lacking: array[int] = field(init=False)
+    """How many samples of a problem, beside its attempts, nobody answered: each scores 0, as an absent problem does."""
+    unjudged: array[int] = field(init=False)
+    """How many answers to a problem could not be judged, by no fault of theirs: as if nobody had been asked."""
+    right: array[int] = field(init=False)
+    zero: array[float] = field(init=False)
+    partial: array[float] = field(init=False)
+    errors: Counter[str] = field(default_factory=Counter)
+    errors_by: dict[Grouping, dict[str, Counter[str]]] = field(default_factory=dict)
+    attempts_by: dict[Grouping, Counter[str]] = field(default_factory=dict)
+    examples: dict[str, list[dict[str, str]]] = field(default_factory=dict)
+    grades: Counter[str] = field(default_factory=Counter)
+    """fully_correct, partially_correct, incorrect, and one a kind of error: they add up to the attempts."""
+    verdicts: Counter[str] = field(default_factory=Counter)
+    """How the single verdicts came about."""
+    flags: Counter[str] = field(default_factory=Counter)
+    limits: Counter[str] = field(default_factory=Counter)
+    results: Counter[str] = field(default_factory=Counter)
+    """Of programs that read and write: how many single tests got AC, WA and so on; `-` was not run."""
+    _found: dict[tuple[Any, ...], Summary] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """Summaries of what was counted so far: several reports ask for the same ones, and a bootstrap takes its time."""
+
+    def __post_init__(self) -> None:
+        size = len(self.samples)
+        self.attempts, self.right = array("I", [0] * size), array("I", [0] * size)
+        self.lacking, self.unjudged = array("I", [0] * size), array("I", [0] * size)
+        self.zero, self.partial = array("d", [0.0] * size), array("d", [0.0] * size)
+
+    def add(self, place: int, outcome: Outcome) -> Mark:
+        """Count one attempt at the problem in this place, and return its mark."""
+        self._found.clear()
+        sample = self.samples[place]
+        got = mark(sample, outcome)
+        tests = counted_tests(sample, outcome)
+        self.verdicts.update(result.verdict.value for result in tests if result.result != NOT_RUN)
+        self.results.update(result.result for result in tests if result.result)
+        if got.missing is not None:
+            self.unjudged[place] += 1
+            return got
+        self.attempts[place] += 1
+        self.right[place] += got.all_passed
+        self.zero[place] += got.zero
+        self.partial[place] += got.partial
+        for grouping in GROUPINGS:
+            group = group_of(sample, grouping)
+            if group:
+                self.attempts_by.setdefault(grouping, Counter())[group] += 1
+                if got.error:
+                    self.errors_by.setdefault(grouping, {}).setdefault(group, Counter())[got.error.value] += 1
+        if got.error:
+            self._count_error(sample, got.error, outcome)
+        elif got.all_passed:
+            self.grades["fully_correct"] += 1
+        else:
+            self.grades["partially_correct" if got.passed else "incorrect"] += 1
+        self.flags.update(outcome.flags)
+        if outcome.limit:
+            self.limits[outcome.limit] += 1
+        return got
+
+    def _count_error(self, sample: Sample, kind: ErrorKind, outcome: Outcome) -> None:
+        self.errors[kind.value] += 1
+        self.grades[kind.value] += 1
+        examples = self.examples.setdefault(kind.value, [])
+        if len(examples) < EXAMPLES:
+            examples.append({"task_id": sample.id, "message": f"{outcome.error_type}: {outcome.error_message}"})
+
+    @property
+    def n_evaluated(self) -> int:
+        """How many attempts were marked."""
+        return sum(self.attempts)
+
+    @property
+    def n_answered(self) -> int:
+        """How many problems have an attempt."""
+        return sum(1 for count in self.attempts if count)
+
+    @property
+    def error_rate(self) -> float | None:
+        """Errors over attempts, 0..1; None without attempts. Absent answers are in neither."""
+        return sum(self.errors.values()) / self.n_evaluated if self.n_evaluated else None
+
+    @property
+    def separated_share(self) -> float | None:
+        """The share of single verdicts that came from separate processes; None if there is no verdict."""
+        count = sum(self.verdicts.values())
+        return self.verdicts[Verdict.SEPARATED.value] / count if count else None
+
+    @property
+    def unchecked(self) -> int:
+        """How many single verdicts passed beside the solution with nothing to show that they are not forged."""
+        return self.verdicts[Verdict.UNCHECKED.value]
+
+    @property
+    def unchecked_share(self) -> float | None:
+        """Their share of all single verdicts; None if there is no verdict."""
+        count = sum(self.verdicts.values())
+        return self.unchecked / count if count else None
+
+    def problem_score(self, index: int, policy: ErrorPolicy | None = None) -> float | None:
+        """Return the mean score of the samples of a problem, 0..1, those nobody answered at 0; None without an attempt."""
+        total = self.zero if (policy or self.policy) == "zero" else self.partial
+        # the mean of many thirds may exceed 1 by one rounding
+        return min(1.0, total[index] / self.tries(index)) if self.attempts[index] else None
+
+    def cell(self, index: int) -> Cell:
+        """Return a problem's score as comparisons read it: 0 if nobody tried, a reason if no answer could be judged.
+
+        It is passed if every attempt passed all its tests.
+        """
+        if not self._counts(index):
+            return Cell(None, NOT_JUDGED, passed=False)
+        return Cell(self.problem_score(index) or 0.0, passed=0 < self.tries(index) == self.right[index])
+
+    def tries(self, index: int) -> int:
+        """Return how many samples of a problem were asked for: its attempts and those that nobody answered."""
+        return self.attempts[index] + self.lacking[index]
+
+    def groups(self, grouping: Grouping) -> list[str]:
+        """Return the groups that the benchmark has, sorted."""
+        return sorted({group for sample in self.samples if (group := group_of(sample, grouping))})
+
+    def places(self, grouping: Grouping, group: str) -> list[int]:
+        """Return the problems of a group."""
+        return [index for index, sample in enumerate(self.samples) if group_of(sample, grouping) == group]
+
+    def exam_score(
+        self, places: Sequence[int] | None = None, *, group: str = "total", policy: ErrorPolicy | None = None
+    ) -> Summary:
+        """Return the exam score: the mean over all problems, the absent ones at 0."""
+        return self._summary(EXAM_SCORE, places, group, policy, absent_counts=True)
+
+    def attempted_score(self, places: Sequence[int] | None = None, *, group: str = "total") -> Summary:
+        """Return the mean over the problems that have an attempt."""
+        return self._summary("attempted_score", places, group, None, absent_counts=False)
+
+    def _summary(
+        self, metric: str, places: Sequence[int] | None, group: str, policy: ErrorPolicy | None, *, absent_counts: bool
+    ) -> Summary:
+        key = metric, None if places is None else tuple(places), policy or self.policy
+        if key not in self._found:
+            self._found[key] = self._compute_summary(metric, places, policy, absent_counts=absent_counts)
+        return replace(self._found[key], group=group)
+
+    def _compute_summary(
+        self, metric: str, places: Sequence[int] | None, policy: ErrorPolicy | None, *, absent_counts: bool
+    ) -> Summary:
+        chosen = [index for index in (range(len(self.samples)) if places is None else places) if self._counts(index)]
+        scores = [self.problem_score(index, policy) for index in chosen]
+        values = [score for score in scores if score is not None]
+        summary = summarise_values(
+            values,
+            metric=metric,
+            n_missing={"absent": len(scores) - len(values)},
+            policy="exam" if absent_counts else "exclude",
+            seed=self.seed,
+        )
+        lost = (len(self.samples) if places is None else len(places)) - len(chosen)
+        if lost:
+            words = f"{lost} problems whose own judge failed count for nobody"
+            summary = replace(summary, note=f"{summary.note}; {words}" if summary.note else words)
+        partial = [index for index in chosen if self.attempts[index] and self.lacking[index]]
+        if not partial or summary.bounds is None:
+            return summary
+        high = summary.bounds[1] + math.fsum(self.lacking[index] / self.tries(index) for index in partial) / len(scores)
+        words = f"{len(partial)} problems have samples that nobody answered, which score 0"
+        note = f"{summary.note}; {words}" if summary.note else words
+        bounds = summary.bounds[0], min(1.0, high)
+        return replace(summary, n_partial=len(partial), bounds=bounds, note=note)
+
+    def pass_at(self, k: int) -> Estimate:
+        """Return pass@k over the benchmark's problems, 0..1; a problem without an attempt counts as unsolved.
+
+        There is no value if a problem has attempts, but fewer than k.
+        """
+        places = [index for index in range(len(self.samples)) if self._counts(index)]
+        counts = [self.tries(index) if self.attempts[index] else k for index in places]
+        return pass_at_k_summary(counts, [self.right[index] for index in places], k, seed=self.seed)
+
+    def _counts(self, index: int) -> bool:
+        """Whether a problem says anything: not where every answer to it could not be judged."""
+        return bool(self.attempts[index] or not self.unjudged[index])
+
+    def pass_ks(self) -> Iterator[int]:
+        """Yield the k up to the largest number of attempts at any problem."""
+        most = max((self.tries(index) for index in range(len(self.samples)) if self.attempts[index]), default=0)
+        return (k for k in PASS_AT if k <= most)

@@ -1,0 +1,212 @@
+"""What there is to read of an exam, also of one that was broken off."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from markbook.errors import DataError, UsageError
+from markbook.plugins import suggest
+from markbook.programs.verdict_cache import as_outcome_record, outcome_of
+from markbook.results.kind import Case, Content, Entry, Shown, Value, no_files
+from markbook.runs.exam.grading import ErrorPolicy, Grading, counted_tests, grading_of, mark, mark_of_record
+from markbook.runs.exam.sections import assertions, status_of
+from markbook.runs.exam.view import OUTCOME, SAMPLE, ExamView, ReadableJournal, sample_of
+from markbook.text import cut
+from markbook.types import Sample
+
+if TYPE_CHECKING:
+    from markbook.report.page import Page
+    from markbook.results.sheet import Sheet
+    from markbook.store import Run, RunWriter
+    from markbook.types import Direction
+
+
+# An exam's attempts one by one, as `view` lists and opens them.
+
+CODE_CAP = 200_000
+_TESTS_SHOWN = 200
+
+
+def entries(run: ReadableJournal, policy: ErrorPolicy) -> Iterator[Entry]:
+    """Yield every attempt of an exam in journal order, without reading what it handed in."""
+    gradings: dict[str, Grading] = {}
+    topics: dict[str, str] = {}
+    unknown = Grading(together=False)
+    for location, row in run.locate_all():
+        if row.kind == SAMPLE:
+            gradings[row.data["id"]] = grading_of(sample_of(row.data))
+            topics[row.data["id"]] = str(row.data["meta"].get("topic") or "")
+        elif row.kind == OUTCOME:
+            model, task = str(row.key[0]), str(row.key[1])
+            got = mark_of_record(gradings.get(task, unknown), as_outcome_record(row.data))
+            score = got.measurement(policy).value
+            error, topic, seconds = str(row.data["error"] or ""), topics.get(task, ""), row.data["seconds"]
+            yield Entry(location, model, task, status_of(got), score, error, topic, seconds, int(row.key[2]))
+
+
+def show_attempt(run: ReadableJournal, location: int, samples: SampleFinder) -> Shown:
+    """Return an attempt with its code and tests.
+
+    Raises:
+        ValueError: there is none at this place of the journal.
+    """
+    row = run.row_at(location)
+    sample = samples.find(str(row.key[1])) if row.kind == OUTCOME else None
+    if sample is None:
+        raise ValueError("no attempt begins there")
+    outcome = outcome_of(row.data)
+    results = counted_tests(sample, outcome)
+    words = [test.assertion or test.program or test.pattern for test in sample.tests]
+    if sample.is_program:
+        words = assertions(sample)
+    if len(words) != len(results):
+        words = [f"assertion {index + 1}" for index in range(len(results))]
+    tests = tuple(
+        (cut(word, 2000), "passed" if test_result.passed else "failed", _words(test_result.verdict.value, test_result.error_type, test_result.error_message))
+        for word, test_result in zip(words, results, strict=True)
+    )[:_TESTS_SHOWN]  # fmt: skip
+    facts = [("Attempt", str(int(row.key[2]) + 1)), ("Isolation", outcome.isolation.value)]
+    groups = {"topic": sample.meta.get("topic"), "complexity": sample.meta.get("complexity")}
+    facts += [(name, str(value)) for name, value in {**groups, "problem_type": sample.problem_type}.items() if value]
+    if outcome.limit:
+        facts.append(("Limit hit", outcome.limit))
+    return Shown(
+        str(row.key[0]), sample.id, status_of(mark(sample, outcome)), tuple(facts), sample.input,
+        cut(str(row.data.get("code") or ""), CODE_CAP), _words(outcome.error_type, outcome.error_message), tests,
+        outcome.why,
+    )  # fmt: skip
+
+
+class SampleFinder:
+    """Problems by their ids: the journal is read as far as somebody has asked for, once."""
+
+    def __init__(self, run: ReadableJournal) -> None:
+        self._rows = iter(run.rows(SAMPLE))
+        self._known: dict[str, Mapping[str, Any]] = {}
+        self._lock = threading.Lock()
+
+    def find(self, name: str) -> Sample | None:
+        """Return a problem, None if there is none."""
+        with self._lock:
+            while name not in self._known:
+                row = next(self._rows, None)
+                if row is None:
+                    return None
+                self._known[str(row.data["id"])] = row.data
+            return sample_of(self._known[name])
+
+
+def _words(*parts: str) -> str:
+    return ": ".join(filter(None, parts))
+
+
+# A finished exam, or one that broke off, as every command and report reads it.
+
+
+class ExamResults(ExamView):
+    """The results of an exam; what each method gives is made in a module of its own, when it is asked for."""
+
+    def __init__(self, run: Run | RunWriter, manifest: Mapping[str, Any]) -> None:
+        """Read a run, or one that is being written.
+
+        Args:
+            run: where the journal is.
+            manifest: what run.json holds, or will hold.
+        """
+        super().__init__(run, manifest["config"])
+        self._run = run
+        self._manifest = manifest
+
+    @property
+    def manifest(self) -> Mapping[str, Any]:
+        """What run.json holds."""
+        return self._manifest
+
+    def overview(self) -> dict[str, object]:
+        """Return the exam's main numbers, model by model."""
+        from markbook.runs.exam.files import overview
+
+        return overview(self)
+
+    def flat_rows(self) -> Iterator[Mapping[str, Value]]:
+        """Yield one flat row an attempt."""
+        from markbook.runs.exam.files import exam_rows
+
+        return exam_rows(self)
+
+    def cases(self) -> Iterator[Case]:
+        """Yield one case an attempt, and a skipped one for each problem that a model did not attempt."""
+        from markbook.runs.exam.files import exam_cases
+
+        return exam_cases(self)
+
+    def sheet(self, metric: str | None) -> Sheet:
+        """Return the problems' scores.
+
+        Raises:
+            UsageError: another metric than `exam_score` is asked for.
+        """
+        from markbook.results.stopping import STOPPED_NOTE
+        from markbook.runs.exam.plan import exam_sheet, exam_signatures
+
+        if metric not in (None, "exam_score"):
+            raise UsageError(f"an exam has no metric {metric!r}", hint=suggest(str(metric), ["exam_score"]))
+        sheet = exam_sheet(list(self.tallies.values()))
+        sheet = replace(sheet, signatures=exam_signatures(self.config))
+        return replace(sheet, notes=(STOPPED_NOTE,)) if self.stop_record else sheet
+
+    def page(self) -> Page:
+        """Return everything that an exam's report shows."""
+        from markbook.report.page import of_run
+        from markbook.runs.exam.sections import exam_page
+
+        return of_run(exam_page(self), self.manifest)
+
+    def files(self, name: str) -> Mapping[str, Content]:
+        """Return the documented files, or those of lm-evaluation-harness.
+
+        Raises:
+            UsageError: an exam has no files of that format.
+            DataError: the documented files are asked for and the exam is not finished.
+        """
+        if name == "lm-eval":
+            from markbook.runs.exam.files import harness_files
+
+            return harness_files(self, self._manifest.get("started"))
+        if name != "documented":
+            raise no_files("exam", name)
+        if note := self.partial_note():
+            raise DataError(
+                f"the documented files appear only when complete. {note}",
+                at=str(self._run.folder),
+                hint="finish it with --resume, or ask for another format",
+            )
+        from markbook.runs.exam.files import exam_files
+
+        return exam_files(self)
+
+    @property
+    def direction(self) -> Direction:
+        """Which way is better: a higher score."""
+        return "higher"
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield every attempt in journal order."""
+        return entries(self._run, self.config.get("error_policy", "zero"))
+
+    def show_attempt(self, location: int) -> Shown:
+        """Return the attempt at a location of the journal.
+
+        Raises:
+            ValueError: there is none.
+        """
+        return show_attempt(self._run, location, self._finder)
+
+    @cached_property
+    def _finder(self) -> SampleFinder:
+
+        return SampleFinder(self._run)

@@ -1,0 +1,580 @@
+"""The exam's sections: each a table, most with the chart that shows it."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Mapping, Sequence
+
+from markbook.report import charts
+from markbook.report.charts import Picture
+from markbook.report.page import Chart, Page, Problem, Section, ShownAnswer, ShownTest
+from markbook.results.comparison import MOST_COMPARED, Comparison, headline_of, shown_pairs, tables, too_many
+from markbook.results.sheet import Headline, Status
+from markbook.results.stopping import words_of
+from markbook.results.summary import methods_note
+from markbook.runs.exam.grading import GROUPINGS, NOT_RUN, Grouping, Mark, Tally, counted_tests, group_of
+from markbook.runs.exam.plan import exam_sheet
+from markbook.runs.exam.score_tables import comparison_of, head_notes, ranking
+from markbook.runs.exam.view import ExamView, MarkedAttempt
+from markbook.testcode import programs
+from markbook.text import Table, cut, terminal
+from markbook.text.plot import NOTHING, Scale, format_number
+from markbook.types import ErrorKind, Interval, Sample, Summary, Test, TestResult, Verdict
+
+# The problems that a page shows whole: all of a small exam, the telling ones of a large one.
+
+MOST_PROBLEMS = 400
+MOST_BYTES = 2_500_000
+"""Of foreign text in all problems together; markup comes on top."""
+CODE_CAP = 12_000
+PROMPT_CAP = 6_000
+CHECKS_SHOWN = 25
+ANSWERS_SHOWN = 2
+"""Attempts shown for each model and problem: the first that failed and the first that passed."""
+MODELS_SHOWN = 8
+FAILURES_SHOWN = 3
+"""Failed tests of an answer that are explained."""
+PRINTED_CAP = 500
+_DIFF_LINES = 400
+_ORDER: dict[Status, int] = {"passed": 0, "scored": 0, "partial": 1, "failed": 2, "empty": 3, "error": 4, "absent": 5}
+
+
+def chosen_places(tallies: Sequence[Tally]) -> list[int]:
+    """Return the problems worth showing, most telling first: where models differ, then unsolved, then the rest."""
+
+    def weight(place: int) -> tuple[int, float, int]:
+        scores = [tally.problem_score(place) or 0.0 for tally in tallies]
+        spread = max(scores) - min(scores)
+        mean = sum(scores) / len(scores)
+        rank = 0 if spread > 0 else 1 if mean < 1 else 2
+        return rank, -spread if rank == 0 else mean, place
+
+    size = len(tallies[0].samples)
+    order = sorted(range(size), key=weight)
+    if size <= MOST_PROBLEMS:
+        return order
+    # A few that everybody solved stay in, so that the page is no picture of failures alone.
+    return [*order[: MOST_PROBLEMS - 20], *order[-20:]]
+
+
+def problems_of(view: ExamView, tallies: Sequence[Tally]) -> list[Problem]:
+    """Return the chosen problems in benchmark order, as many as fit.
+
+    Args:
+        view: the run.
+        tallies: its models, best first.
+    """
+    places = chosen_places(tallies)
+    tallies_shown = tallies[:MODELS_SHOWN]
+    chosen = set(places)
+    attempts: dict[str, dict[int, list[MarkedAttempt]]] = {}
+    for tally in tallies_shown:
+        rows = attempts.setdefault(tally.model, {})
+        order = {sample.id: index for index, sample in enumerate(tally.samples)}
+        for attempt in view.attempts(tally.model, chosen):
+            rows[order[attempt.sample.id]] = _pick_attempts(rows.get(order[attempt.sample.id], []), attempt)
+    problems: dict[int, Problem] = {}
+    spent = 0
+    for index in places:
+        problem = _problem(index, tallies, {model: rows.get(index, []) for model, rows in attempts.items()})
+        spent += _size(problem)
+        if problems and spent > MOST_BYTES:
+            break
+        problems[index] = problem
+    return [problems[index] for index in sorted(problems)]
+
+
+def _pick_attempts(before: list[MarkedAttempt], new: MarkedAttempt) -> list[MarkedAttempt]:
+    """Return the attempts to show: the first that failed and the first that passed."""
+    if any(attempt.mark.all_passed == new.mark.all_passed for attempt in before):
+        return before
+    return [*before, new][:ANSWERS_SHOWN]
+
+
+def status_of(got: Mark) -> Status:
+    """Return one word for what became of an attempt."""
+    if got.missing is not None:
+        return "absent"
+    if got.error is ErrorKind.NO_COMPLETION:
+        return "empty"
+    if got.error is not None:
+        return "error"
+    if got.all_passed:
+        return "passed"
+    return "partial" if got.passed else "failed"
+
+
+def _problem(index: int, tallies: Sequence[Tally], attempts: dict[str, list[MarkedAttempt]]) -> Problem:
+    sample = tallies[0].samples[index]
+    answers, results = [], []
+    for tally in tallies:
+        for attempt in attempts.get(tally.model, []):
+            answers.append(_answer(attempt, tally, index))
+            results.append(counted_tests(sample, attempt.outcome))
+    outcomes = tuple(_outcome(tally, index, attempts) for tally in tallies)
+    return Problem(
+        id=sample.id,
+        topic=group_of(sample, "topic"),
+        complexity=group_of(sample, "complexity").removeprefix("level_"),
+        kind=group_of(sample, "problem_type"),
+        prompt=cut(sample.input, PROMPT_CAP),
+        checks=_checks(sample, results),
+        answers=tuple(answers),
+        outcomes=outcomes,
+        difference=_difference(answers),
+    )
+
+
+def _answer(attempt: MarkedAttempt, tally: Tally, index: int) -> ShownAnswer:
+    got, outcome = attempt.mark, attempt.outcome
+    several = tally.attempts[index] > 1
+    label = f"{tally.model}, attempt {attempt.index + 1} of {tally.attempts[index]}" if several else tally.model
+    error = ""
+    if outcome.error is not None:
+        words = ": ".join(part for part in (outcome.error_type, outcome.error_message) if part)
+        error = f"{outcome.error.value} ({words})" if outcome.error_type != outcome.error.value else words
+    notes = [f"limit hit: {outcome.limit}"] if outcome.limit else []
+    notes += list(outcome.flags)
+    return ShownAnswer(
+        model=tally.model,
+        label=label,
+        status=status_of(got),
+        score=attempt.measurement.value,
+        passed=got.passed,
+        total=got.total,
+        code=cut(str(attempt.data.get("code") or ""), CODE_CAP),
+        error=cut(error, 2000),
+        note=", ".join(notes),
+        why=None if outcome.why is None else outcome.why.brief(FAILURES_SHOWN, PRINTED_CAP),
+    )
+
+
+def _outcome(tally: Tally, index: int, attempts: dict[str, list[MarkedAttempt]]) -> tuple[str, Status, str]:
+    """Return a model's name, worst status, and the passing attempts or the score where that says more."""
+    status, count = _worst(tally, index, attempts), tally.attempts[index]
+    if count > 1:
+        return tally.model, status, f"{tally.right[index]} of {count} pass"
+    score = tally.problem_score(index)
+    return tally.model, status, format_number(100 * score, 0) if status == "partial" and score is not None else ""
+
+
+def _worst(tally: Tally, index: int, attempts: dict[str, list[MarkedAttempt]]) -> Status:
+    """Return the worst status of a model's attempts; from the counts where they are not read."""
+    if not tally.attempts[index]:
+        return "absent"
+    attempts_shown = attempts.get(tally.model)
+    if attempts_shown:
+        return max((status_of(attempt.mark) for attempt in attempts_shown), key=_ORDER.__getitem__)
+    if tally.right[index] == tally.attempts[index]:
+        return "passed"
+    return "partial" if (tally.problem_score(index) or 0.0) > 0 else "failed"
+
+
+def _checks(sample: Sample, results: Sequence[Sequence[TestResult]]) -> tuple[ShownTest, ...]:
+    """Return the tests' words and each answer's result, cut to a screenful."""
+    texts = assertions(sample) if sample.is_program else [_test_words(test) for test in sample.tests]
+    size = max([*(len(result) for result in results), 0 if sample.is_program else len(texts)], default=0)
+    checks = []
+    for at in range(min(size, CHECKS_SHOWN)):
+        words = texts[at] if at < len(texts) else f"assertion {at + 1}"
+        checks.append(ShownTest(words, tuple(_result(result, at) for result in results)))
+    return tuple(checks)
+
+
+def assertions(sample: Sample) -> list[str]:
+    """Return the source of every assertion of a sample's test programs, in their order."""
+    sources: list[str] = []
+    for test in sample.tests:
+        tree = programs.parse(test.program)
+        if tree is None:
+            return []
+        nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Assert)]
+        lines = test.program.split("\n")
+        for node in sorted(nodes, key=lambda node: (node.lineno, node.col_offset)):
+            end = node.end_lineno or node.lineno
+            sources.append(cut("\n".join(lines[node.lineno - 1 : end]).strip(), 300))
+    return sources
+
+
+def _test_words(test: Test) -> str:
+    if test.stdin is not None:
+        rule = f", by {test.checker}" if test.checker else ""
+        return cut(f"reads {cut(test.stdin, 300)}\nprints {cut(test.stdout, 300)}{rule}", 800)
+    parts = [test.setup, test.assertion, *(f"uses {name}" for name in test.inspection)]
+    if test.pattern:
+        parts.append(f"matches {test.pattern}")
+    return cut("\n".join(part for part in (*parts, test.program) if part), 800)
+
+
+def _result(results: Sequence[TestResult], at: int) -> str:
+    if at >= len(results) or results[at].result == NOT_RUN:
+        return NOTHING
+    if results[at].verdict is Verdict.FLAGGED:
+        return "flagged"
+    if results[at].verdict is Verdict.UNCHECKED:
+        return "unchecked"
+    return "passed" if results[at].passed else "failed"
+
+
+def _difference(answers: Sequence[ShownAnswer]) -> tuple[str, str, tuple[str, ...]] | None:
+    """Return the diff from the first solving answer to the first failing one; None if there are not both."""
+    right = next((answer for answer in answers if answer.status == "passed"), None)
+    wrong = next((answer for answer in answers if answer.status != "passed" and answer.code.strip()), None)
+    if right is None or wrong is None:
+        return None
+    old, new = right.code.splitlines()[:_DIFF_LINES], wrong.code.splitlines()[:_DIFF_LINES]
+    lines = list(difflib.unified_diff(old, new, lineterm="", n=2))[2:]
+    return (right.label, wrong.label, tuple(lines)) if lines else None
+
+
+def _size(problem: Problem) -> int:
+    """Return the foreign characters of a problem."""
+    size = len(problem.prompt) + sum(len(answer.code) + len(answer.error) for answer in problem.answers)
+    size += sum(answer.why.size for answer in problem.answers if answer.why)
+    size += sum(len(check.text) for check in problem.checks) + 60 * len(problem.checks) * len(problem.answers)
+    return size + sum(map(len, problem.difference[2]) if problem.difference else ()) + 120 * len(problem.outcomes)
+
+
+SERIES_SHOWN = 8
+"""Lines in one chart; the table has every model."""
+LINES_SHOWN = 40
+"""Rows of a heat map; the table has every group."""
+_TITLES: dict[Grouping, str] = {"topic": "Topics", "complexity": "Complexity", "problem_type": "Kinds of problem"}
+_SCALE = Scale((0.0, 1.0))
+_SCORE_HEADERS = (
+    "Model", "Score", "95 % interval", "Attempted score", "Answered", "Error rate", "Separated verdicts", "Unchecked",
+)  # fmt: skip
+
+
+def exam_sections(tallies: Sequence[Tally], comparison: Comparison | None) -> list[Section]:
+    """Return the sections in the order in which people look.
+
+    Args:
+        tallies: the models, best first.
+        comparison: of the same models; None if there is only one.
+    """
+    sections = [_scores(tallies, comparison)]
+    if comparison is not None:
+        sections.append(_differences(comparison))
+    sections += [section for grouping in GROUPINGS if (section := _groups(tallies, grouping)) is not None]
+    passes = _passes(tallies)
+    if passes is not None:
+        sections.append(passes)
+    sections.append(_errors(tallies))
+    if any(tally.results for tally in tallies):
+        sections.append(_programs(tallies))
+    if comparison is not None:
+        sections.append(_build_differences(comparison))
+    return sections
+
+
+def _points(value: float | None) -> float | None:
+    """Return a 0..1 score as 0..100 for a chart."""
+    return None if value is None else round(100 * value, 2)
+
+
+def _span(interval: Interval | None) -> str:
+    return _SCALE.spread(interval.low, interval.high) if interval else NOTHING
+
+
+def _format_score(summary: Summary) -> str:
+    """Return a score with its interval in one cell."""
+    low, high = (None, None) if summary.interval is None else (summary.interval.low, summary.interval.high)
+    return _SCALE.with_spread(summary.value, low, high)
+
+
+def _scores(tallies: Sequence[Tally], comparison: Comparison | None) -> Section:
+    groups = {standing.model: " ".join(standing.group) for standing in comparison.standings} if comparison else {}
+    methods = methods_note(
+        score_interval.method for tally in tallies if (score_interval := tally.exam_score().interval)
+    )
+    rows, marks = [], []
+    for tally in tallies:
+        total, attempted = tally.exam_score(), tally.attempted_score()
+        share = tally.separated_share
+        row = (
+            tally.model, _SCALE.value(total.value), _span(total.interval), _SCALE.value(attempted.value),
+            f"{tally.n_answered} of {len(tally.samples)}", _SCALE.value(tally.error_rate), _SCALE.value(share),
+            f"{tally.unchecked:,}",
+        )  # fmt: skip
+        rows.append((*row, groups[tally.model]) if groups else row)
+        interval = total.interval
+        low, high = (interval.low, interval.high) if interval else (total.value, total.value)
+        marks.append({"name": tally.model, "value": _points(total.value), "low": _points(low), "high": _points(high)})
+    note = "Models that share a group letter are not distinguishable." if groups else ""
+    table = Table(
+        title="Scores, 0 to 100",
+        headers=(*_SCORE_HEADERS, "Group") if groups else _SCORE_HEADERS,
+        rows=tuple(rows),
+        numeric=frozenset(range(1, 8)),
+        note=" ".join(part for part in (note, methods) if part),
+    )
+    order = [tally.model for tally in tallies]
+    alt = "Exam score of each model with its 95 % interval: " + "; ".join(
+        f"{row[0]} {row[1]} {row[2]}" for row in rows[:SERIES_SHOWN]
+    )
+    return Section(
+        id="scores",
+        title="Scores",
+        lead="The mean over all problems; an absent answer counts 0. The attempted score leaves absent answers out.",
+        tables=(table,),
+        chart=Chart(charts.intervals(marks, order, "Exam score"), alt),
+    )
+
+
+def _differences(comparison: Comparison) -> Section:
+    comparison_tables = tables(comparison)
+    pairs = shown_pairs(comparison, all_pairs=False)
+    rows: list[dict[str, object]] = []
+    order: list[str] = []
+    for pair in pairs:
+        name = f"{terminal(pair.first, limit=24)} − {terminal(pair.second, limit=24)}"
+        if name in order:
+            name = f"{name} ({len(order) + 1})"
+        gap = pair.difference
+        order.append(name)
+        rows.append(
+            {
+                "name": name,
+                "value": _points(gap.value),
+                "low": _points(gap.low if gap.low is not None else gap.value),
+                "high": _points(gap.high if gap.high is not None else gap.value),
+                "verdict": "distinguishable" if pair.distinguishable else "not distinguishable",
+            }
+        )
+    n_different = sum(pair.distinguishable for pair in comparison.pairs)
+    alt = f"Paired difference of each two models with its interval; {n_different} of {len(comparison.pairs)} are distinguishable."
+    return Section(
+        id="differences",
+        title="Are the models different?",
+        lead=(
+            "Two models are compared on the same problems, so that hard and easy ones weigh on both alike. Where the "
+            "interval holds 0 or the adjusted p is not small, the order of the two may be chance."
+        ),
+        tables=[table for table in comparison_tables if table.title in ("Paired differences", "Wins")],
+        chart=Chart(charts.forest(rows, order, "Difference in points"), alt),
+    )
+
+
+def _groups(tallies: Sequence[Tally], grouping: Grouping) -> Section | None:
+    groups = tallies[0].groups(grouping)
+    if not groups:
+        return None
+    if grouping == "complexity":
+        groups = sorted(groups, key=lambda group: (len(group), group))
+    title = _TITLES[grouping]
+    rows, cells = [], []
+    for group in groups:
+        places = tallies[0].places(grouping, group)
+        scores = [(tally, tally.exam_score(places, group=group)) for tally in tallies]
+        rows.append((group, str(len(places)), *(_format_score(score) for _, score in scores)))
+        for tally, score in scores:
+            low, high = (score.interval.low, score.interval.high) if score.interval else (score.value, score.value)
+            cells.append(
+                {
+                    "line": group, "x": group.removeprefix("level_"), "column": tally.model, "series": tally.model,
+                    "value": _points(score.value), "low": _points(low), "high": _points(high),
+                    "shown": _SCALE.value(score.value),
+                }
+            )  # fmt: skip
+    models = [tally.model for tally in tallies]
+    table = Table(
+        title=f"{title}: score by model",
+        headers=(title if grouping != "problem_type" else "Kind", "Problems", *models),
+        rows=tuple(rows),
+        numeric=frozenset(range(1, len(models) + 2)),
+        note="In brackets the 95 % intervals.",
+    )
+    if grouping == "complexity":
+        levels = [group.removeprefix("level_") for group in groups]
+        picture = _curves(cells, models, ("Complexity", "Score"), levels, band=False)
+        lead = "Harder problems to the right; bars are 95 % intervals, wide where a level has few problems."
+    else:
+        groups_shown = set(groups[:LINES_SHOWN])
+        picture = charts.heat_map(
+            [c for c in cells if c["line"] in groups_shown], models, groups[:LINES_SHOWN], "Score"
+        )
+        lead = "Score of each model in each group, 0 to 100. Small groups say little: look at their number of problems."
+    alt = f"Scores by {title.lower()} for {len(models)} models; the table below has the same numbers."
+    return Section(grouping.replace("_", "-"), title, lead, (table,), Chart(picture, alt))
+
+
+def _curves(
+    cells: Sequence[Mapping[str, object]],
+    models: Sequence[str],
+    titles: tuple[str, str],
+    order: Sequence[str],
+    *,
+    band: bool,
+) -> Picture:
+    """Return the lines of the first models; the table has every model."""
+    first = models[:SERIES_SHOWN]
+    lines = [cell for cell in cells if cell["series"] in first]
+    return charts.curves(lines, first, x_title=titles[0], y_title=titles[1], band=band, x_order=order)
+
+
+def _passes(tallies: Sequence[Tally]) -> Section | None:
+    """Return the pass@k curve, where some problem was attempted more than once."""
+    most = max((max(tally.attempts, default=0) for tally in tallies), default=0)
+    if most < 2:
+        return None
+    steps = [k for k in (1, 2, 3, 5, 10, 20, 50, 100, 200) if k < most] + [most]
+    rows: list[tuple[str, ...]] = []
+    cells = []
+    for tally in tallies:
+        line = [tally.model]
+        for k in steps:
+            estimate = tally.pass_at(k)
+            line.append(_SCALE.with_spread(estimate.value, estimate.low, estimate.high))
+            if estimate.value is not None:
+                low, high = (
+                    (estimate.low, estimate.high) if estimate.low is not None else (estimate.value, estimate.value)
+                )
+                cells.append(
+                    {"series": tally.model, "x": str(k), "value": _points(estimate.value), "low": _points(low), "high": _points(high)}
+                )  # fmt: skip
+        rows.append(tuple(line))
+    models = [tally.model for tally in tallies]
+    table = Table(
+        title="pass@k with 95 % intervals",
+        headers=("Model", *(f"pass@{k}" for k in steps)),
+        rows=tuple(rows),
+        numeric=frozenset(range(1, len(steps) + 1)),
+        note=f"{NOTHING}: a problem has fewer than k attempts. A problem without an attempt counts as unsolved.",
+    )
+    picture = _curves(cells, models, ("k", "pass@k"), [str(k) for k in steps], band=True)
+    lead = "The chance that at least one of k attempts passes every test; the band is the error over problems."
+    return Section("passes", "pass@k", lead, (table,), Chart(picture, "pass@k against k, one line a model"))
+
+
+def _errors(tallies: Sequence[Tally]) -> Section:
+    kinds = [kind.value for kind in ErrorKind]
+    rows, cells = [], []
+    for tally in tallies:
+        counts = [tally.errors[kind] for kind in kinds]
+        grades = [tally.grades[grade] for grade in ("fully_correct", "partially_correct", "incorrect")]
+        rate = _SCALE.value(tally.error_rate)
+        rows.append((tally.model, *(str(count) for count in (*grades, *counts)), str(tally.n_evaluated), rate))
+        for index, (kind, count) in enumerate(zip(kinds, counts, strict=True)):
+            share = 100 * count / tally.n_evaluated if tally.n_evaluated else 0.0
+            cells.append({"name": tally.model, "kind": kind, "value": round(share, 2), "place": index})
+    table = Table(
+        title="What became of the attempts",
+        headers=("Model", "All tests passed", "Some passed", "None passed", *kinds, "Attempts", "Error rate"),
+        rows=tuple(rows),
+        numeric=frozenset(range(1, len(kinds) + 6)),
+        note="A failed test is no error. The error rate is errors over attempts, 0 to 100.",
+    )
+    order = [tally.model for tally in tallies]
+    picture = charts.stack_bars(cells, order, kinds, "Share of attempts, %")
+    lead = "Attempts that raised an error, by kind."
+    return Section(
+        "errors", "Errors", lead, (table,), Chart(picture, "Share of attempts with an error, by kind and model")
+    )
+
+
+_RESULTS = {
+    "AC": "Right",
+    "WA": "Wrong answer",
+    "TLE": "Too slow",
+    "MLE": "Too much memory",
+    "RTE": "Crashed",
+    "OLE": "Printed too much",
+    "CE": "No program",
+    "JE": "Judge's fault",
+    "-": "Not run",
+}
+
+
+def _programs(tallies: Sequence[Tally]) -> Section:
+    """Return what became of the single tests of programs that read and write."""
+    rows = tuple((tally.model, *(f"{tally.results[name]:,}" for name in _RESULTS)) for tally in tallies)
+    table = Table(
+        title="Tests of programs that read and write",
+        headers=("Model", *(words if name == "-" else f"{words} ({name})" for name, words in _RESULTS.items())),
+        rows=rows,
+        numeric=frozenset(range(1, len(_RESULTS) + 1)),
+        note="Without --all-tests those behind a program's first failed test are not run.",
+    )
+    lead = "Each test is a process of its own; what it printed was compared outside of it."
+    return Section("programs", "Programs", lead, (table,))
+
+
+def _build_differences(comparison: Comparison) -> Section:
+    solved_tables = [table for table in tables(comparison) if table.title == "Solved by one model only"]
+    if not solved_tables:
+        none = f"No problem was solved by one model alone; {len(comparison.solved_by_none)} were solved by no model."
+        return Section("only", "Where they differ", none)
+    lead = "Problems whose tests one model alone passed. Choose “models differ” below to read them."
+    return Section("only", "Where they differ", lead, solved_tables)
+
+
+# The page of an exam.
+
+
+def exam_page(view: ExamView) -> Page:
+    """Return everything that an exam's report shows."""
+    tallies = ranking(list(view.tallies.values()))
+    seed = int(view.config.get("seed", 0))
+    sheet = exam_sheet(tallies) if tallies else None
+    comparison = comparison_of(tallies)
+    problems = problems_of(view, tallies) if tallies else []
+    benchmark = str(view.config.get("benchmark_name", "benchmark"))
+    return Page(
+        title=f"Exam: {benchmark}",
+        facts=_facts(view, tallies),
+        warnings=tuple(_warnings(view, tallies)),
+        sections=tuple(exam_sections(tallies, comparison)) if tallies else (),
+        problems=tuple(problems),
+        problems_total=len(view.samples),
+        models=tuple(tally.model for tally in tallies),
+        topics=tuple(sorted({problem.topic for problem in problems if problem.topic})),
+        headline=headline_of(sheet, "problems", comparison=comparison, seed=seed) if sheet else Headline(),
+    )
+
+
+def _facts(view: ExamView, tallies: Sequence[Tally]) -> tuple[tuple[str, str], ...]:
+    attempts = sum(tally.n_evaluated for tally in tallies)
+    config = view.config
+    return (
+        ("Problems", f"{len(view.samples):,}"),
+        ("Models", str(len(tallies))),
+        ("Attempts", f"{attempts:,}"),
+        ("Isolation level", view.isolation or "none ran"),
+        ("An error scores", "0" if config.get("error_policy", "zero") == "zero" else "the tests that passed"),
+        ("Profile", str(config.get("profile", "corrected"))),
+    )
+
+
+def _warnings(view: ExamView, tallies: Sequence[Tally]) -> list[str]:
+    warnings = []
+    if len(tallies) > MOST_COMPARED:
+        warnings.append(f"{too_many(len(tallies))}.")
+    elif len(tallies) > 1 and comparison_of(tallies) is None:
+        warnings.append("The models are not compared: no two of them share a problem with a value.")
+    if view.isolation in ("C", "D"):
+        warnings.append(f"Solutions ran at isolation level {view.isolation}: they could read the machine's files.")
+    warnings += head_notes(view.config)
+    for tally in tallies:
+        flagged = tally.verdicts.get("flagged", 0)
+        if flagged:
+            warnings.append(
+                f"{tally.model}: {flagged} verdicts claimed to pass and passed a wrong expectation too; counted as failed."
+            )
+        if tally.unchecked and view.config.get("separate", True):
+            are = "verdict is" if tally.unchecked == 1 else "verdicts are"
+            warnings.append(
+                f"{tally.model}: {tally.unchecked} {are} unchecked: the tests ran beside the answer, and nothing "
+                "in them could be made wrong that would show a forged pass."
+            )
+    if view.faults:
+        warnings.append(f"{len(view.faults)} tests of the benchmark are broken in themselves and charged to no model.")
+    if view.partial_note():
+        warnings.insert(0, view.partial_note())
+    if view.stop_record:
+        warnings[:0] = words_of(view.stop_record)
+    small = len(view.samples)
+    if small < 30:
+        warnings.append(f"With {small} problems only large differences can be seen: look at the intervals.")
+    return warnings

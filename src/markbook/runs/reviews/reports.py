@@ -1,0 +1,500 @@
+"""Reports of a run of reviews: the page, the Markdown and the documented files."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from markbook import text
+from markbook.measurements import IntervalRecord
+from markbook.report import charts
+from markbook.report.page import Chart, Page, Problem, Section, ShownAnswer
+from markbook.report.words import ends_of, interval_text, missing_text
+from markbook.results.evidence import Room, read_judge_marks
+from markbook.results.files import reasons_of
+from markbook.results.sheet import Status
+from markbook.runs.reviews import review_rows as review_lacking
+from markbook.runs.reviews.review_rows import (
+    Numbers,
+    ReviewRow,
+    ReviewSummary,
+    ReviewsView,
+    SystemSummary,
+    Tier,
+    WeightSensitivityRecord,
+)
+from markbook.runs.reviews.summary import FIELDS
+from markbook.stats.intervals import mean_interval
+from markbook.store import encode
+from markbook.text import Table, cut
+from markbook.text.plot import NOTHING, format_interval, format_number, format_percent
+from markbook.types import Summary
+from markbook.why import Evidence
+
+# What the judges of a review said beside their marks.
+
+
+def judges_said(tier2: Numbers) -> tuple[Evidence, ...]:
+    """Return marks, reasons and quotes by rubric, out of a published row's second tier."""
+    details = tier2.get("details") or {}
+    evidence = (
+        read_judge_marks(str(name).replace("_", " "), detail)
+        for name, detail in details.items()
+        if isinstance(detail, Mapping)
+    )
+    return tuple(evidence_item for evidence_item in evidence if evidence_item is not None)
+
+
+# What a review run shows of time and of the agents' traces.
+
+GRAPHS_SHOWN = 4
+EDGES_SHOWN = 40
+_SCORES: tuple[tuple[Tier, str], ...] = (
+    ("composite", "composite_score"),
+    ("tier1", "overall_score"),
+    ("tier1", "cosine_score"),
+)
+
+
+def time_sections(view: ReviewsView, systems: Sequence[str]) -> list[Section]:
+    """Return score against time by system: the composite, or the first number of tier 1 that any review has."""
+    rows = [(row["system"], _slim(row)) for row in view.rows()]
+    field = next(
+        (
+            field_pair
+            for field_pair in _SCORES
+            if any(row[field_pair[0]].get(field_pair[1]) is not None for _, row in rows)
+        ),
+        None,
+    )
+    if field is None or not any(row["tier1"].get("execution_time") is not None for _, row in rows):
+        return []
+    tier, name = field
+    lines, cells = [], []
+    for system in systems:
+        mine = [row for owner, row in rows if owner == system]
+        times = [float(seconds) for row in mine if (seconds := row["tier1"].get("execution_time")) is not None]
+        marks = [float(value) for row in mine if (value := row[tier].get(name)) is not None]
+        if not times or not marks:
+            lines.append((system, NOTHING, NOTHING, str(len(times)), str(len(marks))))
+            continue
+        estimate = mean_interval([min(1.0, max(0.0, mark)) for mark in marks])
+        seconds = math.fsum(times) / len(times)
+        value = math.fsum(marks) / len(marks)
+        lines.append((system, f"{seconds:.2f}", format_number(value), str(len(times)), str(len(marks))))
+        low, high = (
+            (estimate.low, estimate.high) if estimate.low is not None and estimate.high is not None else (value, value)
+        )
+        cells.append({"name": system, "x": seconds, "value": 100 * value, "low": 100 * low, "high": 100 * high})
+    label = f"{tier} {name}"
+    headers = ("System", "Mean seconds", f"Mean {label}", "Reviews with a time", "Reviews with a score")
+    table = Table("Score and time", headers, tuple(lines), frozenset({1, 2, 3, 4}))
+    picture = charts.scatter(cells, list(systems), x_title="Mean seconds a review", y_title=f"{label}, 0 to 100")
+    chart = Chart(picture, "Mean score of each system against its mean time") if cells else None
+    return [Section("time", "Score against time", "Up and to the left is better.", (table,), chart)]
+
+
+def _slim(row: ReviewRow) -> dict[str, Numbers]:
+    """Return of a row what the section needs, so that a large run's page does not hold all of them."""
+    slim: dict[str, Numbers] = {"tier1": {"execution_time": row["tier1"].get("execution_time")}}
+    for tier, name in _SCORES:
+        slim.setdefault(tier, {})[name] = row[tier].get(name)
+    return slim
+
+
+def graph_sections(view: ReviewsView) -> list[Section]:
+    """Return who addressed whom, one section a system, over all its traces; nothing without traces."""
+    steps: dict[str, Counter[str]] = {}
+    edges: dict[str, Counter[tuple[str, str]]] = {}
+    for key, data in view.read_journal("tier3"):
+        graph = data.get("graph")
+        if not graph or not graph["agents"]:
+            continue
+        system = str(key[1])
+        steps.setdefault(system, Counter()).update(graph["agents"])
+        counts = {(str(sender), str(two)): int(count) for sender, two, count in graph["edges"]}
+        edges.setdefault(system, Counter()).update(counts)
+    sections = []
+    for number, system in enumerate(list(steps)[:GRAPHS_SHOWN], start=1):
+        sections.append(_graph(f"agents-{number}", system, steps[system], edges[system]))
+    return sections
+
+
+def _graph(name: str, system: str, steps: Counter[str], edges: Counter[tuple[str, str]]) -> Section:
+    """Return a system's agents on a circle, thicker lines for more messages."""
+    edges_shown = edges.most_common(EDGES_SHOWN)
+    agents = list(dict.fromkeys([*steps, *(agent for pair, _ in edges_shown for agent in pair)]))[:EDGES_SHOWN]
+    turn = 2 * math.pi / max(1, len(agents))
+    positions = {
+        agent: (0.5 + 0.42 * math.sin(turn * at), 0.5 + 0.42 * math.cos(turn * at)) for at, agent in enumerate(agents)
+    }
+    nodes = [{"name": agent, "x": x, "y": y, "size": max(1, steps[agent])} for agent, (x, y) in positions.items()]
+    lines = [
+        {
+            "x": positions[sender][0],
+            "y": positions[sender][1],
+            "x2": positions[two][0],
+            "y2": positions[two][1],
+            "weight": count,
+        }
+        for (sender, two), count in edges_shown
+        if sender in positions and two in positions
+    ]
+    table = Table(
+        title=f"Who addressed whom: {system}",
+        headers=("From", "To", "Times", "Steps of the first"),
+        rows=tuple((sender, two, str(count), str(steps[sender])) for (sender, two), count in edges_shown),
+        numeric=frozenset({2, 3}),
+        note=f"The {EDGES_SHOWN} most frequent of {len(edges)}." if len(edges) > EDGES_SHOWN else "",
+    )
+    alt = f"Graph of the agents of {system}: {len(agents)} agents, {len(edges)} connections"
+    lead = "Larger points did more steps, thicker lines passed more messages; over all traces of the system."
+    return Section(name, f"Agents: {system}", lead, (table,), Chart(charts.graph(nodes, lines), alt))
+
+
+# The page of a review run: tiers and composite by system, and each paper's reviews.
+
+PAPERS_SHOWN = 200
+REVIEWS_SHOWN = 40
+"""Of one paper; results.jsonl has all."""
+_TIERS = {
+    "tier1": ("Tier 1: text", "How near the generated review is to the human ones, and how long it took."),
+    "tier2": (
+        "Tier 2: judge",
+        "What a model judged; only as good as that judge: markbook judge check says how good.",
+    ),
+    "tier3": ("Tier 3: trace", "How the agents worked together, from the trace of their run."),
+    "composite": (
+        "Composite",
+        "All tiers by their weights; missing where a tier is, unless the policy says otherwise.",
+    ),
+}
+
+
+def review_page(view: ReviewsView) -> Page:
+    """Return everything that a review's report shows."""
+    summary = view.summary
+    systems = list(summary["systems"])
+    return Page(
+        title="Review evaluation",
+        facts=(
+            ("Papers", str(summary["papers"])),
+            ("Reviews", str(summary["reviews"])),
+            ("Systems", str(len(systems))),
+            ("Policy", str(summary["policy"])),
+            ("Profile", str(summary["profile"])),
+        ),
+        warnings=tuple(_warnings(summary)),
+        sections=(*_sections(summary, systems), *time_sections(view, systems), *graph_sections(view)),
+        problems=tuple(_papers(view)),
+        problems_total=int(summary["papers"]),
+        items="papers",
+        models=tuple(systems),
+    )
+
+
+def _warnings(summary: ReviewSummary) -> list[str]:
+    warnings = []
+    for system, record in summary["systems"].items():
+        composite = record["metrics"]["composite.composite_score"]
+        if composite["n"] == 0:
+            warnings.append(f"{system}: no composite is complete; the tiers below stand for themselves.")
+            warnings.append(f"{system}: --policy renormalise makes a composite of what there is.")
+        for gap in record.get("lacking", ()):
+            give = f": give {gap['give']}" if gap["give"] else ""
+            warnings.append(
+                f"{system}: {gap['metric']} is missing for {gap['reviews']} of {record['reviews']} reviews "
+                f"({gap['reason']}){give}."
+            )
+        read = record.get("paper_read") or {"in_part": 0}
+        if read["in_part"]:
+            warnings.append(
+                f"{system}: {read['in_part']} of {read['n']} reviews were judged on a part of their paper only; the least "
+                f"share read is {format_percent(read['least_share'], 0)}."
+            )
+        if record["papers_without_review"]:
+            warnings.append(f"{system}: {record['papers_without_review']} papers have no review.")
+    return warnings
+
+
+def _sections(summary: ReviewSummary, systems: Sequence[str]) -> list[Section]:
+    sections = [_tier(summary, systems, tier) for tier in ("composite", "tier1", "tier2", "tier3")]
+    sections.append(_labels(summary, systems))
+    if summary["judge_agreement"]:
+        rows = tuple(
+            (
+                name,
+                format_number(agreement["value"]),
+                NOTHING if ends is None else format_interval(ends["low"], ends["high"]),
+                str(agreement["n"]),
+            )
+            for name, agreement in sorted(summary["judge_agreement"].items())
+            for ends in [agreement["interval"]]
+        )
+        table = Table(
+            "Agreement of the judges",
+            ("Rubric", "Krippendorff's alpha", "95 % interval", "Marks"),
+            rows,
+            frozenset({1, 2, 3}),
+        )
+        sections.append(Section("agreement", "Agreement", "1 is perfect agreement, 0 is chance.", (table,)))
+    return sections
+
+
+def _tier(summary: ReviewSummary, systems: Sequence[str], tier: Tier) -> Section:
+    title, lead = _TIERS[tier]
+    rows, cells = [], []
+    names = [name for name in summary["systems"][systems[0]]["metrics"] if name.startswith(tier)] if systems else []
+    for name in names:
+        short = name.partition(".")[2]
+        for system in systems:
+            summary_ = Summary.from_record(summary["systems"][system]["metrics"][name])
+            rows.append(
+                (short, system, format_number(summary_.value), interval_text(summary_.interval), f"{summary_.n} of {summary_.n_items}",
+                 missing_text(summary_.n_missing), NOTHING if summary_.bounds is None else format_interval(*summary_.bounds))
+            )  # fmt: skip
+            if summary_.value is not None:
+                cells.append({"group": short, "series": system, "value": round(summary_.value, 4), **ends_of(summary_)})
+    headers = ("Metric", "System", "Mean", "95 % interval", "Scored", "Missing", "If all missing were worst, best")
+    table = Table(title, headers, tuple(rows), frozenset({2, 3, 4}))
+    chart = None
+    if cells:
+        short_names = [name.partition(".")[2] for name in names]
+        chart = Chart(
+            charts.bars(cells, short_names, systems, "Mean", (0, 1)), f"{title}: mean of each metric by system"
+        )
+    return Section(tier, title, lead, (table,), chart)
+
+
+def _labels(summary: ReviewSummary, systems: Sequence[str]) -> Section:
+    labels = list(dict.fromkeys(label for name in systems for label in summary["systems"][name]["recommendations"]))
+    rows = tuple(
+        (system, *(str(summary["systems"][system]["recommendations"].get(label, 0)) for label in labels))
+        for system in systems
+    )
+    cells = [
+        {
+            "name": system,
+            "kind": label,
+            "value": summary["systems"][system]["recommendations"].get(label, 0),
+            "place": at,
+        }
+        for system in systems
+        for at, label in enumerate(labels)
+    ]
+    stable = summary["weight_sensitivity"]["label_changes"]
+    note = (
+        ""
+        if stable is None
+        else f"With weights drawn around the stated ones, {format_percent(stable)} of the labels change."
+    )
+    table = Table("Recommendations", ("System", *labels), rows, frozenset(range(1, len(labels) + 1)), note)
+    picture = charts.stack_bars(cells, list(systems), labels, "Reviews")
+    return Section(
+        "recommendations", "Recommendations", "What the composite would recommend for each review.", (table,),
+        Chart(picture, "Recommendations by system") if labels else None,
+    )  # fmt: skip
+
+
+def _papers(view: ReviewsView) -> list[Problem]:
+    """Return the papers with each system's numbers: the first ones by order of the rows."""
+    by_paper: dict[str, list[ReviewRow]] = {}
+    total: Counter[str] = Counter()
+    for row in view.rows():
+        paper = str(row["paper_id"])
+        if paper in by_paper or len(by_paper) < PAPERS_SHOWN:
+            rows = by_paper.setdefault(paper, [])
+            total[paper] += 1
+            if len(rows) < REVIEWS_SHOWN:
+                rows.append(row)
+    systems = list(view.summary["systems"])
+    room = Room()
+    return [_paper(paper, rows, systems, total[paper], room) for paper, rows in by_paper.items()]
+
+
+def _paper(paper: str, rows: Sequence[ReviewRow], systems: Sequence[str], total: int, room: Room) -> Problem:
+    answers = []
+    worst: dict[str, tuple[str, Status, str]] = {system: (system, "absent", "") for system in systems}
+    for row in rows:
+        score = row["composite"].get("composite_score")
+        label = row["composite"].get("recommendation")
+        status: Status = "scored" if score is not None else "partial"
+        detail = f"{format_number(score)} {label}" if score is not None else "composite missing"
+        worst[row["system"]] = (row["system"], status, detail)
+        name = f"{row['system']}, review {row['index'] + 1}" if row.get("index") else str(row["system"])
+        reasons = "; ".join(f"{field}: {reason.kind}" for field, reason in reasons_of(row).items())
+        answers.append(
+            ShownAnswer(
+                row["system"],
+                name,
+                status,
+                score,
+                0,
+                0,
+                "",
+                error=cut(reasons, 1500),
+                note=cut(_numbers(row), 3000),
+                evidence=room(judges_said(row["tier2"])),
+            )
+        )
+    more = f"The first {len(rows)} of {total} reviews; results.jsonl has all." if total > len(rows) else ""
+    return Problem(
+        id=paper, topic="", complexity="", kind="", prompt=more, checks=(), answers=tuple(answers),
+        outcomes=tuple(worst.values()),
+    )  # fmt: skip
+
+
+def _numbers(row: ReviewRow) -> str:
+    parts = []
+    for tier in ("tier1", "tier2", "tier3"):
+        numbers = [f"{name} {format_number(value)}" for name, value in row[tier].items() if isinstance(value, float)]
+        if numbers:
+            parts.append(f"{tier}: " + ", ".join(numbers))
+    return "; ".join(parts)
+
+
+# A review run's summary as Markdown and as tables for the terminal.
+
+_SHORT = {"tier1": "1", "tier2": "2", "tier3": "3", "composite": "composite"}
+
+
+def cells(metric: Summary) -> tuple[str, str, str, str]:
+    """Return value, interval, n and what is missing, as text; a value that is not there is a dash."""
+    value = format_number(metric.value)
+    spread = interval_text(metric.interval)
+    return value, spread, f"{metric.n} of {metric.n_items}", missing_text(metric.n_missing)
+
+
+def tier_rows(system: SystemSummary) -> list[tuple[str, ...]]:
+    """Return the tier table of one system: tier, metric, value, 95 % interval, scored, missing."""
+    return [
+        (_SHORT[tier], name, *cells(Summary.from_record(system["metrics"][f"{tier}.{name}"]))) for tier, name in FIELDS
+    ]
+
+
+def short_rows(system: SystemSummary) -> list[tuple[str, ...]]:
+    """Return the tier table for a terminal: a tier in which nothing has a value is one row."""
+    rows = tier_rows(system)
+    empty = {tier for tier, *_ in rows if all(row[2] == NOTHING for row in rows if row[0] == tier)}
+    table_rows: list[tuple[str, ...]] = []
+    for row in rows:
+        if row[0] not in empty:
+            table_rows.append(row)
+        elif not any(earlier[0] == row[0] for earlier in table_rows):
+            table_rows.append((row[0], "all" if row[0] != "composite" else row[1], *row[2:]))
+    return table_rows
+
+
+HEAD = ("tier", "metric", "mean", "95 % interval", "scored", "missing")
+
+
+def markdown(summary: ReviewSummary) -> str:
+    """Return evaluation_summary.md; foreign names are escaped."""
+    lines = [
+        "# Review evaluation",
+        "",
+        (
+            f"{summary['reviews']} reviews by {len(summary['systems'])} systems, {summary['papers']} papers; "
+            f"policy `{summary['policy']}`, profile `{summary['profile']}`."
+        ),
+    ]
+    for name, system in summary["systems"].items():
+        lines += ["", f"## {text.markdown(name)}", "", *_table(HEAD, tier_rows(system)), "", *_below(system)]
+    lines += ["", "## Human reviews against one another", "", *_human(summary)]
+    lines += ["", "## How much hangs on the weights", "", *_sensitivity(summary["weight_sensitivity"])]
+    if summary["judge_agreement"]:
+        lines += ["", "## Agreement of the judges (Krippendorff's alpha, ordinal)", ""]
+        rows = [
+            (
+                name,
+                format_number(agreement["value"]),
+                _format_interval(agreement["interval"]),
+                str(agreement["n"]),
+            )
+            for name, agreement in sorted(summary["judge_agreement"].items())
+        ]
+        lines += _table(("rubric", "alpha", "95 % interval", "marks"), rows)
+    return "\n".join(lines) + "\n"
+
+
+def _format_interval(ends: IntervalRecord | None) -> str:
+    return NOTHING if ends is None else format_interval(ends["low"], ends["high"])
+
+
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
+    rule = "|" + "---|" * len(head)
+    return ["| " + " | ".join(head) + " |", rule, *("| " + " | ".join(row) + " |" for row in rows)]
+
+
+def _below(system: SystemSummary) -> list[str]:
+    labels = ", ".join(f"{count} {name}" for name, count in system["recommendations"].items()) or "none"
+    own = system["own_recommendation"]
+    lines = [f"Recommendations by composite: {labels}."]
+    if gaps := review_lacking.lines(system):
+        lines += ["", "What the composite lacks:", "", *(f"- {text.markdown(gap)}" for gap in gaps), ""]
+    if own["n"]:
+        lines.append(
+            f"The reviews' own recommendations differ from the human mean by {format_number(own['mean_absolute_difference'])} "
+            f"{_format_interval(own.get('mean_absolute_difference_interval'))} of the scale on average ({own['n']} reviews; "
+            f"{format_number(own['mean_difference'], signed=True)} {_format_interval(own.get('mean_difference_interval'))} signed)."
+        )
+    read = system["paper_read"]
+    if read["in_part"]:
+        lines.append(
+            f"{read['in_part']} of {read['n']} reviews were judged on a part of their paper only; the least share read is "
+            f"{format_percent(read['least_share'], 0)}."
+        )
+    if system["papers_without_review"]:
+        lines.append(f"{system['papers_without_review']} papers have no review by this system.")
+    return lines
+
+
+def _human(summary: ReviewSummary) -> list[str]:
+    yardstick = summary["human_yardstick"]
+    if not yardstick["papers"]:
+        return ["No paper has two human reviews."]
+    rows = []
+    for part in ("every_pair", "closest_other", "closest_pair_of_paper"):
+        for name, spread in yardstick[part].items():
+            numbers = (format_number(spread[key]) for key in ("median", "min", "max"))
+            rows.append((part.replace("_", " "), name, str(spread["n"]), *numbers))
+    threshold = summary["task_success_threshold"]
+    lines = [*_table(("compared", "similarity", "n", "median", "min", "max"), rows), ""]
+    lines.append(f"Task success asks for {format_number(threshold['value'])} ({threshold['from']}).")
+    if yardstick["success_rate"] is not None:
+        lines.append(f"{format_percent(yardstick['success_rate'])} of the human reviews would reach it.")
+    elif yardstick["most_possible_combined"] is not None:
+        lines.append(
+            f"Even with a semantic score of 1 everywhere, the best human review would reach "
+            f"{format_number(yardstick['most_possible_combined'])}."
+        )
+    return lines
+
+
+def _sensitivity(sensitivity: WeightSensitivityRecord) -> list[str]:
+    if not sensitivity["reviews"]:
+        return ["No composite is complete, so there is none to vary the weights of."]
+    lines = [
+        (
+            f"Over weights drawn around the stated ones, {format_percent(sensitivity['label_changes'])} of the labels change "
+            f"({sensitivity['reviews']} complete composites)."
+        )
+    ]
+    for system, rank_record in (sensitivity["ranks"] or {}).items():
+        shares = ", ".join(format_percent(share, 0) for share in rank_record["rank_shares"])
+        lines.append(f"- {text.markdown(system)}: rank {rank_record['rank']}; shares of ranks 1, 2, ...: {shares}")
+    return lines
+
+
+# The files of a review run.
+
+
+def reports(rows: Sequence[ReviewRow], summary: ReviewSummary) -> dict[str, str | Iterator[str]]:
+    """Return the files of a review run, made from its rows alone: no times are in them."""
+    return {
+        "results.jsonl": (encode(row) + "\n" for row in rows),
+        "summary.json": json.dumps(summary, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n",
+        "evaluation_summary.md": markdown(summary),
+    }

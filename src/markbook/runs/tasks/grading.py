@@ -1,0 +1,526 @@
+"""Answers of a run of tasks, asked for, filtered and measured, in this process or in several."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import pickle
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from markbook import plugins
+from markbook.datasets.filters import as_list
+from markbook.datasets.user_code import ForeignError
+from markbook.engine import deaf
+from markbook.engine.executors import lost_workers, other_engine
+from markbook.errors import UsageError
+from markbook.metrics.measure import measure_together
+from markbook.model import ModelReply
+from markbook.model.connect import COMPLETIONS
+from markbook.runs.asking import goes_on
+from markbook.runs.pass_at_k import problem_of
+from markbook.runs.tasks.metrics import RowPassAtK
+from markbook.runs.tasks.plan import Filtered, TaskPlan
+from markbook.runs.tasks.scorers import RowAnswer, RowScore, ScoreNames, score_rows
+from markbook.runs.tasks.summaries import TestedRecord
+from markbook.types import Attempt, Item, Measurement, Metric, Missing, MissingKind, Outcome, Sample, Verdict
+from markbook.why import Why, why_of
+
+if TYPE_CHECKING:
+    from markbook.runs.tasks.plan import TaskOptions
+
+
+# Measuring one piece of a task's answers, here or in a worker. Light to import: every worker does so first.
+
+Row = tuple[str, str, tuple[str, ...], str, int, str | None]
+"""What travels of an answer: sample, text, references, model, index, context."""
+Found = tuple["float | None", "Missing | None", "dict[str, object] | None", str]
+"""What travels back: value, reason, stats, and the signature where it says more than the metric's own."""
+
+
+def warm() -> None:
+    """Import what the first piece will need."""
+    import numpy  # noqa: F401, ICN001 - imported for its effect: it is the slowest part
+
+
+def measure_piece(metrics: Sequence[Metric], rows: Sequence[Row]) -> list[list[Found]]:
+    """Measure a piece in a worker; plain values come and go."""
+    items = [
+        Item(Sample(name, references=references, context=context), Attempt(name, text, model, index))
+        for name, text, references, model, index, context in rows
+    ]
+    columns = zip(metrics, measure_together(metrics, items), strict=True)
+    return [[_plain(measurement, metric.signature) for measurement in column] for metric, column in columns]
+
+
+def _plain(measurement: Measurement, usual_signature: str) -> Found:
+    signature = "" if measurement.signature == usual_signature else measurement.signature
+    return measurement.value, measurement.missing, dict(measurement.stats) if measurement.stats else None, signature
+
+
+def prepare_reports() -> None:
+    """Do what takes the report's renderer long and needs no run."""
+    prepare = getattr(plugins.create("reports", "html"), "prepare", None)
+    if prepare is not None:
+        prepare()
+
+
+# Measuring many answers in several processes: only plain values travel, and the order of the rows is kept.
+
+MANY = 2_000
+"""From so many answers on further processes on this machine are worth their start."""
+_MANY_BYTES = 1 << 19
+_PIECE = 500
+_NOTHING: MappingProxyType[str, object] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """Where work may run beside this process."""
+
+    executor: Executor
+    many: int
+    """From so many answers on it is worth it."""
+    is_local: bool
+    """Whether the workers see this machine's files."""
+
+
+@contextlib.contextmanager
+def start_workers(engine: str, count: int | None, answers: Path | None) -> Iterator[Workers | None]:
+    """Yield where measuring may run; None for this process.
+
+    The workers start at once and import while the caller still reads. On this machine a caller who names no number
+    of workers gets none: fresh processes import the caller's script, which has to be written for that.
+
+    Args:
+        engine: of `markbook list engines`.
+        count: how many workers; on this machine the caller is one of them.
+        answers: the answers' file or folder; small ones are not worth a process here.
+    """
+    if engine != "local":
+        with other_engine(engine, count) as other:
+            assert other is not None
+            yield Workers(other, 1, is_local=False)
+        return
+    if count is None or count == 1 or not _is_large(answers):
+        yield None
+        return
+    executor: Executor = plugins.create("engines", engine, workers=count, with_caller=True)
+    try:
+        with deaf():
+            for _ in range(count - 1):
+                executor.submit(warm)
+        executor.submit(prepare_reports)  # while this process still reads
+        with lost_workers():
+            yield Workers(executor, MANY, is_local=True)
+    except BaseException:
+        executor.shutdown(cancel_futures=True)  # the pieces under way are short, and nothing is left behind
+        raise
+    executor.shutdown(wait=False, cancel_futures=True)
+
+
+def _is_large(answers: Path | None) -> bool:
+    """Whether so many answers are likely, judged by size alone: nothing is read yet."""
+    if answers is None:
+        return False  # a model is asked first, and marking is quicker than any model
+    if answers.is_file():
+        return answers.stat().st_size >= _MANY_BYTES
+    return answers.is_dir() and sum(path.stat().st_size for path in answers.glob("*") if path.is_file()) >= _MANY_BYTES
+
+
+def measure_items(metrics: Sequence[Metric], items: Sequence[Item], workers: Workers | None) -> list[list[Measurement]]:
+    """Return each metric's measurements of the items, in order, as one process would give them.
+
+    Args:
+        metrics: what measures.
+        items: what is measured.
+        workers: where; None for this process.
+    """
+    if workers is None or len(items) < workers.many:
+        return measure_together(metrics, items) if items else [[] for _ in metrics]
+    away = [index for index, metric in enumerate(metrics) if _travels(metric)]
+    measured: list[list[Measurement]] = [[] for _ in metrics]
+    for index, column in zip(
+        away, _in_pieces([metrics[index] for index in away], items, workers.executor), strict=True
+    ):
+        measured[index] = column
+    here = [index for index in range(len(metrics)) if index not in away]
+    for index, column in zip(here, measure_together([metrics[index] for index in here], items), strict=True):
+        measured[index] = column
+    return measured
+
+
+def _in_pieces(metrics: Sequence[Metric], items: Sequence[Item], executor: Executor) -> list[list[Measurement]]:
+    """Measure piece by piece in the workers; what none has begun when this process has nothing to do, it does."""
+    pieces = [items[start : start + _PIECE] for start in range(0, len(items), _PIECE)]
+    futures = [executor.submit(measure_piece, metrics, [_row(item) for item in piece]) for piece in pieces]
+    own: dict[int, list[list[Measurement]]] = {}
+    for index in range(len(pieces) - 1, -1, -1):
+        if not futures[index].cancel():
+            break
+        own[index] = measure_together(metrics, pieces[index])
+    measured: list[list[Measurement]] = [[] for _ in metrics]
+    for index, piece in enumerate(pieces):
+        if index in own:  # also where it is empty: without a metric that travels there are no columns
+            columns = own[index]
+        else:
+            columns = [
+                [_read(metric, item, plain) for item, plain in zip(piece, column, strict=True)]
+                for metric, column in zip(metrics, futures[index].result(), strict=True)
+            ]
+        for column_measured, part in zip(measured, columns, strict=True):
+            column_measured.extend(part)
+    return measured
+
+
+def _row(item: Item) -> Row:
+    sample, attempt = item.sample, item.attempt
+    return sample.id, attempt.text, sample.references, attempt.model, attempt.index, sample.context
+
+
+def _read(metric: Metric, item: Item, plain: Found) -> Measurement:
+    value, missing, stats, signature = plain
+    return Measurement(
+        metric.name,
+        value,
+        missing,
+        sample_id=item.sample.id,
+        index=item.attempt.index,
+        model=item.attempt.model,
+        stats=_NOTHING if stats is None else MappingProxyType(stats),
+        signature=signature or metric.signature,
+    )
+
+
+def _travels(metric: Metric) -> bool:
+    """Whether a metric can be sent to a worker, and needs no more of a sample than what is sent.
+
+    A user's own metric may read any field of a sample, of which only some are sent.
+    """
+    if metric.whole_batch or not type(metric).__module__.startswith("markbook.metrics."):
+        return False
+    try:
+        pickle.dumps(metric)
+    except (pickle.PicklingError, TypeError, AttributeError):
+        return False
+    return True
+
+
+# Which tasks a model can be asked, and one row's answer out of the replies to its several questions.
+
+
+def check_askable(tasks: Sequence[TaskPlan], options: TaskOptions) -> None:
+    """Find out whether a model can answer the tasks.
+
+    Raises:
+        UsageError: it cannot, and what can.
+    """
+    continues = goes_on(options)
+    other = f"--model {COMPLETIONS}:NAME asks a server that continues texts; --predictions takes answers that exist"
+    if continues and options.turns:
+        raise UsageError(f"--turns does not go with {COMPLETIONS}:, which knows no turns")
+    for task_plan in tasks:
+        name, beams = repr(task_plan.task.name), task_plan.task.sampling.beams
+        if task_plan.rows.weighings and not continues:
+            raise UsageError(
+                f"{name} is answered by how likely given texts are, which a chat model does not say", hint=other
+            )
+        if task_plan.task.prefix and not continues:
+            raise UsageError(
+                f"{name} begins the reply for the model (`gen_prefix`), which chat servers do not offer", hint=other
+            )
+        if beams > 1:
+            raise UsageError(
+                f"{name} wants a beam search (`num_beams: {beams}`), which no server offers",
+                hint="--predictions takes answers that exist",
+            )
+        if (
+            task_plan.task.output != "loglikelihood_rolling"
+            and not options.system
+            and any(not context for weighing in task_plan.rows.weighings.values() for context, _ in weighing.pairs)
+        ):
+            raise UsageError(
+                f"{name} weighs texts with nothing before them, and no server says how likely a text's first token is",
+                hint="--system names what stands there; lm-evaluation-harness puts the model's first token, such as <s>",
+            )
+
+
+def together(key: tuple[str | int, ...], replies: Sequence[ModelReply]) -> ModelReply:
+    """Return the answer to a row that is weighed text by text: all log-likelihoods, or why one is missing."""
+    lacking = next((reply for reply in replies if reply.missing is not None), None)
+    if lacking is not None:
+        return replace(lacking, key=key)
+    text = json.dumps([json.loads(reply.text) for reply in replies])
+    read = [reply.input_tokens for reply in replies]
+    written = [reply.output_tokens for reply in replies]
+    costs = [reply.cost for reply in replies]
+    return ModelReply(
+        key,
+        text=text,
+        finish="stop",
+        input_tokens=None if None in read else sum(count or 0 for count in read),
+        output_tokens=None if None in written else sum(count or 0 for count in written),
+        cost=None if None in costs else sum(cost or 0.0 for cost in costs),
+        requests=sum(reply.requests for reply in replies),
+        seconds=sum(reply.seconds for reply in replies),
+    )
+
+
+# From replies to marks: filter, run the tests where a metric asks for it, measure.
+
+Key = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """What the tests said about one answer, as the journal keeps it."""
+
+    passed: bool
+    verdict: str = ""
+    error: str = ""
+    detail: str = ""
+    fault: str = ""
+    """Set where the tests themselves are broken."""
+    why: Why | None = None
+
+    def as_record(self) -> TestedRecord:
+        """Return it as JSON."""
+        record: TestedRecord = {
+            "passed": self.passed,
+            "verdict": self.verdict,
+            "error": self.error,
+            "detail": self.detail,
+            "fault": self.fault,
+        }
+        if self.why is not None:
+            record["why"] = self.why.to_record()
+        return record
+
+    @classmethod
+    def of(cls, record: TestedRecord) -> Tested:
+        """Return it from its JSON."""
+        why = why_of(record.get("why"))
+        return cls(record["passed"], record["verdict"], record["error"], record["detail"], record["fault"], why)
+
+
+def read_tested(outcome: Outcome) -> Tested:
+    """Return what counts of an outcome: a flagged test is not passed."""
+    passed = bool(outcome.tests) and all(test.passed and test.verdict is not Verdict.FLAGGED for test in outcome.tests)
+    failed = next((test for test in outcome.tests if not test.passed), None)
+    message = outcome.error_message or (failed.error_message if failed else "")
+    kind = outcome.error_type or (failed.error_type if failed else "")
+    return Tested(
+        passed,
+        verdict=outcome.weakest.value if outcome.weakest else "",
+        error=outcome.error.value if outcome.error else "",
+        detail=": ".join(part for part in (kind, message, outcome.limit) if part),
+        fault=outcome.benchmark_fault,
+        why=outcome.why,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FilteredAnswer:
+    """One answer after its filters."""
+
+    pipeline: str
+    sample: Sample
+    index: int
+    reply: ModelReply
+    text: str
+    model: str = ""
+    source: str = ""
+    is_list: bool = False
+    """Whether the filters left a list, of which this is one text, and not a text alone."""
+
+    def key(self, task: str) -> Key:
+        """Return what its tests' outcome is kept under."""
+        return (task, self.pipeline, self.sample.id, self.index)
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedAnswer:
+    """One answer with its marks."""
+
+    answer: FilteredAnswer
+    measurements: Mapping[str, Measurement]
+    """By the metric's name in results."""
+    tested: Tested | None
+    raws: Mapping[str, object] = field(default_factory=dict)
+    """At a row's first answer, what its scorers gave: a number over all rows may need more than each row's own."""
+    lacking: Sequence[Missing | None] = ()
+    """There too, of each scorer why it had nothing to say at all."""
+
+
+def answers(
+    plan: TaskPlan, filtered: Filtered, samples: Sequence[Sample], replies: Mapping[Key, ModelReply], model: str
+) -> Iterator[FilteredAnswer]:
+    """Yield the answers to some of a task's rows in order, then those that are missing, with the reason; a row has at least one.
+
+    A missing answer stays one of the row's, unless the filters would have left it out had it been there (the first
+    of several, the most frequent one).
+    """
+    read = plan.answers.attempts if plan.answers is not None else {}
+    model = model or (plan.answers.model if plan.answers is not None else "")
+    for sample in samples:
+        recorded = {attempt.index: attempt for attempt in read.get(sample.id, [])}
+        key, weighing = (plan.task.name, sample.id), plan.rows.weighings.get(sample.id)
+        if plan.answers is not None:
+            replies_found = [_to_reply(key, attempt) for attempt in recorded.values()] or [_to_reply(key, None)]
+        elif weighing is not None:
+            replies_found = [together((*key, 0), [replies[*key, position] for position in range(len(weighing.pairs))])]
+        else:
+            replies_found = [replies[*key, index] for index in range(plan.count)]
+        answered = [reply for reply in replies_found if reply.missing is None]
+        texts = [reply.text for reply in answered]
+        count, is_list = len(replies_found), False
+        if not any(attempt.meta.get("filtered") for attempt in recorded.values()):
+            row = {} if sample.row is None else sample.row.record
+            try:
+                filtered_texts = filtered.step(texts, row) if texts else []
+                texts, is_list = as_list(filtered_texts), not isinstance(filtered_texts, str)
+                if len(answered) < len(replies_found) > 1:
+                    count = max(1, len(as_list(filtered.step([""] * len(replies_found), row))))
+            except ForeignError as error:
+                missing = Missing(MissingKind.FAILED, f"the filter {error}")
+                replies_found = [replace(reply, missing=reply.missing or missing) for reply in replies_found]
+                answered, texts = [], []
+        if len(texts) > len(answered) or (answered and not texts):
+            problem = f"leaves {len(texts)} texts of {len(answered)} answers" if texts else "leaves nothing of the row"
+            missing = Missing(MissingKind.FAILED if texts else MissingKind.UNDEFINED, f"the filter {problem}")
+            replies_found = [replace(reply, missing=reply.missing or missing) for reply in replies_found]
+            answered, texts = [], []
+        # A filter may leave fewer answers than there were (the first, the most frequent one): those are renumbered.
+        replies_kept = answered if len(texts) == len(answered) else answered[: len(texts)]
+        lacking = [reply for reply in replies_found if reply.missing is not None][: max(0, count - len(replies_kept))]
+        for reply, text in [*zip(replies_kept, texts, strict=True), *((reply, "") for reply in lacking)]:
+            index = int(reply.key[-1])
+            source, name = (recorded[index].source, recorded[index].model) if index in recorded else ("", model)
+            yield FilteredAnswer(filtered.pipeline.name, sample, index, reply, text, name, source, is_list)
+
+
+def _to_reply(name: tuple[str, str], attempt: Attempt | None) -> ModelReply:
+    """Return an answer that exists as a model's reply."""
+    if attempt is None or attempt.meta["absent"]:
+        index = 0 if attempt is None else attempt.index
+        return ModelReply((*name, index), missing=Missing(MissingKind.ABSENT, "nobody answered it"))
+    return ModelReply((*name, attempt.index), text=attempt.text, raw=attempt.text)
+
+
+def measure(
+    plan: TaskPlan,
+    given: Sequence[FilteredAnswer],
+    outcomes: Mapping[Key, Tested],
+    workers: Workers | None,
+    names: ScoreNames,
+) -> Iterator[MarkedAnswer]:
+    """Yield each answer with its marks, in order; names are those under which the task's scorers spoke so far."""
+    passes = _pass_marks(plan, plan.passes, given, outcomes) if plan.passes else {}
+    scored = _score_rows(plan, given, names) if plan.scorers else {}
+    answered = [answer for answer in given if answer.reply.missing is None]
+    items = [
+        Item(answer.sample, Attempt(answer.sample.id, answer.text, answer.model, answer.index)) for answer in answered
+    ]
+    metrics = [bound.metric for bound in plan.metrics]
+    columns = measure_items(metrics, items, workers)
+    number = 0
+    for answer in given:
+        measurements = passes.get((answer.sample.id, answer.index), {})
+        if answer.reply.missing is None:
+            measurements |= {bound.key: column[number] for bound, column in zip(plan.metrics, columns, strict=True)}
+            number += 1
+        else:
+            measurements |= {bound.key: _mark_unanswered(bound.metric.name, answer) for bound in plan.metrics}
+        own = scored.get((answer.sample.id, answer.index))
+        yield MarkedAnswer(
+            answer,
+            measurements if own is None else measurements | own.measurements,
+            outcomes.get(answer.key(plan.task.name)),
+            {} if own is None else own.raws,
+            () if own is None else own.lacking,
+        )
+
+
+def _score_rows(
+    plan: TaskPlan, answers_given: Sequence[FilteredAnswer], names: ScoreNames
+) -> dict[tuple[str, int], RowScore]:
+    """Return what the scorers say of each row, at its first answer."""
+    by_sample: dict[str, list[FilteredAnswer]] = {}
+    for answer in answers_given:
+        by_sample.setdefault(answer.sample.id, []).append(answer)
+    rows = []
+    for several in by_sample.values():
+        first = several[0]
+        attempt = Attempt(first.sample.id, first.text, first.model, first.index)
+        texts = [answer.text for answer in several if answer.reply.missing is None]
+        missing = None if texts else first.reply.missing
+        weighing = plan.rows.weighings.get(first.sample.id)
+        rows.append(RowAnswer(first.sample, attempt, texts, missing, weighing, is_list=first.is_list))
+    scores = score_rows(plan.scorers, rows, names)
+    return {(row.sample.id, row.attempt.index): score for row, score in zip(rows, scores, strict=True)}
+
+
+def _mark_unanswered(metric: str, answer: FilteredAnswer) -> Measurement:
+    return Measurement(
+        metric, missing=answer.reply.missing, sample_id=answer.sample.id, index=answer.index, model=answer.model
+    )
+
+
+def _pass_marks(
+    plan: TaskPlan, passes: RowPassAtK, answers_given: Sequence[FilteredAnswer], outcomes: Mapping[Key, Tested]
+) -> dict[tuple[str, int], dict[str, Measurement]]:
+    """Return pass@k of each row, at its first answer."""
+    rows: dict[str, list[FilteredAnswer]] = {}
+    for answer in answers_given:
+        rows.setdefault(answer.sample.id, []).append(answer)
+    marks_by_row = {}
+    for sample_id, several in rows.items():
+        marks = {f"pass@{k}": _pass_mark(k, several, plan.task.name, outcomes, passes.language) for k in passes.ks}
+        marks_by_row[sample_id, several[0].index] = marks
+    return marks_by_row
+
+
+def _pass_mark(
+    k: int, several: Sequence[FilteredAnswer], task: str, outcomes: Mapping[Key, Tested], language: str
+) -> Measurement:
+    from markbook.stats import pass_at_k
+
+    name = f"pass@{k}"
+    outcomes_known = [outcome for answer in several if (outcome := outcomes.get(answer.key(task))) is not None]
+    n, c = len(outcomes_known), sum(tested.passed for tested in outcomes_known)
+    first = several[0]
+    gaps = Counter(answer.reply.missing.kind.value for answer in several if answer.reply.missing is not None)
+    stats: dict[str, object] = {"n": n, "c": c}
+    value: float | None = None
+    missing: Missing | None = None
+    fault = next((tested.fault for tested in outcomes_known if tested.fault), "")
+    broken = problem_of(first.sample.tests, language)
+    if broken is not None:
+        missing = first.reply.missing or broken
+    elif fault:
+        missing = Missing(MissingKind.UNDEFINED, f"the tests are broken: {fault}")
+    elif not outcomes_known:
+        missing = first.reply.missing or Missing(MissingKind.UNDEFINED, "no answer was run")
+    else:
+        value = pass_at_k(n, c, k).value
+        if value is None:
+            missing = Missing(MissingKind.UNDEFINED, f"{n} answers, and pass@{k} needs {k}")
+        elif gaps:
+            every = n + gaps.total()
+            ends = (pass_at_k(every, right, k).value for right in (c, c + gaps.total()))
+            stats |= {"n_missing": dict(sorted(gaps.items())), "bounds": list(ends)}
+    return Measurement(
+        name,
+        value,
+        missing,
+        sample_id=first.sample.id,
+        index=first.index,
+        model=first.model,
+        stats=stats,
+        signature=f"{name}|unbiased|v1",
+    )

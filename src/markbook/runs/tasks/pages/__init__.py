@@ -1,1 +1,0 @@
-"""What a finished run of tasks shows and writes."""

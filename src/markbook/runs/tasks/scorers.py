@@ -1,0 +1,664 @@
+"""What scores an answer of a task: metrics, the user's functions, likelihoods of choices, and how scores are aggregated."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from markbook import plugins
+from markbook.config import Function, Task, Use
+from markbook.datasets.choices import Weighing
+from markbook.datasets.filters import unregistered_error
+from markbook.datasets.user_code import Find, ForeignError, call_user_function
+from markbook.errors import ConfigError
+from markbook.plugins import suggest
+from markbook.types import Attempt, Direction, Item, Measurement, Missing, MissingKind, Sample
+
+# From what rows gave to one number, where that is not their mean: the aggregations that task files name.
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregation:
+    """Sums rows up."""
+
+    name: str
+    over: Callable[[Sequence[Any]], float]
+    """Raises `ForeignError` or `ValueError` where there is no number."""
+    one: Callable[[Any], float] | None = None
+    """What a single row's is for reading; None where that says nothing."""
+    resamples: bool = True
+    """Whether it is quick enough, and known well enough, to be computed a thousand times for an interval."""
+
+    version: int = 1
+    """Goes up when a row's own number changes."""
+
+    @property
+    def signature(self) -> str:
+        """What a number that was summed up so is known by."""
+        return self.name if self.version == 1 else f"{self.name}-v{self.version}"
+
+    def of_one(self, raw: object) -> float | None:
+        """Return a single row's number, None where it has none."""
+        if self.one is None:
+            return None
+        try:
+            return self.one(raw)
+        except (TypeError, ValueError, ArithmeticError, LookupError):
+            return None
+
+
+def aggregation_of(use: Use, find: Find) -> Aggregation | None:
+    """Return how an entry of a metric list is summed up; None is the mean.
+
+    Raises:
+        ConfigError: an aggregation that is neither known nor a function that may be called.
+    """
+    named = use.aggregation
+    if isinstance(named, Function):
+        own = find(named)
+        if own is None:
+            raise unregistered_error("aggregation", named, list(AGGREGATIONS))
+        return Aggregation(named.name, lambda raws: _foreign(named, own, raws), resamples=False)
+    if named in ("", "mean"):
+        return None
+    if named not in AGGREGATIONS:
+        raise ConfigError(
+            f"unknown aggregation {named!r}",
+            at=use.place_of("aggregation"),
+            hint=suggest(named, ["mean", *AGGREGATIONS]),
+        )
+    return AGGREGATIONS[named]
+
+
+def _foreign(function: Function, own: Callable[..., Any], raws: Sequence[Any]) -> float:
+    value = call_user_function(function, own, list(raws))
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise ForeignError(f"{function.name} gives {value!r:.100}, which is no number") from error
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def _weighted_mean(pairs: Sequence[tuple[float, float]]) -> float:
+    return math.fsum(value for value, _ in pairs) / math.fsum(weight for _, weight in pairs)
+
+
+def _median(values: Sequence[float]) -> float:
+    return sorted(values)[len(values) // 2]  # the upper of the two in the middle, as the harness has it
+
+
+def _without_nan(values: Sequence[float]) -> float:
+    numbers = [value for value in values if not math.isnan(value)]
+    if not numbers:
+        raise ValueError("no row has a number")
+    return _mean(numbers)
+
+
+def _f1(pairs: Sequence[tuple[Any, Any]]) -> float:
+    """Return F1 of the label 1."""
+    if not {label for pair in pairs for label in pair} <= {0, 1}:
+        raise ValueError("F1 is of two labels, 0 and 1")
+    hits = sum(gold == predicted == 1 for gold, predicted in pairs)
+    named = sum(predicted == 1 for _, predicted in pairs) + sum(gold == 1 for gold, _ in pairs)
+    return 2 * hits / named if named else 0.0
+
+
+def _matthews(pairs: Sequence[tuple[Any, Any]]) -> float:
+    """Return the correlation of two labellings (Gorodkin 2004), 0 where one of them never changes."""
+    golds: dict[Any, int] = {}
+    founds: dict[Any, int] = {}
+    for gold, predicted in pairs:
+        golds[gold] = golds.get(gold, 0) + 1
+        founds[predicted] = founds.get(predicted, 0) + 1
+    n, right = len(pairs), sum(gold == predicted for gold, predicted in pairs)
+    both = right * n - sum(golds.get(label, 0) * count for label, count in founds.items())
+    spread = (n * n - sum(count**2 for count in golds.values())) * (n * n - sum(c**2 for c in founds.values()))
+    return both / math.sqrt(spread) if spread else 0.0
+
+
+def _brier(pair: tuple[int, Sequence[float]]) -> float:
+    gold, chances = pair
+    return math.fsum((chance - (index == gold)) ** 2 for index, chance in enumerate(chances))
+
+
+def _same(pair: tuple[Any, Any]) -> float:
+    return float(pair[0] == pair[1])
+
+
+def _bits(pairs: Sequence[tuple[float, float]]) -> float:
+    return -_weighted_mean(pairs) / math.log(2)
+
+
+def _weighted_perplexity(pairs: Sequence[tuple[float, float]]) -> float:
+    return math.exp(-_weighted_mean(pairs))
+
+
+def _corpus(metric: str, pairs: Sequence[tuple[Any, Any]]) -> float:
+    """Return a metric of all texts together, of pairs of right answers and texts."""
+    metric_made = plugins.create("metrics", metric)
+    items = []
+    for number, (gold, text) in enumerate(pairs):
+        references = tuple(map(str, gold)) if isinstance(gold, list | tuple) else (str(gold),)
+        items.append(Item(Sample(str(number), references=references), Attempt(str(number), str(text))))
+    value = metric_made.summarise(metric_made.measure(items))
+    if value is None:
+        raise ValueError("no row has a number")
+    return float(value)
+
+
+def _of_corpus(name: str) -> Aggregation:
+    return Aggregation(name, lambda pairs: _corpus(f"corpus_{name}", pairs), resamples=False)
+
+
+AGGREGATIONS: Mapping[str, Aggregation] = {
+    "bits_per_byte": Aggregation("bits_per_byte", _bits, lambda pair: _bits([pair])),
+    "bleu": _of_corpus("bleu"),
+    "brier_score": Aggregation("brier_score", lambda pairs: _mean(list(map(_brier, pairs))), _brier),
+    "chrf": _of_corpus("chrf"),
+    "f1": Aggregation("f1", _f1, _same),
+    "matthews_corrcoef": Aggregation("matthews_corrcoef", _matthews, _same),
+    "median": Aggregation("median", _median),
+    "nanmean": Aggregation("nanmean", _without_nan),
+    "perplexity": Aggregation(
+        "perplexity", lambda values: math.exp(-_mean(values)), lambda value: math.exp(-value), version=2
+    ),
+    "ter": _of_corpus("ter"),
+    "weighted_perplexity": Aggregation(
+        "weighted_perplexity", _weighted_perplexity, lambda pair: _weighted_perplexity([pair])
+    ),
+}
+"""By the names that lm-evaluation-harness gives them; `mean` is none of them."""
+
+
+# Marking a row as a whole, under names that a function may bring only when it is called.
+#
+# What a scorer gives for a row need not be a number: an aggregation of the task's own may want pairs, lists, anything.
+
+_PAIRED = {"bleu": "bleu", "chrf": "chrf", "f1": "f1", "mcc": "matthews_corrcoef", "ter": "ter"}
+"""Metrics of the harness that say nothing of one row, with their usual aggregations."""
+NOTHING_SAID = Missing(MissingKind.UNDEFINED, "nothing was said of this row")
+UNBOUNDED = (float("-inf"), float("inf"))
+"""A function of a task's own states no range."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowAnswer:
+    """What a scorer sees of a row."""
+
+    sample: Sample
+    attempt: Attempt
+    """The first answer."""
+    texts: Sequence[str]
+    """Of all answers, after the filters."""
+    missing: Missing | None
+    """Why there is nothing to score."""
+    weighing: Weighing | None = None
+    is_list: bool = False
+    """Whether the filters left a list of texts; where it is of one, that is another thing than the text alone."""
+
+    @property
+    def result(self) -> Any:
+        """What the harness hands to a function: a text, or a list of texts."""
+        return self.texts[0] if len(self.texts) == 1 and not self.is_list else list(self.texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """One name in results and how its rows are summed up."""
+
+    key: str
+    signature: str
+    direction: Direction = "higher"
+    range: tuple[float, float] = UNBOUNDED
+    aggregation: Aggregation | None = None
+    """None is the mean of the rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scorer:
+    """Marks rows."""
+
+    known: Mapping[str, Scored]
+    """What the task file names, by key."""
+    give: Callable[[RowAnswer], Mapping[str, Any] | Missing]
+    """Returns what it has to say of an answered row, or why it has nothing; raises `ForeignError` where it fails."""
+    signature: str
+    renames: bool = False
+    """Whether the names are the function's to choose: then one that never comes is none."""
+    name: str = ""
+    """The function, which stands before a name that another metric of the task has already."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The names in results, as far as they are known before it is called."""
+        return tuple(self.known)
+
+    def with_signature(self, part: str) -> Scorer:
+        """Return the same scorer with one more part in every signature."""
+        scored_by_name = {
+            key: replace(scored, signature=f"{scored.signature}|{part}") for key, scored in self.known.items()
+        }
+        return replace(self, known=scored_by_name, signature=f"{self.signature}|{part}")
+
+    def get_scored(self, key: str) -> Scored:
+        """Return how a key is summed up; what a function adds is summed up as the entry that names it."""
+        if key in self.known:
+            return self.known[key]
+        if self.renames:
+            (entry,) = self.known.values()
+            return replace(entry, key=key)
+        return Scored(key, self.signature)
+
+
+@dataclass(frozen=True, slots=True)
+class RowScore:
+    """What a row's scorers gave."""
+
+    measurements: dict[str, Measurement] = field(default_factory=dict)
+    raws: dict[str, object] = field(default_factory=dict)
+    lacking: list[Missing | None] = field(default_factory=list)
+    """Of each scorer why it had nothing to say at all; None where it spoke."""
+
+
+class ScoreNames:
+    """The names under which scorers have spoken so far."""
+
+    def __init__(self, scorers: Sequence[Scorer], others: Iterable[str] = ()) -> None:
+        """Start with those that are known before anything is scored.
+
+        Args:
+            scorers: the task's.
+            others: the names of its other metrics.
+        """
+        self._scorers = scorers
+        self._came: list[dict[str, None]] = [{} if scorer.renames else dict.fromkeys(scorer.keys) for scorer in scorers]
+        self._owners: dict[str, int | None] = {name: n for n, came in enumerate(self._came) for name in came}
+        self._owners.update(dict.fromkeys(others))
+
+    def get_published_name(self, number: int, name: str) -> str:
+        """Return under which name a scorer's value stands in results: a name that is taken gets its function before it."""
+        if self._owners.setdefault(name, number) == number:
+            return name
+        return f"{self._scorers[number].name}.{name}"
+
+    def of(self, number: int) -> list[str]:
+        """Return one scorer's."""
+        return list(self._came[number])
+
+    def add(self, number: int, names: Iterable[str]) -> None:
+        """Take the names that came for a row."""
+        self._came[number].update(dict.fromkeys(names))
+
+    def finish(self) -> None:
+        """Fall back on what the task file says where a function that may choose its names never spoke."""
+        for number, (scorer, came) in enumerate(zip(self._scorers, self._came, strict=True)):
+            if not came:
+                came.update(dict.fromkeys(self.get_published_name(number, key) for key in scorer.keys))
+
+
+def function_scorers(task: Task, find: Find) -> dict[Function | str, Scorer]:
+    """Return what marks rows by itself, by the names of its entries: functions that may be called, and bare pairs."""
+    scorers: dict[Function | str, Scorer] = {}
+    for use in task.metrics if task.results is None else ():
+        if isinstance(use.name, Function):
+            if (function := find(use.name)) is not None:
+                scorers[use.name] = _of_function(use.name, use, function, find)
+        elif task.format == "lm-eval" and task.output == "generate_until" and _is_of_pairs(use, find):
+            scorers[use.name] = _of_pairs(use.name, use, find)
+    return scorers
+
+
+def _is_of_pairs(use: Use, find: Find) -> bool:
+    """Whether a metric of the harness only hands right answer and reply on, to an aggregation that is known here."""
+    if use.name not in _PAIRED:
+        return False
+    if isinstance(use.aggregation, Function):
+        return find(use.aggregation) is not None
+    return use.aggregation in ("", _PAIRED[str(use.name)]) and use.name in ("f1", "mcc")
+
+
+def _of_pairs(name: str, use: Use, find: Find) -> Scorer:
+    key = use.key or name
+    takes_lists = isinstance(use.aggregation, Function)
+
+    def give(row: RowAnswer) -> Mapping[str, object]:
+        references = row.sample.references or ("",)
+        text: Any = row.result if takes_lists or len(row.texts) != 1 else row.texts[0]
+        return {key: (references[0] if len(references) == 1 else list(references), text)}
+
+    signature = f"{name}|pairs|v1"
+    use_with_aggregation = use if use.aggregation else replace(use, aggregation=_PAIRED[name])
+    return Scorer({key: scored_of(key, use_with_aggregation, find, signature)}, give, signature)
+
+
+def _of_function(name: Function, use: Use, function: Callable[..., Any], find: Find) -> Scorer:
+    """Return a metric function of lm-evaluation-harness: it takes references and predictions, or one list of both."""
+    key = use.key or name.name.rpartition(".")[2]
+    options = json.dumps(use.options, sort_keys=True, default=str) if use.options else ""
+    parts = [key, f"foreign:{name.name}", f"code:{code_digest(function)}", *([f"options:{options}"] if options else [])]
+    signature = "|".join((*parts, "v1"))
+
+    def once(reference: str, result: str | list[str]) -> Any:
+        try:
+            return function(references=[reference], predictions=[result], **use.options)
+        except TypeError:
+            return function([reference, result])
+
+    def give(row: RowAnswer) -> Mapping[str, object]:
+        references = row.sample.references or ("",)
+        if len(references) == 1:
+            value = call_user_function(name, once, references[0], row.result)
+            return value if isinstance(value, Mapping) else {key: value}
+        values = [call_user_function(name, once, reference, row.result) for reference in references]
+        values = [value.get(key) if isinstance(value, Mapping) else value for value in values]
+        return {key: float(any(values))}  # one right answer of several is enough, as in the harness
+
+    return Scorer({key: scored_of(key, use, find, signature)}, give, signature, renames=True, name=name.name)
+
+
+def scored_of(key: str, use: Use, find: Find, signature: str, limits: tuple[float, float] = UNBOUNDED) -> Scored:
+    """Return how an entry of a metric list is summed up.
+
+    Raises:
+        ConfigError: an aggregation that is neither known nor a function that may be called.
+    """
+    direction: Direction = "lower" if use.higher_is_better is False else "higher"
+    return sign_aggregation(Scored(key, signature, direction, limits), aggregation_of(use, find))
+
+
+def sign_aggregation(scored: Scored, aggregation: Aggregation | None) -> Scored:
+    """Return how rows are summed up, with that in the signature; of one name two aggregations are two numbers."""
+    if aggregation is None:
+        return scored
+    signature = f"{scored.signature}|aggregation:{aggregation.signature}"
+    return replace(scored, signature=signature, aggregation=aggregation)
+
+
+def code_digest(function: Callable[..., Any]) -> str:
+    """Return what the Python file of a function is known by; empty where it has none."""
+    try:
+        path = inspect.getsourcefile(function)
+        return "" if path is None else hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12]
+    except (TypeError, OSError):
+        return ""
+
+
+def score_rows(scorers: Sequence[Scorer], rows: Sequence[RowAnswer], names: ScoreNames) -> list[RowScore]:
+    """Return what the scorers say of the next rows, each under all names that came so far, with a reason where it lacks."""
+    scores = [RowScore() for _ in rows]
+    for number, scorer in enumerate(scorers):
+        values_by_row = [_collect_values(scorer, row) for row in rows]
+        values_by_row = [
+            values
+            if isinstance(values, Missing)
+            else {names.get_published_name(number, key): value for key, value in values.items()}
+            for values in values_by_row
+        ]
+        for values in values_by_row:
+            names.add(number, () if isinstance(values, Missing) else values)
+        keys = names.of(number)
+        for row, values, score in zip(rows, values_by_row, scores, strict=True):
+            score.lacking.append(values if isinstance(values, Missing) else None)
+            for key in keys:
+                score.measurements[key] = _measure_row(scorer.get_scored(key), values, row)
+                if not isinstance(values, Missing) and key in values:
+                    score.raws[key] = values[key]
+    return scores
+
+
+def _collect_values(scorer: Scorer, row: RowAnswer) -> Mapping[str, object] | Missing:
+    if row.missing is not None:
+        return row.missing
+    try:
+        values: object = scorer.give(row)
+    except ForeignError as error:
+        return Missing(MissingKind.FAILED, f"the function {error}")
+    if isinstance(values, Missing):
+        return values
+    if not isinstance(values, Mapping):
+        return Missing(MissingKind.FAILED, f"the function gives {type(values).__name__}, not numbers by name")
+    return {str(key): value for key, value in values.items()}
+
+
+def _measure_row(scored: Scored, values: Mapping[str, object] | Missing, row: RowAnswer) -> Measurement:
+    value: float | None = None
+    missing: Missing | None = None
+    if isinstance(values, Missing):
+        missing = values
+    elif scored.key not in values:
+        missing = NOTHING_SAID
+    else:
+        raw = values[scored.key]
+        # A row's number must be of the same kind as the number over all rows, or comparisons read it upside down.
+        if scored.aggregation is not None and scored.aggregation.one is not None:
+            value = scored.aggregation.of_one(raw)
+        else:
+            value = _number(raw)
+        if value is None:
+            missing = Missing(MissingKind.UNDEFINED, _no_number(values[scored.key], scored))
+    attempt = row.attempt
+    return Measurement(
+        scored.key, value, missing, row.sample.id, attempt.index, attempt.model, signature=scored.signature
+    )
+
+
+def _no_number(raw: object, scored: Scored) -> str:
+    if scored.aggregation is not None:
+        return f"a row has no number of its own: {scored.aggregation.name} is of all rows together"
+    return f"the function gives {raw!r:.100}, which is no number"
+
+
+def _number(raw: object) -> float | None:
+    """Return what a function gave as a number; None if it is none."""
+    if isinstance(raw, str | bytes | tuple | list | Mapping) or raw is None:
+        return None
+    try:
+        value = float(raw)  # type: ignore[arg-type]  # whatever can be a number may be one
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return value if math.isfinite(value) else None
+
+
+# Scoring rows that are answered by log-likelihoods, and what a function of the task's own makes of a row.
+
+Score = Callable[[Weighing, Sequence[float], Sequence[Any]], Any]
+"""From a weighing, its log-likelihoods and whether each was what the model would have written itself."""
+
+_UNIT = (0.0, 1.0)
+
+
+def row_scorer(task: Task, find: Find) -> Scorer | None:
+    """Return what marks whole rows of a task; None where its metrics mark texts.
+
+    Raises:
+        ConfigError: a function that may not be called, a metric that this kind of answer has not.
+    """
+    if task.results is not None:
+        return _by_function(task, task.results, find)
+    if task.output == "generate_until":
+        return None
+    by_name = {
+        "multiple_choice": CHOICE,
+        "loglikelihood": CONTINUATION,
+        "loglikelihood_rolling": ROLLING,
+    }[task.output]
+    scored: dict[str, Scored] = {}
+    scores: dict[str, Score] = {}
+    for use in task.metrics:
+        name = use.name.name if isinstance(use.name, Function) else use.name
+        if name not in by_name:
+            raise ConfigError(
+                f"metric {name!r} is not one of output_type {task.output}", at=use.at, hint=suggest(name, list(by_name))
+            )
+        score, limits, aggregation = by_name[name]
+        scores[use.key or name] = score
+        scored[use.key or name] = _make_scored(use, name, find, limits, aggregation)
+    return Scorer(scored, lambda row: _score(row, scores), f"{task.output}|v1")
+
+
+def _make_scored(use: Use, name: str, find: Find, limits: tuple[float, float], aggregation: str) -> Scored:
+    key = use.key or name
+    scored = scored_of(key, use, find, f"{name}|log-likelihoods|v1", limits)
+    if use.aggregation == "" and aggregation:
+        scored = sign_aggregation(scored, AGGREGATIONS[aggregation])
+    lower = name in _LOWER if use.higher_is_better is None else not use.higher_is_better
+    return replace(scored, direction="lower" if lower else "higher")
+
+
+_DEFAULTS: Mapping[str, str] = {
+    "bits_per_byte": "bits_per_byte",
+    "bleu": "bleu",
+    "brier_score": "brier_score",
+    "byte_perplexity": "weighted_perplexity",
+    "chrf": "chrf",
+    "f1": "f1",
+    "mcc": "matthews_corrcoef",
+    "perplexity": "perplexity",
+    "ter": "ter",
+    "word_perplexity": "weighted_perplexity",
+}
+"""How lm-evaluation-harness sums up its own metrics where an entry names no aggregation; all others are means."""
+
+
+def _with_default(name: str, use: Use, scored: Scored) -> Scored:
+    """Return how what a function gives under a metric's name is summed up: as that metric, where the file says nothing."""
+    direction = "lower" if use.higher_is_better is None and name in _LOWER | {"ter"} else scored.direction
+    if use.aggregation == "" and name in _DEFAULTS:
+        return sign_aggregation(replace(scored, direction=direction), AGGREGATIONS[_DEFAULTS[name]])
+    return replace(scored, direction=direction)
+
+
+def _by_function(task: Task, function: Function, find: Find) -> Scorer:
+    own = find(function)
+    if own is None:
+        raise unregistered_error("result function", function, [])
+    scored_by_name: dict[str, Scored] = {}
+    for use in task.metrics:
+        name = use.name.name.rpartition(".")[2] if isinstance(use.name, Function) else use.name
+        signature = f"{name}|foreign:{function.name}|code:{code_digest(own)}|v1"
+        scored_by_name[name] = _with_default(name, use, scored_of(name, use, find, signature))
+
+    def give(row: RowAnswer) -> Mapping[str, object]:
+        results: list[Any] = [row.result] if row.texts else []
+        if row.weighing is not None:
+            likelihoods, greedy = read_likelihoods(row.texts[0])
+            is_rolling = task.output == "loglikelihood_rolling"
+            results = list(likelihoods) if is_rolling else list(zip(likelihoods, greedy, strict=True))
+        doc = {} if row.sample.row is None else dict(row.sample.row.record)
+        values: Mapping[str, object] = call_user_function(function, own, doc, results)
+        return values
+
+    return Scorer(scored_by_name, give, f"foreign:{function.name}|v1")
+
+
+def read_likelihoods(text: str) -> tuple[list[float], list[Any]]:
+    """Return log-likelihoods and whether each was the likeliest text, out of an answer."""
+    pairs = json.loads(text)
+    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+
+
+def _score(row: RowAnswer, scores: Mapping[str, Score]) -> dict[str, object] | Missing:
+    assert row.weighing is not None  # the task's rows have one each
+    likelihoods, greedy = read_likelihoods(row.texts[0])
+    if len(likelihoods) != len(row.weighing.pairs):
+        detail = f"{len(likelihoods)} log-likelihoods for {len(row.weighing.pairs)} texts that were weighed"
+        return Missing(MissingKind.UNDEFINED, detail)
+    values = {key: score(row.weighing, likelihoods, greedy) for key, score in scores.items()}
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def _best(values: Sequence[float]) -> int:
+    """Return the place of the largest, of equal ones the first."""
+    return max(range(len(values)), key=lambda index: (values[index], -index))
+
+
+def right_places(weighing: Weighing) -> list[int]:
+    """Return the places that are right, of what is none of the choices nothing."""
+    gold, choices = weighing.gold, weighing.choices
+    several = gold if isinstance(gold, list) else [gold]
+    places = [
+        choices.index(choice) if isinstance(choice, str) and choice in choices else choice
+        for choice in several
+        if isinstance(choice, int) or choice in choices
+    ]
+    return [index for index in places if isinstance(index, int) and index < len(choices)]
+
+
+def _accuracy(size: Callable[[str], float]) -> Score:
+    def score(weighing: Weighing, likelihoods: Sequence[float], _greedy: Sequence[Any]) -> float:
+        values = [value / size(text) for value, text in zip(likelihoods, weighing.choices, strict=False)]
+        return float(_best(values) in right_places(weighing))
+
+    return score
+
+
+def _mutual(weighing: Weighing, likelihoods: Sequence[float], _greedy: Sequence[Any]) -> float | None:
+    count = len(weighing.choices)
+    if len(likelihoods) < 2 * count:
+        return None
+    values = [likelihoods[index] - likelihoods[count + index] for index in range(count)]
+    return float(_best(values) in right_places(weighing))
+
+
+def _exact(weighing: Weighing, _likelihoods: Sequence[float], greedy: Sequence[Any]) -> float:
+    return float(any(greedy[index] for index in right_places(weighing)))
+
+
+def _pair(weighing: Weighing, likelihoods: Sequence[float], _greedy: Sequence[Any]) -> tuple[int, int] | None:
+    golds = right_places(weighing)
+    return (golds[0], _best(likelihoods[: len(weighing.choices)])) if golds else None
+
+
+def _chances(
+    weighing: Weighing, likelihoods: Sequence[float], _greedy: Sequence[Any]
+) -> tuple[int, list[float]] | None:
+    golds = right_places(weighing)
+    values = likelihoods[: len(weighing.choices)]
+    top = max(values)
+    shares = [math.exp(value - top) for value in values]
+    return (golds[0], [share / math.fsum(shares) for share in shares]) if golds else None
+
+
+def _weight(size: Callable[[str], int]) -> Score:
+    return lambda weighing, likelihoods, _greedy: (likelihoods[0], size(str(weighing.gold)))
+
+
+def _words(text: str) -> int:
+    return len(re.split(r"\s+", text))
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+_LOWER = frozenset({"perplexity", "word_perplexity", "byte_perplexity", "bits_per_byte", "brier_score"})
+CHOICE: Mapping[str, tuple[Score, tuple[float, float], str]] = {
+    "acc": (_accuracy(lambda _text: 1), _UNIT, ""),
+    "acc_norm": (_accuracy(len), _UNIT, ""),
+    "acc_bytes": (_accuracy(_bytes), _UNIT, ""),
+    "acc_mutual_info": (_mutual, _UNIT, ""),
+    "exact_match": (_exact, _UNIT, ""),
+    "f1": (_pair, _UNIT, "f1"),
+    "mcc": (_pair, (-1.0, 1.0), "matthews_corrcoef"),
+    "brier_score": (_chances, (0.0, 2.0), "brier_score"),
+}
+"""The metrics of multiple choice: the score of a row, its range, and the aggregation where a task states none."""
+CONTINUATION: Mapping[str, tuple[Score, tuple[float, float], str]] = {
+    "acc": (lambda _weighing, _likelihoods, greedy: float(bool(greedy[0])), _UNIT, ""),
+    "perplexity": (lambda _weighing, likelihoods, _greedy: likelihoods[0], UNBOUNDED, "perplexity"),
+}
+ROLLING: Mapping[str, tuple[Score, tuple[float, float], str]] = {
+    "word_perplexity": (_weight(_words), UNBOUNDED, "weighted_perplexity"),
+    "byte_perplexity": (_weight(_bytes), UNBOUNDED, "weighted_perplexity"),
+    "bits_per_byte": (_weight(_bytes), UNBOUNDED, "bits_per_byte"),
+}

@@ -1,0 +1,409 @@
+"""The page of a run of tasks and its tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from markbook.report import charts
+from markbook.report.page import Chart, Page, Problem, Section, ShownAnswer
+from markbook.report.words import ends_of, interval_text, missing_text
+from markbook.results.evidence import Room, evidence_of
+from markbook.results.files import reasons_of, reasons_text
+from markbook.results.sheet import Status
+from markbook.results.stopping import words_of
+from markbook.results.summary import warnings_of
+from markbook.runs.tasks.summaries import AnswerRow, ContextGap, GroupRecord, TaskRecord, TasksSummary, TasksView
+from markbook.text import cut
+from markbook.text.plot import NOTHING, format_interval, format_number, format_p
+from markbook.text.table import Table
+from markbook.types import Interval, Summary
+from markbook.why import Evidence, Why, why_of
+
+# A task run's numbers as tables: the same words in the terminal, in Markdown and in HTML.
+
+
+def tables(summary: TasksSummary) -> list[Table]:
+    """Return the tables of a `summary.json`: one a task, the groups, the comparisons."""
+    tables = [_task(name, record) for name, record in summary["tasks"].items()]
+    groups = [row for name, record in summary["groups"].items() for row in _group(name, record)]
+    if groups:
+        headers = ("group", "metric", "value", "interval", "rows", "over")
+        tables.append(Table("Groups", headers, tuple(groups), frozenset({2, 4})))
+    if summary["comparisons"]:
+        tables.append(_comparisons([ContextGap.from_record(record) for record in summary["comparisons"]]))
+    panels = panel_rows(summary["tasks"])
+    if panels:
+        headers = ("task", "metric", "Krippendorff's alpha", "interval", "rated", "judges")
+        tables.append(Table("Agreement between judges", headers, tuple(panels), frozenset({2, 4})))
+    return tables
+
+
+def panel_rows(tasks: Mapping[str, TaskRecord]) -> list[tuple[str, ...]]:
+    """Return how far the judges of each panel agree: task, metric, alpha, interval, ratings, who."""
+    rows: list[tuple[str, ...]] = []
+    for task, record in tasks.items():
+        for metric, panel in (record.get("panels") or {}).items():
+            ends = panel["interval"]
+            between = NOTHING if ends is None else format_interval(ends["low"], ends["high"])
+            rows.append(
+                (task, metric, format_number(panel["value"]), between, str(panel["n"]), ", ".join(panel["judges"]))
+            )
+    return rows
+
+
+def summary_text(summary: TasksSummary) -> str:
+    """Return `summary.md`."""
+    stopped = "".join(f"{line}\n\n" for line in words_of(summary["stopped"])) if "stopped" in summary else ""
+    return f"# Tasks\n\n{stopped}" + "\n".join(table.markdown() for table in tables(summary))
+
+
+def _task(name: str, record: TaskRecord) -> Table:
+    metrics = {key: Summary.from_record(metric) for key, metric in record["metrics"].items()}
+    is_whole = not any(metric.n_missing for metric in metrics.values())
+    rows = tuple(_metric(key, summary, record["rows"], is_whole=is_whole) for key, summary in metrics.items())
+    parts = [f"{record['rows']} rows, {record['answers']} answers"]
+    for count, words in (
+        (record["rows_rejected"], "rows could not be used"),
+        (record["answers_rejected"], "answers could not be used"),
+        (record["answers_unknown"], "answers to unknown rows"),
+    ):
+        if count:
+            parts.append(f"{count} {words}")
+    if warning := warnings_of((key, summary.note) for key, summary in metrics.items()):
+        parts.append(warning)
+    title = record["alias"] or name
+    title = title if title == name else f"{title} ({name})"
+    headers = ("metric", "value", "interval", "method", "scored", *(() if is_whole else ("missing", "bounds")))
+    return Table(title, headers, rows, frozenset({1}), "; ".join(parts))
+
+
+def _metric(key: str, summary: Summary, rows: int, *, is_whole: bool) -> tuple[str, ...]:
+    interval, bounds = summary.interval, summary.bounds
+    cells = (
+        key if summary.direction == "higher" else f"{key} (lower is better)",
+        format_number(summary.value),
+        NOTHING if interval is None else format_interval(interval.low, interval.high),
+        NOTHING if interval is None else interval.method,
+        f"{summary.n} of {rows}",
+    )
+    if is_whole:
+        return cells
+    missing = ", ".join(f"{count} {kind}" for kind, count in summary.n_missing.items())
+    return (*cells, missing or NOTHING, format_interval(*bounds) if missing and bounds else NOTHING)
+
+
+def _interval(interval: Interval | None) -> str:
+    return NOTHING if interval is None else f"{format_interval(interval.low, interval.high)} ({interval.method})"
+
+
+def _group(name: str, record: GroupRecord) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    for key, metric in record["metrics"].items():
+        summary = Summary.from_record(metric)
+        over = f"{len(metric['tasks'])} of {len(record['tasks'])} tasks"
+        rows.append(
+            (
+                record["alias"] or name,
+                key,
+                format_number(summary.value),
+                _interval(summary.interval),
+                str(summary.n),
+                over,
+            )
+        )
+    return rows
+
+
+def _comparisons(gaps: Sequence[ContextGap]) -> Table:
+    rows = tuple(
+        (
+            f"{gap.first} - {gap.second}",
+            gap.metric,
+            format_number(gap.difference, signed=True),
+            NOTHING if gap.interval is None else format_interval(gap.interval.low, gap.interval.high, signed=True),
+            format_p(gap.p_adjusted),
+            str(gap.n),
+            gap.verdict,
+        )
+        for gap in gaps
+    )
+    headers = ("difference", "metric", "paired mean", "interval", "p (Holm)", "rows", "verdict")
+    note = f"p is adjusted over all {len(gaps)} comparisons of this table."
+    return Table("Context modes compared, row by row", headers, rows, frozenset({2, 4, 5}), note)
+
+
+# What a run of tasks shows of cost: each task's score against what its answers cost.
+
+
+def cost_sections(view: TasksView) -> list[Section]:
+    """Return score against cost by task; nothing where no answer's price is known.
+
+    An unknown price is unknown, not 0: it is left out of the mean, counted, and a task without any is not drawn.
+    """
+    costs = _costs(view)
+    if not any(cost is not None for task_costs in costs.values() for cost in task_costs):
+        return []
+    lines, cells = [], []
+    for task, record in view.summary["tasks"].items():
+        task_costs = costs.get(task, [])
+        known_costs = [cost for cost in task_costs if cost is not None]
+        metric, first = next(iter(record["metrics"].items()))
+        summary = Summary.from_record(first)
+        value, interval = summary.value, summary.interval
+        mean = math.fsum(known_costs) / len(known_costs) if known_costs else None
+        lines.append(
+            (task, NOTHING if mean is None else format_number(1000 * mean, 4), NOTHING if not known_costs else format_number(math.fsum(known_costs), 4),
+             f"{len(known_costs)} of {len(task_costs)}", metric + ("" if summary.direction == "higher" else " (lower is better)"),
+             format_number(value))
+        )  # fmt: skip
+        if mean is not None and value is not None and 0 <= value <= 1:
+            low, high = (interval.low, interval.high) if interval else (value, value)
+            cells.append({"name": task, "x": 1000 * mean, "value": 100 * value, "low": 100 * low, "high": 100 * high})
+    headers = ("Task", "US$ for 1,000 answers", "US$ in all", "Price known", "Metric", "Value")
+    note = "Each task's first metric. Answers without a known price are left out of the means, not counted as free."
+    table = Table("Score and cost", headers, tuple(lines), frozenset({1, 2, 3, 5}), note=note)
+    order = [str(cell["name"]) for cell in cells]
+    picture = charts.scatter(cells, order, x_title="US$ for 1,000 answers", y_title="Value, 0 to 100")
+    chart = Chart(picture, "Value of each task against the mean cost of its answers") if cells else None
+    return [Section("cost", "Score against cost", "Further to the left is cheaper.", (table,), chart)]
+
+
+def _costs(view: TasksView) -> dict[str, list[float | None]]:
+    """Return the cost of each answer by task, None where its price is unknown; an answer marked twice costs once."""
+    costs: dict[str, dict[tuple[Any, Any], float | None]] = {}
+    for row in view.rows():
+        if row.get("reply") is not None:
+            costs.setdefault(str(row["task"]), {})[row["id"], row["index"]] = _cost(row)
+    return {task: list(costs.values()) for task, costs in costs.items()}
+
+
+def _cost(row: AnswerRow) -> float | None:
+    cost = row.get("cost")
+    return None if cost is None else float(cost)
+
+
+# The page of a run of tasks: every metric with its interval, contexts compared, and the rows.
+
+ROWS_SHOWN = 300
+MOST_BYTES = 2_500_000
+_TEXT_CAP = 8_000
+_FAILURES, _PRINTED = 3, 500
+"""Failed tests of an answer, and characters of what it printed, that a page has room for."""
+
+
+def task_page(view: TasksView) -> Page:
+    """Return everything that the report of a run of tasks shows."""
+    summary = view.summary
+    tasks = summary["tasks"]
+    problems = _problems(view)
+    asks_model = bool(view.manifest.get("config", {}).get("model"))  # answers that existed already have no price here
+    return Page(
+        title="Tasks: " + ", ".join(list(tasks)[:4]) + (" and more" if len(tasks) > 4 else ""),
+        facts=(
+            ("Tasks", str(len(tasks))),
+            ("Rows", str(sum(task["rows"] for task in tasks.values()))),
+            ("Answers", str(sum(task["answers"] for task in tasks.values()))),
+            ("Model", summary["model"] or "recorded answers"),
+            ("Profile", str(summary["profile"])),
+        ),
+        warnings=(*(words_of(summary["stopped"]) if "stopped" in summary else ()), *_warnings(tasks)),
+        sections=(*_sections(summary), *(cost_sections(view) if asks_model else ())),
+        problems=tuple(problems),
+        problems_total=sum(task["rows"] for task in tasks.values()),
+        items="rows",
+        models=tuple(dict.fromkeys(answer.model for problem in problems for answer in problem.answers)),
+        topics=tuple(sorted(tasks)) if len(tasks) > 1 else (),
+    )
+
+
+def _warnings(tasks: Mapping[str, TaskRecord]) -> list[str]:
+    warnings = []
+    for name, task in tasks.items():
+        if task["answers"] < task["rows"]:
+            warnings.append(f"{name}: {task['rows'] - task['answers']} of {task['rows']} rows have no answer.")
+        if task["rows_rejected"] or task["answers_rejected"]:
+            warnings.append(
+                f"{name}: {task['rows_rejected']} rows and {task['answers_rejected']} answers could not be read."
+            )
+    return warnings
+
+
+def _sections(summary: TasksSummary) -> list[Section]:
+    sections = [
+        _metrics("metrics", "Metrics", summary["tasks"], "Each metric's mean over the rows that could be scored.")
+    ]
+    if summary["groups"]:
+        lead = "Groups of tasks, by the rule that the group states."
+        sections.append(_metrics("groups", "Groups", summary["groups"], lead))
+    if panels := panel_rows(summary["tasks"]):
+        headers = ("Task", "Metric", "Krippendorff's alpha", "95 % interval", "Rated", "Judges")
+        lead = "How far the judges of each panel say the same, criterion by criterion."
+        table = Table("Agreement between judges", headers, tuple(panels), frozenset({2, 4}))
+        sections.append(Section("panels", "Agreement between judges", lead, (table,)))
+    if summary["comparisons"]:
+        sections.append(_contexts([ContextGap.from_record(record) for record in summary["comparisons"]]))
+    return sections
+
+
+def _metrics(name: str, title: str, tasks: Mapping[str, TaskRecord] | Mapping[str, GroupRecord], lead: str) -> Section:
+    rows, cells = [], []
+    for task, record in tasks.items():
+        for metric, metric_record in record["metrics"].items():
+            summary = Summary.from_record(metric_record)
+            better = "" if summary.direction == "higher" else " (lower is better)"
+            rows.append(
+                (task, metric + better, format_number(summary.value), interval_text(summary.interval),
+                 f"{summary.n} of {summary.n_items}", missing_text(summary.n_missing), summary.note)
+            )  # fmt: skip
+            if summary.value is not None:
+                cells.append({"group": metric, "series": task, "value": round(summary.value, 4), **ends_of(summary)})
+    headers = ("Task", "Metric", "Value", "95 % interval", "Scored", "Missing", "Note")
+    table = Table(title, headers, tuple(rows), frozenset({2, 3, 4}))
+    metrics = list(dict.fromkeys(str(cell["group"]) for cell in cells))
+    series = list(tasks)[:8]
+    cells_shown = [cell for cell in cells if cell["series"] in series]
+    ends = [float(str(cell[name])) for cell in cells for name in ("value", "low", "high") if cell.get(name) is not None]
+    low, high = min([0.0, *ends]), max([1.0, *ends])
+    chart = (
+        Chart(charts.bars(cells_shown, metrics, series, "Value", (low, high)), f"{title} by task")
+        if cells_shown
+        else None
+    )
+    return Section(name, title, lead, (table,), chart)
+
+
+def _contexts(gaps: Sequence[ContextGap]) -> Section:
+    rows: list[tuple[str, ...]] = []
+    cells: list[dict[str, object]] = []
+    order: list[str] = []
+    for gap in gaps:
+        modes, ends = " − ".join(gap.contexts), gap.interval
+        span = None if ends is None else (ends.low, ends.high)
+        rows.append(
+            (gap.metric, modes, gap.first, format_number(gap.difference), NOTHING if span is None else format_interval(*span), format_p(gap.p),
+             format_p(gap.p_adjusted), str(gap.n), format_number(gap.minimum_detectable_effect), gap.verdict)
+        )  # fmt: skip
+        if ends is not None and len(cells) < 30:
+            name = f"{gap.first[:24]} {gap.metric} {modes}"
+            order.append(name)
+            apart = (gap.p_adjusted or 1.0) < 0.05 and (ends.low > 0 or ends.high < 0)
+            verdict = "distinguishable" if apart else "not distinguishable"
+            cells.append(
+                {"name": name, "value": gap.difference, "low": ends.low, "high": ends.high, "verdict": verdict}
+            )
+    table = Table(
+        title="Contexts compared on the same rows",
+        headers=(
+            "Metric",
+            "Contexts",
+            "Task",
+            "Difference",
+            "95 % interval",
+            "p",
+            "p adjusted",
+            "Rows",
+            "Detectable",
+            "Verdict",
+        ),
+        rows=tuple(rows),
+        numeric=frozenset({3, 4, 5, 6, 7, 8}),
+        note="First context minus second. Adjusted by Holm over the whole table.",
+    )
+    lead = "What the model gains from context, row by row."
+    chart = Chart(charts.forest(cells, order, "Difference"), "Paired differences between contexts") if cells else None
+    return Section("contexts", "Contexts", lead, (table,), chart)
+
+
+def _problems(view: TasksView) -> list[Problem]:
+    """Return the first rows whole, as many as fit, with every answer to them."""
+    answers_by_row: dict[tuple[str, str], list[AnswerRow]] = {}
+    spent = 0
+    once = all(_is_answered_once(task) for task in view.summary["tasks"].values())
+    for row in view.rows():
+        key = (str(row["task"]), str(row["id"]))
+        size = (
+            len(str(row.get("prompt") or "")) + len(str(row.get("text") or "")) + len(str(row.get("references") or ""))
+        )
+        if key not in answers_by_row and (len(answers_by_row) >= ROWS_SHOWN or spent + size > MOST_BYTES):
+            if once:
+                break  # no later row can belong to one that is shown
+            continue
+        spent += min(size, 3 * _TEXT_CAP)
+        answers_by_row.setdefault(key, []).append(row)
+    several = len({task for task, _ in answers_by_row}) > 1
+    room = Room()
+    return [_problem(task if several else "", sample, rows, room) for (task, sample), rows in answers_by_row.items()]
+
+
+def _is_answered_once(task: TaskRecord) -> bool:
+    """Whether a task has one row of results for each of its rows: one answer to each at most, one filter pipeline."""
+    return task["answers"] <= task["rows"] and not any("," in name for name in task["metrics"])
+
+
+def _problem(task: str, sample: str, rows: Sequence[AnswerRow], room: Room) -> Problem:
+    answers = tuple(replace(_answer(row, several=len(rows) > 1), evidence=room(row_evidence(row))) for row in rows)
+    references = "\n\n".join(f"Reference: {text}" for text in rows[0].get("references") or ())
+    prompt = "\n\n".join(part for part in (rows[0].get("system"), rows[0].get("prompt"), references) if part)
+    outcomes: dict[str, tuple[str, Status, str]] = {}
+    for row, answer in zip(rows, answers, strict=True):
+        first = next(((name, value) for name, value in row["metrics"].items() if value is not None), None)
+        detail = f"{first[0]} {format_number(first[1])}" if first else "no value"
+        outcomes.setdefault(answer.model, (answer.model, answer.status, detail if answer.status == "scored" else ""))
+    return Problem(
+        id=sample, topic=task, complexity="", kind="", prompt=cut(prompt, _TEXT_CAP), checks=(), answers=answers,
+        outcomes=tuple(outcomes.values()),
+    )  # fmt: skip
+
+
+def answer_status(row: AnswerRow) -> Status:
+    """Return one word for a row: how its tests ended if it has any, else whether it could be scored."""
+    tests = row.get("tests")
+    if row.get("text") is None:
+        return "absent"
+    if any(reason.kind.is_ours for reason in reasons_of(row).values()):
+        return "error"
+    if tests:
+        return "passed" if tests["passed"] else "failed"
+    return "scored" if str(row["text"]).strip() else "empty"
+
+
+def row_why(row: AnswerRow, *, brief: bool = False) -> Why | None:
+    """Return why an answer's tests failed, None where nothing is known of it."""
+    why = why_of(row["tests"].get("why")) if row.get("tests") else None
+    return why.brief(_FAILURES, _PRINTED) if why is not None and brief else why
+
+
+def row_evidence(row: AnswerRow) -> tuple[Evidence, ...]:
+    """Return everything that an answer's scores rest on."""
+    return evidence_of(
+        row["metrics"],
+        row.get("stats") or {},
+        row.get("text"),
+        row.get("references") or (),
+        compares=not row.get("tests") and not row.get("likelihoods"),
+    )
+
+
+def _answer(row: AnswerRow, *, several: bool) -> ShownAnswer:
+    tests = row.get("tests")
+    status = answer_status(row)
+    model = str(row.get("model") or "answer")
+    parts = [str(row["pipeline"])] if row.get("pipeline") else []
+    label = f"{model}, {' '.join([*parts, str(row['index'] + 1)])}" if several else model
+    words = f"{tests['error']} {tests['detail']}".strip() if tests and not tests["passed"] else ""
+    values = ", ".join(f"{name} {format_number(value)}" for name, value in row["metrics"].items())
+    return ShownAnswer(
+        model=model,
+        label=label,
+        status=status,
+        score=None,
+        passed=int(bool(tests and tests["passed"])),
+        total=1 if tests else 0,
+        code=cut(str(row.get("text") or ""), _TEXT_CAP),
+        error=cut("; ".join(part for part in (words, reasons_text(row)) if part), 2000),
+        note=values,
+        why=row_why(row, brief=True),
+    )

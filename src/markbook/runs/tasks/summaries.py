@@ -1,0 +1,433 @@
+"""Summaries of a run of tasks: each metric's mean with its interval, and the records that are written."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NotRequired, Self, TypedDict, cast
+
+from markbook.datasets.user_code import ForeignError
+from markbook.judge.cases import PanelAgreement
+from markbook.measurements import MissingRecord
+from markbook.results.files import FilesView
+from markbook.results.sheet import Cell, cell_of
+from markbook.results.stopping import StoppedRecord
+from markbook.results.summary import Policy, summarise_cells, summarise_rows
+from markbook.runs.tasks.scorers import Aggregation
+from markbook.stats.intervals import mean_of_means
+from markbook.stats.power import Differences
+from markbook.types import Direction, Interval, Measurement, Metric, Missing, MissingKind, Summary, SummaryRecord
+
+# What a run of tasks publishes, as its readers find it in `results.jsonl` and `summary.json`.
+
+
+class TestedRecord(TypedDict):
+    """What the tests said of an answer."""
+
+    passed: bool
+    verdict: str
+    error: str
+    detail: str
+    fault: str
+    why: NotRequired[dict[str, object]]
+
+
+class BillRecord(TypedDict, total=False):
+    """How a reply ended and what it took, as far as its server said."""
+
+    finish: str
+    input_tokens: int
+    output_tokens: int
+    cost: float
+
+
+class AnswerRow(BillRecord):
+    """One answer under one filter pipeline: a line of `results.jsonl`."""
+
+    task: str
+    id: str
+    doc_id: int
+    doc: Mapping[str, object]
+    index: int
+    pipeline: str
+    model: str
+    prompt: str
+    system: str
+    references: list[str]
+    reply: str | None
+    text: str | None
+    """None is an answer that nobody gave."""
+    metrics: dict[str, float | None]
+    missing: dict[str, MissingRecord]
+    source: str
+    turns: NotRequired[list[list[str]]]
+    likelihoods: NotRequired[list[list[object]]]
+    tests: NotRequired[TestedRecord]
+    stats: NotRequired[dict[str, dict[str, object]]]
+
+
+class TaskRecord(TypedDict):
+    """The numbers of one task."""
+
+    alias: str
+    version: str
+    context: str
+    base: str
+    rows: int
+    ids: NotRequired[str]
+    rows_rejected: int
+    answers: int
+    answers_rejected: int
+    answers_unknown: int
+    metrics: dict[str, SummaryRecord]
+    panels: NotRequired[dict[str, PanelAgreement]]
+
+
+class GroupSummaryRecord(SummaryRecord):
+    """A metric over the tasks of a group."""
+
+    tasks: list[str]
+
+
+class GroupRecord(TypedDict):
+    """The numbers of several tasks under one name."""
+
+    alias: str
+    version: str
+    tasks: list[str]
+    metrics: dict[str, GroupSummaryRecord]
+
+
+class TasksSummary(TypedDict):
+    """The content of `summary.json`."""
+
+    schema: int
+    model: str
+    profile: str
+    tasks: dict[str, TaskRecord]
+    groups: dict[str, GroupRecord]
+    comparisons: list[Mapping[str, object]]
+    stopped: NotRequired[StoppedRecord]
+
+
+TasksView = FilesView[AnswerRow, TasksSummary]
+"""A finished run of tasks."""
+
+
+# From a task's measurements to its numbers: per metric and per group.
+
+_RESAMPLES = 1000
+
+Marks = Mapping[str, Cell]
+"""By sample id: the mean over a row's answers with what of them is missing, or why there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskColumn:
+    """One metric of one task over all its rows."""
+
+    task: str
+    key: str
+    marks: Marks
+    range: tuple[float, float]
+    direction: Direction
+    signature: str
+    metric: Metric | None = None
+    """Set where the number over all rows is no mean."""
+    measurements: Sequence[Sequence[Measurement]] = ()
+    """Then those of each row's answers."""
+    aggregation: Aggregation | None = None
+    """Set where scorers gave what is summed up in another way than by its mean."""
+    raws: Sequence[object] = ()
+    """What they gave."""
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether the number over all rows is their mean."""
+        return self.metric is None and self.aggregation is None
+
+
+def row_mark(measurements: Sequence[Measurement], limits: tuple[float, float]) -> Cell:
+    """Return the mean over the answers to one row that have a value, with how many have none."""
+    return cell_of([measurement.result for measurement in measurements], limits)
+
+
+class _PassStats(TypedDict, total=False):
+    """What pass@k says beside its number."""
+
+    bounds: Sequence[float] | None
+    n_missing: Mapping[str, int]
+
+
+def pass_cell(value: float | Missing, stats: Mapping[str, object], *, passed: bool | None = None) -> Cell:
+    """Return the cell of a row's pass@k, whose stats tell which of its answers are missing and what that leaves open."""
+    if isinstance(value, Missing):
+        return Cell(None, value, passed=passed)
+    pass_stats = cast("_PassStats", stats)
+    bounds = pass_stats.get("bounds")
+    span = None if bounds is None else (float(bounds[0]), float(bounds[1]))
+    return Cell(value, passed=passed, n_missing=pass_stats.get("n_missing") or {}, span=span)
+
+
+def summarise_column(column: TaskColumn, *, policy: Policy, seed: int) -> Summary:
+    """Return a metric's number over a task: the mean over rows, or what the metric itself makes of them."""
+    if column.aggregation is not None:
+        return _left_out(_aggregate(column, column.aggregation, seed=seed), policy)
+    if column.metric is not None:
+        return _left_out(summarise_rows(column.metric, column.measurements, group=column.task, seed=seed), policy)
+    return _mean([column], column.task, policy=policy, seed=seed)
+
+
+def _left_out(summary: Summary, policy: Policy) -> Summary:
+    """Return the number over all rows, which is no mean, with the note that the policy counts nothing there."""
+    lost = sum(summary.n_missing.values())
+    if policy == "exclude" or not lost:
+        return summary
+    note = f"{lost} missing left out: in a number that is no mean none has a worst value"
+    return dataclasses.replace(summary, note="; ".join(part for part in (summary.note, note) if part))
+
+
+def _aggregate(column: TaskColumn, aggregation: Aggregation, *, seed: int) -> Summary:
+    """Return what an aggregation makes of the rows that were scored, with a percentile bootstrap over them."""
+    value, note = _over(aggregation, column.raws)
+    interval = None
+    if value is not None and not aggregation.resamples:
+        note = f"{aggregation.name} is not computed a thousand times over: no interval"
+    elif value is not None and len(column.raws) > 1:
+        interval = _bootstrap(aggregation, column.raws, seed)
+        note = "" if interval else "resamplings without a value or without variation: no interval"
+    gaps: dict[str, int] = {}
+    for mark in column.marks.values():
+        # A row without a number of its own has still given what is summed up.
+        if mark.missing is not None and mark.missing.kind is not MissingKind.UNDEFINED:
+            gaps[mark.missing.kind.value] = gaps.get(mark.missing.kind.value, 0) + 1
+    if len(column.marks) - len(column.raws) > sum(gaps.values()):
+        gaps[MissingKind.UNDEFINED.value] = len(column.marks) - len(column.raws) - sum(gaps.values())
+    return Summary(
+        metric=column.key,
+        group=column.task,
+        value=value,
+        n=len(column.raws) if value is not None else 0,
+        n_items=len(column.marks),
+        n_missing=dict(sorted(gaps.items())),
+        interval=interval,
+        bounds=None,
+        policy="exclude",
+        range=column.range,
+        direction=column.direction,
+        note=note,
+        signature=column.signature,
+    )
+
+
+def _over(aggregation: Aggregation, raws: Sequence[object]) -> tuple[float | None, str]:
+    """Return the number, or why there is none."""
+    if not raws:
+        return None, "no row was scored"
+    try:
+        value = aggregation.over(raws)
+    except ForeignError as error:
+        return None, f"the function {error}"
+    except (TypeError, ValueError, ArithmeticError, LookupError) as error:
+        return None, f"{aggregation.name} cannot be computed of these rows: {error}"
+    return (value, "") if math.isfinite(value) else (None, f"{aggregation.name} gives {value!r}")
+
+
+def _bootstrap(aggregation: Aggregation, raws: Sequence[object], seed: int) -> Interval | None:
+    rng = random.Random(seed)  # noqa: S311 - resampling, not a secret
+    estimates = []
+    for _ in range(_RESAMPLES):
+        value, _why = _over(aggregation, rng.choices(raws, k=len(raws)))
+        if value is not None:
+            estimates.append(value)
+    estimates.sort()
+    if len(estimates) < _RESAMPLES // 2:
+        return None
+    cut = round(0.025 * (len(estimates) - 1))
+    low, high = estimates[cut], estimates[-1 - cut]
+    return Interval(low, high, "bootstrap") if high > low else None
+
+
+def _mean(columns: Sequence[TaskColumn], group: str, *, policy: Policy, seed: int) -> Summary:
+    first = columns[0]
+    summary = summarise_cells(
+        [mark for column in columns for mark in column.marks.values()],
+        metric=first.key,
+        group=group,
+        range=first.range,
+        direction=first.direction,
+        policy=policy,
+        seed=seed,
+    )
+    # A foreign metric states no range, and without one there is no worst and no best case.
+    bounds = summary.bounds if math.isfinite(first.range[1] - first.range[0]) else None
+    return dataclasses.replace(summary, signature=first.signature, bounds=bounds)
+
+
+def summarise_group(
+    name: str, columns: Sequence[TaskColumn], *, weight_by_size: bool, policy: Policy, seed: int
+) -> Summary:
+    """Return a metric's number over the tasks of a group.
+
+    Args:
+        name: the group's.
+        columns: the metric's, one a task.
+        weight_by_size: whether every row counts the same; else every task does.
+        policy: how missing values count.
+        seed: of the bootstrap.
+    """
+    pooled = _mean(columns, name, policy=policy, seed=seed)
+    if not all(column.is_mean for column in columns):
+        return _of_numbers(columns, pooled, weight_by_size=weight_by_size, policy=policy, seed=seed)
+    if weight_by_size:
+        return pooled
+    means = [_mean([column], column.task, policy=policy, seed=seed) for column in columns]
+    mean_values = [mean.value for mean in means if mean.value is not None]
+    ends = [mean.bounds for mean in means if mean.bounds is not None]
+    interval = None
+    if policy == "exclude" and len(mean_values) == len(columns):
+        values = [[mark.value for mark in column.marks.values() if mark.value is not None] for column in columns]
+        interval = mean_of_means(values, limits=columns[0].range).interval
+    note = "the mean of the tasks' numbers, each task counting the same"
+    return dataclasses.replace(
+        pooled,
+        value=math.fsum(mean_values) / len(mean_values) if mean_values else None,
+        interval=interval,
+        bounds=_mean_ends(ends) if len(ends) == len(means) else None,
+        note=f"{note}: no interval" if interval is None else note,
+    )
+
+
+def _mean_ends(ends: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    return math.fsum(low for low, _ in ends) / len(ends), math.fsum(high for _, high in ends) / len(ends)
+
+
+def _of_numbers(
+    columns: Sequence[TaskColumn], pooled: Summary, *, weight_by_size: bool, policy: Policy, seed: int
+) -> Summary:
+    """Return the mean of the tasks' own numbers, where those are no means of rows that could be pooled."""
+    summaries = [(summarise_column(column, policy=policy, seed=seed), len(column.marks)) for column in columns]
+    weighted = [
+        (task_summary.value, size if weight_by_size else 1)
+        for task_summary, size in summaries
+        if task_summary.value is not None
+    ]
+    total = math.fsum(size for _, size in weighted)
+    summary = dataclasses.replace(
+        pooled,
+        value=math.fsum(value * size for value, size in weighted) / total if total else None,
+        n=sum(task_summary.n for task_summary, _ in summaries),
+        interval=None,
+        bounds=None,
+        policy="exclude",
+        note="the mean of the tasks' numbers" + (", by their rows" if weight_by_size else "") + ": no interval",
+    )
+    return _left_out(summary, policy)
+
+
+# Between the context modes of a task: each metric's paired difference over the rows that both have a value for.
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class ContextGap:
+    """One metric under two context modes of a task; every difference is first - second."""
+
+    metric: str
+    first: str
+    """The name of the task in its fuller context."""
+    second: str
+    contexts: tuple[str, str]
+    """Their modes."""
+    direction: Direction
+    difference: float | None
+    """The mean over the rows; None where they share none."""
+    interval: Interval | None
+    p: float | None
+    n: int
+    n_left_out: int
+    n_partial: int
+    minimum_detectable_effect: float | None
+    note: str
+    p_adjusted: float | None = None
+    """Holm's, over the whole family."""
+    family: int = 1
+    """How many differences p is adjusted over."""
+    verdict: str = ""
+
+    def to_record(self) -> dict[str, object]:
+        """Return it as JSON."""
+        return asdict(self) | {"contexts": list(self.contexts)}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        """Return what `to_record` was made of."""
+        first, second = record["contexts"]
+        interval = None if record["interval"] is None else Interval.from_record(record["interval"])
+        return cls(**{**record, "contexts": (first, second), "interval": interval})
+
+
+def context_gap(
+    first: TaskColumn, second: TaskColumn, contexts: tuple[str, str]
+) -> tuple[ContextGap, Differences | None]:
+    """Return the paired difference first - second over the rows that both have a value for, and how it varies, if it does."""
+    from markbook.stats import paired_difference
+
+    shared = [
+        (mark, other)
+        for sample, mark in first.marks.items()
+        if mark.value is not None and (other := second.marks.get(sample)) is not None and other.value is not None
+    ]
+    a = [mark.value for mark, _ in shared if mark.value is not None]
+    b = [other.value for _, other in shared if other.value is not None]
+    estimate = paired_difference(a, b, confidence=CONFIDENCE)
+    sd, n = estimate.stats.get("sd"), estimate.n
+    # The t test decides here, as it does over clusters: each row is one of its own.
+    differences = Differences(n, estimate.value, sd, clusters=n) if sd and estimate.value is not None else None
+    gap = ContextGap(
+        metric=first.key,
+        first=first.task,
+        second=second.task,
+        contexts=contexts,
+        direction=first.direction,
+        difference=estimate.value,
+        interval=estimate.interval,
+        p=estimate.p,
+        n=estimate.n,
+        n_left_out=len({*first.marks, *second.marks}) - len(shared),
+        n_partial=sum(mark.is_partial or other.is_partial for mark, other in shared),
+        minimum_detectable_effect=None,
+        note=estimate.note,
+    )
+    return gap, differences
+
+
+def adjust_gaps(gaps: Sequence[tuple[ContextGap, Differences | None]]) -> list[ContextGap]:
+    """Return the differences with Holm's p over the whole family, what could be shown, and in words what may be concluded."""
+    from markbook.stats import holm
+    from markbook.stats.power import detectable_difference
+
+    ps = holm([gap.p for gap, _ in gaps])
+    still_open = [p is not None and p >= 1 - CONFIDENCE for p in ps]
+    adjusted_gaps = []
+    for at, ((gap, differences), p) in enumerate(zip(gaps, ps, strict=True)):
+        level = (1 - CONFIDENCE) / (1 + sum(still_open[:at]) + sum(still_open[at + 1 :]))
+        least = None if differences is None else detectable_difference(differences, alpha=level)
+        verdict = _verdict(gap, p)
+        adjusted_gaps.append(
+            replace(gap, p_adjusted=p, family=len(gaps), verdict=verdict, minimum_detectable_effect=least)
+        )
+    return adjusted_gaps
+
+
+def _verdict(gap: ContextGap, p: float | None) -> str:
+    if p is None or gap.difference is None:
+        return "no error can be estimated" if gap.difference else "equal on every row"
+    if p >= 1 - CONFIDENCE:
+        return "not distinguishable"
+    better = (gap.difference > 0) == (gap.direction == "higher")
+    return f"{gap.first if better else gap.second} is better"

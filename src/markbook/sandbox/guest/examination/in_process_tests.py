@@ -1,0 +1,402 @@
+"""Tests that must run beside the candidate: only those enter its process, and a pass there is tried with a wrong test.
+
+A candidate can forge what happens in its own process. What it cannot know is which of several runs, each in a fresh
+child and in an order drawn by lot, has the wrong expectation: passing all of them says that the test decided nothing.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+
+from .. import wire
+from ..marking import SWALLOWED, receive_result
+from . import expressions
+from .mutated_values import below, new_seed, shuffle_items
+from .mutation_canary import Canary
+from .mutation_proof import claims_of, deals, order, partition_claims, proof, scarce
+from .programs import portable
+from .results import difference
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from ..marking import Compiled, Result
+    from .mutation_proof import Useful, Variant
+    from .tasks import Job, Task
+
+
+if TYPE_CHECKING:
+    Run = Callable[[list[Compiled], set[int]], dict[str, Any]]
+    """Runs these tests, of all that are given those with these numbers."""
+
+_MOST, _BRIEF = 8, 2
+"""Runs with something wrong in a round: so many where there are many claims, and where they take long."""
+_LEAST, _ROUNDS, _DOUBTED = 3, 8, 16
+"""Rounds where they take long, as a rule, and where a wrong run has passed that a right answer may pass as well. Each
+claim is wrong once in a round: who tosses a coin for each run is right by it in 8 rounds once in 65,536 attempts."""
+_CPU, _SLEEP = 4.0, 1.0
+"""Seconds of processor time in all, and of sleep in one run, after which a pass that was tried in the least rounds is
+tried no more. Less sleep than that may be the wait for a processor that others use."""
+_SLOWER = 2
+"""So many times as long as a right answer another may take and count as proved by those few rounds."""
+_TRYING, _LONG = 10.0, 2.0
+"""Seconds of processor time after which nothing more is tried with a right answer, and where it fails something."""
+_TRIED, _INSISTED = 12, 32
+"""So many wrong things are tried with a right answer, to see which of them it fails; so many where it fails few: with
+another argument a right answer may be right again."""
+
+Count = list[list[int]]
+"""The parts of a test that went well, each with how often."""
+
+
+def canaries(task: Task) -> list[Canary]:
+    """Return what of each test can be made wrong, looked for once."""
+    if task.canaries is None:
+        entry = {task.name, "candidate", *task.aliases} - {""}
+        task.canaries = [Canary(test, entry, makers) for test, makers in zip(task.tests, task.makers, strict=True)]
+        expected = [value for canary in task.canaries for value in canary.expected]
+        for canary in task.canaries:
+            canary.expected = expected
+    return task.canaries
+
+
+class Right:
+    """What a right answer has shown of the tests; by itself that none is known."""
+
+    def __init__(
+        self, useful: Useful, counts: Sequence[Count | None] = (), cpu: float = 0.0, slept: float = 0.0
+    ) -> None:
+        """Note it.
+
+        Args:
+            useful: for each test what of it is worth making wrong, and by which seeds.
+            counts: for each test how often its parts were executed, None where that is not known.
+            cpu: seconds of processor time of a run.
+            slept: seconds of sleep of a run.
+        """
+        self.useful, self.counts = useful, counts
+        self._cpu, self._slept = cpu, slept
+
+    def is_slow(self, runs: int) -> bool:
+        """Whether about so long as another one took for so many runs it would have taken too."""
+        return runs * self._cpu * _SLOWER > _CPU or self._slept > 0
+
+
+def spent(record: dict[str, Any]) -> float:
+    """Return how many seconds of processor time a run took, here and in the solution's process."""
+    return record.get("cpu", 0.0) + record.get("here", 0.0)  # type: ignore[no-any-return]  # numbers of ours
+
+
+def count_slept(record: dict[str, Any]) -> float:
+    """Return how many seconds a run slept; none if that may be but the wait for a processor."""
+    rest: float = record.get("wall", 0.0) - 20 * record.get("cpu", 0.0)
+    return rest if rest > _SLEEP else 0.0
+
+
+class _Trial:
+    """The runs of one solution with which its passes are tried."""
+
+    def __init__(self, task: Task, run: Run, which: set[int], right: Right, *, apart: bool) -> None:
+        self._task, self._run, self._which, self._right, self._apart = task, run, which, right, apart
+        self._found = canaries(task)
+        self._runs, self._spent, self._slept = 0, 0.0, 0.0
+        self._said: dict[int, dict[int, list[bool]]] = {index: {} for index in which}
+        self._taken_in: set[int] = set()
+        """The tests that passed with a likely wrong value: a liar's, or an answer's that has an `==` of its own."""
+        self.record: dict[str, Any] = {}
+        """Of the true runs."""
+
+    def _again(self, compiled: list[Compiled]) -> dict[str, Any]:
+        again = self._run(compiled, self._which)
+        self._runs += 1
+        self._spent += spent(again)
+        self._slept += count_slept(again)
+        return again
+
+    def run_true(self) -> None:
+        """Run the tests as they are; what has failed in one such run has failed."""
+        if self._apart:
+            again = self._again(self._task.compiled)
+        else:
+            again = self._again(self._show_tests())
+            for index in self._which:
+                again["tests"][index] = self._found[index].told(again["tests"][index])
+        if self.record:
+            _agree(self.record, again, self._which)
+        else:
+            self.record = again
+
+    def _show_tests(self) -> list[Compiled]:
+        """Return the tests as a solution beside them may read them, in true runs and in wrong ones."""
+        return [
+            (index in self._which and self._found[index].as_shown()) or test
+            for index, test in enumerate(self._task.compiled)
+        ]
+
+    def _follow(self, first: int, tests: dict[int, Compiled | None]) -> None:
+        """Make wrong in the other tests, too, what one says that was made wrong: they are not to contradict it."""
+        for index in self._which - tests.keys():
+            variant = self._found[index].following(self._found[first])
+            if variant is not None:
+                tests[index] = variant
+
+    def run_wrong(self, deal: dict[int, Variant], turn: int) -> None:
+        """Run them with something wrong in some, and note which of these pass.
+
+        What a limit ended, or what making it wrong broke, would have failed whatever is expected: that says nothing.
+        """
+        tests: dict[int, Compiled | None] = {}
+        judged: set[int] = set()
+        for index, (site_index, seed) in deal.items():
+            if index not in tests:
+                tests[index] = self._found[index].wrong(site_index, new_seed(turn) if seed is None else seed)
+                judged.add(index)
+                self._follow(index, tests)
+        compiled = self._task.compiled if self._apart else self._show_tests()
+        again = self._again([tests.get(index) or test for index, test in enumerate(compiled)])
+        for index, (site_index, _) in deal.items():
+            result = again["tests"][index]
+            passes = result.get("p") is True
+            if tests[index] is None or index not in judged:
+                continue
+            if passes and self._found[index].is_likely:
+                self._taken_in.add(index)
+            elif passes or (_is_verdict(result) and not again.get("hit")):
+                self._said[index].setdefault(site_index, []).append(passes)
+
+    def wants(self, deal: dict[int, Variant]) -> bool:
+        """Whether there is anything to prove: a pass among these, and no limit hit, as it would be again."""
+        if not self.record:
+            return True
+        return not self.record.get("hit") and any(self.record["tests"][index]["p"] for index in deal)
+
+    def is_enough(self, rounds: int) -> bool:
+        """Whether nothing is left to be said after so many rounds, however short they were."""
+        passed = {index for index in self._which if not self.record or self.record["tests"][index]["p"]}
+        return not passed or (rounds >= _ROUNDS and not any(map(self._is_doubted, passed)))
+
+    def _is_doubted(self, index: int) -> bool:
+        return any(map(any, self._said[index].values())) and self._proof(index) == "proved"
+
+    def _heard(self, index: int) -> int:
+        """Return how many wrong runs of a test have said something."""
+        return sum(map(len, self._said[index].values()))
+
+    def _proof(self, index: int) -> str:
+        has_useful, canary = self._right.useful[index] is not None, self._found[index]
+        done = self.record.get("done", {}).get(index)
+        executed = {number for number, _ in done} if done is not None else None
+        undone = [
+            site_index
+            for site_index, part in enumerate(canary.parts)
+            if executed is not None and part is not None and part not in executed
+        ]
+        return proof(canary, self._said[index], is_useful=has_useful, apart=self._apart, undone=undone)
+
+    def is_long(self) -> bool:
+        """Whether the runs have taken so long that few are to do."""
+        return self._spent > _CPU or self._slept > 0
+
+    def is_to_end(self, rounds: int) -> bool:
+        """Whether the runs have taken so long that after so many rounds no more is to be tried.
+
+        Where a right answer would not have taken as long, no more rounds than one say anything: nothing is proved.
+        """
+        return self.is_long() and rounds >= (_LEAST if self._right.is_slow(self._runs) else 1)
+
+    def label(self, *, cut: bool) -> dict[str, Any]:
+        """Return the record with each pass labelled; `cut` if there were fewer rounds than there are."""
+        done = self.record.get("done", {})
+        short = cut and not self._right.is_slow(self._runs)
+        for index in self._which:
+            counts_expected = self._right.counts[index] if self._right.counts and done else None
+            if counts_expected is not None:  # here nobody hears of what is swallowed
+                counts_expected = [part for part in counts_expected if part[0] != SWALLOWED]
+            label = self._proof(index)
+            other = (
+                difference(done.get(index) or [], counts_expected, self._task.repeated[index])
+                if counts_expected is not None
+                else ""
+            )
+            if other == "parts":
+                label = "other parts"
+            elif label == "proved" and (
+                other or index in self._taken_in or self._task.draws[index] or short or self._heard(index) < _LEAST
+            ):
+                label = "open"
+            self.record["tests"][index] = _label_result(self.record["tests"][index], label)
+        return self.record
+
+
+def prove_passes(task: Task, run: Run, which: set[int], right: Right, *, apart: bool = False) -> dict[str, Any]:
+    """Return the record of the true run, each pass in it labelled by what the wrong runs said of it.
+
+    One that failed needs no proof. A pass is `flagged` if it passes too where no right answer does, or if other parts
+    of the test were executed than by a right answer; it is `mark_unchecked` if there is nothing to make wrong, if a right
+    answer may have passed that as well, if the test draws numbers, which in a candidate's process are the
+    candidate's, or if it took so much longer than a right answer that few runs were made. One that passes only
+    sometimes has failed: a coin can be tossed for every run.
+
+    Args:
+        task: the tests.
+        run: runs some of them.
+        which: those that are to be proved.
+        right: what a right answer has shown of all of them.
+        apart: whether they run where the solution cannot read their code.
+    """
+    all_canaries = canaries(task)
+    trial = _Trial(task, run, which, right, apart=apart)
+    claims = {index: claims_of(all_canaries[index], right.useful[index]) for index in which}
+    hidden, visible = partition_claims(claims, all_canaries)
+    first = below(_ROUNDS)
+    for number in range(_DOUBTED):
+        if trial.is_enough(number):
+            break
+        most = _BRIEF if trial.is_long() else _MOST
+        dealt = deals(hidden, most, number) + deals(visible, most // 2, number)
+        for deal in shuffle_items([None, *dealt]):
+            if deal is None:
+                trial.run_true()
+                if trial.record["error"] is not None:
+                    return trial.record
+            elif trial.wants(deal):
+                if trial.is_to_end(number):
+                    return trial.label(cut=True)
+                trial.run_wrong(deal, first + number)
+        if not dealt:
+            break
+    return trial.label(cut=False)
+
+
+def _agree(record: dict[str, Any], again: dict[str, Any], which: set[int]) -> None:
+    """Let what failed in a second true run have failed."""
+    for index in which:
+        if record["tests"][index]["p"] and not again["tests"][index]["p"]:
+            record["tests"][index] = again["tests"][index]
+
+
+_FORGED = {
+    "forged": "the test passes with a wrong expectation too",
+    "other parts": "other parts of the test were executed than by the right answer",
+}
+
+
+def _label_result(result: Result, proof: str) -> Result:
+    if not result["p"] or proof == "proved":
+        return result
+    if proof in _FORGED:
+        return {**result, "p": False, "v": "flagged", "k": "a", "t": "ForgedVerdict", "m": _FORGED[proof]}
+    return {**result, "v": "unchecked"}
+
+
+def mark_unchecked(record: dict[str, Any]) -> dict[str, Any]:
+    """Return a record of tests that ran beside the candidate, and of which none was tried with anything wrong."""
+    record["tests"] = [_label_result(result, "open") for result in record["tests"]]
+    return record
+
+
+def try_mutations(task: Task, run: Run, which: set[int], there: set[int], seconds: float) -> Useful:
+    """Return what of these tests a right answer fails once it is wrong, found by making it wrong.
+
+    Args:
+        task: the tests.
+        run: runs a right answer.
+        which: the tests that it passes.
+        there: all that run beside the candidate.
+        seconds: processor time after which no more is tried.
+    """
+    all_canaries = canaries(task)
+    useful: list[list[list[int]]] = [[] for _ in all_canaries]
+    used = 0.0
+    queues = {index: order(all_canaries[index]) for index in which if all_canaries[index].ranks}
+    for turn in range(_INSISTED):
+        for index, places in queues.items():
+            if useful[index] and (turn >= _TRIED or used > _LONG):
+                places.clear()
+            if not places and (used <= _LONG or not useful[index]):
+                places.extend(scarce(all_canaries[index], useful[index]))
+        deal = {index: (places.pop(), new_seed(turn)) for index, places in queues.items() if places}
+        tests = {index: all_canaries[index].wrong(*variant) for index, variant in deal.items()}
+        if not any(tests.values()) or used > min(seconds, _TRYING):
+            break
+        again = run([tests.get(index) or test for index, test in enumerate(task.compiled)], there)
+        used += spent(again)
+        for index, variant in deal.items():
+            if tests[index] is not None and not again["tests"][index]["p"] and _is_verdict(again["tests"][index]):
+                useful[index].append([*variant])
+    return [sorted(variants) if index in which else None for index, variants in enumerate(useful)]
+
+
+def _is_verdict(result: Result) -> bool:
+    """Whether a test failed by what it found, not by what making it wrong broke."""
+    return result.get("t") not in ("SyntaxError", "NameError", "TimeoutError", "ProcessExited")
+
+
+def _read_counts(form: Any) -> Count:
+    """Return how often which parts went well, as a candidate's process says it.
+
+    Raises:
+        Gone: it says something else.
+    """
+    if type(form) is not list or not all(type(part) is list and list(map(type, part)) == [int, int] for part in form):
+        raise wire.Gone("no parts of a test")
+    return form
+
+
+class Conversation:
+    """One child that runs tests beside the candidate: what is said to it, and what it says."""
+
+    def __init__(self, link: wire.Link, buffer: memoryview, record: dict[str, Any]) -> None:
+        self._link = link
+        self._frames = wire.Stream(link, buffer)
+        self._nonce = os.urandom(8).hex()
+        self._record = record
+        self.results: list[Result] = []
+        self.done: dict[int, Count] = {}
+        """How often each part of the tests went well, as that process says."""
+
+    def hold(self, task: Task, job: Job, code: Any, compiled: list[Compiled], wanted: list[int]) -> None:
+        """Have the solution loaded, and only then hand over one test after the other and take its result.
+
+        Raises:
+            Gone: it is not there any more, or says something else.
+        """
+        text = job["code"]
+        seed = task.speaks_of_random or expressions.speaks_of_random(text)
+        self._link.send(marshal.dumps((True, code, seed, job["limits"][6], task.asked_beside())))
+        opening = self._next()
+        if opening.get("error") is not None:
+            self._record["error"] = {**receive_result(opening["error"]), "p": False}
+            return
+        entry, more = self._entry(task, text, opening.get("names"))
+        begin: tuple[Any, ...] = (self._nonce, text, *task.handed_over(entry, more), len(wanted))
+        for position, index in enumerate(wanted, 1):
+            self._link.send(portable((*begin, index, compiled[index])))
+            begin = ()
+            frame = self._next()
+            if [frame.get(name) for name in ("nonce", "i", "left")] != [self._nonce, index, len(wanted) - position]:
+                raise wire.Gone("not a frame of ours")
+            done = _read_counts(frame.get("done"))
+            self.results.append(receive_result(frame.get("r"), compiled[index][3]))
+            self.done[index] = done
+
+    def _next(self) -> dict[str, Any]:
+        frame = self._frames.next()
+        if frame is None:
+            raise wire.Gone("closed")
+        return frame
+
+    def _entry(self, task: Task, text: str, names: Any) -> tuple[str, list[str]]:
+        """Return what the tested object is called, and what else it is to be called."""
+        if type(names) is not list:
+            raise wire.Gone("no names")
+        if task.name and task.name not in names and task.aliases:
+            names_defined = expressions.defined_names(text, kind=task.kind)
+            if len(names_defined) == 1:
+                self._record["flags"] = ["name_mismatch"]
+                return names_defined[0], [task.name]
+        return task.name, []

@@ -1,0 +1,466 @@
+"""What a test expects, and where in its text that can be made wrong."""
+
+from __future__ import annotations
+
+import ast
+from functools import partial
+
+from . import expressions, mutated_values
+from .expressions import (
+    LOOKS_UP,
+    TOLERANCE,
+    assignments,
+    cases,
+    difference,
+    distance,
+    flows,
+    get_called_name,
+    is_computed,
+    is_literal,
+    keeps_values,
+    key_of,
+    mentions,
+    trace_names,
+)
+from .mutated_values import MESSAGE_THIRD
+from .mutation_operators import (
+    INPUT,
+    LIKELY,
+    OPERATOR,
+    ORDER,
+    SURE,
+    Near,
+    Pool,
+    Site,
+    all_of,
+    denied_order,
+    is_choice,
+    make_other,
+    rename,
+    replace,
+    replace_all,
+    swap_error,
+    swap_type,
+)
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+    from typing import Any
+
+    from .mutation_operators import Put
+
+
+if TYPE_CHECKING:
+    Operands = tuple[ast.expr, ast.expr]
+
+_EQUAL = frozenset(
+    [
+        "assertEqual", "assertEquals", "assertListEqual", "assertTupleEqual", "assertDictEqual", "assertSetEqual",
+        "assertCountEqual", "assertSequenceEqual", "assertMultiLineEqual", "assertAlmostEqual", "assertIs",
+        "assert_equal", "assert_array_equal", "assert_almost_equal", "assert_array_almost_equal", "assert_allclose",
+        "assert_frame_equal", "assert_series_equal", "assert_index_equal", "isclose", "allclose", "array_equal",
+    ]
+)  # fmt: skip
+"""Calls that say that two things are equal."""
+_UNORDERED = frozenset(("assertCountEqual", "assertSetEqual"))
+_MORE = {"assertGreater": True, "assertGreaterEqual": True, "assertLess": False, "assertLessEqual": False}
+_RAISE = frozenset(("assertRaises", "assertRaisesRegex", "raises"))
+_OPPOSITE = {"assertTrue": "assertFalse", "assertFalse": "assertTrue", "assertIsNone": "assertIsNotNone"}
+_VARIED = 3
+"""So many arguments are varied of what makes an expected object."""
+_STEPS = 3
+"""So many assignments are followed from an expectation to its literal."""
+
+
+def _of_part(part: ast.stmt) -> Iterator[ast.AST]:
+    """Yield what belongs to a part of a program: not what is done within a `with`, whose parts are their own."""
+    if not isinstance(part, ast.With | ast.AsyncWith):
+        return ast.walk(part)
+    return iter((part, *(node for item in part.items for node in ast.walk(item))))
+
+
+class Finder:
+    """Finds the sites of one test, in an order that only depends on its text."""
+
+    def __init__(
+        self, trees: list[ast.AST], entry: set[str], parts: Sequence[ast.stmt] = (), pool: Pool | None = None,
+        makers: Collection[str] = (),
+    ) -> None:  # fmt: skip
+        """Prepare.
+
+        Args:
+            trees: those of the test, which changes are made in.
+            entry: the names of what is tested.
+            parts: the statements of a program that report, in the order of their numbers.
+            pool: takes in what is expected, beside what other tests expect.
+            makers: names of the solution's by which a test makes what it expects.
+        """
+        self._makers = makers
+        self._part_of = {id(node): number for number, part in enumerate(parts) for node in _of_part(part)}
+        self._part: int | None = None
+        self.sites: list[Site] = []
+        self._claim = 0
+        self._of = ""
+        self._near: Near | None = None
+        """What is known of the expectation that is being looked at; None where none is."""
+        self._pool, self._members = pool or Pool(), Pool()
+        self._entry = entry
+        self._nodes = [node for tree in trees for node in expressions.nodes(tree)]
+        self._made = assignments(self._nodes)
+        self._flows = flows(self._nodes) if makers else {}
+        self._told = self._from_candidate()
+        self._cases = cases(self._nodes, self._made)
+        strings = {
+            id(part) for node in self._nodes if isinstance(node, ast.Assert) and node.msg for part in ast.walk(node.msg)
+        }
+        used = (node for node in self._nodes if isinstance(node, ast.Name | ast.Attribute) and id(node) not in strings)
+        loads = [key_of(node) for node in used if isinstance(node.ctx, ast.Load)]
+        self._uses = {name: loads.count(name) for name in self._made}
+        self._optional = {id(part) for node in self._nodes if is_choice(node) for part in ast.walk(node)}
+        """What need not be true if something else is."""
+        self._denied = {id(node.operand) for node in self._nodes if isinstance(node, ast.UnaryOp)}
+        self._settled: set[int] = set()
+        """The comparisons that are what is claimed, and which no right answer can pass with another value."""
+        self._known: dict[int, tuple[bool, list[str]]] = {}
+        for node in self._nodes:
+            self._visit(node)
+        for tree in () if self.sites else trees:  # only whether what stands behind a call is reached says anything
+            self._inputs(tree)
+
+    def _visit(self, node: ast.AST) -> None:
+        before = len(self.sites)
+        self._look_at(node)
+        if self._makers and any(map(self._is_looked_up, ast.walk(node) if len(self.sites) > before else ())):
+            for site in self.sites[before:]:
+                site.is_circular = True
+
+    def _is_looked_up(self, node: ast.AST) -> bool:
+        """Whether something is looked for by a method, and what the solution makes is equal to it or not."""
+        if not isinstance(node, ast.Call) or get_called_name(node) not in LOOKS_UP:
+            return False
+        return any(
+            mentions(expression, set(self._makers))
+            for side in node.args
+            for expression in trace_names(side, self._flows)
+        )
+
+    def _look_at(self, node: ast.AST) -> None:
+        self._claim += 1
+        self._part = self._part_of.get(id(node))
+        if isinstance(node, ast.Compare) and id(node) not in self._settled and self._is_told(node):
+            self._operator(node)
+        if isinstance(node, ast.Assert):
+            self._truth(node.test, partial(setattr, node, "test"))
+        elif isinstance(node, ast.Expression):
+            self._truth(node.body, partial(setattr, node, "body"))
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            self._call(node.value)
+        elif isinstance(node, ast.With | ast.AsyncWith):
+            for item in node.items:
+                if isinstance(item.context_expr, ast.Call) and get_called_name(item.context_expr) in _RAISE:
+                    self._call(item.context_expr)
+        elif isinstance(node, ast.Try) and any(self._is_told(part) for part in node.body):
+            for handler in node.handlers:
+                if isinstance(handler.type, ast.Name) and handler.type.id not in ("Exception", "BaseException"):
+                    self._add(swap_error(handler, "type"), sure=False)
+
+    # what comes from the candidate
+
+    def _from_candidate(self) -> set[str]:
+        """Return the names of what is tested and of whatever was computed from it."""
+        names_tested = set(self._entry)
+        while True:
+            more = {
+                name
+                for name, values in self._made.items()
+                if name not in names_tested and any(mentions(value, names_tested) for value in values)
+            }
+            if not more:
+                return names_tested
+            names_tested |= more
+
+    def _is_told(self, node: ast.AST) -> bool:
+        return mentions(node, self._told)
+
+    def _split_operands(self, pair: Operands) -> tuple[ast.expr, ast.expr]:
+        """Return of two operands what is expected and what is tested."""
+        first, second = pair
+        if self._is_told(first) != self._is_told(second):
+            return (second, first) if self._is_told(first) else pair
+        return pair if is_literal(first) and not is_literal(second) else (second, first)
+
+    def _site(
+        self, change: Callable[[], object], rank: int, *, is_shown: bool = False, node: ast.expr | None = None,
+        is_circular: bool = False,
+    ) -> None:  # fmt: skip
+        site = Site(
+            change,
+            rank,
+            self._claim,
+            is_shown=is_shown,
+            part=self._part,
+            of=self._of,
+            node=node,
+            is_circular=is_circular,
+        )
+        self.sites.append(site)
+
+    def _add(self, change: Callable[[], object], *, sure: bool) -> None:
+        self._site(change, SURE if sure else LIKELY)
+
+    # what is expected
+
+    def _truth(self, node: ast.expr, put: Callable[[ast.expr], None] | None = None) -> None:
+        """Find the sites of an expression that is to be true; it stands where `put` puts another."""
+        if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
+            for position, value in enumerate(node.values):
+                self._claim += 1
+                self._truth(value, partial(node.values.__setitem__, position))
+        elif isinstance(node, ast.Compare):
+            self._compare(node)
+        elif isinstance(node, ast.Call) and (parts := all_of(node)) is not None:
+            for part in parts:
+                self._truth(part)
+        elif isinstance(node, ast.Call) and (get_called_name(node) in _EQUAL or get_called_name(node) == "equals"):
+            self._call(node)
+        elif isinstance(node, ast.Call) and get_called_name(node) == "isinstance" and len(node.args) == 2:
+            self._add(swap_type(node.args, 1), sure=False)
+        elif (denied := denied_order(node)) is not None:
+            self._order(denied, denied=True)
+        elif self._is_told(node):
+            bare = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) else node
+            if put is not None and self._is_answer(
+                bare
+            ):  # the answer itself is what is true or not: a literal left out
+                other = ast.UnaryOp(ast.Not(), node, lineno=node.lineno, col_offset=node.col_offset)
+                self._add(partial(put, other if bare is node else bare), sure=True)
+            self._find_comparisons(node)
+            self._inputs(node)
+
+    def _find_comparisons(self, node: ast.expr) -> None:
+        """Find what functions of the test's own compare an answer with."""
+        for part in ast.walk(node):
+            if isinstance(part, ast.Call) and not self._is_told(part.func) and any(map(self._is_told, part.args)):
+                for value in [value for value in part.args if not self._is_told(value)][:1]:
+                    self._literals(value, sure=False)
+                    self._indices(value)
+
+    def _is_answer(self, node: ast.expr) -> bool:
+        """Whether an expression is what the candidate's function returned, with nothing of its own asked."""
+        if isinstance(node, ast.Await):
+            node = node.value
+        return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in self._entry
+
+    def _compare(self, node: ast.Compare) -> None:
+        operator, left_side, right = node.ops[0], node.left, node.comparators[-1]
+        if len(node.ops) == 1 and isinstance(operator, ast.Eq | ast.Is):
+            before = len(self.sites)
+            self._equal((left_side, right), sure=True, far=0.0)
+            if self._is_told(node):
+                if not is_literal(self._split_operands((left_side, right))[0]):
+                    for site in self.sites[before:]:
+                        site.claim = -site.claim
+                self._settled.add(id(node))
+                self._other(partial(node.comparators.__setitem__, 0), right, SURE)
+                self._arguments(self._split_operands((left_side, right))[0])
+            return
+        if len(node.ops) == 1 and isinstance(operator, ast.NotEq | ast.IsNot) and self._is_told(left_side):
+            self._add(partial(node.comparators.__setitem__, -1, left_side), sure=False)
+        if len(node.ops) == 1 and isinstance(operator, ast.Lt | ast.LtE) and self._near_by(left_side, right):
+            return
+        if len(node.ops) == 1 and isinstance(operator, ast.Gt | ast.GtE) and self._near_by(right, left_side):
+            return
+        if isinstance(operator, ORDER):
+            self._order(node)
+        elif isinstance(operator, ast.In):
+            self._member(left_side, right)
+        if self._is_told(node):
+            self._inputs(node)
+
+    def _member(self, left_side: ast.expr, right: ast.expr) -> None:
+        """Find what is to be in something, or what something is to be in."""
+        for side, other in ((left_side, right), (right, left_side)):
+            if is_literal(side):
+                of = ast.dump(other)
+                self._members.add(of, side)
+                self._add(partial(replace_all, side, Near(self._members, of, self._list_arguments(other))), sure=False)
+
+    def _operator(self, node: ast.Compare) -> None:
+        """Find an operator that what is tested may answer, wherever it stands."""
+        operator, first, second = node.ops[0], partial(setattr, node, "left"), partial(node.comparators.__setitem__, 0)
+        if len(node.ops) > 1:
+            return
+        # what says that two things differ may pass by another one too: whether it does is to be seen
+        differs = isinstance(operator, ast.NotEq | ast.NotIn) != (id(node) in self._denied)
+        rank = INPUT if differs or id(node) in self._optional else OPERATOR
+        if isinstance(operator, ast.Eq | ast.NotEq):
+            self._note_judge((node.left, node.comparators[0]), (first, second), rank)
+        elif isinstance(operator, ast.In | ast.NotIn):
+            self._other(first, node.left, rank)
+
+    def _note_judge(self, pair: Operands, puts: tuple[Put, Put], rank: int = OPERATOR) -> None:
+        """Note that what is tested may say itself whether it is equal to what is expected, wherever these stand."""
+        if any(map(self._is_told, pair)):
+            expected = self._split_operands(pair)[0]
+            self._other(puts[expected is pair[1]], expected, rank)
+            if rank == OPERATOR:
+                self._arguments(expected)
+
+    def _other(self, put: Put, value: ast.expr, rank: int) -> None:
+        """Note that something equal to nothing may stand in the place of a value."""
+        makers = set(self._makers)
+        circular = bool(makers) and any(mentions(expression, makers) for expression in trace_names(value, self._flows))
+        self._site(partial(make_other, put, value), rank, is_shown=True, is_circular=circular)
+
+    def _arguments(self, expected: ast.expr) -> None:
+        """Note that what the solution makes, and the test expects, may be made of something else."""
+        if not self._makers:
+            return
+        for call in [part for expression in trace_names(expected, self._flows) for part in ast.walk(expression)]:
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in self._makers:
+                for position, value in enumerate(call.args[:_VARIED]):
+                    if not isinstance(value, ast.Starred):
+                        put = partial(call.args.__setitem__, position)
+                        self._site(partial(make_other, put, value), OPERATOR, is_shown=True)
+                for keyword in call.keywords[:_VARIED]:
+                    self._site(
+                        partial(make_other, partial(setattr, keyword, "value"), keyword.value), OPERATOR, is_shown=True
+                    )
+
+    def _near_by(self, size: ast.expr, bound: ast.expr) -> bool:
+        """Find what is expected where the size of a difference has a bound; return whether this is such a place."""
+        difference_found = difference(size)
+        if difference_found is None:
+            return False
+        node, is_exact = difference_found
+        limit = bound.value if isinstance(bound, ast.Constant) else None
+        sure = is_exact and isinstance(limit, int | float) and limit <= 0.5
+        self._equal((node.left, node.right), sure=sure, far=float(limit) if sure else None)  # type: ignore[arg-type]  # a number
+        if sure:
+            self._note_judge((node.left, node.right), (partial(setattr, node, "left"), partial(setattr, node, "right")))
+        return True
+
+    def _order(self, node: ast.Compare, *, denied: bool = False) -> None:
+        more = isinstance(node.ops[0], ast.Gt | ast.GtE) != denied
+        self._of = " ".join(ast.dump(part) for part in (node.left, *node.comparators) if self._is_told(part))
+        self._bounds([(node.comparators[-1], more), (node.left, not more)])
+        self._of = ""
+
+    def _bounds(self, bounds: list[tuple[ast.expr, bool]]) -> None:
+        """Find numbers that something is compared with, each with whether it becomes wrong upwards."""
+        for part, up in bounds:
+            if isinstance(part, ast.Constant) and type(part.value) in (int, float):
+                self._site(partial(mutated_values.shift, part, up=up), LIKELY, node=part)
+
+    def _equal(self, pair: Operands, *, sure: bool, far: float | None, ordered: bool = True) -> None:
+        expected, tested = self._split_operands(pair)
+        if isinstance(expected, ast.Constant) and isinstance(tested, ast.Constant):
+            return
+        before = len(self.sites)
+        self._of = ast.dump(tested)
+        self._near = Near(self._pool, self._of, self._list_arguments(tested), ordered=ordered, far=far)
+        self._literals(expected, sure=sure)
+        self._of, self._near = "", None
+        if len(self.sites) == before or self.sites[-1].rank != SURE:
+            self._indices(expected)
+            self._inputs(tested)
+
+    def _indices(self, node: ast.expr) -> None:
+        """Find where an expectation is taken from: another place of the same list has another one."""
+        for part in ast.walk(node):
+            if (
+                isinstance(part, ast.Subscript)
+                and isinstance(part.slice, ast.Constant)
+                and type(part.slice.value) is int
+            ):
+                self._add(partial(mutated_values.neighbour, part.slice), sure=False)
+
+    def _literals(self, node: ast.expr, *, sure: bool, steps: int = _STEPS, names_seen: set[str] | None = None) -> None:
+        """Find the literals that an expectation is made of: its own, or those of the names in it."""
+        literal, names = self._made_of(node)
+        if literal:
+            sure = sure and not is_computed(node) and keeps_values(node)
+            rank = SURE if sure else LIKELY if steps == _STEPS else INPUT
+            if self._near is not None:
+                self._pool.add(self._of, node)
+            self._site(partial(replace, node, self._near), rank, node=node)
+            return
+        names_seen = set() if names_seen is None else names_seen
+        if not steps:
+            return
+        for name in names:
+            if name in names_seen:  # a name that is given many values in terms of each other would be followed for ever
+                continue
+            names_seen.add(name)
+            for value in self._made[name]:
+                once = len(self._made[name]) == 1 or name in self._cases
+                is_sure = sure and self._uses[name] == 1 and once and bool(key_of(node))
+                self._literals(value, sure=is_sure, steps=steps - 1, names_seen=names_seen)
+
+    def _list_arguments(self, tested: ast.expr) -> list[Any]:
+        """Return the constants that a call of what is tested is given, by itself or by a name."""
+        names = {key_of(part) for part in ast.walk(tested)} & self._made.keys()
+        nodes = [tested, *(value for name in sorted(names) for value in self._made[name])]
+        return [part.value for node in nodes for part in ast.walk(node) if isinstance(part, ast.Constant)]
+
+    def _made_of(self, node: ast.expr) -> tuple[bool, list[str]]:
+        """Return whether an expression is a literal, and which names that are given values in the test are in it."""
+        entry = self._known.get(id(node))
+        if entry is None:
+            names = {key for part in ast.walk(node) if (key := key_of(part)) in self._made} - self._told
+            entry = self._known[id(node)] = is_literal(node), sorted(names)
+        return entry
+
+    def _inputs(self, node: ast.AST, steps: int = _STEPS) -> None:
+        """Find the arguments of the calls that are tested."""
+        for part in ast.walk(node):
+            if isinstance(part, ast.Call) and mentions(part.func, self._told):
+                for position, value in enumerate(part.args):
+                    if isinstance(value, ast.Name) and value.id.endswith("Error"):
+                        self._site(swap_error(part.args, position), INPUT)
+                for value in [*part.args, *(keyword.value for keyword in part.keywords)]:
+                    inner = value.value if isinstance(value, ast.Starred) else value
+                    if not self._is_told(inner):
+                        self._literals(inner, sure=False, steps=1)
+            elif steps and (key := key_of(part)) in self._made and key in self._told - self._entry:
+                for value in self._made[key]:
+                    self._inputs(value, steps - 1)
+
+    def _call(self, node: ast.Call) -> None:
+        """Find the sites of a call that asserts something."""
+        name, arguments = get_called_name(node), node.args
+        if name in _RAISE and arguments:
+            self._add(swap_error(arguments, 0), sure=False)  # an error may be of two kinds
+        elif name in _EQUAL and len(arguments) >= 2:
+            exact = len(arguments) == 2 or (len(arguments) == 3 and name in MESSAGE_THIRD)
+            exact = exact and not any(keyword.arg in TOLERANCE for keyword in node.keywords)
+            far = distance(node, exact=exact)
+            self._equal((arguments[0], arguments[1]), sure=exact, far=far, ordered=name not in _UNORDERED)
+            if exact:
+                puts = partial(arguments.__setitem__, 0), partial(arguments.__setitem__, 1)
+                self._note_judge((arguments[0], arguments[1]), puts)
+        elif name == "equals" and len(arguments) == 1 and isinstance(node.func, ast.Attribute):
+            pair = node.func.value, arguments[0]
+            self._equal(pair, sure=True, far=0.0)
+            self._note_judge(pair, (partial(setattr, node.func, "value"), partial(arguments.__setitem__, 0)))
+        elif name in _MORE and len(arguments) >= 2:
+            self._bounds([(arguments[1], _MORE[name]), (arguments[0], not _MORE[name])])
+            self._inputs(node)
+        elif name == "assertTrue" and arguments and not self._is_answer(arguments[0]):
+            self._truth(arguments[0])
+        elif name in _OPPOSITE and arguments:
+            if name == "assertIsNone" or self._is_answer(arguments[0]):
+                self._add(partial(rename, node, _OPPOSITE[name]), sure=True)
+            self._inputs(arguments[0])
+        elif name == "assertIsInstance" and len(arguments) >= 2:
+            self._add(swap_type(arguments, 1), sure=False)
+        elif name == "assertIn" and len(arguments) >= 2:
+            self._member(arguments[0], arguments[1])
+            self._inputs(node)
+        elif name.startswith("assert"):
+            for part in arguments:
+                if not self._is_told(part):
+                    self._literals(part, sure=False)
+            self._inputs(node)

@@ -1,0 +1,157 @@
+"""A test with one wrong expectation: what passes it too was not decided by the test."""
+
+from __future__ import annotations
+
+import ast
+
+from ..marking import Compiled, Result
+from . import mutated_values
+from .mutated_expectations import Finder
+from .mutation_operators import Pool
+from .programs import FILE, BrokenTest, compile_test, flatten, parts_of
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from typing import Any
+
+    from .mutation_operators import Site
+
+
+_FAULTS = (SyntaxError, ValueError, TypeError, ArithmeticError, RecursionError, MemoryError, BrokenTest)
+
+
+class Canary:
+    """What of one test can be made wrong."""
+
+    def __init__(self, test: dict[str, Any], entry: set[str], makers: Collection[str] | None = None) -> None:
+        """Look for it.
+
+        Args:
+            test: its texts.
+            entry: what the tested object is called there.
+            makers: what of the solution's makes objects that are expected; None for no such thing.
+        """
+        self._test = test
+        self._entry = entry
+        self._makers = makers or ()
+        self.circular: list[bool] = []
+        """For each thing that can be made wrong whether it is the solution's own."""
+        self.ranks: list[int] = []
+        """For each thing that can be made wrong how much it says that a solution passes then."""
+        self.claims: list[int] = []
+        """For each of them to what claim of the test it belongs."""
+        self._is_known = False
+        """Whether it is known how a solution beside it sees it."""
+        self._as_shown: Compiled | None = None
+        self._hidden: list[str] = []
+        self.parts: list[int | None] = []
+        """For each of them the number of the part of the test in which it stands, None where that does not report."""
+        self.is_likely = False
+        """Whether what was made wrong last is what an answer with an `==` of its own may rightly take for the same."""
+        self.expected: list[Any] = []
+        """The constants that it expects, and where known those that the other tests do."""
+        self.says: list[str] = []
+        """For each of them what is said there of what; empty where no other place is looked for that says the same."""
+        self._pool = Pool()
+        self._last: Site | None = None
+        """What was made wrong last."""
+        self.shown: list[bool] = []
+        """For each of them whether a solution that reads the code of the test can see that it was made wrong."""
+        try:
+            sites = self._find_sites()[1]
+            self.expected = self._pool.values
+            self.ranks, self.claims = [site.rank for site in sites], [site.claim for site in sites]
+            self.shown = [site.is_shown for site in sites]
+            self.parts = [site.part for site in sites]
+            self.says = [site.says for site in sites]
+            self.circular = [site.is_circular for site in sites]
+        except _FAULTS:
+            return
+
+    def _find_sites(self) -> tuple[dict[str, Any], list[Any]]:
+        parts = ("program",) if self._test.get("program") else ("setup", "assertion")
+        texts = {part: self._test.get(part, "") for part in parts}
+        trees = {
+            part: ast.parse(
+                text.strip() if part == "assertion" else text, mode="eval" if part == "assertion" else "exec"
+            )
+            for part, text in texts.items()
+            if text.strip()
+        }
+        program_parts = parts_of(trees["program"]) if "program" in trees else ()
+        self._pool = Pool(self.expected)
+        return trees, Finder(list(trees.values()), self._entry, program_parts, self._pool, self._makers).sites
+
+    def as_shown(self) -> Compiled | None:
+        """Return the test as a solution beside it sees it, compiled as wrong ones are; None where it is no test.
+
+        What it says and does not mean is not in it.
+        """
+        if not self._is_known:
+            self._is_known = True
+            try:
+                trees = self._find_sites()[0]
+                self._hidden = mutated_values.hide([*trees.values()])
+                self._as_shown = self._compile_trees(trees)
+            except _FAULTS:
+                self._hidden = []
+        return self._as_shown
+
+    def told(self, result: Result) -> Result:
+        """Return a result of the test as it is shown with the messages of the whole one."""
+        restored = dict(result)
+        if "m" in result:
+            restored["m"] = self._restore_text(result["m"])
+        if "parts" in result:
+            restored["parts"] = [self.told(part) for part in result["parts"]]
+        return restored
+
+    def _restore_text(self, text: str) -> str:
+        return mutated_values.restore_hidden(text, self._hidden)
+
+    def wrong(self, place: int, seed: int) -> Compiled | None:
+        """Return the test compiled with this made wrong as the seed says; None where that is no test any more.
+
+        Nothing else is changed but what says the same once more: a solution is not to tell this from the true test by
+        anything but what is expected.
+        """
+        mutated_values.draw_from(seed)
+        try:
+            trees, sites = self._find_sites()
+            same = [site for site in sites if site is not sites[place] and site.says_as(sites[place])]
+            self.is_likely = sites[place].change() is True
+            self._last = sites[place]
+            for site in same:
+                site.follow(sites[place])
+            mutated_values.hide([*trees.values()])
+            return self._compile_trees(trees)
+        except _FAULTS:
+            return None
+
+    def following(self, other: Canary) -> Compiled | None:
+        """Return the test with what it says, too, made wrong as another one was last; None where it does not say it."""
+        site = other._last
+        if site is None or not site.says or site.says not in self.says:
+            return None
+        try:
+            trees, sites = self._find_sites()
+            for own_site in sites:
+                if own_site.says_as(site):
+                    own_site.follow(site)
+            mutated_values.hide([*trees.values()])
+            return self._compile_trees(trees)
+        except _FAULTS:
+            return None
+
+    def _compile_trees(self, trees: dict[str, Any]) -> Compiled:
+        for tree in trees.values():
+            flatten(tree)
+        if "program" in trees:
+            return compile_test(self._test, trees["program"])
+        setup, assertion = (
+            compile(trees[part], FILE, mode, dont_inherit=True) if part in trees else None
+            for part, mode in (("setup", "exec"), ("assertion", "eval"))
+        )
+        return ("a", setup, assertion, 0)

@@ -1,0 +1,446 @@
+"""`POST /v1/mark` and `/get_reward`: batches in, rewards out, stopped when the caller leaves."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import Response, StreamingResponse
+
+from markbook import plugins
+from markbook.errors import MarkbookError
+from markbook.metrics.measure import ALIASES, expand, measure
+from markbook.serve.guard import HEADERS, Guard, Refused, as_json, client_of, read_object
+from markbook.serve.items import Defaults, read_items
+from markbook.serve.pool import PoolSettings
+from markbook.serve.records import Busy, Closing, Order, Reward
+from markbook.serve.rewarder import rewards
+from markbook.types import MissingKind
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.types import Receive, Scope, Send
+
+    from markbook.serve.items import BenchmarkShelf
+    from markbook.serve.pool import Pool
+    from markbook.serve.work_queue import Ticket
+
+
+# What the server counts, as Prometheus reads it.
+
+_EDGES = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
+
+
+class Figures:
+    """Requests by path and status, and how long items took."""
+
+    def __init__(self) -> None:
+        self.requests: Counter[tuple[str, int]] = Counter()
+        self._slots = [0] * (len(_EDGES) + 1)
+        self._sum = 0.0
+
+    def took(self, seconds: float) -> None:
+        """Count an answered item, from the arrival of its request to its reward."""
+        self._slots[bisect_left(_EDGES, seconds)] += 1
+        self._sum += seconds
+
+    def text(self, pool: Pool) -> str:
+        """Return all of it."""
+        return "".join(f"{line}\n" for line in self._lines(pool))
+
+    def _lines(self, pool: Pool) -> Iterator[str]:
+        yield from _metric("markbook_items_waiting", "gauge", "Items in the queue.", [("", pool.waiting)])
+        yield from _metric("markbook_items_running", "gauge", "Items in a sandbox.", [("", pool.running)])
+        yield from _metric("markbook_workers", "gauge", "Items that run at once.", [("", len(pool.lanes))])
+        about = f'{{level="{pool.level.value}"}}'
+        yield from _metric("markbook_isolation", "gauge", "The level of isolation.", [(about, 1)])
+        kinds = [(f'{{result="{name}"}}', count) for name, count in sorted(pool.counts.items())]
+        yield from _metric("markbook_items_total", "counter", "Items by what became of them.", kinds)
+        why: Counter[str] = Counter()
+        for lane in pool.lanes:
+            why.update(lane.replaced)
+        replaced = [(f'{{why="{name}"}}', count) for name, count in sorted(why.items())]
+        yield from _metric("markbook_workers_replaced_total", "counter", "Workers that were replaced.", replaced)
+        request_counts = [
+            (f'{{path="{path}",status="{status}"}}', count) for (path, status), count in sorted(self.requests.items())
+        ]
+        yield from _metric("markbook_requests_total", "counter", "Requests.", request_counts)
+        yield from self._histogram()
+
+    def _histogram(self) -> Iterator[str]:
+        name = "markbook_item_seconds"
+        total = 0
+        yield f"# HELP {name} Seconds from a request's arrival to an item's reward."
+        yield f"# TYPE {name} histogram"
+        for edge, count in zip((*map(str, _EDGES), "+Inf"), self._slots, strict=True):
+            total += count
+            yield f'{name}_bucket{{le="{edge}"}} {total}'
+        yield f"{name}_sum {self._sum:.6f}"
+        yield f"{name}_count {total}"
+
+    def quantile(self, share: float) -> float | None:
+        """Return the edge below which this share of the items lies, None without items."""
+        total = sum(self._slots)
+        cumulative = 0
+        for edge, count in zip((*_EDGES, float("inf")), self._slots, strict=True):
+            cumulative += count
+            if total and cumulative >= share * total:
+                return edge
+        return None
+
+
+def _metric(name: str, kind: str, words: str, values: Sequence[tuple[str, float]]) -> Iterator[str]:
+    yield f"# HELP {name} {words}"
+    yield f"# TYPE {name} {kind}"
+    for labels, value in values:
+        yield f"{name}{labels} {value}"
+
+
+# How a server is set up.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSettings:
+    """How a server is set up."""
+
+    pool: PoolSettings = field(default_factory=PoolSettings)
+    guard: Guard = field(default_factory=Guard)
+    defaults: Defaults = field(default_factory=Defaults)
+    benchmarks: Path | None = None
+    """The folder whose benchmarks items may name; nothing else of this machine can be named."""
+    most_items: int = 1024
+    """Items of one request."""
+    deadline: float = 600.0
+    """Seconds that a request is worked for at most."""
+
+
+LINES = "application/x-ndjson"
+_FIELDS = ("items", "detail", "deadline", "waited", "error_policy")
+_MOST_WAITED = 86_400.0
+_REWARD_FIELDS = ("query", "prompts", "labels")
+_LOADS = 256 << 10
+"""Bytes of a request from which on reading its items is left to a thread."""
+
+
+class Marking:
+    """Marks batches with a pool."""
+
+    def __init__(self, pool: Pool, shelf: BenchmarkShelf, figures: Figures, settings: ServerSettings) -> None:
+        """Take what it works with."""
+        self._pool = pool
+        self._shelf = shelf
+        self._figures = figures
+        self._guard = settings.guard
+        self._defaults = settings.defaults
+        self._most = settings.most_items
+        self._deadline = settings.deadline
+
+    async def mark(self, request: Request) -> Response:
+        """Answer `POST /v1/mark`."""
+        began = time.perf_counter()
+        body = await self._guard.json(request)
+        reject_unknown_fields(body, _FIELDS)
+        defaults = self._defaults
+        if (policy := body.get("error_policy", defaults.policy)) not in ("zero", "partial"):
+            raise Refused(400, f"'error_policy' is {str(policy)[:40]!r}, and has to be 'zero' or 'partial'")
+        detail = body.get("detail", False)
+        if not isinstance(detail, bool):
+            raise Refused(400, "'detail' is neither true nor false")
+        wait = seconds(body, "deadline", self._deadline, self._deadline)
+        orders = await self._orders(request, body.get("items"), replace(defaults, policy=policy))
+        waited = seconds(body, "waited", 0.0, _MOST_WAITED) if "waited" in body else 0.0
+        tickets = self._offer(request, orders, wait, waited)
+        numbered_rewards = rewards(self._pool, orders, tickets)
+        if LINES in request.headers.get("accept", ""):
+            lines = StreamingResponse(self._lines(numbered_rewards, began, detail=detail), 200, HEADERS, LINES)
+            return Stoppable(lines, lambda: self._pool.cancel(tickets))
+        marked = await self._all(request, numbered_rewards, tickets, began)
+        return as_json({"results": [reward.to_record(detail=detail) for reward in marked]})
+
+    async def get_reward(self, request: Request) -> Response:
+        """Answer OpenRLHF's `POST /get_reward`: each label says by what its query is marked."""
+        began = time.perf_counter()
+        body = await self._guard.json(request)
+        reject_unknown_fields(body, _REWARD_FIELDS)
+        items = read_labelled(body)  # none for a server that has nothing to do when there are more servers than queries
+        orders = await self._orders(request, items, self._defaults) if items else []
+        reasons = [order.missing for order in orders if order.missing is not None]
+        if broken := [reason.detail for reason in reasons if reason.kind is MissingKind.UNDEFINED]:
+            raise Refused(400, broken[0])  # there is no place for a reason in this shape, and asking again is of no use
+        tickets = self._offer(request, orders, self._deadline)
+        marked = await self._all(request, rewards(self._pool, orders, tickets), tickets, began)
+        if unmeasured := [reward for reward in marked if not reward.valid]:
+            # there is no place for a reason in this shape, and a number would be trained on
+            first = unmeasured[0]
+            raise Refused(
+                503,
+                f"{len(unmeasured)} of {len(marked)} queries have no reward; the first: {first.message}",
+                Retry_After="1",
+            )
+        numbers = [reward.reward for reward in marked]
+        passed = [float(reward.passed == reward.total) for reward in marked]
+        return as_json({"rewards": numbers, "scores": numbers, "extra_logs": {"all_passed": passed}})
+
+    def ensure_room(self, request: Request) -> None:
+        """Refuse a request before anything reads it where nothing of its sender's can be taken now.
+
+        Raises:
+            Refused: too much of it waits already.
+        """
+        try:
+            self._pool.ensure_room(client_of(request))
+        except Busy as busy:
+            raise too_much(busy) from None
+
+    async def _orders(self, request: Request, items: object, defaults: Defaults) -> list[Order]:
+        objects = [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []
+        named = {str(item.get("benchmark", "")) for item in objects}
+        is_long = int(request.headers.get("content-length", _LOADS)) >= _LOADS
+        slow = is_long or any("language" in item for item in objects)  # its toolchain may be looked for
+        try:
+            if slow or not all(map(self._shelf.is_loaded, named)):
+                return await asyncio.to_thread(read_items, items, self._shelf, defaults, self._most)
+            return read_items(items, self._shelf, defaults, self._most)
+        except MarkbookError as error:
+            raise Refused(400, str(error)) from None
+
+    def _offer(self, request: Request, orders: list[Order], seconds: float, waited: float = 0.0) -> list[Ticket]:
+        try:
+            return self._pool.offer(client_of(request), orders, seconds, waited=waited)
+        except Busy as busy:
+            if len(orders) > self._pool.most_of_one:
+                hint = f"send at most {self._pool.most_of_one} at once"
+                raise Refused(413, f"{len(orders)} items never fit into the queue: {hint}") from None
+            raise too_much(busy) from None
+        except Closing as closing:
+            raise Refused(503, closing.message, Retry_After="5") from None
+
+    async def _all(
+        self, request: Request, numbered_rewards: AsyncIterator[tuple[int, Reward]], tickets: list[Ticket], began: float
+    ) -> list[Reward]:
+        """Return the rewards in order; stop the work when the caller leaves."""
+        gone = asyncio.create_task(left(request))
+        gone.add_done_callback(lambda task: None if task.cancelled() else self._pool.cancel(tickets))
+        done: dict[int, Reward] = {}
+        try:
+            async for number, reward in numbered_rewards:
+                done[number] = reward
+                self._figures.took(time.perf_counter() - began)
+        except asyncio.CancelledError:
+            if gone.done() and not gone.cancelled():
+                raise Refused(499, "the caller left") from None
+            raise
+        finally:
+            gone.cancel()
+        return [done[number] for number in range(len(tickets))]
+
+    async def _lines(
+        self, numbered_rewards: AsyncIterator[tuple[int, Reward]], began: float, *, detail: bool
+    ) -> AsyncIterator[bytes]:
+        async for number, reward in numbered_rewards:
+            self._figures.took(time.perf_counter() - began)
+            record = {"index": number, **reward.to_record(detail=detail)}
+            yield json.dumps(record, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+
+
+def too_much(busy: Busy) -> Refused:
+    """Return what a caller is told for whom there is no room."""
+    return Refused(429, str(busy), Retry_After=str(busy.seconds))
+
+
+class Stoppable(Response):
+    """A response after which its work is given up, whether it was sent, broke off, or was never begun."""
+
+    def __init__(self, response: Response, stop: Callable[[], None]) -> None:
+        super().__init__(status_code=response.status_code)
+        self._response = response
+        self._stop = stop
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        try:
+            await self._response(scope, receive, send)
+        finally:
+            self._stop()
+
+
+async def left(request: Request) -> None:
+    """Return when the caller has closed the connection."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def seconds(body: Mapping[str, object], key: str, default: float, most: float) -> float:
+    """Return a field that is a number of seconds.
+
+    Raises:
+        Refused: it is none, or not within bounds.
+    """
+    value = body.get(key, default)
+    message = f"{key!r} is {str(value)[:40]}"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        kind = ", which is text" if isinstance(value, str) else ""
+        raise Refused(400, f"{message}{kind}, and has to be a number above 0 and at most {most:g}")
+    if not 0 < value <= most:
+        raise Refused(400, f"{message}, and has to be above 0 and at most {most:g}")
+    return float(value)
+
+
+def reject_unknown_fields(body: Mapping[str, object], fields: tuple[str, ...], at: str = "") -> None:
+    """Hold an object to the fields that there are.
+
+    Raises:
+        Refused: it has another one.
+    """
+    from markbook.plugins import suggest
+
+    for name in body:
+        if name not in fields:
+            raise Refused(400, f"{at}unknown field {name[:40]!r} ({suggest(name[:40], list(fields))})")
+
+
+def read_labelled(body: Mapping[str, object]) -> list[dict[str, object]]:
+    """Return OpenRLHF's queries and labels as items.
+
+    A label is an item without its code, as an object or as its JSON; a query is the whole text, of which the answer is what
+    stands behind the prompt.
+
+    Raises:
+        Refused: they are not.
+    """
+    queries, labels = _read_list(body, "query"), _read_list(body, "labels")
+    if body.get("prompts") is None:
+        raise Refused(400, "'prompts' is missing: without them the code in a prompt would be taken for the answer")
+    prompts = _read_list(body, "prompts")
+    if not len(queries) == len(labels) == len(prompts):
+        raise Refused(400, "'query', 'prompts' and 'labels' are not equally long")
+    items = []
+    for number, (query, label, prompt) in enumerate(zip(queries, labels, prompts, strict=True)):
+        if isinstance(label, str):
+            label = read_object(label.encode(), f"labels[{number}]")  # noqa: PLW2901 - the same label, read
+        if not isinstance(label, dict) or "code" in label or "completion" in label:
+            raise Refused(
+                400,
+                f"labels[{number}] says not by what to mark: an object (or its JSON) with 'tests', or 'benchmark' and 'task_id'",
+            )
+        items.append({"id": str(number), "code": _answer(query, prompt, number), **label})
+    return items
+
+
+def _answer(query: object, prompt: object, number: int) -> object:
+    """Return what stands behind the prompt in a query, before which a tokenizer may have put a sign; what is no text as it is."""
+    if not isinstance(prompt, str):
+        raise Refused(400, f"prompts[{number}] is no string")
+    if not isinstance(query, str):
+        return query
+    _, separator, answer = query.partition(prompt) if prompt else ("", "", query)
+    if prompt and not separator:
+        raise Refused(400, f"query[{number}] does not hold prompts[{number}]: what is the answer cannot be told")
+    return answer
+
+
+def _read_list(body: Mapping[str, object], name: str) -> list[object]:
+    value = body.get(name)
+    if not isinstance(value, list):
+        raise Refused(400, f"{name!r} is no list")
+    return value
+
+
+# `POST /v1/score`: texts by metrics, as `markbook score` has them.
+
+_SCORING_FIELDS = ("metrics", "items")
+_ITEM_FIELDS = ("id", "candidate", "reference", "references")
+_MOST_ITEMS = 1024
+_MOST_TEXT = 64 << 10
+"""Characters of one text: some metrics take time by its square."""
+_MOST_ID = 200
+_MOST_METRICS = 16
+_MOST_WAITING = 8
+
+
+class Scoring:
+    """Measures texts, one request after the other, beside the event loop."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+        self._turn = asyncio.Semaphore(1)
+        self._waiting = 0
+
+    async def score(self, request: Request) -> Response:
+        """Answer it."""
+        body = await self._guard.json(request)
+        reject_unknown_fields(body, _SCORING_FIELDS)
+        names = _names(body.get("metrics"))
+        items = _items(body.get("items"))
+        if self._waiting >= _MOST_WAITING:
+            raise Refused(429, f"{self._waiting} requests for scores wait already", Retry_After="1")
+        self._waiting += 1
+        try:
+            async with self._turn:
+                rows = await asyncio.to_thread(_measure_items, names, items)
+        except MarkbookError as error:
+            raise Refused(400, str(error)) from None
+        finally:
+            self._waiting -= 1
+        return as_json({"results": rows})
+
+
+def _names(value: object) -> list[str]:
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
+        raise Refused(400, "'metrics' is no name or list of names of metrics")
+    if len(names) > _MOST_METRICS:
+        raise Refused(400, f"{len(names)} metrics are too many at once: at most {_MOST_METRICS}")
+    there = [*plugins.names("metrics"), *ALIASES]  # a name of another form would import what it names
+    for name in names:
+        if name not in there:
+            raise Refused(400, f"unknown metric {name[:40]!r} ({plugins.suggest(name[:40], there)})")
+    return expand(names)
+
+
+def _items(value: object) -> list[Mapping[str, object]]:
+    if not isinstance(value, list) or not value:
+        raise Refused(400, "'items' is no list, or empty")
+    if len(value) > _MOST_ITEMS:
+        raise Refused(400, f"{len(value)} items are too many at once: at most {_MOST_ITEMS}")
+    for number, item in enumerate(value):
+        if not isinstance(item, Mapping):
+            raise Refused(400, f"items[{number}]: it is no object")
+        reject_unknown_fields(item, _ITEM_FIELDS, f"items[{number}]: ")
+        name = item.get("id", number)
+        if isinstance(name, bool) or not isinstance(name, str | int) or len(str(name)) > _MOST_ID:
+            raise Refused(400, f"items[{number}]: 'id' is neither a short string nor a whole number")
+        if "reference" in item and "references" in item:
+            raise Refused(400, f"items[{number}]: it has 'reference' and 'references': an item has one of them")
+        if "candidate" not in item or not isinstance(item["candidate"], str | None):
+            raise Refused(400, f"items[{number}]: 'candidate' is missing, or neither a string nor null")
+        if any(len(text) > _MOST_TEXT for text in [item["candidate"] or "", *_references(item, number)]):
+            raise Refused(400, f"items[{number}]: a text has more than {_MOST_TEXT} characters")
+    return value
+
+
+def _references(item: Mapping[str, object], number: int) -> list[str]:
+    value = item.get("references", item.get("reference"))
+    texts = [] if value is None else [value] if isinstance(value, str) else value
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise Refused(400, f"items[{number}]: its references are neither a string nor a list of strings")
+    return texts
+
+
+def _measure_items(names: list[str], items: list[Mapping[str, object]]) -> list[dict[str, object]]:
+    candidates = [item["candidate"] for item in items]
+    references = [_references(item, number) for number, item in enumerate(items)]
+    measured = measure(names, candidates, references)
+    rows: list[dict[str, Any]] = [{"id": item.get("id", number)} for number, item in enumerate(items)]
+    for name, measurements in measured.items():
+        for row, measurement in zip(rows, measurements, strict=True):
+            missing = None if measurement.missing is None else measurement.missing.kind.value
+            row[name] = {"value": measurement.value, "valid": measurement.missing is None, "reason": missing}
+    return rows

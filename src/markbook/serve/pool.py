@@ -1,0 +1,344 @@
+"""An async pool of sandboxes: orders in, outcomes or reasons out, bounded, fair, and never a number that nobody measured."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import time
+from collections import Counter, OrderedDict, deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from markbook.programs.marker import ensure_marks, refuse_unsupported
+from markbook.programs.sandboxes import BoxSettings
+from markbook.sandbox.job import all_failed, digest, may_be_remembered, task_name
+from markbook.serve.records import Busy, Closing, Order
+from markbook.serve.sandbox_thread import EngineSandboxes, SandboxThread
+from markbook.serve.work_queue import SharedWork, State, Ticket, WorkQueue
+from markbook.types import ErrorKind, Missing, MissingKind, Outcome
+
+if TYPE_CHECKING:
+    from markbook.types import Isolation
+
+
+_AT_ONCE = 64
+"""Pieces of work given to an engine at a time; it runs as many of them at once as it has processors."""
+_RECENT = 30.0
+"""Seconds over which the present rate is taken."""
+_OWN_SHARE, _OWN_LEAST = 0.5, 2.0
+"""What runs at its deadline is out of time if it ran for this share of its caller's wait, and for so many seconds."""
+_MANY = 64
+"""Tests with which a verdict counts for two in the cache."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolSettings:
+    """How a pool is set up."""
+
+    box: BoxSettings = field(default_factory=BoxSettings)
+    """`workers` is how many pieces of work run at once; one a core when None."""
+    engine: str = "local"
+    """Where they run: in sandboxes of this machine, or of an engine's workers."""
+    queue: int = 4096
+    """Pieces of work that may wait."""
+    cache: int = 65536
+    """Verdicts that are remembered by the content of what was marked; 0 remembers none."""
+    most_jobs: int = 20_000
+    """Pieces of work after which a worker is replaced."""
+    most_bytes: int = 1 << 30
+    """Resident memory beyond which a worker is replaced."""
+
+
+class Pool:
+    """Marks orders in sandboxes of this machine. Its methods are called in one event loop."""
+
+    def __init__(self, settings: PoolSettings = PoolSettings()) -> None:
+        """Set up, starting nothing."""
+        self.settings = settings
+        self._remote = None if settings.engine == "local" else EngineSandboxes(settings.engine, settings.box)
+        processors = len(os.sched_getaffinity(0))
+        count = settings.box.workers or (_AT_ONCE if self._remote else processors)
+        self._desk = WorkQueue(settings.queue)
+        self.lanes = [
+            SandboxThread(
+                number,
+                self._desk,
+                settings.box,
+                self._heard,
+                pinned=count >= processors,  # a few would crowd those that a pool beside it takes too
+                most_jobs=settings.most_jobs,
+                most_bytes=settings.most_bytes,
+                remote=self._remote,
+            )
+            for number in range(count)
+        ]
+        self._works: dict[str, SharedWork] = {}
+        self._cache: OrderedDict[str, Outcome] = OrderedDict()
+        self._cached = 0
+        """What the cache holds, by weight."""
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._closing = False
+        self._ending: asyncio.Future[None] | None = None
+        self._until = math.inf
+        """Until when what is under way may still end, once it is closing."""
+        self._ends: deque[float] = deque(maxlen=1000)
+        """When the latest pieces of work ended."""
+        self.counts: Counter[str] = Counter()
+        """What became of tickets: `measured`, `cached`, and the kinds of reason."""
+
+    async def start(self) -> None:
+        """Start the workers.
+
+        Raises:
+            EnvironmentUnfitError: a machine cannot isolate the code well enough, or marks wrongly.
+            ExtraMissingError: the engine's package is not installed.
+        """
+        self._loop = asyncio.get_running_loop()
+        if self._remote is not None:
+            self._remote.start()  # in this thread: engines may see to the signals of their process
+        else:
+            refuse_unsupported()
+            for lane in self.lanes:
+                await asyncio.to_thread(ensure_marks, lane.box)
+        for lane in self.lanes:
+            lane.start()
+
+    @property
+    def level(self) -> Isolation:
+        """The level of isolation that was reached."""
+        return self.lanes[0].box.level if self._remote is None else self._remote.level
+
+    @property
+    def waiting(self) -> int:
+        """How many pieces of work wait."""
+        return self._desk.waiting
+
+    @property
+    def running(self) -> int:
+        """How many pieces of work run."""
+        return sum(work.state is State.RUNS for work in self._works.values())
+
+    @property
+    def most_of_one(self) -> int:
+        """How much one client may have waiting."""
+        return self._desk.of_one
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether it takes nothing new."""
+        return self._closing
+
+    def rate(self) -> float:
+        """Return how many pieces of work ended a second of late."""
+        since = time.monotonic() - _RECENT
+        recent = [end for end in self._ends if end > since]
+        return len(recent) / max(1.0, time.monotonic() - recent[0]) if recent else 0.0
+
+    def offer(self, client: str, orders: Sequence[Order], seconds: float, *, waited: float = 0.0) -> list[Ticket]:
+        """Take orders, all or none, and return a ticket for each.
+
+        Args:
+            client: who asks; the clients have their turns one after the other.
+            orders: what is to be marked.
+            seconds: how long they are waited for, where an order does not say; after that they are `timeout`, or out of
+                time where running took more of it than waiting.
+            waited: how many seconds their caller has waited already, such as for room.
+
+        Raises:
+            Busy: too much waits already.
+            Closing: the pool ends.
+        """
+        assert self._loop is not None
+        if self._closing:
+            raise Closing("the server is shutting down and takes nothing new")
+        keys = [_key(order) for order in orders]
+        new = {key for key, _ in keys if key not in self._cache and key not in self._works}
+        room = self._desk.room(client)
+        if len(new) > room:
+            self.counts["refused"] += len(orders)
+            raise self._busy(f"{len(new)} items do not fit", room)
+        since = time.monotonic() - waited
+        tickets = [Ticket(order, self._loop.create_future(), since=since) for order in orders]
+        works = [self._admit(client, ticket, *key) for ticket, key in zip(tickets, keys, strict=True)]
+        self._desk.put([work for work in works if work is not None])
+        self._set_deadlines(tickets, seconds)
+        return tickets
+
+    def ensure_room(self, client: str) -> None:
+        """Find out whether anything can be taken, before a request is read at some cost.
+
+        Raises:
+            Busy: too much waits already.
+        """
+        if not (room := self._desk.room(client)):
+            self.counts["refused"] += 1
+            raise self._busy("nothing can be taken now", room)
+
+    def _busy(self, what: str, room: int) -> Busy:
+        waiting = self._desk.waiting
+        seconds_on = max(1, min(60, math.ceil(waiting / max(self.rate(), 1.0))))
+        return Busy(f"{what}: {waiting} wait already, and there is room for {room}", seconds_on)
+
+    def _admit(self, client: str, ticket: Ticket, key: str, task: str) -> SharedWork | None:
+        """Answer a ticket from the cache, or let it share work under way; else return new work."""
+        if ticket.order.missing is not None:
+            self._answer(ticket, ticket.order.missing)
+            return None
+        cached = self._cache.get(key)
+        if cached is not None:
+            self._cache.move_to_end(key)
+            self.counts["cached"] += 1
+            ticket.future.set_result(cached)
+            return None
+        work = self._works.get(key)
+        is_new = work is None
+        if work is None:
+            work = self._works[key] = SharedWork(key, task, client, ticket.order)
+        else:
+            self._desk.join(work, client)
+        ticket.work = work
+        work.tickets.append(ticket)
+        return work if is_new else None
+
+    def _set_deadlines(self, tickets: Sequence[Ticket], seconds: float) -> None:
+        assert self._loop is not None
+        by_time: dict[float, list[Ticket]] = {}
+        for ticket in tickets:
+            if not ticket.future.done():
+                own = ticket.order.seconds
+                by_time.setdefault(seconds if own is None else min(own, seconds), []).append(ticket)
+        for wait, group in by_time.items():
+            handle = self._loop.call_later(wait, self._expire, group, wait)
+            remaining = len(group)
+
+            def on_landing(_: object, handle: asyncio.TimerHandle = handle) -> None:
+                nonlocal remaining
+                remaining -= 1
+                if not remaining:
+                    handle.cancel()
+
+            if len(by_time) == 1:  # the usual case: nothing of a batch stays once it is answered
+                for ticket in group:
+                    ticket.future.add_done_callback(on_landing)
+
+    def _expire(self, tickets: Sequence[Ticket], seconds: float) -> None:
+        for ticket in tickets:
+            if not ticket.future.done():
+                self._answer(ticket, self._late(ticket, seconds))
+                self._leave(ticket)
+
+    def _late(self, ticket: Ticket, seconds: float) -> Outcome | Missing:
+        """Return what a ticket comes to at its deadline: out of time if most of that was its own, else nobody knows."""
+        work, now = ticket.work, time.monotonic()
+        since = self.lanes[work.lane].since(work) if work is not None and work.state is State.RUNS else None
+        ran = 0.0 if since is None else now - max(since, ticket.since)
+        if ran < max(_OWN_LEAST, _OWN_SHARE * (now - ticket.since)):
+            return Missing(MissingKind.TIMEOUT, f"not marked within its deadline of {seconds:g} s")
+        return all_failed(
+            ticket.order.sample,
+            ErrorKind.TIMEOUT,
+            message=f"it was still running at its deadline of {seconds:g} s",
+            isolation=self.level,
+            limit="wall",
+            wall_seconds=ran,
+        )
+
+    def cancel(self, tickets: Sequence[Ticket]) -> None:
+        """Give tickets up: what nobody else waits for is not run, and ended if it runs."""
+        for ticket in tickets:
+            if not ticket.future.done():
+                ticket.future.cancel()
+                self.counts["cancelled"] += 1
+                self._leave(ticket)
+
+    def _leave(self, ticket: Ticket) -> None:
+        work = ticket.work
+        if work is None or ticket not in work.tickets:
+            return
+        work.tickets.remove(ticket)
+        if work.tickets:
+            return
+        if self._works.get(work.key) is work:
+            del self._works[work.key]
+        self._desk.drop(work)
+        if work.state is State.RUNS:
+            self.lanes[work.lane].stop(work)
+
+    def _answer(self, ticket: Ticket, outcome: Outcome | Missing) -> None:
+        if not ticket.future.done():
+            self.counts[outcome.kind.value if isinstance(outcome, Missing) else "measured"] += 1
+            ticket.future.set_result(outcome)
+
+    def _heard(self, work: SharedWork, outcome: Outcome | Missing) -> None:
+        """Hand an outcome from a lane's thread to the event loop."""
+        assert self._loop is not None
+        self._loop.call_soon_threadsafe(self._land, work, outcome)
+
+    def _land(self, work: SharedWork, outcome: Outcome | Missing) -> None:
+        self._ends.append(time.monotonic())
+        if self._works.get(work.key) is work:
+            del self._works[work.key]
+        if isinstance(outcome, Outcome):
+            self._remember(work.key, outcome)
+        tickets, work.tickets = work.tickets, []
+        for ticket in tickets:
+            self._answer(ticket, outcome)
+
+    def _remember(self, key: str, outcome: Outcome) -> None:
+        if not self.settings.cache or not may_be_remembered(outcome) or key in self._cache:
+            return
+        self._cache[key] = outcome
+        self._cached += _weight(outcome)
+        while self._cached > self.settings.cache:
+            self._cached -= _weight(self._cache.popitem(last=False)[1])
+
+    async def close(self, grace: float = 0.0) -> None:
+        """Take nothing new, give what is under way so many seconds, and end; what is left is `unavailable`.
+
+        Asked again, it may only be less.
+        """
+        self._closing = True
+        self._until = min(self._until, time.monotonic() + grace)
+        if self._ending is None:
+            self._ending = asyncio.ensure_future(self._end())
+        await self._ending
+
+    async def _end(self) -> None:
+        while self._works and time.monotonic() < self._until:  # noqa: ASYNC110 - once in its life; an event would be kept for it
+            await asyncio.sleep(0.02)
+        for work in list(self._works.values()):
+            for ticket in list(work.tickets):
+                self._answer(ticket, Missing(MissingKind.UNAVAILABLE, "the server shut down before it was marked"))
+                self._leave(ticket)
+        self._desk.close()
+        for lane in self.lanes:
+            await asyncio.to_thread(lane.join)
+        if self._remote is not None:
+            self._remote.close()
+
+
+def _weight(outcome: Outcome) -> int:
+    """Return for how many verdicts one counts in the cache: memory goes by what is said of each test."""
+    return 1 + sum(1 + len(test.parts) for test in outcome.tests) // _MANY
+
+
+_ids: OrderedDict[int, tuple[object, str]] = OrderedDict()
+
+
+def _key(order: Order) -> tuple[str, str]:
+    """Return what names an order's content, and what names its task."""
+    sample = order.sample
+    names_known = _ids.get(id(sample))
+    if names_known is None or names_known[0] is not sample:
+        names_known = (sample, task_name(sample))
+        if sample.id:  # a benchmark's: an item's own tests are a new sample each time
+            _ids[id(sample)] = names_known
+            if len(_ids) > _TASKS:
+                _ids.popitem(last=False)
+    return digest(order.code, names_known[1], repr(order.limits)), names_known[1]
+
+
+_TASKS = 4096
+"""Samples whose names are remembered: the tasks of a benchmark come again and again."""

@@ -1,0 +1,505 @@
+"""SandboxFusion's shapes: a program as its clients send it, and what became of it in its words."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import logging
+import math
+import sys
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Generic, TypedDict, TypeVar
+
+from markbook.errors import EnvironmentUnfitError
+from markbook.languages import Toolchain
+from markbook.languages.toolchain import whole
+from markbook.sandbox import Stopped
+from markbook.sandbox.program import Executed, Phase, ProgramRun, ProgramSandbox
+from markbook.serve.guard import Refused, as_json, client_of
+from markbook.serve.items import UnsupportedLanguage, toolchain
+from markbook.serve.marking import left, seconds
+from markbook.serve.sandbox_thread import Bell
+from markbook.types import Limits
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from markbook.serve.guard import Guard
+    from markbook.serve.pool import Pool, PoolSettings
+
+
+_SECONDS, _MOST_SECONDS = 10.0, 600.0
+_MOST_CODE = 1 << 20
+_MOST_LANGUAGE = 80
+_MOST_FILES = 64
+_MOST_NAME = 255
+"""Bytes of a file's name, without those of its folders: as many as file systems take."""
+_MEMORY = 2 << 30
+_BUILD_FILES = 256 << 20
+_BUILD_PROCESSES = 256
+_FOLDERS = ("/usr", "/bin", "/lib", "/lib64", "/etc/alternatives", "/etc/ld.so.cache")
+"""What a program in Python may read beside its own files."""
+_MAIN = ".markbook-main.py"
+"""What a program in Python is called beside the caller's files."""
+
+
+class PhaseAnswer(TypedDict):
+    """What became of one phase."""
+
+    status: str
+    execution_time: float
+    return_code: int | None
+    stdout: str
+    stderr: str
+
+
+class ProgramAnswer(TypedDict):
+    """What became of a program."""
+
+    status: str
+    message: str
+    compile_result: PhaseAnswer | None
+    run_result: PhaseAnswer | None
+    executor_pod_name: None
+    files: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramRequest:
+    """A program that somebody wants run."""
+
+    run: ProgramRun
+    language: str
+    folders: tuple[str, ...]
+    """What it may read beside its own files."""
+    builds: bool
+    """Whether its first phase is that of a compiler."""
+
+
+def read_program(body: Mapping[str, object], python: str) -> ProgramRequest:
+    """Return the program of a request.
+
+    Raises:
+        Refused: a field is missing or wrong.
+    """
+    code = body.get("code")
+    if not isinstance(code, str):
+        raise Refused(400, "'code' is missing or no string")
+    if len(code) > _MOST_CODE:
+        raise Refused(413, f"'code' has {len(code)} characters; at most {_MOST_CODE} are taken")
+    name = body.get("language")
+    if not isinstance(name, str):
+        raise Refused(400, "'language' is missing or no string")
+    if len(name) > _MOST_LANGUAGE:
+        raise Refused(400, f"'language' has {len(name)} characters")
+    try:
+        tool = toolchain(name)
+    except UnsupportedLanguage as error:
+        raise Refused(400, str(error)) from None
+    stdin = body.get("stdin")
+    if stdin is not None and not isinstance(stdin, str):
+        raise Refused(400, "'stdin' is neither a string nor null")
+    compiling = seconds(body, "compile_timeout", _SECONDS, _MOST_SECONDS)
+    running = seconds(body, "run_timeout", _SECONDS, _MOST_SECONDS)
+    code_request = _Given(
+        code=code,
+        stdin=(stdin or "").encode(),
+        limits=Limits(seconds=running, wall_seconds=running, memory_bytes=_memory(body)),
+        files=_files(body),
+        fetched=tuple(_read_fetched(body)),
+    )
+    program_request = _in_python(code_request, python) if tool is None else _elsewhere(code_request, tool, compiling)
+    for name in program_request.run.files:
+        if both := next(
+            (str(path) for path in PurePosixPath(name).parents if str(path) in program_request.run.files), ""
+        ):
+            raise Refused(400, f"files: {both!r} is a file and a folder of another")
+    return program_request
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What a request says of a program."""
+
+    code: str
+    stdin: bytes
+    limits: Limits
+    files: dict[str, bytes]
+    fetched: tuple[str, ...]
+
+
+_PLAIN = {"PYTHONIOENCODING": "utf-8", "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+_COPYING = ("/bin/sh", "-c", 'cp -R "$0/." . && exec "$@"', "{build}/.given")
+"""Puts the caller's files where a program that was compiled begins."""
+
+
+def _in_python(program_request: _Given, python: str) -> ProgramRequest:
+    files = {**program_request.files, _MAIN: program_request.code.encode()}
+    command = (python, "-B", f"{{build}}/{_MAIN}")
+    phase = Phase(
+        command,
+        program_request.limits,
+        program_request.stdin,
+        builds=True,
+        environment=_PLAIN,
+        fetches=program_request.fetched,
+    )
+    return ProgramRequest(ProgramRun("", files, (phase,)), "", _python_folders(python), builds=False)
+
+
+def _python_folders(python: str) -> tuple[str, ...]:
+    folders = dict.fromkeys([*_FOLDERS, sys.base_prefix, sys.prefix, str(Path(python).parent.parent)])
+    return tuple(folder for folder in folders if folder.strip("/.") and Path(folder).exists())
+
+
+def _elsewhere(program_request: _Given, tool: Toolchain, compiling: float) -> ProgramRequest:
+    """Return a program in another language: what a compiler makes may only be run where it cannot be changed any more."""
+    language = tool.language
+    program = whole(tool, program_request.code)
+    limits = replace(program_request.limits, processes=max(program_request.limits.processes, language.processes))
+    files = {**program_request.files, **program.files}
+    command = program.run
+    if program.programs and program_request.files:
+        files |= {f".given/{name}": data for name, data in program_request.files.items()}
+        command = (*_COPYING, *command)
+    phases = []
+    if program.build:
+        bounds = Limits(
+            seconds=compiling,
+            wall_seconds=compiling,
+            memory_bytes=language.build_memory_bytes,
+            file_bytes=_BUILD_FILES,
+            processes=_BUILD_PROCESSES,
+        )
+        phases.append(Phase(program.build, bounds, builds=True, environment=program.build_environment))
+    stays = not program.programs  # its text is interpreted: it may write beside it, and files are fetched from there
+    environment = program.environment
+    phases.append(
+        Phase(
+            command,
+            limits,
+            program_request.stdin,
+            builds=stays,
+            environment=environment,
+            fetches=program_request.fetched,
+        )
+    )
+    run = ProgramRun("", files, tuple(phases), programs=program.programs)
+    return ProgramRequest(run, language.name, tool.folders, builds=bool(program.build))
+
+
+def _memory(body: Mapping[str, object]) -> int:
+    value = body.get("memory_limit_MB", -1)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not (value == -1 or 16 <= value <= 65536):
+        raise Refused(400, f"'memory_limit_MB' is {str(value)[:40]}, and has to be from 16 to 65536, or -1")
+    return _MEMORY if value == -1 else int(value) << 20
+
+
+def _name(name: object, at: str) -> str:
+    """Return a file's name that stays in its folder.
+
+    Raises:
+        Refused: it does not.
+    """
+    is_good = isinstance(name, str) and 0 < len(name) <= 255 and name.isprintable() and name != _MAIN
+    parts = name.split("/") if isinstance(name, str) else []
+    if not is_good or any(part in ("", ".", "..") or len(part.encode()) > _MOST_NAME for part in parts):
+        raise Refused(400, f"{at}: {str(name)[:40]!r} is no plain path within the program's own folder")
+    return str(name)
+
+
+def _files(body: Mapping[str, object]) -> dict[str, bytes]:
+    files_given = body.get("files")
+    if files_given is None:
+        return {}
+    if not isinstance(files_given, Mapping):
+        raise Refused(400, "'files' is no object")
+    if len(files_given) > _MOST_FILES:
+        raise Refused(400, f"{len(files_given)} files are too many: at most {_MOST_FILES}")
+    files: dict[str, bytes] = {}
+    for name, text in files_given.items():
+        if text is None:
+            continue
+        try:
+            files[_name(name, "files")] = base64.b64decode(text, validate=True)
+        except (TypeError, ValueError, binascii.Error):
+            raise Refused(400, f"files: {name[:40]!r} is no base64") from None
+    return files
+
+
+def _read_fetched(body: Mapping[str, object]) -> list[str]:
+    names_given = body.get("fetch_files", [])
+    if names_given is None:
+        return []
+    if not isinstance(names_given, list) or len(names_given) > _MOST_FILES:
+        raise Refused(400, f"'fetch_files' is no list of at most {_MOST_FILES} paths")
+    return [_name(name, "fetch_files") for name in names_given]
+
+
+def answer(asked: ProgramRequest, found: Sequence[Executed], fault: str = "") -> ProgramAnswer:
+    """Return what became of a program, in SandboxFusion's words."""
+    if not found:
+        return _answer("SandboxError", fault or "the worker was lost twice while the program ran")
+    if refused := next((phase.refused for phase in found if phase.refused), ""):
+        return _answer("SandboxError", refused)
+    compiled = _phase(found[0]) if asked.builds else None
+    ran = found[asked.builds : asked.builds + 1]
+    last = ran[0] if ran else found[0]
+    files = {name: base64.b64encode(data).decode() for name, data in last.files.items()}
+    message = f"the {'program' if ran else 'compiler'} hit its limit: {last.limit}" if last.limit else ""
+    status = "Success" if ran and last.is_good else "Failed"
+    return _answer(status, message, compiled, _phase(last) if ran else None, files)
+
+
+def _phase(phase: Executed) -> PhaseAnswer:
+    is_late = phase.limit in ("cpu", "wall")
+    return {
+        "status": "TimeLimitExceeded" if is_late else "Finished",
+        "execution_time": round(phase.wall_seconds, 6),
+        "return_code": None if is_late else (phase.status if phase.status is not None else -phase.signal),
+        "stdout": phase.stdout.decode("utf-8", "replace"),
+        "stderr": phase.stderr.decode("utf-8", "replace"),
+    }
+
+
+def _answer(
+    status: str,
+    message: str,
+    compiled: PhaseAnswer | None = None,
+    ran: PhaseAnswer | None = None,
+    files: dict[str, str] | None = None,
+) -> ProgramAnswer:
+    return {
+        "status": status,
+        "message": message,
+        "compile_result": compiled,
+        "run_result": ran,
+        "executor_pod_name": None,
+        "files": files or {},
+    }
+
+
+# Who runs a program next: so many at once, and the clients have their turns one after the other.
+
+_Seat = TypeVar("_Seat")
+
+
+class SeatQueue(Generic[_Seat]):
+    """Seats, and those who wait for one. Its methods are called in one event loop."""
+
+    def __init__(self, seats: Iterable[_Seat], *, of_one: int, most: int) -> None:
+        """Take the seats; so many of one client may wait, and so many in all."""
+        self._free = list(seats)
+        self._count = len(self._free)
+        self._of_one, self._most = of_one, most
+        self._waiting: OrderedDict[str, deque[asyncio.Future[_Seat]]] = OrderedDict()
+        """Whose turn it is comes first."""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether every seat is free and nobody waits."""
+        return len(self._free) == self._count and not self._waiting
+
+    def want(self, client: str) -> asyncio.Future[_Seat]:
+        """Return what will be a seat; give it up by `leave`, or give the seat back.
+
+        Raises:
+            Refused: too many wait.
+        """
+        own = len(self._waiting.get(client, ()))
+        if own >= self._of_one or sum(map(len, self._waiting.values())) >= self._most:
+            raise Refused(429, f"{own} programs of yours wait already", Retry_After="1")
+        seat_future: asyncio.Future[_Seat] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(client, deque()).append(seat_future)
+        self._hand_out()
+        return seat_future
+
+    def give_back(self, seat: _Seat) -> None:
+        """Take a seat back for the next."""
+        self._free.append(seat)
+        self._hand_out()
+
+    def leave(self, client: str, wanted: asyncio.Future[_Seat]) -> None:
+        """Give up what was wanted, or what has just been got."""
+        waiting = self._waiting.get(client, ())
+        if wanted in waiting:
+            self._waiting[client].remove(wanted)
+            if not waiting:
+                del self._waiting[client]
+        if not wanted.done():
+            wanted.cancel()
+        elif not wanted.cancelled() and wanted.exception() is None:
+            self.give_back(wanted.result())
+
+    def refuse_all(self, refused: Refused) -> None:
+        """Refuse everybody who waits."""
+        for waiting in self._waiting.values():
+            for seat_future in waiting:
+                if not seat_future.done():
+                    seat_future.set_exception(refused)
+        self._waiting.clear()
+
+    def _hand_out(self) -> None:
+        while self._free and self._waiting:
+            client, waiting = next(iter(self._waiting.items()))
+            seat_future = waiting.popleft()
+            if waiting:
+                self._waiting.move_to_end(client)
+            else:
+                del self._waiting[client]
+            if not seat_future.done():
+                seat_future.set_result(self._free.pop())
+
+
+# `POST /run_code`, as SandboxFusion has it: one program, its input, what it prints.
+
+_log = logging.getLogger(__name__)
+
+_WAITING = 64
+"""Programs a worker that one client may have waiting."""
+_CLIENTS = 4
+"""How many times as many may wait of all clients."""
+_TURN = 0.02
+"""Seconds between two looks at whether all has ended."""
+_AGE = 5000
+"""Programs after which a worker is replaced."""
+
+
+class ProgramRunner:
+    """Runs programs, so many at once."""
+
+    def __init__(self, pool: Pool, guard: Guard, settings: PoolSettings) -> None:
+        """Set up, starting nothing: a worker starts with the first program."""
+        self._pool = pool
+        self._guard = guard
+        self._python = settings.box.python or sys.executable
+        self._seats = [_ProgramsSeat(settings.box.isolation) for _ in pool.lanes]
+        waiting = _WAITING * len(self._seats)
+        # of its own: the event loop's threads are fewer than a large machine's workers, and read requests
+        self._threads = ThreadPoolExecutor(len(self._seats), "markbook-program")
+        self._queue = SeatQueue(self._seats, of_one=waiting, most=_CLIENTS * waiting)
+        self._until = math.inf
+
+    async def run_code(self, request: Request) -> Response:
+        """Answer it; fields that SandboxFusion has not are passed over, as it does."""
+        body = await self._guard.json(request)
+        program_request = await asyncio.to_thread(read_program, body, self._python)
+        if self._pool.is_closing:
+            raise Refused(503, "the server is shutting down and takes nothing new", Retry_After="5")
+        client = client_of(request)
+        seat_future = self._queue.want(client)
+        gone = asyncio.create_task(left(request))
+        try:
+            await asyncio.wait((seat_future, gone), return_when=asyncio.FIRST_COMPLETED)
+            if not seat_future.done():
+                raise Refused(499, "the caller left")
+            return as_json(await self._execute_program(seat_future.result(), program_request, gone))
+        finally:
+            gone.cancel()
+            self._queue.leave(client, seat_future)
+
+    async def _execute_program(
+        self, seat: _ProgramsSeat, program_request: ProgramRequest, gone: asyncio.Task[None]
+    ) -> ProgramAnswer:
+        """Run a program to its end, or until its caller leaves; only then its seat is free again."""
+        seat.asked = program_request
+        work = asyncio.get_running_loop().run_in_executor(self._threads, seat.execute, program_request)
+        try:
+            await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                raise Refused(499, "the caller left")
+        finally:
+            if not work.done():
+                seat.stop(program_request, "nobody waited for it")
+                await asyncio.wait((work,))
+        return answer(program_request, *work.result())
+
+    async def end(self, grace: float) -> None:
+        """Give what runs so many seconds, end the rest and say so to its callers; asked again, it may only be less."""
+        self._until = min(self._until, time.monotonic() + grace)
+        while not self._queue.is_idle and time.monotonic() < self._until:  # noqa: ASYNC110 - as in the pool
+            await asyncio.sleep(_TURN)
+        self._queue.refuse_all(Refused(503, "the server shut down before the program was run", Retry_After="5"))
+        while not self._queue.is_idle:
+            for seat in self._seats:
+                seat.stop(seat.asked, "the server shut down before it ended")
+            await asyncio.sleep(_TURN)
+
+    async def close(self) -> None:
+        """End the workers."""
+        await self.end(0)
+        for seat in self._seats:
+            await asyncio.to_thread(seat.close)
+        self._threads.shutdown()
+
+
+class _ProgramsSeat:
+    """Runs one program at a time, with a worker for each language that was asked for."""
+
+    def __init__(self, isolation: Literal["auto", "strict", "weak"]) -> None:
+        self._isolation = isolation
+        self._boxes: dict[str, ProgramSandbox] = {}
+        self._used: dict[str, int] = {}
+        self._bell = Bell()
+        self._lock = threading.Lock()
+        self.asked: ProgramRequest | None = None
+        """What it runs, or is about to run."""
+        self._why = ""
+
+    def stop(self, asked: ProgramRequest | None, why: str) -> None:
+        """End a program at once if it runs here."""
+        with self._lock:
+            if asked is not None and self.asked is asked:
+                self._why = why
+                self._bell.ring()
+
+    def execute(self, asked: ProgramRequest) -> tuple[list[Executed], str]:
+        """Run it in this thread; return what became of it, or what of ours failed."""
+        name = asked.language
+        try:
+            ((_, phases),) = self._box(asked).run([asked.run])
+        except Stopped:
+            return [], self._why
+        except (EnvironmentUnfitError, OSError) as error:
+            self._drop(name)
+            return [], str(error)
+        except Exception as error:  # noqa: BLE001 - the thread's border: the caller is told, and the next program starts anew
+            _log.error("running a program failed", exc_info=error)
+            self._drop(name)
+            return [], f"running it failed: {type(error).__name__}: {error}"
+        finally:
+            with self._lock:
+                self.asked = None
+                self._bell.hush()
+        self._used[name] = self._used.get(name, 0) + 1
+        if self._used[name] >= _AGE:
+            self._drop(name)
+        return phases, ""
+
+    def _box(self, program_request: ProgramRequest) -> ProgramSandbox:
+        if program_request.language not in self._boxes:
+            self._boxes[program_request.language] = ProgramSandbox(
+                program_request.folders, workers=1, isolation=self._isolation, pinned=False, stop=self._bell.heard
+            )
+        return self._boxes[program_request.language]
+
+    def _drop(self, name: str) -> None:
+        self._used.pop(name, None)
+        if name in self._boxes:
+            self._boxes.pop(name).close()
+
+    def close(self) -> None:
+        """End its workers."""
+        for name in list(self._boxes):
+            self._drop(name)
+        self._bell.close()

@@ -1,0 +1,408 @@
+"""Running the server until it is told to end, and ending it so that nobody is left without an answer."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import html
+import resource
+import signal
+import socket
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from ipaddress import ip_address
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from markbook.errors import DataError, OutputError, UsageError
+from markbook.installed import version
+from markbook.serve.guard import HEADERS, GuardedApp, Refused, as_json, impatient, refusal
+from markbook.serve.items import BenchmarkShelf
+from markbook.serve.marking import Figures, Marking, Scoring, ServerSettings
+from markbook.serve.pool import Pool
+from markbook.serve.run_code import ProgramRunner
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+
+# The page that shows load.
+
+_STYLE = (
+    ":root{color-scheme:light dark;--bg:#fff;--fg:#1c2024;--line:#d5dae0;--dim:#59616b}"
+    "@media (prefers-color-scheme:dark){:root{--bg:#15181c;--fg:#e6e9ed;--line:#383f48;--dim:#a5adb8}}"
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:44rem;margin:2rem auto;padding:0 1rem;color:var(--fg);background:var(--bg)}"
+    "p{margin:0;font-size:.8rem;font-weight:600;letter-spacing:.08em;text-transform:uppercase;color:var(--dim)}h1{margin:.1rem 0 1rem;font-size:1.6rem}"
+    "table{border-collapse:collapse;width:100%}td,th{padding:.3rem .6rem;text-align:left;font-weight:400;border-bottom:1px solid var(--line)}"
+    "td{font-weight:600;font-variant-numeric:tabular-nums}"
+)
+
+
+def page(pool: Pool, figures: Figures) -> str:
+    """Return it, renewed by the browser every two seconds."""
+    counts = pool.counts
+    rows = [
+        ("Isolation level", pool.level.value),
+        ("Workers", len(pool.lanes)),
+        ("Running", pool.running),
+        ("Waiting", f"{pool.waiting} of {pool.settings.queue}"),
+        ("Verdicts a second, last half minute", f"{pool.rate():.1f}"),
+        ("Half of the items within", _seconds(figures.quantile(0.5))),
+        ("99 of 100 items within", _seconds(figures.quantile(0.99))),
+        *((f"Items: {name}", count) for name, count in sorted(counts.items())),
+    ]
+    cells = "".join(
+        f"<tr><th scope=row>{html.escape(name)}</th><td>{html.escape(str(value))}</td></tr>" for name, value in rows
+    )
+    return (
+        '<!doctype html><html lang=en><meta charset=utf-8><meta http-equiv=refresh content=2><meta name=viewport content="width=device-width">'
+        f"<title>markbook serve</title><style>{_STYLE}</style><main><p>Markbook</p><h1>Reward server</h1><table>{cells}</table></main></html>"
+    )
+
+
+def _seconds(value: float | None) -> str:
+    return "no item yet" if value is None else f"{value:g} s"
+
+
+# What the server offers, as OpenAPI.
+
+
+def document(version: str) -> dict[str, object]:
+    """Return it."""
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Markbook's reward server", "version": version},
+        "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}, "schemas": _SCHEMAS},
+        "security": [{"token": []}, {}],
+        "paths": {
+            "/v1/mark": _post("Mark a batch of programs by their tests.", "Batch", "Rewards"),
+            "/v1/score": _post("Measure texts by metrics.", "Texts", "Scores"),
+            "/run_code": _post("Run one program, as SandboxFusion does.", "Program", "Executed"),
+            "/get_reward": _post("Reward queries, as OpenRLHF asks for it.", "Queries", "Numbers"),
+            "/health": _get("Whether it takes work."),
+            "/metrics": _get("Its figures, for Prometheus."),
+        },
+    }
+
+
+def _post(words: str, request_schema: str, response_schema: str) -> dict[str, object]:
+    def shape(name: str) -> dict[str, object]:
+        return {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}
+
+    refused = {"description": "A sentence that says what is wrong.", "content": shape("Refusal")}
+    busy = {**refused, "headers": {"Retry-After": {"schema": {"type": "integer"}}}}
+    codes = ("400", "401", "403", "408", "413", "415", "421")
+    return {
+        "post": {
+            "summary": words,
+            "requestBody": {"required": True, "content": shape(request_schema)},
+            "responses": {
+                "200": {"description": "Done.", "content": shape(response_schema)},
+                **dict.fromkeys(codes, refused),
+                "429": busy,
+                "503": busy,
+            },
+        }
+    }
+
+
+def _get(words: str) -> dict[str, object]:
+    return {"get": {"summary": words, "responses": {"200": {"description": "It."}}}}
+
+
+_TEXT, _NUMBER, _WHOLE, _YES = {"type": "string"}, {"type": "number"}, {"type": "integer"}, {"type": "boolean"}
+_MAYBE_NUMBER, _MAYBE_TEXT = {"type": ["number", "null"]}, {"type": ["string", "null"]}
+
+
+def _many(items: Mapping[str, object]) -> dict[str, object]:
+    return {"type": "array", "items": items}
+
+
+def _object(required: tuple[str, ...] = (), /, **properties: object) -> dict[str, object]:
+    return {"type": "object", "required": list(required), "properties": properties}
+
+
+_PHASE = _object((), status=_TEXT, execution_time=_NUMBER, return_code=_WHOLE, stdout=_TEXT, stderr=_TEXT)
+_ITEM = _object(
+    (), id=_TEXT, code=_MAYBE_TEXT, completion=_MAYBE_TEXT, language=_TEXT, timeout=_NUMBER, deadline=_NUMBER,
+    memory_mb=_NUMBER, benchmark=_TEXT, task_id=_TEXT, entry_point=_TEXT, canonical=_TEXT, prompt=_TEXT, kind=_TEXT,
+    tests={"oneOf": [_TEXT, _many({"oneOf": [_TEXT, {"type": "object"}]})]},
+)  # fmt: skip
+_REWARD = _object(
+    ("id", "reward", "valid", "reason"), id=_TEXT, reward=_MAYBE_NUMBER, valid=_YES, reason=_MAYBE_TEXT, passed=_WHOLE,
+    total=_WHOLE, error=_MAYBE_TEXT, message=_TEXT, separated=_MAYBE_NUMBER, unchecked=_WHOLE, isolation=_TEXT,
+    tests=_many({"type": "object"}),
+)  # fmt: skip
+_POLICY = {"enum": ["zero", "partial"]}
+_SCHEMAS: dict[str, Any] = {
+    "Batch": _object(("items",), items=_many(_ITEM), detail=_YES, deadline=_NUMBER, waited=_NUMBER, error_policy=_POLICY),
+    "Rewards": _object(("results",), results=_many(_REWARD)),
+    "Texts": _object(("metrics", "items"), metrics=_many(_TEXT), items=_many({"type": "object"})),
+    "Scores": _object(("results",), results=_many({"type": "object"})),
+    "Program": _object(
+        ("code", "language"), code=_TEXT, language=_TEXT, stdin=_MAYBE_TEXT, compile_timeout=_NUMBER,
+        run_timeout=_NUMBER, memory_limit_MB=_NUMBER, files={"type": "object"}, fetch_files=_many(_TEXT),
+    ),
+    "Executed": _object(
+        ("status",), status={"enum": ["Success", "Failed", "SandboxError"]}, message=_TEXT, compile_result=_PHASE,
+        run_result=_PHASE, executor_pod_name=_MAYBE_TEXT, files={"type": "object"},
+    ),
+    "Queries": _object(("query", "prompts", "labels"), query=_many(_TEXT), prompts=_many(_TEXT), labels=_many({})),
+    "Numbers": _object(("rewards",), rewards=_many(_NUMBER), scores=_many(_NUMBER), extra_logs={"type": "object"}),
+    "Refusal": _object(("error",), error=_TEXT),
+}  # fmt: skip
+
+
+# The application: what is answered where.
+
+if TYPE_CHECKING:
+    Endpoint = Callable[[Request], Awaitable[Response]]
+
+_MARKED = frozenset(("/v1/mark", "/get_reward"))
+"""What asks for verdicts, and so for room in the queue."""
+
+
+class Service:
+    """A pool and the application in front of it."""
+
+    def __init__(self, settings: ServerSettings) -> None:
+        """Set up, starting nothing.
+
+        Raises:
+            DataError: the folder of benchmarks cannot be read.
+        """
+        self.pool = Pool(settings.pool)
+        self.figures = Figures()
+        guard = settings.guard
+        shelf = BenchmarkShelf(settings.benchmarks)
+        marking = Marking(self.pool, shelf, self.figures, settings)
+        scoring = Scoring(guard)
+        self.programs = ProgramRunner(self.pool, guard, settings.pool)
+        routes = [
+            self._route("/v1/mark", marking.mark, "POST"),
+            self._route("/v1/score", scoring.score, "POST"),
+            self._route("/run_code", self.programs.run_code, "POST"),
+            self._route("/get_reward", marking.get_reward, "POST"),
+            self._route("/health", self._health, "GET"),
+            self._route("/metrics", self._metrics, "GET"),
+            self._route("/openapi.json", _openapi, "GET"),
+            self._route("/", self._page, "GET"),
+        ]
+        inner = Starlette(routes=routes, exception_handlers={404: _answer_unknown, 405: _wrong_method})
+        self.app = GuardedApp(inner, guard, self._admit)
+        self._marking = marking
+
+    def _admit(self, request: Request) -> None:
+        """Refuse what is to be marked while nothing more of its sender's can wait.
+
+        Raises:
+            Refused: there is no room.
+        """
+        path = request.scope["path"]
+        if path in _MARKED:
+            try:
+                self._marking.ensure_room(request)
+            except Refused as refused:
+                self.figures.requests[path, refused.status] += 1
+                raise
+
+    def _route(self, path: str, endpoint: Endpoint, method: str) -> Route:
+        async def answer(request: Request) -> Response:
+            try:
+                response = await endpoint(request)
+            except Refused as refused:
+                response = refusal(refused)
+            self.figures.requests[path, response.status_code] += 1
+            return response
+
+        return Route(path, answer, methods=[method])
+
+    async def _health(self, _request: Request) -> Response:
+        if self.pool.is_closing:
+            return as_json({"status": "closing"}, 503)
+        return as_json({"status": "ok", "isolation": self.pool.level.value, "version": version(), "time": time.time()})
+
+    async def _metrics(self, _request: Request) -> Response:
+        return PlainTextResponse(self.figures.text(self.pool), 200, HEADERS, "text/plain; version=0.0.4")
+
+    async def _page(self, _request: Request) -> Response:
+        return HTMLResponse(page(self.pool, self.figures), 200, HEADERS)
+
+
+async def _openapi(_request: Request) -> Response:
+    return as_json(document(version()))
+
+
+async def _answer_unknown(request: Request, _error: Exception) -> Response:
+    return as_json({"error": f"there is nothing at {request.scope['path'][:80]!r}: see /openapi.json"}, 404)
+
+
+async def _wrong_method(request: Request, error: Exception) -> Response:
+    headers = getattr(error, "headers", None)
+    return as_json({"error": f"{request.method} is not for {request.scope['path'][:80]!r}"}, 405, headers)
+
+
+_CONNECTIONS = 16384
+"""Connections that are held open at most, of as many descriptors as this process may have."""
+_BACKLOG = 2048
+_MARGIN = 5.0
+"""Seconds beyond the grace after which open connections are closed."""
+_ENDS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_SHORT = 16
+"""Characters that a token has at least."""
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is this machine's own and nobody else's."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def read_token(path: Path) -> str:
+    """Return the token that a file holds.
+
+    Raises:
+        DataError: it cannot be read.
+        UsageError: it holds none that is long enough.
+    """
+    try:
+        token = path.read_text("ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError("the token cannot be read", at=str(path)) from error
+    if len(token) < _SHORT or not token.isprintable() or " " in token:
+        raise UsageError(f"a token has {_SHORT} visible characters or more", at=str(path), hint="openssl rand -hex 32")
+    return token
+
+
+def _unusable(address: str, error: OSError | OverflowError) -> OutputError:
+    is_taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
+    hint = "--port names another, 0 a free one" if is_taken else ""
+    return OutputError(f"{address} cannot be used: {error}", hint=hint)
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Return a socket at an address.
+
+    Raises:
+        OutputError: it cannot be had.
+    """
+    sock = None
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        # asyncio sends small pieces at once (TCP_NODELAY) only where the protocol is named; else an answer waits for the
+        # client's delayed acknowledgement of its head, 40 ms.
+        sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((host, port))
+    except (OSError, OverflowError) as error:
+        if sock is not None:
+            sock.close()
+        raise _unusable(f"{host}:{port}", error) from error
+    return sock
+
+
+def _most_connections() -> int:
+    """Return how many may be open: half of the descriptors, since sandboxes need some too."""
+    return max(64, min(_CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2))
+
+
+def _listen(sock: socket.socket) -> None:
+    """Listen at an address that was free a moment ago.
+
+    Raises:
+        OutputError: another process began to, meanwhile.
+    """
+    try:
+        sock.listen(_BACKLOG)
+    except OSError as error:
+        host, port = sock.getsockname()[:2]
+        raise _unusable(f"{host}:{port}", error) from error
+
+
+class _Server(uvicorn.Server):
+    """A server that first lets the pool finish what it has taken."""
+
+    def __init__(self, service: Service, grace: float, seconds: float) -> None:
+        config = uvicorn.Config(
+            service.app,
+            http=impatient(seconds),
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            lifespan="off",
+            limit_concurrency=_most_connections(),  # beyond it a caller hears 503, and its connection is closed
+            timeout_keep_alive=75,
+            timeout_graceful_shutdown=int(grace + _MARGIN),
+            ws="none",
+            proxy_headers=False,
+        )
+        super().__init__(config)
+        self._pool = service.pool
+        self._programs = service.programs
+        self._grace = grace
+        self._draining: list[asyncio.Future[tuple[None, None]]] = []
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take SIGTERM, Ctrl-C and the end of the terminal for a wish to end."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        loop = asyncio.get_running_loop()
+        # under nohup the end of the terminal is to be passed over
+        ends = [number for number in _ENDS if signal.getsignal(number) is not signal.SIG_IGN]
+        for number in ends:
+            loop.add_signal_handler(number, self.drain)
+        try:
+            yield
+        finally:
+            for number in ends:
+                loop.remove_signal_handler(number)
+
+    def drain(self) -> None:
+        """Take nothing new and finish; asked a second time, end at once."""
+        self.should_exit = True
+        grace = 0.0 if self._draining else self._grace
+        ends = asyncio.gather(self._pool.close(grace), self._programs.end(grace))
+        if self._draining:  # a caller who does not read is not waited for either
+            asyncio.get_running_loop().call_later(_MARGIN, setattr, self, "force_exit", True)
+        self._draining.append(ends)
+
+
+async def serve(
+    settings: ServerSettings, sock: socket.socket, *, grace: float, ready: Callable[[_Server], None] | None = None
+) -> None:
+    """Serve until told to end.
+
+    Args:
+        settings: of the server.
+        sock: where it listens.
+        grace: seconds that what was taken may still need when the server is told to end.
+        ready: is called once work is taken.
+
+    Raises:
+        EnvironmentUnfitError: this machine cannot isolate the code well enough.
+    """
+    service = Service(settings)
+    server = _Server(service, grace, settings.guard.seconds)
+    try:
+        await service.pool.start()
+        _listen(sock)  # whoever reads the address may come before uvicorn listens
+        if ready is not None:
+            ready(server)
+        await server.serve(sockets=[sock])
+    finally:
+        await service.pool.close()
+        await service.programs.close()
+        sock.close()

@@ -1,1 +1,0 @@
-"""The reward server: verdicts over HTTP, from the sandboxes that an exam uses."""

@@ -1,0 +1,300 @@
+"""Code out of replies: without the reasoning, out of its fence, with the imports that it needs."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from markbook.testcode import programs
+
+# Where a reply's answer begins: behind what its model thought aloud, between `<think>` and `</think>`.
+
+_END = "</think>"
+_SIGNS = re.compile(
+    r"(?:^[ \t]{0,3}|(?<=</think>)[ \t]*)(?P<fence>`{3,}+|~{3,}+)(?P<info>[^\n]*+)$"
+    r"|(?:^|(?<=</think>))[ \t]*+(?P<begin><think>)"
+    r"|(?<![^\s(\[{=,:+])(?P<quote>[\"'`])(?:(?!(?P=quote))[^\n]){0,200}</think>(?=[^\n]{0,200}(?P=quote))"
+    r"|(?P<end></think>)",
+    re.MULTILINE,
+)
+"""A line that opens or closes a block, a tag that begins a thought, one that is only quoted, and one that ends a thought."""
+
+
+def without_thoughts(reply: str) -> str:
+    """Return a reply from where its last thought ends; a thought that does not end, and what is behind it, is left out.
+
+    Servers often begin the thought in the prompt, so what stands before a lone `</think>` is a thought too. A tag is none
+    where it stands in quotes, or in a fenced block that is closed behind it: there it is part of a program.
+
+    >>> without_thoughts("<think>two and two</think>4")
+    '4'
+    """
+    if _END not in reply and "<think>" not in reply:
+        return reply
+    start = cut = 0
+    is_thinking = False
+    block = ""  # the fence that is open
+    waiting = 0  # behind a tag in a block, of which it is not known yet whether it is closed
+    for sign in _SIGNS.finditer(reply):
+        if sign["fence"] and not is_thinking:
+            is_closed = bool(block) and sign["fence"].startswith(block) and not sign["info"].strip()
+            if waiting and not is_closed and sign["info"].strip():
+                start, block = waiting, ""
+            block, waiting = ("" if is_closed else block or sign["fence"]), 0 if is_closed else waiting
+        elif sign["begin"] and not (is_thinking or block):
+            is_thinking, cut = True, sign.start()
+        elif sign["end"] or (sign["quote"] and is_thinking):
+            if block:
+                waiting = sign.end()
+            else:
+                start, is_thinking = sign.end(), False
+    return reply[start:cut] if is_thinking else reply[start:]
+
+
+# Finding the code in a model's raw reply: a ladder of steps, each recorded, none of which deletes a line of code.
+#
+# A reply that compiles as it stands is taken as it stands. Otherwise what a model thought aloud is no part of it; of the
+# rest a fenced block is taken, then the text between markers such as [PYTHON] and [/PYTHON], then code with prose before or
+# behind it. Text with no trace of a reply around it (a truncated solution, say) is left alone: its SyntaxError is the
+# model's own.
+
+Step = Literal["as_is", "fence", "markers", "prose", "none"]
+
+PARSE_CAP = 1 << 20
+"""Longer texts, in characters, are not parsed here; the sandbox meets them as they are."""
+
+_FENCE = re.compile(
+    r"^[ \t]{0,3}(`{3,}+|~{3,}+)[ \t]*+([\w+#.-]*+)[^\n]*+\n(.*?)(?:^[ \t]{0,3}\1[`~]*[ \t]*$|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
+_PYTHON_TAGS = {"", "py", "python", "python3", "py3", "pycon"}
+_MARKER = re.compile(r"^[ \t]*\[/?[A-Za-z]{2,12}\][ \t]*$", re.MULTILINE)
+_BARE_MARKER = re.compile(r"^\[/?(?:END|DONE|BEGIN|PYTHON|CODE|ANSWER|SOLUTION)\]\s*$", re.MULTILINE)
+"""`[END]` alone on a line is Python, a list of one unknown name; in a reply it is where the code ends."""
+_CODE_START = re.compile(r"^(?:@\w|def |async def |class |import |from \w[\w.]* import )", re.MULTILINE)
+_PROSE = re.compile(
+    r"^(?:#{1,6} |[-*\u2022] |\d+[.)] )?[\"'(*_]*[A-Z][\w'\u2019-]*[,:]?(?: +[^\s=]+){2,}", re.MULTILINE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """The code of a reply, and how it was found."""
+
+    text: str
+    step: Step
+    """`as_is`, or the step that found code that compiles, or `none`: nothing did, and the text is the whole reply."""
+
+
+def extract_code(reply: str, entry_point: str = "") -> Extraction:
+    """Return the code in a reply.
+
+    Args:
+        reply: what the model wrote.
+        entry_point: the name that the code should define; among several blocks the one that does is taken.
+    """
+    return extract(reply, compiles, entry_point)
+
+
+def extract(reply: str, is_code: Callable[[str], bool], entry_point: str = "") -> Extraction:
+    """As `extract_code`, for a caller with a notion of its own of what compiles (a body behind a prompt)."""
+    is_all_code = len(reply) > PARSE_CAP or is_code(reply)
+    if is_all_code and not _BARE_MARKER.search(reply):
+        return Extraction(reply, "as_is")
+    if not is_all_code and (answer := without_thoughts(reply)) != reply:
+        return extract(answer, is_code, entry_point)
+    extraction: Extraction | None = Extraction(reply, "as_is") if is_all_code else None
+    for step, text in _candidates(reply):
+        if not text.strip() or not is_code(text):
+            continue
+        if not entry_point or defines(text, entry_point):
+            return Extraction(text, step)
+        extraction = extraction or Extraction(text, step)
+    return extraction or Extraction(reply, "none")
+
+
+def compiles(text: str) -> bool:
+    """Whether the text is a Python module by its syntax; it is only parsed, never compiled or run."""
+    return _names(text) is not None
+
+
+def defines(text: str, name: str) -> bool:
+    """Whether a module binds a name at its top level; False if it does not parse."""
+    names = _names(text)
+    return names is not None and name in names
+
+
+def top_level_names(tree: ast.Module) -> set[str]:
+    """Return the functions, classes, assigned and imported names of a module's top level, also behind a condition."""
+    names = set()
+    waiting: list[ast.AST] = list(tree.body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Name):
+            names.add(node.id)
+        elif isinstance(node, ast.alias):
+            names.add((node.asname or node.name).partition(".")[0])
+        else:
+            waiting += _that_bind(node)
+    return names
+
+
+def _that_bind(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield those parts of a statement or target that may bind names in the scope it stands in."""
+    if isinstance(node, ast.AnnAssign) and node.value is None:
+        return
+    for part in ast.iter_child_nodes(node):
+        stored = isinstance(getattr(part, "ctx", None), ast.Store) and not isinstance(
+            part, ast.Attribute | ast.Subscript
+        )
+        if stored or isinstance(part, ast.stmt | ast.alias | ast.ExceptHandler | ast.match_case | ast.withitem):
+            yield part
+
+
+@functools.lru_cache(maxsize=8)  # an answer is asked for three times over before it is known what it is
+def _names(text: str) -> frozenset[str] | None:
+    """Return the names of a module's top level, None if it does not parse."""
+    tree = _parse(text)
+    return None if tree is None else frozenset(top_level_names(tree))
+
+
+def _parse(text: str) -> ast.Module | None:
+    return None if len(text) > PARSE_CAP else programs.parse(text)
+
+
+def _candidates(reply: str) -> Iterator[tuple[Step, str]]:
+    for match in _FENCE.finditer(reply):
+        if match[2].lower() in _PYTHON_TAGS:
+            yield "fence", match[3]
+    if _MARKER.search(reply):
+        for part in _MARKER.split(reply):
+            yield "markers", part
+    for text in (reply, *_from_first_code(reply)):
+        yield from (("prose", candidate) for candidate in _before_prose(text))
+
+
+def _from_first_code(reply: str) -> Iterator[str]:
+    start = _CODE_START.search(reply)
+    if start and start.start() and _PROSE.search(reply, 0, start.start()):
+        yield reply[start.start() :]
+
+
+def _before_prose(text: str) -> Iterator[str]:
+    yield text
+    for count, match in enumerate(_PROSE.finditer(text)):
+        if count == 8:
+            return  # prose that late has code-like lines before it that do not parse either
+        if match.start():
+            yield text[: match.start()]
+
+
+# The answer in a reply that is written in another language than Python: no parser, only lines.
+
+_REPLIES_FENCE = re.compile(
+    r"^[ \t]{0,3}(`{3,}+|~{3,}+)[^\n]*+\n(.*?)(?:^[ \t]{0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
+)
+_SPACE = re.compile(r"\s+")
+_WORD = re.compile(r"\w+")
+_IMPORT = re.compile(r"\s*(?:(?:using|import|use)\s[^()]*;?|#\s*include\b.*)\s*")
+_COMMENT = ("//", "#", "--", ";", "%", "*", "/*")
+
+
+def answer_of(
+    reply: str, prompt: str, tests: str, *, raw: bool = True
+) -> tuple[str, Literal["as_is", "fence"], Literal["whole", "completion"]]:
+    """Return a reply's answer with the prompt that it completes, how it was found, and which of the two it was.
+
+    An answer that repeats the last line of the prompt is whole, also with other names of parameters: what stands before
+    that line is kept in the place of the prompt, with those of its imports that it lacks, or behind the prompt if it has
+    no line of what the prompt defines before; what stands behind the end of that definition is left out, for tests of its own and a `main` would stand in the way of the benchmark's. Where the tests begin with
+    the brace that ends the definition, it is left to them.
+
+    Args:
+        reply: what a model wrote.
+        prompt: what the benchmark begins the program with.
+        tests: what it puts behind it.
+        raw: leave out what the model thought aloud, and look for fenced code.
+    """
+    begun = _begun(prompt)
+    code, step = _extract_fenced(without_thoughts(reply), begun) if raw else (reply, "as_is")
+    if prompt.lstrip().startswith("<?php"):
+        code = code.rstrip().removesuffix("?>")  # the benchmark's tests behind it would be no code
+    lines = code.split("\n")
+    first_line = next((number for number, line in enumerate(lines) if begun and _same(line, begun)), None)
+    if first_line is None and begun:
+        first_line = next((number for number, line in enumerate(lines) if _defines_alike(line, begun)), None)
+    if not begun or first_line is None:
+        is_complete = bool(begun) and bool(re.search(rf"\b{re.escape(_name(begun))}\s*[(<=]", code)) and step == "fence"
+        return (code, step, "whole") if is_complete or not prompt else (prompt + code, step, "completion")  # type: ignore[return-value]
+    head = lines[:first_line]
+    before = prompt[: prompt.rstrip().rfind("\n") + 1]
+    outermost = [line for line in before.split("\n") if line[:1].strip() and _WORD.search(line)]
+    frame = [line for line in outermost if not line.startswith(_COMMENT) and not _IMPORT.fullmatch(line)]
+    if frame and not any(_same(line, other) for line in head for other in frame):
+        head = [before.rstrip("\n"), *head]
+    else:
+        lines_known = {_SPACE.sub("", line) for line in head}
+        imports = (line for line in before.split("\n") if _IMPORT.fullmatch(line))
+        head = [*(line for line in imports if _SPACE.sub("", line) not in lines_known), *head]
+    body = _until_its_end(lines[first_line:], closed_by_tests=tests.lstrip().startswith("}"))
+    return "\n".join([*head, *body]) + "\n", step, "whole"  # type: ignore[return-value]  # one of the two
+
+
+def with_imports(text: str, setup: str, packages: Sequence[str]) -> str:
+    """Return a text in Go behind the imports of those packages that it uses and that neither it nor its set-up imports."""
+    imports_wanted = (
+        package
+        for package in packages
+        if re.search(rf"\b{package.rpartition('/')[2]}\.", text) and f'"{package}"' not in setup + text
+    )
+    return "".join(f'import "{package}"\n' for package in imports_wanted) + text
+
+
+def _begun(prompt: str) -> str:
+    """Return the line by which a prompt begins the definition that is asked for."""
+    last = prompt.rstrip().rpartition("\n")[2]
+    return last if _WORD.search(last) and not last.strip().startswith(_COMMENT) else ""
+
+
+def _same(line: str, other: str) -> bool:
+    """Whether two lines say the same; the brace that opens a definition may stand on the next."""
+    return _SPACE.sub("", line).removesuffix("{") == _SPACE.sub("", other).removesuffix("{")
+
+
+def _defines_alike(line: str, begun: str) -> bool:
+    """Whether a line begins the same definition with other parameters."""
+    head, bracket, _ = _SPACE.sub("", begun).partition("(")
+    other, other_bracket, rest = _SPACE.sub("", line).partition("(")
+    return bool(bracket and other_bracket) and head == other and not rest.endswith(";")
+
+
+def _name(line: str) -> str:
+    match = re.search(r"(\w+)\s*(?:\(|<-|=)", line)
+    return match[1] if match else line.strip()
+
+
+def _extract_fenced(reply: str, begun: str) -> tuple[str, str]:
+    blocks = [match[2] for match in _REPLIES_FENCE.finditer(reply)]
+    if not blocks:
+        return reply, "as_is"
+    with_it = [block for block in blocks if begun and any(_same(line, begun) for line in block.split("\n"))]
+    named = [block for block in blocks if begun and _name(begun) in block]
+    return (with_it or named or blocks)[0], "fence"
+
+
+def _until_its_end(lines: list[str], *, closed_by_tests: bool) -> list[str]:
+    """Return a definition from its first line to the brace that stands as far in as that line; all, if none does."""
+    first = lines[0]
+    if not "".join(lines[:2] if first.rstrip().endswith(")") else lines[:1]).rstrip().endswith("{"):
+        return lines
+    inset = first[: len(first) - len(first.lstrip())]
+    for number, line in enumerate(lines[1:], start=1):
+        if line.rstrip() in (f"{inset}}}", f"{inset}}};"):
+            return lines[: number if closed_by_tests else number + 1]
+    return lines

@@ -1,0 +1,496 @@
+"""Test programs of benchmarks: reading them as Python, making a program out of a benchmark's parts, and whether one can fail at all."""
+
+from __future__ import annotations
+
+import ast
+import re
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property, lru_cache
+from types import CodeType
+from typing import TypeGuard
+
+# Other people's Python: parsed without a word about it, for a bad escape in their text is no warning of this user's.
+
+UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+"""What a text that is no Python raises; ValueError for NUL bytes, the last two for one that is nested too deeply."""
+
+_LOCK = threading.RLock()
+"""Two threads at a time neither may hide warnings, which are the process's, nor build trees: Python 3.11.7 and others
+count how deep they are for both together, and fail."""
+
+
+def parse_python(text: str, mode: str = "exec") -> ast.Module:
+    """Return the syntax tree of a text, that of an expression with `mode="eval"`.
+
+    Raises:
+        SyntaxError: it is no Python; like the others of `UNPARSABLE`.
+    """
+    with _LOCK, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tree: ast.Module = ast.parse(text, mode=mode)  # type: ignore[assignment]  # of an expression it is an Expression
+    return tree
+
+
+def compile_tree(tree: ast.Module) -> CodeType:
+    """Return the code of a syntax tree, which is not run.
+
+    Raises:
+        SyntaxError: it stands for no program (`return` outside a function); like the others of `UNPARSABLE`.
+    """
+    with _LOCK, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        code: CodeType = compile(tree, "<text>", "exec")
+    return code
+
+
+def parse(text: str) -> ast.Module | None:
+    """Return the syntax tree of a text, None if it is no Python."""
+    try:
+        return parse_python(text)
+    except UNPARSABLE:
+        return None
+
+
+# Tests that would pass whatever is tested, and tests that only pytest can run as they are meant.
+
+_SHOWN = 60
+"""Characters of a test that are quoted."""
+
+
+def program_fault(program: str, entry: str = "") -> str:
+    """Return what `fault` says of a program of tests once it is completed; empty if it is no Python."""
+    tree = parse(complete_program(program, entry))
+    return "" if tree is None else fault(tree)
+
+
+def fault(tree: ast.Module) -> str:
+    """Return why nobody can be marked by completed tests, empty if somebody can.
+
+    They would pass whatever is tested, need another runner, or end before it is seen that they passed.
+    """
+    is_plain = any(isinstance(node, ast.Assert) and not is_always_true(node.test) for node in tree.body)
+    suites = Suites(tree)
+    try:
+        return suites.needs_pytest() or _early_end(tree.body[-1:]) or ("" if is_plain else _without_claims(suites))
+    except UNPARSABLE:
+        return ""  # too deep to be gone through
+
+
+def _early_end(last: Sequence[ast.stmt]) -> str:
+    for statement in last:
+        ends = (
+            statement.value
+            if isinstance(statement, ast.Expr)
+            else statement.exc
+            if isinstance(statement, ast.Raise)
+            else None
+        )
+        ends_text = ast.unparse(ends) if ends is not None else ""
+        if re.match(r"os\._exit\(|SystemExit\b", ends_text):
+            return (
+                f"the program ends with {ends_text[:_SHOWN]}, before it is seen that its tests passed: assert what they "
+                "expect instead"
+            )
+    return ""
+
+
+def _without_claims(suites: Suites) -> str:
+    """Return why tests claim nothing, though they say something that looks like it; empty if they claim something."""
+    dropped, is_calling, asserts = 0, False, False
+    for node in suites.walk_reached():
+        if isinstance(node, ast.Raise) or _asserts(node):
+            return ""
+        if isinstance(node, ast.Assert):
+            if not is_always_true(node.test):
+                return ""
+            asserts = True
+        elif isinstance(node, Dropped):
+            dropped = min(dropped or node.lineno, node.lineno)
+        is_calling = is_calling or isinstance(node, ast.Call)
+    if asserts:
+        return "it asserts what is always true, a tuple or a function: it would pass whatever is tested"
+    if dropped:
+        return f"line {dropped} compares and does not assert it: it would pass whatever is tested"
+    if any(isinstance(node, ast.Assert) or _asserts(node) for node in ast.walk(suites.tree)):
+        return "none of what it asserts is reached: it would pass whatever is tested"
+    return "" if is_calling else "it calls and asserts nothing: it would pass whatever is tested"
+
+
+def _asserts(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    name = getattr(node.func, "attr", None) or getattr(node.func, "id", "")
+    return str(name).lower().startswith("assert") or name in ("fail", "raises", "exit", "_exit")
+
+
+# Tests that only define what a test runner would call: they are completed by the calls; and tests that check nothing.
+#
+# A program of tests is run as it stands. One of pytest's or unittest's, or HumanEval's `check(candidate)`, defines its
+# tests and leaves the calls to somebody else; without them it would pass whatever is tested.
+
+_LOOKS = re.compile(
+    r"(?:^|[\n\r;])[ \t]*(?:class\b|(?:async[ \t]+)?def[ \t]+test|if\b[^\n\r]*__name__)"
+    r"|\b(?:unittest|pytest|exit|quit|SystemExit)\b"
+)
+"""What a program has that may have to be completed, but for a `check`."""
+_CHECK = re.compile(r"^def[ \t]+check\b", re.MULTILINE)
+_CHECKED = re.compile(r"^check\(", re.MULTILINE)
+_RUNNERS = frozenset(("unittest.main", "pytest.main"))
+_EXITS = frozenset(("sys.exit", "exit", "quit", "SystemExit"))
+_LINES = "\0"
+"""In a text that is put in the place of another: as many line ends as that had more."""
+_NOTHING = f"(None{_LINES})"
+_AROUND = frozenset(
+    f"{when}{what}" for when in ("setup", "teardown") for what in ("_module", "_function", "_class", "")
+)
+"""What pytest calls around tests, beside what is called here."""
+_MARKS = re.compile(r"\b(?:parametrize|fixture|usefixtures|xfail|skip\w*)\b")
+_SUITE = """\
+import unittest as markbook_unittest
+markbook_suite = markbook_unittest.TestSuite(
+    [markbook_unittest.defaultTestLoader.loadTestsFromTestCase(one) for one in ({cases},)]
+)
+markbook_count = markbook_suite.countTestCases()
+markbook_result = markbook_unittest.TestResult()
+markbook_suite.run(markbook_result)
+assert markbook_result.testsRun + len(markbook_result.skipped) >= markbook_count > 0
+markbook_failed = markbook_result.failures + markbook_result.errors
+assert not markbook_failed, [text.splitlines()[-1] for _, text in markbook_failed]
+assert not markbook_result.unexpectedSuccesses
+assert len(markbook_result.skipped) <= {skipped}
+"""
+_LONG = 1 << 16
+"""Characters of a program that is not remembered."""
+_BY_NAME = frozenset(("globals", "locals", "vars", "exec", "eval"))
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def complete_program(program: str, entry: str = "") -> str:
+    """Return a program of tests with the calls of what it defines as tests and does not call itself.
+
+    Those are test cases of unittest, functions named `test...` and methods of classes named `Test...` as pytest takes
+    them, and a function `check`, which is given what is tested. What stands under `if __name__ == "__main__":` is run
+    as in a script, `unittest.main()` and `pytest.main()` are left out. A last `sys.exit(status)` becomes the claim that
+    this is success. All other programs, and what is no Python, are returned as they are. Lines keep their numbers.
+
+    Args:
+        program: the tests.
+        entry: what they test is called; `check` is not called without.
+    """
+    is_checked = not entry or not _CHECK.search(program) or _CHECKED.search(program)
+    if is_checked and not _LOOKS.search(program):
+        return program
+    return _remembered(program, entry) if len(program) < _LONG else _complete_unittest(program, entry)
+
+
+def _complete_unittest(program: str, entry: str) -> str:
+    try:
+        text, has_runner = _as_script(program, parse_python(program))
+        tail = "".join(Suites(parse_python(text)).calls(entry, all_cases=has_runner))
+    except UNPARSABLE:
+        return program
+    return f"{text.rstrip()}\n{tail}" if tail else text
+
+
+_remembered = lru_cache(maxsize=256)(_complete_unittest)
+
+
+class Dropped(ast.expr):
+    """Stands for a comparison of which nobody takes the result, and for all in it."""
+
+
+def is_always_true(node: ast.expr) -> bool:
+    """Whether an expression is a tuple with something in it or a function: true, whatever is in there."""
+    return isinstance(node, ast.Lambda) or (isinstance(node, ast.Tuple) and bool(node.elts))
+
+
+def walk_executed(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """Yield what is executed when a program is, without the insides of its functions, in no order."""
+    pending = list(body)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Expr) and _is_comparison(node.value):
+            node = ast.copy_location(Dropped(), node)
+        elif isinstance(node, ast.Lambda | ast.FunctionDef | ast.AsyncFunctionDef):
+            pending += [*getattr(node, "decorator_list", ()), *node.args.defaults]
+        elif not (isinstance(node, ast.Assert) and is_always_true(node.test)):
+            pending += ast.iter_child_nodes(node)
+        yield node
+
+
+def _is_comparison(node: ast.expr) -> bool:
+    if isinstance(node, ast.Tuple):
+        return bool(node.elts) and _is_comparison(node.elts[0])
+    if isinstance(node, ast.BoolOp):
+        return any(map(_is_comparison, node.values))
+    return isinstance(node, ast.Compare)
+
+
+def _as_script(program: str, tree: ast.Module) -> tuple[str, bool]:
+    """Return a program in which what a script does at its end is done, but for the runners of its tests; and whether it had one."""
+    dotted = _resolve_imports(tree)
+    edits: list[tuple[ast.AST, str]] = []
+    runners = 0
+    for statements in _scripts(tree, edits):
+        for node in statements:
+            if _is_runner(node, dotted):
+                edits.append((node, _NOTHING))
+                runners += 1
+        last = statements[-1]
+        if not _is_runner(last, dotted) and (claim := _claim_of_exit(last, program, dotted)):
+            edits.append((last, claim))
+    lines = program.encode().splitlines(keepends=True) if edits else []
+    for part, instead in sorted(edits, key=lambda edit: (edit[0].lineno, edit[0].col_offset), reverse=True):  # type: ignore[attr-defined]
+        first, last_line = part.lineno - 1, part.end_lineno - 1  # type: ignore[attr-defined]  # a statement or an expression
+        head, rest = lines[first][: part.col_offset], lines[last_line][part.end_col_offset :]  # type: ignore[attr-defined]
+        text = instead.replace(_LINES, "\n" * (last_line - first - instead.count("\n")))
+        lines[first : last_line + 1] = [head + text.encode() + rest]
+    return (b"".join(lines).decode() if edits else program), bool(runners)
+
+
+def _scripts(tree: ast.Module, edits: list[tuple[ast.AST, str]]) -> Iterator[list[ast.stmt]]:
+    """Yield the statements of a program, and those under its `if __name__ == "__main__":`, which is edited to hold."""
+    if tree.body:
+        yield tree.body
+    for node in tree.body:
+        if isinstance(node, ast.If) and _is_main(node.test):
+            edits.append((node.test, f"(True{_LINES})"))
+            yield node.body
+
+
+def _resolve_imports(tree: ast.Module) -> Callable[[ast.AST], str]:
+    """Return what says of an expression by which name of a module it goes, whatever it was imported as."""
+    aliases: dict[str, str] = {}
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            aliases |= {alias.asname: alias.name for alias in node.names if alias.asname}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            aliases |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+
+    def join_dotted(node: ast.AST) -> str:
+        if isinstance(node, ast.Attribute):
+            return f"{join_dotted(node.value)}.{node.attr}"
+        return aliases.get(node.id, node.id) if isinstance(node, ast.Name) else ""
+
+    return join_dotted
+
+
+def _is_main(node: ast.expr) -> bool:
+    return isinstance(node, ast.Compare) and ast.unparse(node) in ("__name__ == '__main__'", "'__main__' == __name__")
+
+
+def _find_call(node: ast.stmt) -> ast.Call | None:
+    """Return the call that a statement is, or whose error it raises."""
+    expression = node.value if isinstance(node, ast.Expr) else node.exc if isinstance(node, ast.Raise) else None
+    return expression if isinstance(expression, ast.Call) else None
+
+
+def _is_runner(node: ast.stmt, dotted: Callable[[ast.AST], str]) -> bool:
+    """Whether a statement only starts the runner of the tests that stand before it."""
+    call = _find_call(node)
+    if call is None:
+        return False
+    if dotted(call.func) in _EXITS and len(call.args) == 1 and isinstance(call.args[0], ast.Call):
+        call = call.args[0]
+    return dotted(call.func) in _RUNNERS
+
+
+def _claim_of_exit(node: ast.stmt, program: str, dotted: Callable[[ast.AST], str]) -> str:
+    """Return the claim that a script's last statement makes by the status that it gives; empty if it gives none."""
+    call = _find_call(node)
+    if call is None or dotted(call.func) not in _EXITS or len(call.args) > 1 or call.keywords:
+        return ""
+    if not call.args or (isinstance(call.args[0], ast.Constant) and not call.args[0].value):
+        return _NOTHING  # it says that all went well
+    status = None if isinstance(call.args[0], ast.Starred) else ast.get_source_segment(program, call.args[0])
+    return f"assert not ({status}{_LINES})" if status else ""
+
+
+class Suites:
+    """What a program defines, and which of it is named where it is executed."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.tree = tree
+        self._dotted = _resolve_imports(tree)
+        self._are_cases: dict[ast.ClassDef, bool] = {}
+        self._methods: dict[ast.ClassDef, dict[str, _Function]] = {}
+        self.classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+        self._bases = {id(base) for node in self.classes.values() for base in node.bases}
+        self._names: set[str] = set()
+        self._given = {
+            target.id: self._dotted(node.value)
+            for node in tree.body
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        """What names were given: `Base = unittest.TestCase`."""
+
+    def calls(self, entry: str, *, all_cases: bool) -> Iterator[str]:
+        """Yield the calls of tests that nothing speaks of where the program is executed."""
+        spoken = self.collect_spoken()
+        inherited = {base.id for node in self.classes.values() for base in node.bases if isinstance(base, ast.Name)}
+        cases = [node for node in self.classes.values() if self.is_case(node)]
+        cases = [node for node in cases if all_cases or node.name not in spoken]
+        for node in self.tree.body:
+            if isinstance(node, ast.ClassDef):
+                if node.name not in spoken | inherited and self.is_collected(node):
+                    yield from self._calls_of_class(node)
+            elif isinstance(node, _Function) and node.name not in spoken:
+                if node.name == "check" and entry and _count_required(node) == 1:
+                    yield f"check({entry})\n"
+                elif _is_test(node) and not _needs_arguments(node):
+                    yield _call(node, node.name)
+        if cases:
+            names = ", ".join(node.name for node in cases)
+            yield _SUITE.format(cases=names, skipped=sum(self._count_skipped(node) for node in cases))
+
+    @cached_property
+    def _list_executed(self) -> list[ast.AST]:
+        return list(walk_executed(self.tree.body))
+
+    def collect_spoken(self) -> set[str]:
+        """Return the names that are spoken where a program is executed, and in the functions and classes that are named there.
+
+        A name of which only an attribute is taken is not: `Cases.maxDiff = None` runs no test.
+        """
+        return self._close_over(set())
+
+    def _close_over(self, more: set[str]) -> set[str]:
+        nodes = self._list_executed
+        looked = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
+        spoken = more | {
+            node.id
+            for node in nodes
+            if isinstance(node, ast.Name) and id(node) not in self._bases and id(node) not in looked
+        }
+        unreached = {node.name: node for node in nodes if isinstance(node, _Function | ast.ClassDef)}
+        while reached := spoken & unreached.keys():
+            for name in reached:
+                spoken |= {node.id for node in ast.walk(unreached.pop(name)) if isinstance(node, ast.Name)}
+        return spoken
+
+    def walk_reached(self) -> Iterator[ast.AST]:
+        """Yield what is executed, and all of the functions and classes that are named there.
+
+        Decorated functions are among them, and all where they are looked up by name: somebody else may call them.
+        """
+        yield from self._list_executed
+        definitions = [node for node in self._list_executed if isinstance(node, _Function | ast.ClassDef)]
+        names = {node.name for node in definitions}
+        if not self.collect_spoken() & _BY_NAME:
+            names = self._close_over(
+                {node.name for node in definitions if isinstance(node, _Function) and node.decorator_list}
+            )
+        for node in definitions:
+            if node.name in names:
+                yield from ast.walk(node)
+
+    def is_case(self, node: ast.ClassDef) -> bool:
+        """Whether a class is a test case of unittest, by itself or by what it is made of."""
+        if node not in self._are_cases:
+            self._are_cases[node] = False  # classes may be made of one another
+            self._are_cases[node] = any(
+                self._dotted(base).endswith("TestCase")
+                or self._given.get(getattr(base, "id", ""), "").endswith("TestCase")
+                or ((of := self.classes.get(self._dotted(base))) is not None and self.is_case(of))
+                for base in node.bases
+            )
+        return self._are_cases[node]
+
+    def is_collected(self, node: ast.ClassDef) -> bool:
+        """Whether pytest would take a class for tests."""
+        own = {member.name for member in node.body if isinstance(member, _Function)} | {
+            target.id
+            for part in node.body
+            if isinstance(part, ast.Assign)
+            for target in part.targets
+            if isinstance(target, ast.Name)
+        }
+        return node.name.startswith("Test") and not self.is_case(node) and not own & {"__init__", "__new__", "__test__"}
+
+    def methods(self, node: ast.ClassDef) -> dict[str, _Function]:
+        """Return the methods of a class, those of what it is made of among them."""
+        if node not in self._methods:
+            methods = self._methods[node] = {}
+            for base in node.bases:
+                of = self.classes.get(self._dotted(base))
+                if of is not None:
+                    methods |= self.methods(of)
+            methods |= {method.name: method for method in node.body if isinstance(method, _Function)}
+        return self._methods[node]
+
+    def _calls_of_class(self, node: ast.ClassDef) -> Iterator[str]:
+        own = self.methods(node)
+        around = {name: own[name] for name in ("setup_method", "teardown_method") if name in own}
+        hooks = {
+            name: f"markbook_case.{name}({'None' if _needs_arguments(method, 1) else ''})\n"
+            for name, method in around.items()
+        }
+        for method in own.values():
+            if _is_test(method) and not _needs_arguments(method, 1):
+                yield f"markbook_case = {node.name}()\n" + hooks.get("setup_method", "")
+                yield _call(method, f"markbook_case.{method.name}") + hooks.get("teardown_method", "")
+
+    def _count_skipped(self, case: ast.ClassDef) -> int:
+        """Return how many tests of a case say that they may be skipped."""
+        methods = self.methods(case).values()
+        tests = [method for method in methods if _is_test(method)]
+        around = [*case.decorator_list, *(method for method in methods if not _is_test(method))]
+        return len(tests) if any(map(_skips, around)) else sum(map(_skips, tests))
+
+    def needs_pytest(self) -> str:
+        """Return which of the tests only pytest can run as they are meant; empty if none."""
+        functions = [(function, 0) for function in self.tree.body if isinstance(function, _Function)]
+        for node in self.classes.values():
+            if self.is_collected(node):
+                functions += [(function, 1) for function in node.body if isinstance(function, _Function)]
+        tests = [function for function, _ in functions if _is_test(function)]
+        for function, own in functions:
+            marks = " ".join(map(ast.unparse, function.decorator_list))
+            if _is_test(function) and _MARKS.search(marks):
+                return f"{function.name}, line {function.lineno}, has marks of pytest's: write out its calls"
+            if tests and "fixture" in marks:
+                return f"{function.name}, line {function.lineno}, is a fixture of pytest's: write out its calls"
+            if tests and function.name in _AROUND and not self._is_spoken(function):
+                return f"{function.name}, line {function.lineno}, is called by pytest alone: call it"
+            if _is_test(function) and _needs_arguments(function, own) and not self._is_spoken(function):
+                return f"{function.name}, line {function.lineno}, takes arguments of pytest's: write out its calls"
+        return ""
+
+    def _is_spoken(self, function: _Function) -> bool:
+        """Whether anything in the program names a function."""
+        if not self._names:
+            nodes = ast.walk(self.tree)
+            self._names = {str(getattr(node, "attr", None) or getattr(node, "id", "")) for node in nodes}
+        return function.name in self._names
+
+
+def _is_test(node: ast.AST) -> TypeGuard[_Function]:
+    return isinstance(node, _Function) and node.name.startswith("test")
+
+
+def _skips(tree: ast.AST) -> bool:
+    """Whether a part of a test case speaks of skipping."""
+    names = (str(getattr(node, "attr", None) or getattr(node, "id", "")) for node in ast.walk(tree))
+    return any("skip" in name.lower() for name in names)
+
+
+def _count_required(node: _Function, own: int = 0) -> int:
+    """Return how many arguments a function has to be given beside its object."""
+    arguments = node.args
+    without = len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults) - own
+    return without + sum(default is None for default in arguments.kw_defaults)
+
+
+def _needs_arguments(node: _Function, own: int = 0) -> bool:
+    """Whether a function has to be given something beside its object, and by no decorator such as a mock's."""
+    if any(not _MARKS.search(ast.unparse(mark)) for mark in node.decorator_list):
+        return False
+    return _count_required(node, own) > 0
+
+
+def _call(node: _Function, of: str) -> str:
+    return f"import asyncio\nasyncio.run({of}())\n" if isinstance(node, ast.AsyncFunctionDef) else f"{of}()\n"

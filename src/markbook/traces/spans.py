@@ -1,0 +1,409 @@
+"""Spans of OpenTelemetry and its dialects: one record for all, and what each span's role is."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from markbook.traces.plain import (
+    MAX_ARGUMENTS,
+    MAX_DEPTH,
+    dump,
+    is_record,
+    moment,
+    name_of,
+    number,
+    record,
+    rows,
+    text_of,
+    whole,
+)
+from markbook.types import Record
+
+# From spans to steps: what the readers of OpenTelemetry, Jaeger, Langfuse and LangSmith share.
+
+
+# One span, from OTLP JSON or from the flat dictionaries that exporters and test kits write.
+
+_NANO = 1_000_000_000
+_SECONDS_BELOW = 1e11
+"""A bare number of time below this is in seconds, above it in nanoseconds: 1e11 s is the year 5138."""
+
+
+@dataclass(slots=True)
+class Span:
+    """A span with its attributes as one flat mapping of plain values."""
+
+    trace: str
+    id: str
+    parent: str
+    name: str
+    start: int | None
+    """Nanoseconds."""
+    end: int | None
+    ok: bool | None
+    message: str
+    attributes: dict[str, object]
+    events: list[Record]
+    scope: str
+
+
+_SHAPES = {
+    f"{kind}{ending}": kind
+    for kind in ("string", "bool", "int", "double", "array", "kvlist", "bytes")
+    for ending in ("Value", "_value")
+}
+
+
+def any_value(value: Any, depth: int = MAX_DEPTH) -> Any:
+    """Return the plain value of an OTLP `AnyValue`; a value that is plain already is returned as it is."""
+    if not isinstance(value, dict) or depth <= 0:
+        return value
+    # The wire has one key; exporters write it in camel case, others in snake case.
+    shape = next((name for name in value if name in _SHAPES), "")
+    if not shape:
+        return value
+    content = value[shape]
+    match _SHAPES[shape]:
+        case "int":
+            return _integer(content)
+        case "array":
+            items = record(content).get("values")
+            return [any_value(item, depth - 1) for item in items] if isinstance(items, list) else []
+        case "kvlist":
+            return attributes(record(content).get("values"), depth - 1)
+        case _:
+            return content
+
+
+def _integer(value: Any) -> Any:
+    """64-bit integers are strings in OTLP JSON; parsers must take numbers too."""
+    if isinstance(value, str) and len(value) <= 20:
+        try:
+            return int(value)
+        except ValueError:
+            return value
+    return value
+
+
+def attributes(value: Any, depth: int = MAX_DEPTH) -> dict[str, object]:
+    """Return attributes as a mapping, from a list of key and value or from a mapping."""
+    if isinstance(value, dict):
+        return {str(key): any_value(item, depth) for key, item in value.items()}
+    return {str(item["key"]): any_value(item.get("value"), depth) for item in rows(value) if "key" in item}
+
+
+def nanoseconds(value: Any) -> int | None:
+    """Return a time in nanoseconds from nanoseconds, seconds or an ISO string; None for what is no time."""
+    count = whole(value)
+    if count is not None and count >= _SECONDS_BELOW:
+        return count
+    seconds = moment(value)
+    if seconds is None or not 0 <= seconds < _SECONDS_BELOW or not seconds:
+        return None
+    return min(int(seconds * _NANO), (1 << 63) - 1)
+
+
+def span_of(raw: Record, around: Record) -> Span | None:
+    """Return a span, or None where the object is none: it has neither an id nor a name with attributes."""
+    context = record(raw.get("context") or raw.get("span_context"))
+    identity = _id(_first(raw, "spanId", "span_id", "id") or context.get("span_id"))
+    raw_attributes = raw.get("attributes")
+    if not identity or not (isinstance(raw_attributes, list | dict) or "startTimeUnixNano" in raw):
+        return None
+    status = raw.get("status")
+    code = str(_first(record(status), "code", "status_code", "statusCode") if is_record(status) else status or "")
+    scope = _first(raw, "scope", "instrumentation_scope", "instrumentationScope") or around.get("scope")
+    merged = attributes(raw_attributes)
+    return Span(
+        trace=_id(_first(raw, "traceId", "trace_id") or context.get("trace_id")),
+        id=identity,
+        parent=_id(_first(raw, "parentSpanId", "parent_span_id", "parent_id", "parentId")),
+        name=name_of(raw.get("name")),
+        start=nanoseconds(_first(raw, "startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime")),
+        end=nanoseconds(_first(raw, "endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime")),
+        ok=_status(code),
+        message=str(_first(record(status), "message", "description") or "")[:500],
+        attributes=merged,
+        events=rows(_first(raw, "events", "span_events")),
+        scope=name_of(record(scope).get("name")),
+    )
+
+
+def _first(source: Record, *keys: str) -> Any:
+    for key in keys:
+        value = source.get(key)
+        if value is not None:
+            return value
+    return None
+
+
+def _id(value: Any) -> str:
+    """Ids are hex whose case varies, or base64 (Tempo, by the letter of JSON protobuf); all zeros means none."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = format(value, "x")
+    if not isinstance(value, str):
+        return ""
+    value = value.strip()
+    if value.endswith("=") and len(value) in (12, 24):  # 8 and 16 bytes
+        with contextlib.suppress(ValueError):
+            value = base64.b64decode(value, validate=True).hex()
+    digits = value.lower().removeprefix("0x")[:128]
+    return digits if digits.strip("0") else ""
+
+
+def _status(code: str) -> bool | None:
+    """Status codes are 0, 1, 2 on the wire; names occur."""
+    name = code.upper().removeprefix("STATUS_CODE_").removeprefix("STATUSCODE.")
+    if name in {"2", "ERROR"}:
+        return False
+    return True if name in {"1", "OK"} else None
+
+
+def event_attributes(event: Record) -> tuple[str, dict[str, object]]:
+    """Return an event's name and attributes."""
+    return name_of(_first(event, "name", "event_name")), attributes(event.get("attributes"))
+
+
+def maybe_json(value: Any) -> Any:
+    """Return the value of a JSON string of an object or array; anything else as it is."""
+    if isinstance(value, str) and value[:1] in "{[" and len(value) <= 1 << 22:
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
+
+
+# What a span is: an agent's run, a model call, a tool call, or structure; decided by attributes, not by names.
+#
+# Conventions read: OpenTelemetry `gen_ai.*` (current and older names), OpenInference, pydantic-ai, ADK, Traceloop.
+
+AGENT, MODEL, TOOL, HANDOFF, STRUCTURE, OUTPUT_TOOL, DEFERRED, UNKNOWN = range(8)
+"""A span's role. Output tools and deferred calls are tool spans in which no tool was run."""
+
+DECLARES = "create_agent"
+"""The operation that puts an agent on the roster, whether it ever runs or not."""
+
+PLACEHOLDERS = frozenset({"OpenAI Agent"})
+"""What instrumentations write as the agent of every span: OpenTelemetry's of the OpenAI Agents SDK. It is nobody's name
+where an agent span stands above."""
+
+_MODEL_OPERATIONS = {"chat", "generate_content", "text_completion", "completion", "responses"}
+_STRUCTURE_OPERATIONS = {"embeddings", "invoke_workflow", "plan", "retrieval", DECLARES, "handoff"}
+_OPENINFERENCE = {"AGENT": AGENT, "TOOL": TOOL, "LLM": MODEL}
+_TRACELOOP = {"agent": AGENT, "tool": TOOL}
+_FRAMEWORK_KEYS = ("gen_ai.", "openinference.", "traceloop.", "llm.", "gcp.vertex.agent.", "logfire.")
+
+_TOKEN_KEYS = (
+    ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt"),
+    ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion"),
+    ("gen_ai.usage.cache_read.input_tokens", "llm.token_count.prompt_details.cache_read"),
+    (
+        "gen_ai.usage.cache_write.input_tokens",
+        "gen_ai.usage.cache_creation.input_tokens",
+        "llm.token_count.prompt_details.cache_write",
+    ),
+)
+"""Where the conventions say how many tokens were read, written, read from a cache and put into one."""
+
+
+@dataclass(slots=True)
+class Role:
+    """What one span says about the run."""
+
+    kind: int
+    agent: str = ""
+    """Its own agent name, empty if it says none."""
+    name: str = ""
+    target: str = ""
+    conversation: str = ""
+    arguments: str = ""
+    result: str = ""
+    text: str = ""
+    error: str = ""
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+    written_tokens: int | None = None
+    cost: float | None = None
+    requested: list[Record] = field(default_factory=list)
+    """The tool calls that a model reply asks for: name, id, arguments."""
+
+
+def role_of(span: Span) -> Role:
+    """Return a span's role with what belongs to it."""
+    attributes = span.attributes
+    kind = _kind(span)
+    role = Role(
+        kind=kind,
+        agent=_agent(span, kind),
+        conversation=name_of(attributes.get("gen_ai.conversation.id") or attributes.get("session.id")),
+        error=_error(span),
+    )
+    if kind in (TOOL, OUTPUT_TOOL, DEFERRED):
+        _fill_tool(role, span)
+    elif kind == MODEL:
+        _fill_model(role, span)
+    elif attributes.get("gen_ai.operation.name") == DECLARES:
+        role.name = DECLARES
+    elif kind == HANDOFF:
+        role.target = name_of(
+            attributes.get("gen_ai.transfer.target.name") or attributes.get("gen_ai.handoff.to_agent")
+        )
+        # Who hands over is said here; the agent of the span itself may be a placeholder.
+        role.agent = (
+            name_of(attributes.get("gen_ai.caller.name") or attributes.get("gen_ai.handoff.from_agent")) or role.agent
+        )
+    return role
+
+
+def _kind(span: Span) -> int:
+    attributes = span.attributes
+    operation = str(attributes.get("gen_ai.operation.name") or "").lower()
+    if attributes.get("gen_ai.transfer.target.name") or attributes.get("gen_ai.handoff.to_agent"):
+        return HANDOFF
+    if operation == "invoke_agent":
+        return AGENT
+    if operation == "execute_tool":
+        if str(attributes.get("logfire.msg") or "").startswith("running output function"):
+            return OUTPUT_TOOL
+        return DEFERRED if attributes.get("pydantic_ai.tool.deferral.name") else TOOL
+    if operation in _MODEL_OPERATIONS:
+        return MODEL
+    if operation in _STRUCTURE_OPERATIONS or operation.endswith("_memory"):
+        return STRUCTURE
+    kind = str(attributes.get("openinference.span.kind") or "").upper()
+    if kind:
+        return _OPENINFERENCE.get(kind, STRUCTURE)
+    kind = str(attributes.get("traceloop.span.kind") or "").lower()
+    if kind:
+        return _TRACELOOP.get(kind, STRUCTURE)
+    return _kind_by_shape(span)
+
+
+def _kind_by_shape(span: Span) -> int:
+    """Older instrumentations name no operation: go by the attributes that only one role has."""
+    attributes = span.attributes
+    if attributes.get("gen_ai.tool.name") or (
+        span.name == "running tool" and attributes.get("tool_arguments") is not None
+    ):
+        return TOOL
+    if attributes.get("gen_ai.request.model") and (
+        "gen_ai.usage.input_tokens" in attributes or "gen_ai.system" in attributes
+    ):
+        return MODEL
+    named = attributes.get("agent_name") or attributes.get("gen_ai.agent.name")
+    if named and named not in PLACEHOLDERS:  # what stands in every span says of none that an agent ran in it
+        return AGENT
+    if any(key.startswith(_FRAMEWORK_KEYS) for key in attributes):
+        return STRUCTURE
+    return UNKNOWN
+
+
+def _agent(span: Span, kind: int) -> str:
+    attributes = span.attributes
+    named = attributes.get("gen_ai.agent.name") or attributes.get("agent_name") or attributes.get("graph.node.id")
+    return name_of(named) or (name_of(attributes.get("agent.name")) if kind != TOOL else "")
+
+
+def _error(span: Span) -> str:
+    message = name_of(span.attributes.get("error.type"))
+    if not message and span.ok is False:
+        message = span.message or "error"
+    for event in span.events if not message else ():
+        name, attributes = event_attributes(event)
+        if name == "exception":
+            return name_of(attributes.get("exception.type")) or "exception"
+    return message
+
+
+def _fill_tool(role: Role, span: Span) -> None:
+    attributes = span.attributes
+    role.name = name_of(attributes.get("gen_ai.tool.name") or attributes.get("tool.name")) or _trim(span.name)
+    arguments = _present(
+        attributes, "gen_ai.tool.call.arguments", "tool_arguments", "gcp.vertex.agent.tool_call_args", "input.value"
+    )
+    if arguments is None:
+        arguments = attributes.get("tool.parameters")
+    text = arguments if isinstance(arguments, str) else "" if arguments is None else dump(arguments)
+    role.arguments = text[: MAX_ARGUMENTS + 1]
+    result = _present(
+        attributes, "gen_ai.tool.call.result", "tool_response", "gcp.vertex.agent.tool_response", "output.value"
+    )
+    role.result = text_of(result)
+    if attributes.get("openinference.span.kind"):
+        role.arguments = _unwrap_arguments(role.arguments)
+
+
+def _unwrap_arguments(text: str) -> str:
+    """OpenInference wraps keyword arguments in the call that it traced: `{"args": [], "kwargs": {..}}`."""
+    decoded = maybe_json(text)
+    if (
+        isinstance(decoded, dict)
+        and set(decoded) <= {"args", "kwargs", "sanitize_inputs_outputs"}
+        and decoded.get("kwargs")
+    ):
+        return dump(decoded["kwargs"])
+    return text
+
+
+def _trim(name: str) -> str:
+    return name.removeprefix("execute_tool ").removeprefix("running tool: ").removesuffix(".tool")
+
+
+def _present(attributes: Record, *keys: str) -> Any:
+    return next((attributes[key] for key in keys if attributes.get(key) is not None), None)
+
+
+def _fill_model(role: Role, span: Span) -> None:
+    attributes = span.attributes
+    role.name = name_of(_present(attributes, "gen_ai.response.model", "gen_ai.request.model", "llm.model_name"))
+    role.input_tokens, role.output_tokens, role.cached_tokens, role.written_tokens = (
+        whole(_present(attributes, *keys)) for keys in _TOKEN_KEYS
+    )
+    role.cost = number(_present(attributes, "operation.cost", "gen_ai.usage.cost", "llm.cost.total"))
+    messages = maybe_json(attributes.get("gen_ai.output.messages"))
+    for event in span.events:
+        name, inner = event_attributes(event)
+        if name == "gen_ai.client.inference.operation.details" and not messages:
+            messages = maybe_json(inner.get("gen_ai.output.messages"))
+    if messages:
+        _read_parts(role, rows(messages))
+    else:
+        _read_flattened(role, attributes)
+
+
+def _read_parts(role: Role, messages: list[Record]) -> None:
+    texts = []
+    for message in messages:
+        for part in rows(message.get("parts")):
+            if part.get("type") == "text":
+                texts.append(text_of(part.get("content")))
+            elif part.get("type") == "tool_call":
+                role.requested.append({
+                    "name": name_of(part.get("name")), "id": part.get("id"), "arguments": part.get("arguments"),
+                })  # fmt: skip
+    role.text = text_of("\n".join(texts))
+
+
+def _read_flattened(role: Role, attributes: Record) -> None:
+    """OpenInference flattens lists into dotted keys: `llm.output_messages.N.message.tool_calls.M.tool_call...`."""
+    prefix = "llm.output_messages."
+    calls: dict[str, dict[str, object]] = {}
+    texts = []
+    for key, value in attributes.items():
+        if not key.startswith(prefix):
+            continue
+        call_prefix, _, leaf = key.rpartition(".tool_call.")
+        if call_prefix:
+            field_name = {"function.name": "name", "function.arguments": "arguments", "id": "id"}.get(leaf)
+            if field_name:
+                calls.setdefault(call_prefix, {})[field_name] = value
+        elif ".content" in key and isinstance(value, str):
+            texts.append(value)
+    role.requested = [record(call) for call in calls.values() if name_of(call.get("name"))]
+    role.text = text_of("\n".join(texts))
