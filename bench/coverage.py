@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from markbook.results.summary import mean_of
+from markbook.results.summary import estimate_mean
 from markbook.stats import (
     Estimate,
     bootstrap_mean,
@@ -190,7 +190,7 @@ def covered_clusters(groups: int, kind: str, *, trials: int) -> tuple[float, flo
     hits = warned = counted = 0
     for _ in range(trials):
         values, index, mean = _clusters(rng, groups, kind)
-        found = mean_of(values.tolist(), index.tolist(), limits=(0.0, 1.0), confidence=0.95, seed=0)
+        found = estimate_mean(values.tolist(), index.tolist(), limits=(0.0, 1.0), confidence=0.95, seed=0)
         if found.low is None or found.high is None:
             continue
         counted += 1

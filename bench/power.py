@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from markbook.results.pairs import difference_of
+from markbook.results.pairs import estimate_difference
 from markbook.stats.difference import sign_flip_ps
 from markbook.stats.power import Differences, detectable_difference, items_to_show
 
@@ -97,7 +97,7 @@ def found(regime: Regime, mean: float, n: int, trials: int, seed: int) -> float:
     for column, p in enumerate(ps):
         if p * regime.pairs >= ALPHA:
             continue
-        one = difference_of(list(gaps[:, column]), [0.0] * n, regime.largest, 1 - ALPHA)
+        one = estimate_difference(list(gaps[:, column]), [0.0] * n, regime.largest, 1 - ALPHA)
         hits += one.low is not None and one.high is not None and (one.low > 0 or one.high < 0)
     return hits / trials
 

@@ -15,10 +15,10 @@ from pathlib import Path
 from random import Random
 
 from markbook.programs.verdict_cache import outcome_record
-from markbook.report.browser import Site
+from markbook.report.browser import RunSite
 from markbook.report.exports import html
 from markbook.results.compare import compare
-from markbook.results.kind import results_of
+from markbook.results.kind import open_results
 from markbook.runs.exam.view import MODEL, OUTCOME, SAMPLE, sample_record
 from markbook.store import Manifest, RunWriter, open_run
 from markbook.types import Isolation, Outcome, Sample, Test, TestResult, Verdict
@@ -74,7 +74,7 @@ def report_at_size(folder):
     times, size = [], 0
     for _ in range(3):
         with timed(times):
-            size = len(html()(results_of(run))["report.html"].encode())
+            size = len(html()(open_results(run))["report.html"].encode())
     print(f"report.html, 10,000 problems x 6 models: {statistics.median(times):.1f} s, {size / 1e6:.2f} MB")
 
 
@@ -92,7 +92,7 @@ def first_page(folder):
     times, cpu, whole, sorts, again = [], [], [], [], []
     for _ in range(3):
         with timed(times, cpu):
-            site = Site(folder)
+            site = RunSite(folder)
             address = next(
                 part.partition('"')[0] for part in site.page("/", {}).split('href="')[1:] if part.startswith("/run/")
             )

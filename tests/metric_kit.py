@@ -23,7 +23,7 @@ def made(name):
     options = (
         {"model": _SMALL_MODEL, "runtime": "numpy"}
         if has_model
-        else {**plugins.example_of("metrics", name), **OPTIONS.get(name, {})}
+        else {**plugins.example_options("metrics", name), **OPTIONS.get(name, {})}
     )
     return plugins.create("metrics", name, **options)
 

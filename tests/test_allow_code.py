@@ -54,7 +54,7 @@ HARMLESS = (
     "an entry point", "a template's import", "a template's globals", "a template's function",
     "a model of a metric",
 )  # fmt: skip
-"""Not wrong by itself: a name in an answer, a template without a value, a value that is no model."""
+"""Not wrong by itself: a name in an answer, a template without a value, a value that is not a model."""
 HARNESS = {
     "a metric": "metric_list: [{metric: 'canary_code:make'}]",
     "a metric with options": "metric_list: [{metric: 'canary_code:make', cmd: x}]",

@@ -130,7 +130,7 @@ def test_bad_and_unknown_rows_are_counted_with_their_places(tmp_path, exam_paper
         assert answers.count("gpt") == 1
         assert [(row.at.rpartition(":")[2], row.reason.split(" (")[0]) for row in answers.invalid.first] == [
             ("2", "neither candidate_solution nor another known key"),
-            ("4", "'candidate_solution' is no string"),
+            ("4", "'candidate_solution' is not a string"),
             ("5", "'task_id' is missing"),
         ]
         assert [row.reason for row in answers.unknown.first] == ["the benchmark has no task 'z'"]

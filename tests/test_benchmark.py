@@ -7,7 +7,7 @@ import pytest
 from exam_kit import problem, write_rows
 
 from markbook.benchmarks.benchmark import load_benchmark
-from markbook.benchmarks.faults import fault_of, without_faults
+from markbook.benchmarks.faults import find_fault, without_faults
 from markbook.errors import DataError, UsageError
 from markbook.types import Test
 
@@ -86,17 +86,17 @@ def test_older_dialect_is_read(tmp_path):
     [
         ({"task_id": ""}, "'task_id' is empty"),
         ({"task_id": None}, "'task_id' is missing"),
-        ({"canonical_solution": 3}, "'canonical_solution' is no string"),
+        ({"canonical_solution": 3}, "'canonical_solution' is not a string"),
         ({"object": "method"}, "unknown object 'method': one of function, class, text"),
         ({"complexity": 4}, "unknown complexity 4: one of 1, 2, 3"),
         ({"complexity": True}, "unknown complexity True: one of 1, 2, 3"),
         ({"complexity": "2"}, "unknown complexity '2': one of 1, 2, 3"),
         ({"tests": "[{'assertion': open('x')}]"}, "'tests' is neither JSON nor a Python literal"),
         ({"tests": []}, "'tests' is empty"),
-        ({"tests": {"assertion": "1"}}, "'tests' is no list"),
+        ({"tests": {"assertion": "1"}}, "'tests' is not a list"),
         ({"tests": [{}]}, "test 1 has neither ctx, assertion nor inspection"),
-        ({"tests": [{"assertion": 1}]}, "'assertion' of test 1 is no string"),
-        ({"tests": [[1]]}, "test 1 is no object"),
+        ({"tests": [{"assertion": 1}]}, "'assertion' of test 1 is not a string"),
+        ({"tests": [[1]]}, "test 1 is not an object"),
         (
             {"tests": [{"ctxt": "x = 1", "assertion": "x == 1"}]},
             "unknown key 'ctxt' of test 1: did you mean 'ctx'?",
@@ -176,13 +176,13 @@ def test_mbpp_takes_the_modules_of_its_set_up_for_granted(tmp_path):
         (Test(assertion="1 +"), "the assertion does not parse"),
         (Test(setup="if"), "the ctx does not parse"),
         (Test(program="assert f("), "the program does not parse"),
-        (Test(pattern="("), "the keyword is no regular expression"),
+        (Test(pattern="("), "the keyword is not a regular expression"),
         (Test(assertion=" 1 == 1 "), ""),
     ],
 )
 def test_fault_of_a_test_is_found_without_running_it(test, reason):
-    assert fault_of(test).startswith(reason)
-    assert bool(fault_of(test)) == bool(reason)
+    assert find_fault(test).startswith(reason)
+    assert bool(find_fault(test)) == bool(reason)
 
 
 def test_benchmark_of_faults_alone_is_refused(tmp_path):

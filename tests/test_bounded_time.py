@@ -21,9 +21,9 @@ from markbook.judge.client import parse_marks, parse_object, quotes_found
 from markbook.judge.rubrics import CONSTRUCTIVENESS, read_rubric
 from markbook.report.exports import render_report
 from markbook.report.html import highlight
-from markbook.results.kind import results_of
+from markbook.results.kind import open_results
 from markbook.store import open_run
-from markbook.testcode.extraction import answer_of, extract_code, without_thoughts
+from markbook.testcode.extraction import extract_answer, extract_code, without_thoughts
 from markbook.testcode.programs import complete_program, program_fault
 from markbook.text import csv_cell, markdown, markdown_block, markdown_code, redact, script_json, terminal, visible, xml
 from markbook.text.plot import latex, read_number
@@ -62,7 +62,7 @@ def shown_by(form):
     def run(text, folder):
         path = folder / "t.json"
         path.write_text(json.dumps([{"item": text, "model": text[:50], "score": 1, "output": text, "input": text}]))
-        for content in render_report(form, results_of(open_run(path))).values():
+        for content in render_report(form, open_results(open_run(path))).values():
             for _ in [content] if isinstance(content, str | bytes) else content:
                 pass
 
@@ -81,7 +81,7 @@ ENTRIES = {
     "multi_choice": lambda text, _folder: multi_choice_regex()([text], {"choices": ["a", "b"]}),
     "regex": lambda text, _folder: regex()([text], {}),
     "code in C": lambda text, _folder: code("c")([text], {}),
-    "answer_of": lambda text, _folder: answer_of(text, "int f(int a) {\n", "}\nint main() {}"),
+    "answer_of": lambda text, _folder: extract_answer(text, "int f(int a) {\n", "}\nint main() {}"),
     "parse_marks": lambda text, _folder: parse_marks(text, CONSTRUCTIVENESS),
     "task file": as_file(lambda path: [load(path)], "t.yaml"),
     "rubric file": as_file(lambda path: [read_rubric(str(path))], "r.yaml"),
@@ -176,6 +176,6 @@ def test_twice_the_samples_of_another_tool_take_about_twice_the_time(tmp_path, n
 
     def read(one):
         path.write_text(json.dumps(one))
-        results_of(open_run(path)).sheet(None)
+        open_results(open_run(path)).sheet(None)
 
     assert_doubles(read, document, 40)

@@ -12,10 +12,10 @@ from made_runs import exam_run as made
 from payloads import HTML
 from support.load import PATIENCE
 
-from markbook.report.browser import Server, Site, find_runs
+from markbook.report.browser import RunSite, Server, find_runs
 from markbook.report.local_server import COOKIE, NotFound
 from markbook.report.run_index import STATUSES, Index
-from markbook.results.kind import results_of
+from markbook.results.kind import open_results
 from markbook.runs.exam.view import OUTCOME
 from markbook.stats import clustered_standard_error, mean_interval
 from markbook.store import open_run
@@ -68,7 +68,7 @@ def folder(exam_run, tmp_path):
 
 def locations(folder, command):
     index = next(
-        Index(results_of(run, partial=True)) for run in map(open_run, find_runs(folder)) if run.command == command
+        Index(open_results(run, partial=True)) for run in map(open_run, find_runs(folder)) if run.command == command
     )
     index.start()
     index.wait(1 << 62, PATIENCE)
@@ -247,7 +247,7 @@ def test_a_damaged_run_is_named_and_does_not_stop_the_others(folder):
     (folder / "d").mkdir()
     (folder / "d" / "run.json").write_text("{")
 
-    page = Site(folder).page("/", {})
+    page = RunSite(folder).page("/", {})
 
     assert "run.json is damaged" in page
     assert page.count('href="/run/') == 3
@@ -275,7 +275,7 @@ def test_a_torn_row_stops_the_index_and_is_said(folder):
     run = next(path for path in find_runs(folder) if path.parent.name == "b")
     with (run / "results.jsonl").open("a") as file:
         file.write('{"torn')
-    index = Index(results_of(open_run(run, check=False), partial=True))
+    index = Index(open_results(open_run(run, check=False), partial=True))
     index.start()
     index.wait(1 << 62, PATIENCE)
 
@@ -309,7 +309,7 @@ def test_a_page_appears_while_the_index_is_being_built(folder, monkeypatch):
 
 def test_an_unknown_page_raises(folder):
     with pytest.raises(NotFound):
-        Site(folder).page("/x/y/z", {})
+        RunSite(folder).page("/x/y/z", {})
 
 
 def test_hostile_words_stay_words_on_every_page(serve, tmp_path):
@@ -390,8 +390,8 @@ def test_a_run_has_a_name_tags_notes_and_scores_in_the_list(tmp_path):
     answers = [answer(str(at), "def f(x): return x") for at in range(3)]
     first = hold(tmp_path, rows, answers, name="before <b>", tags=("night", "v1"), notes="the old prompt")
     again = hold(tmp_path, rows, answers, name="after")
-    page = Site(tmp_path / "out").page("/", {})
-    found = Site(tmp_path / "out").page("/", {"q": "night"})
+    page = RunSite(tmp_path / "out").page("/", {})
+    found = RunSite(tmp_path / "out").page("/", {"q": "night"})
 
     assert first.manifest["tags"] == ["night", "v1"]
     assert [(one["model"], one["value"], one["n"]) for one in again.manifest["scores"]] == [("gpt", 0.75, 4)]
@@ -399,7 +399,7 @@ def test_a_run_has_a_name_tags_notes_and_scores_in_the_list(tmp_path):
         assert words in page
     assert found.count('href="/run/') == 1
     number = page.split('href="/trend/')[1].split('"')[0]
-    trend = Site(tmp_path / "out").page(f"/trend/{number}", {}).split("<main")[1]
+    trend = RunSite(tmp_path / "out").page(f"/trend/{number}", {}).split("<main")[1]
     assert trend.count("<svg") == 2
     assert trend.index("before") < trend.index("after")
 
@@ -535,7 +535,7 @@ def test_lists_are_copied_as_csv_and_markdown(serve, folder):
 
 
 def test_links_hold_when_the_folder_is_served_again(folder):
-    first, second = Site(folder), Site(folder)
+    first, second = RunSite(folder), RunSite(folder)
 
     assert number_in(first) == number_in(second)
 
@@ -560,7 +560,7 @@ def test_a_run_that_goes_on_is_shown_and_grows(tmp_path, monkeypatch):
     run = made_runs.exam_run(tmp_path, models={"m": 1.0}, problems=3, finish="")
     record = run.folder / "run.json"
     record.write_text(record.read_text().replace('"interrupted"', '"running"'))
-    site = Site(tmp_path)
+    site = RunSite(tmp_path)
     number = number_in(site)
     before = site.page(f"/run/{number}", {})
 
@@ -582,7 +582,7 @@ def test_the_first_page_of_a_finished_run_asks_nothing_that_takes_its_whole_jour
     from markbook.runs.exam.view import ExamView
 
     run = made(tmp_path / "runs")
-    site = Site(tmp_path / "runs")
+    site = RunSite(tmp_path / "runs")
     number = site.page("/", {}).split('href="/run/')[1].split('"')[0]
     original, asked = ExamView.planned.fget, []
 

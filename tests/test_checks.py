@@ -148,7 +148,7 @@ def test_a_schema_says_what_did_not_fit_and_where():
 @pytest.mark.parametrize(
     ("name", "checks", "value"),
     [
-        # The reference is no number: `numeric` cannot say. What settles it all the same, settles it.
+        # The reference is not a number: `numeric` cannot say. What settles it all the same, settles it.
         ("all_of", ["numeric", {"name": "length", "options": {"at_most": 1}}], 0),
         ("all_of", ["numeric", {"name": "length", "options": {"at_most": 9}}], "undefined"),
         ("one_of", ["numeric", {"name": "length", "options": {"at_most": 9}}], 1),
@@ -156,7 +156,7 @@ def test_a_schema_says_what_did_not_fit_and_where():
     ],
 )
 def test_what_cannot_be_said_is_neither_yes_nor_no(name, checks, value):
-    assert said(name, "42 x", "no number", checks=checks) == value
+    assert said(name, "42 x", "not a number", checks=checks) == value
 
 
 @pytest.mark.parametrize(
@@ -177,12 +177,12 @@ def test_what_cannot_be_said_is_neither_yes_nor_no(name, checks, value):
         ("numeric", {"value": "x"}, "must be a number"),
         ("numeric", {"value": float("nan")}, "must be a number"),
         ("numeric", {"pick": "best"}, "pick must be"),
-        ("json_schema", {"schema": {"type": "wrong"}}, "no schema"),
+        ("json_schema", {"schema": {"type": "wrong"}}, "not a schema"),
         ("json_schema", {"schema": {"const": float("nan")}}, "no JSON"),
         ("one_of", {}, "exactly one"),
         ("one_of", {"values": ["a"], "checks": ["length"]}, "exactly one"),
         ("all_of", {"checks": []}, "list of checks"),
-        ("all_of", {"checks": ["rouge1"]}, "is no check"),
+        ("all_of", {"checks": ["rouge1"]}, "is not a check"),
         ("all_of", {"checks": [{"name": "contains", "options": {"txt": "a"}}]}, "did you mean 'text'"),
         ("all_of", {"checks": ["contains"] * 51}, "more than 50"),
         ("all_of", {"checks": [DEEP]}, "deeper than 5"),

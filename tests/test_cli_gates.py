@@ -96,7 +96,7 @@ def test_a_baseline_that_is_none_is_found_out_before_any_work(tmp_path, baseline
     output, (code, _, told) = task_run(tmp_path, "new", 30, "--fail-if-worse", place)
 
     assert code == 2
-    assert "baseline" in told or "no run folder" in told
+    assert "baseline" in told or "not a run folder" in told
     assert not output.exists()
 
 
@@ -152,11 +152,11 @@ COMMANDS = {
     "judge check": (judge_command, "weighted_kappa"),
 }
 REFUSED = {
-    "{name}": "is no threshold",
-    "{name}=": "is no threshold",
-    "=0.5": "is no threshold",
-    "{name}=high": "is no threshold",
-    "{name}=nan": "is no threshold",
+    "{name}": "is not a threshold",
+    "{name}=": "is not a threshold",
+    "=0.5": "is not a threshold",
+    "{name}=high": "is not a threshold",
+    "{name}=nan": "is not a threshold",
     "{name}=60": "lies outside",
     "{name}=600%": "lies outside",
     "{name}x=0.5": "there is nothing called '{name}x' to hold a threshold (did you mean '{name}'",
@@ -336,7 +336,7 @@ def test_a_rescored_system_without_counterpart_is_found_before_any_work(tmp_path
 
 @pytest.mark.parametrize("text", ["a=1_0%", "a=\u0663", "a=0._5"])
 def test_a_threshold_is_written_in_plain_digits(text):
-    with pytest.raises(UsageError, match="is no threshold"):
+    with pytest.raises(UsageError, match="is not a threshold"):
         parse_gate(text)
 
 

@@ -30,7 +30,7 @@ BAD_LINES = {
     "surrogate": b'{"paper_id": "one", "review": "\\ud800"}',
     "key twice": b'{"paper_id": "one", "paper_id": "two", "review": "x"}',
     "no paper": b'{"review": "x"}',
-    "no review": b'{"paper_id": "one"}',
+    "not a review": b'{"paper_id": "one"}',
 }
 
 

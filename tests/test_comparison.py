@@ -17,7 +17,7 @@ from markbook.results.alignment import merge_sheets
 from markbook.results.comparison import compare_sheet, tables
 from markbook.results.gates import check_worse
 from markbook.results.leaderboard import letters
-from markbook.results.pairs import difference_of
+from markbook.results.pairs import estimate_difference
 from markbook.results.sheet import Cell, Sheet
 from markbook.text.plot import Scale, format_p
 from markbook.types import Missing, MissingKind
@@ -153,7 +153,10 @@ def test_equal_differences_still_have_an_interval():
     z2 = 1.959963984540054**2
     share = z2 / (20 + z2)
 
-    worse, same = difference_of([0.0] * 20, [1.0] * 20, 1.0, 0.95), difference_of([1.0] * 20, [1.0] * 20, 1.0, 0.95)
+    worse, same = (
+        estimate_difference([0.0] * 20, [1.0] * 20, 1.0, 0.95),
+        estimate_difference([1.0] * 20, [1.0] * 20, 1.0, 0.95),
+    )
 
     assert (worse.low, worse.high) == pytest.approx((-1.0, -1.0 + 2 * share))
     assert (same.low, same.high) == pytest.approx((-share, share))
@@ -286,7 +289,7 @@ def test_odd_patterns_of_differences_fall_back_to_runs_of_neighbours():
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=25))
 @settings(max_examples=40, deadline=None)
 def test_a_difference_lies_in_its_interval(values):
-    found = difference_of([a for a, _ in values], [b for _, b in values], 1.0, 0.95)
+    found = estimate_difference([a for a, _ in values], [b for _, b in values], 1.0, 0.95)
 
     assert found.low - 1e-12 <= found.value <= found.high + 1e-12
     assert math.isfinite(found.low)

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 import markbook
 from markbook.cli.compare import command
 from markbook.errors import DataError, GateFailed, UsageError
-from markbook.results.compare import baseline_pairs, check_worse, compare, read_sheets, sheet_of
-from markbook.results.gates import Gate, hold_gates, marks_of, parse_gate
+from markbook.results.compare import baseline_pairs, check_worse, compare, read_sheet, read_sheets
+from markbook.results.gates import Gate, collect_marks, hold_gates, parse_gate
 
 
 def run_command(*args):
@@ -36,7 +36,7 @@ def test_a_run_can_be_named_by_path_or_by_its_run_json(exam_run):
 def test_absent_answers_count_as_zero(exam_run):
     run = exam_run(models={"all": 1.0, "some": 1.0}, absent=0.4, seed=3)
 
-    cells = sheet_of(run).marks["some"]
+    cells = read_sheet(run).marks["some"]
 
     assert len(cells) == 24
     assert {cell.value for cell in cells.values()} == {0.0, 1.0}
@@ -49,7 +49,7 @@ def test_the_score_of_a_problem_is_the_mean_of_its_attempts(exam_run):
     from markbook.runs.exam.view import ExamView
 
     tally = ExamView(run, run.manifest["config"]).tallies["a"]
-    assert [cell.value for cell in sheet_of(run).marks["a"].values()] == [tally.problem_score(at) for at in range(6)]
+    assert [cell.value for cell in read_sheet(run).marks["a"].values()] == [tally.problem_score(at) for at in range(6)]
 
 
 def test_two_runs_are_aligned_by_sample(exam_run):
@@ -82,7 +82,7 @@ def test_thresholds_read_numbers_and_percent():
 
 
 def test_a_threshold_holds_for_a_model_or_for_all(exam_run):
-    marks = marks_of(compare(exam_run()), {name: name for name in ("strong", "weak")})
+    marks = collect_marks(compare(exam_run()), {name: name for name in ("strong", "weak")})
 
     hold_gates([Gate("strong", 0.5)], marks)
     with pytest.raises(GateFailed, match="weak is"):

@@ -13,7 +13,7 @@ from support.load import PATIENCE
 from markbook import assert_marks, compare, installed, open_run, plugins
 from markbook.errors import ConfigError, DataError, StrictDataError, UsageError
 from markbook.report.run_index import Index
-from markbook.results.kind import results_of
+from markbook.results.kind import open_results
 from markbook.runs.conductor import conduct
 from markbook.runs.kind import Watcher
 
@@ -227,7 +227,7 @@ def test_gates_hold_it_to_its_marks(made):
 
 
 def test_view_lists_and_opens_its_attempts(made):
-    results = results_of(made)
+    results = open_results(made)
     index = Index(results)
     index.start()
     index.wait(8, PATIENCE)

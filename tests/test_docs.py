@@ -45,7 +45,7 @@ def test_every_block_says_what_it_is(page):
     found = docs_kit.blocks_of(page)
 
     assert [str(block) for block in found if docs_kit.fate(block, found) == "?"] == []
-    # what a reader would type is no mere text
+    # what a reader would type is not a mere text
     hidden = [str(block) for block in found if block.language == "text" and "\nmarkbook " in f"\n{block.text}"]
     assert hidden == []
     assert page in docs_kit.FOLLOWED or docs_kit.loose(page) == []

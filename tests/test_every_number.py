@@ -12,7 +12,7 @@ from markbook.results.comparison import compare_sheet
 from markbook.results.sheet import Cell, Sheet
 from markbook.results.summary import summarise_values
 from markbook.stats import mean_interval, wilson_interval
-from markbook.stats.noise import noise_of
+from markbook.stats.noise import estimate_noise
 
 RIGHT, WRONG = "def f(x):\n    return x\n", "def f(x):\n    return 5\n"
 
@@ -104,7 +104,7 @@ def test_a_run_in_python_has_the_intervals_of_its_files(tmp_path):
 
 def test_noise_has_intervals_over_the_items():
     items = [[0, 1, 1, 1], [1, 1, 1, 1], [0, 0, 1, 1], [0, 0, 0, 0], [1, 1, 1, 0]]
-    found = noise_of(items)
+    found = estimate_noise(items)
     mixed, flip = wilson_interval(3, 5), mean_interval([3 / 6, 0, 4 / 6, 0, 3 / 6])
 
     assert (found.mixed, found.intervals["mixed"]) == (mixed.value, mixed.interval)

@@ -9,7 +9,7 @@ from payloads import HTML
 from review_kit import markbook as command
 
 import markbook
-from markbook.results.evidence import LONGEST, Room, evidence_of
+from markbook.results.evidence import LONGEST, Room, collect_evidence
 from markbook.why import Evidence
 
 REFERENCE = "the cat sat on the mat"
@@ -22,7 +22,7 @@ def stats_of(metric, text, *references, **options):
 
 def found(metric, text, *references, name=None, **options):
     value, stats = stats_of(metric, text, *references, **options)
-    return evidence_of({name or metric: value}, {name or metric: stats}, text, references)
+    return collect_evidence({name or metric: value}, {name or metric: stats}, text, references)
 
 
 def lists(evidence):
@@ -73,7 +73,7 @@ def test_bleu_names_ngrams_that_come_to_its_own_counts(tokenize):
 
 
 def test_counts_that_no_way_of_cutting_comes_to_are_given_without_words():
-    one = evidence_of(
+    one = collect_evidence(
         {"bleu": 0.5},
         {"bleu": {"counts": [9, 1, 1, 1], "totals": [9, 8, 7, 6], "sys_len": 9, "ref_len": 9}},
         "a b",
@@ -93,18 +93,18 @@ def test_a_distance_shows_its_edit_script():
 
 
 def test_an_answer_that_is_not_the_reference_is_set_against_the_nearest():
-    one = evidence_of({"exact_match": 0.0}, {}, "the bat sat", ["a dog", "the cat sat"])[0]
+    one = collect_evidence({"exact_match": 0.0}, {}, "the bat sat", ["a dog", "the cat sat"])[0]
 
     assert one.metric == "against the reference"
     assert one.edits == (("same", "the "), ("lost", "cat"), ("added", "bat"), ("same", " sat"))
-    assert evidence_of({"exact_match": 1.0}, {}, "x", ["x"]) == ()
-    assert evidence_of({"exact_match": 0.0}, {}, "def f(): pass", ["x"], compares=False) == ()
+    assert collect_evidence({"exact_match": 1.0}, {}, "x", ["x"]) == ()
+    assert collect_evidence({"exact_match": 0.0}, {}, "def f(): pass", ["x"], compares=False) == ()
 
 
 def test_quality_points_have_their_lines():
     code = "def f(a):\n    try:\n        return eval(a)\n    except Exception:\n        pass\n"
     value, stats = stats_of("security_compliance", code)
-    one = evidence_of({"s": value}, {"s": stats}, code, [])[0]
+    one = collect_evidence({"s": value}, {"s": stats}, code, [])[0]
 
     points = {each.name: (each.verdict, each.line) for each in one.findings}
     assert points["unsafe_calls"] == ("failed", 3)
@@ -120,7 +120,7 @@ def test_every_other_metric_says_its_numbers():
         "candidate_parses": True,
         "sums": {"a": [1]},
     }
-    one = evidence_of({"codebleu": 0.5}, {"codebleu": stats}, "x", [])[0]
+    one = collect_evidence({"codebleu": 0.5}, {"codebleu": stats}, "x", [])[0]
 
     assert one.lead == "ngram 0.5, dropped dataflow, weights (ngram 1), candidate parses yes"
 
@@ -178,9 +178,9 @@ def judged(tmp_path):
 
 def everywhere(folder):
     from markbook.cli.show import command as show
-    from markbook.report.browser import Site
+    from markbook.report.browser import RunSite
 
-    site = Site(folder.parent)
+    site = RunSite(folder.parent)
     number = site.page("/", {}).split('href="/run/')[1].split('"')[0]
     attempt = site.page(f"/run/{number}", {}).split(f"/attempt/{number}/")[1].split('"')[0].split("?")[0]
     said = CliRunner().invoke(show, [str(folder), "0"], standalone_mode=False)

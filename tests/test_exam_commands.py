@@ -96,7 +96,7 @@ def test_a_plugins_benchmark_is_detected(tmp_path, plugin):
     assert manifest["config"]["benchmark_format"] == "quiz"
     assert "loader 'aa_broken' cannot be made: RuntimeError: no luck" in done.stderr
     assert "the loader 'bb_crash' cannot say whether this is its own: KeyError: 'no such key'" in done.stderr
-    assert "the loader 'cc_certain' is 1000 sure of this, which is no number from 0 to 100" in done.stderr
+    assert "the loader 'cc_certain' is 1000 sure of this, which is not a number from 0 to 100" in done.stderr
     assert "the loader 'dd_half' lacks repeats_are_samples, to_sample: it reads no benchmark" in done.stderr
     assert other.returncode == 2
     assert "not a problem of a known format (its keys: x)" in other.stderr
@@ -348,7 +348,7 @@ def test_the_words_of_an_exam_say_what_they_mean(tmp_path):
     _, out, _ = markbook("exam", *args)
     page = (only_run(tmp_path / "out") / "report.html").read_text()
 
-    assert "Errors by kind (a failed test is no error)" in " ".join(out.split())
+    assert "Errors by kind (a failed test is not an error)" in " ".join(out.split())
     assert "An error scores" in page
     assert "Attempts with an error score" not in page
     assert "<title>Exam: b - Markbook</title>" in page

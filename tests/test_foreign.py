@@ -15,7 +15,7 @@ from made_files import task_row, task_run
 from markbook import compare, open_run
 from markbook.cli import cli
 from markbook.errors import DataError, UsageError
-from markbook.results.kind import results_of
+from markbook.results.kind import open_results
 from markbook.results.leaderboard import standings
 from markbook.testing import assert_marks
 
@@ -32,7 +32,7 @@ SCORED = [item for item in range(ITEMS) if item not in BROKEN]
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_gives_the_same_n_missing_and_bounds(tmp_path, name):
     run = open_run(FORMATS[name](tmp_path, 0))
-    sheet = results_of(run).sheet(None)
+    sheet = open_results(run).sheet(None)
     (one,) = standings(sheet)
     total = sum(mark(0, item) for item in SCORED)
     assert (one.model, one.summary.n, one.summary.n_items) == ("model-0", 18, 20)
@@ -95,7 +95,7 @@ def test_repeats_are_kept_as_repeats(tmp_path):
     rows = [{"task_id": f"t{at}", "completion": "x", "result": "", "passed": bool(go <= at % 3)} for at in range(6) for go in range(3)]  # fmt: skip
     path = tmp_path / "m_results.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    sheet = results_of(open_run(path)).sheet(None)
+    sheet = open_results(open_run(path)).sheet(None)
     assert [cell.value for cell in sheet.marks["m"].values()] == pytest.approx([1 / 3, 2 / 3, 1] * 2)
 
 
@@ -103,12 +103,12 @@ def test_samples_that_the_tool_planned_and_did_not_log_are_absent(tmp_path):
     path = lm_eval(tmp_path, 0)
     samples = next(path.parent.glob("samples_*"))
     samples.write_text("\n".join(samples.read_text().splitlines()[:15]) + "\n")
-    (one,) = standings(results_of(open_run(path)).sheet(None))
+    (one,) = standings(open_results(open_run(path)).sheet(None))
     assert one.summary.n_missing == {"absent": 5, "undefined": 2}
     log = json.loads(inspect_log(tmp_path, 1, form="json").read_text())
     log["samples"] = log["samples"][:15]
     (tmp_path / "cut.json").write_text(json.dumps(log))
-    (one,) = standings(results_of(open_run(tmp_path / "cut.json")).sheet(None))
+    (one,) = standings(open_results(open_run(tmp_path / "cut.json")).sheet(None))
     assert one.summary.n_missing == {"absent": 5, "failed": 2}
 
 
@@ -141,7 +141,7 @@ def test_a_map_that_says_nothing_is_refused(tmp_path, text):
 def test_parquet_is_a_table(tmp_path):
     pytest.importorskip("pyarrow")
     columns = {"item": "item", "model": "model", "score": "score", "error": "error"}
-    (one,) = standings(results_of(open_run(table(tmp_path, 0, suffix="parquet"), columns=columns)).sheet(None))
+    (one,) = standings(open_results(open_run(table(tmp_path, 0, suffix="parquet"), columns=columns)).sheet(None))
     assert (one.summary.n, one.summary.n_items) == (18, 20)
 
 
@@ -165,10 +165,10 @@ def test_reports_are_made_of_them_and_nothing_is_written_beside(tmp_path, format
 
 
 def test_view_shows_them(tmp_path):
-    from markbook.report.browser import Site
+    from markbook.report.browser import RunSite
 
     inspect_log(tmp_path, 0)
-    site = Site(tmp_path)
+    site = RunSite(tmp_path)
     listed = site.page("/", {})
     assert "log-0.eval" in listed
     (number,) = set(re.findall(r"/run/(\d+)", listed))
@@ -193,7 +193,7 @@ def test_every_eval_ever_is_written_and_read_back(tmp_path):
     record = json.loads((tmp_path / "out/every_eval_ever/model-0.json").read_text())
     (found,) = record["evaluation_results"]
     assert found["score_details"]["details"] == {"n_scored": "18", "n_items": "20", "missing_failed": "2"}
-    (again,) = standings(results_of(open_run(tmp_path / "out/every_eval_ever/model-0.jsonl")).sheet(None))
+    (again,) = standings(open_results(open_run(tmp_path / "out/every_eval_ever/model-0.jsonl")).sheet(None))
     assert again.summary.n == 18
     assert again.summary.value == found["score_details"]["score"]
 
@@ -226,7 +226,7 @@ def _zip(path, members):
 def test_a_damaged_file_is_refused_in_words(tmp_path, name, content, words):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(DataError, match=words):
-        results_of(open_run(tmp_path / name)).sheet(None)
+        open_results(open_run(tmp_path / name)).sheet(None)
 
 
 def test_a_log_without_a_score_is_refused_and_not_called_a_wrong_metric(tmp_path):
@@ -239,12 +239,12 @@ def test_a_log_without_a_score_is_refused_and_not_called_a_wrong_metric(tmp_path
     }
     (tmp_path / "log.json").write_text(json.dumps(log))
     with pytest.raises(DataError, match="no sample in this inspect file has a score"):
-        results_of(open_run(tmp_path / "log.json")).sheet(None)
+        open_results(open_run(tmp_path / "log.json")).sheet(None)
 
 
 def test_a_run_of_ours_is_compared_with_another_tools(tmp_path):
     run = task_run(tmp_path / "ours", [task_row(at, at % 2) for at in range(8)])
-    ours = results_of(run).sheet(None)
+    ours = open_results(run).sheet(None)
     lines = [f"{sample},other,{(at // 2) % 2}" for at, sample in enumerate(ours.samples)]
     (tmp_path / "t.csv").write_text("\n".join(["item,model,score", *lines]) + "\n")
     found = compare([run, tmp_path / "t.csv"], metric=[ours.metric, "score"])
@@ -256,7 +256,7 @@ def test_a_line_that_cannot_be_read_is_counted_and_said(tmp_path):
     path = human_eval(tmp_path, 0)
     lines = path.read_text().splitlines()
     path.write_text("\n".join([*lines[:-2], lines[-2][:-5], '{"task_id": 1, "task_id": 2}']) + "\n")
-    sheet = results_of(open_run(path)).sheet(None)
+    sheet = open_results(open_run(path)).sheet(None)
     assert len(sheet.samples) == ITEMS - 2
     assert any("stands twice" in note for note in sheet.notes)
     found = compare([path, human_eval(tmp_path, 1)])
@@ -268,7 +268,7 @@ def test_a_zip_bomb_is_refused(tmp_path):
     bomb = b'{"id": "' + b"0" * (2 << 20)
     path = _zip(tmp_path / "log.eval", {"header.json": header} | {f"samples/{at}.json": bomb for at in range(20)})
     with pytest.raises(DataError, match="unfolds to more than"):
-        results_of(open_run(path)).sheet(None)
+        open_results(open_run(path)).sheet(None)
 
 
 def test_names_that_lead_elsewhere_lead_nowhere(tmp_path):
@@ -297,7 +297,7 @@ def test_two_filters_are_two_metrics_of_one_sample(tmp_path):
     lines = [json.loads(line) for line in samples.read_text().splitlines()]
     both = [line | {"filter": name, "acc": 1.0 if name == "flexible" else line["acc"]} for line in lines for name in ("strict", "flexible")]  # fmt: skip
     samples.write_text("\n".join(map(json.dumps, both)) + "\n")
-    results = results_of(open_run(path))
+    results = open_results(open_run(path))
     assert list(results.columns) == ["acc,strict", "acc,flexible"]
     assert standings(results.sheet("acc,flexible"))[0].summary.value == 1.0
     assert standings(results.sheet("acc,strict"))[0].summary.n == 18
@@ -311,7 +311,7 @@ def test_epochs_and_scorers_of_several_keys(tmp_path):
     ]  # fmt: skip
     about = {"model": "m", "dataset": {"sample_ids": [1, 2, 3]}, "config": {"epochs": 2}}
     (tmp_path / "log.json").write_text(json.dumps({"version": 2, "status": "error", "eval": about, "samples": samples}))
-    results = results_of(open_run(tmp_path / "log.json"))
+    results = open_results(open_run(tmp_path / "log.json"))
     assert list(results.columns) == ["rubric/style", "rubric/fact"]
     sheet = results.sheet("rubric/style")
     assert sheet.marks["m"]["1"].value == 0.75

@@ -14,7 +14,7 @@ from markbook.cli import cli
 from markbook.errors import DataError, StorageError
 from markbook.files.spool import Spool
 from markbook.files.tables import read_table
-from markbook.results.kind import results_of
+from markbook.results.kind import open_results
 from markbook.results.leaderboard import standings
 
 
@@ -27,7 +27,7 @@ def sheet_of(path, metric=None, columns=""):
     out = path.with_name(f"{path.name}-run")
     result = run_cli("import", path, *(["--map", columns] if columns else []), "-o", out)
     assert result.exit_code == 0, result.output
-    return results_of(open_run(max(out.glob("*/run.json")).parent)).sheet(metric)
+    return open_results(open_run(max(out.glob("*/run.json")).parent)).sheet(metric)
 
 
 def figures(path, metric=None, columns=""):

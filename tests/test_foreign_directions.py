@@ -11,7 +11,7 @@ from foreign_files import promptfoo
 from markbook import open_run
 from markbook.cli import cli
 from markbook.errors import DataError
-from markbook.results.kind import results_of
+from markbook.results.kind import open_results
 from markbook.results.leaderboard import standings
 
 
@@ -20,7 +20,7 @@ def run_cli(*args):
 
 
 def numbers(path, metric):
-    sheet = results_of(open_run(path)).sheet(metric)
+    sheet = open_results(open_run(path)).sheet(metric)
     return sheet.direction, {one.model: (one.summary.value, one.summary.n) for one in standings(sheet)}
 
 
@@ -81,7 +81,7 @@ def test_promptfoos_prompts_with_the_same_beginning_are_two_models(tmp_path):
     document["results"]["results"] = twins
     path.write_text(json.dumps(document))
 
-    sheet = results_of(open_run(path)).sheet(None)
+    sheet = open_results(open_run(path)).sheet(None)
 
     assert len(sheet.models) == 2
 
@@ -94,7 +94,7 @@ def test_a_crashed_tau_bench_trajectory_has_no_score(tmp_path):
     ]  # fmt: skip
     path.write_text(json.dumps(rows))
 
-    sheet = results_of(open_run(path)).sheet(None)
+    sheet = open_results(open_run(path)).sheet(None)
     (standing,) = standings(sheet)
 
     assert (standing.summary.value, standing.summary.n, standing.summary.n_missing) == (1.0, 1, {"failed": 1})

@@ -10,13 +10,13 @@ import pytest
 from markbook import open_run
 from markbook.errors import DataError
 from markbook.files import content
-from markbook.results.kind import results_of
+from markbook.results.kind import open_results
 from markbook.results.leaderboard import standings
 
 
 def figures(path, metric=None):
     """Each model's value, n and missing values."""
-    sheet = results_of(open_run(path)).sheet(metric)
+    sheet = open_results(open_run(path)).sheet(metric)
     return {one.model: (one.summary.value, one.summary.n, dict(one.summary.n_missing)) for one in standings(sheet)}
 
 
@@ -41,7 +41,7 @@ def test_promptfoos_repeats_are_repeats_though_each_has_a_number_of_its_own(tmp_
     path = tmp_path / "out.json"
     path.write_text(json.dumps({"evalId": "e", "results": {"version": 3, "prompts": [], "results": rows}}))
 
-    sheet = results_of(open_run(path)).sheet("score")
+    sheet = open_results(open_run(path)).sheet("score")
     assert {name: cell.values for name, cell in sheet.marks["m"].items()} == {
         "0": (1.0, 0.0), "2": (1.0, 1.0), "4": (1.0,),
     }  # fmt: skip
@@ -59,7 +59,7 @@ def test_an_inspect_sample_that_broke_off_lacks_the_metrics_that_others_have_and
     log = {"version": 2, "status": "success", "eval": about, "results": {"scores": scores}, "samples": samples}
     (tmp_path / "log.json").write_text(json.dumps(log))
 
-    assert list(results_of(open_run(tmp_path / "log.json")).columns) == ["match", "rubric/style"]
+    assert list(open_results(open_run(tmp_path / "log.json")).columns) == ["match", "rubric/style"]
     assert figures(tmp_path / "log.json", "rubric/style") == {"m": (0.5, 1, {"failed": 1})}
 
 
@@ -104,7 +104,7 @@ def test_helms_inputs_are_read_out_of_the_scenario_where_nobody_summarised(tmp_p
     ]
     states = {"request_states": [{"instance": one} for one in asked]}
     (tmp_path / "scenario_state.json").write_text(json.dumps(states))
-    rows = {row["id"]: row["prompt"] for row in results_of(open_run(path)).rows()}
+    rows = {row["id"]: row["prompt"] for row in open_results(open_run(path)).rows()}
     assert rows == {"id1": "plain", "id1 (typos)": "plian"}
 
 
@@ -113,7 +113,7 @@ def test_items_of_one_cluster_are_not_taken_for_as_many_by_themselves(tmp_path):
     rows = [("item,model,score,passage"), *(f"{at},m,{int(at < 4)},p{at // 4}" for at in range(8))]
     (tmp_path / "t.csv").write_text("\n".join(rows) + "\n")
     columns = {"item": "item", "model": "model", "score": "score", "cluster": "passage"}
-    (one,) = standings(results_of(open_run(tmp_path / "t.csv", columns=columns)).sheet(None))
+    (one,) = standings(open_results(open_run(tmp_path / "t.csv", columns=columns)).sheet(None))
     assert one.summary.value == 0.5
     assert one.summary.interval.method == "cluster-cr1"
     # se = sqrt(2 / 1) * sqrt(2^2 + 2^2) / 8 = .5, times t(1) = 12.7: nothing is known, clipped into the range.
@@ -151,7 +151,7 @@ def test_a_document_of_two_gigabytes_is_refused_by_its_size_unread(tmp_path, mon
     )
 
     with pytest.raises(DataError, match="larger than 256 MiB"):
-        results_of(open_run(path)).sheet(None)
+        open_results(open_run(path)).sheet(None)
 
     assert sum(read) < 1 << 20
 
@@ -184,7 +184,7 @@ NAMELESS = {
 def test_rows_that_name_no_item_are_counted_and_never_one_sample(tmp_path, name):
     (tmp_path / name).write_text(NAMELESS[name], encoding="utf-8")
 
-    found = results_of(open_run(tmp_path / name))
+    found = open_results(open_run(tmp_path / name))
 
     assert [value for value, _n, _missing in figures(tmp_path / name).values()] == [1.0]
     assert found.sheet(None).samples in (["x"], ["n/x"], ["t/0"])

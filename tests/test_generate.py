@@ -215,8 +215,8 @@ def test_a_budget_for_an_unknown_price_is_refused_before_anything_is_asked():
     [
         ({"model": "gpt"}, "names no model"),
         ({"model": "openai:x", "concurrency": 0}, "above 0"),
-        ({"model": "openai:x", "price": "cheap"}, "is no price"),
-        ({"model": "openai:x", "price": "-1/2"}, "is no price"),
+        ({"model": "openai:x", "price": "cheap"}, "is not a price"),
+        ({"model": "openai:x", "price": "-1/2"}, "is not a price"),
     ],
 )
 def test_a_wrong_option_is_refused(options, words):

@@ -145,7 +145,7 @@ def test_any_data_set_goes_by_its_name(hub, tmp_path):
         (("no/such",), 2, "there is no data set 'no/such'"),
         (("some/one", "--split", "dev"), 2, "has no split 'dev' in files that are read (it holds data/test.jsonl"),
         (("some/one", "--split", "bad"), 2, "some/one/data/bad.jsonl:1: NaN"),
-        (("../../etc/passwd",), 2, "is no name of a data set"),
+        (("../../etc/passwd",), 2, "is not a name of a data set"),
     ],
 )
 def test_what_cannot_be_fetched_is_said(hub, tmp_path, args, code, says):

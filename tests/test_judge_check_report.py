@@ -217,7 +217,7 @@ def test_drift_from_an_earlier_version(report, inputs, tmp_path):
     assert found["shift"]["value"] == pytest.approx(0.25 * 20 / 40)
     assert found["same"] == share(20, 40)
     assert report["drift"] is None
-    assert (refused[0], "no report of `markbook judge check" in refused[2]) == (2, True)
+    assert (refused[0], "not a report of `markbook judge check" in refused[2]) == (2, True)
 
 
 def test_the_table_has_a_row_for_every_probe(inputs):

@@ -140,7 +140,7 @@ def test_one_name_at_two_servers_is_one_judge_twice():
 
 
 def test_an_address_that_is_none_is_refused():
-    with pytest.raises(UsageError, match="is no address"):
+    with pytest.raises(UsageError, match="is not an address"):
         plain_judge("openai:a@http://[bad/v1")
 
 

@@ -17,7 +17,7 @@ NEARLY = {
     "improvement_guidance": {"4": 1.0},
 }
 # actionable_feedback: (4 x .6 + 3 x .3 + 5 x .05) / .95 = 3.55 / .95 over a mass of .95: two spellings of 5 add up, a
-# token that is no mark takes no part. balanced_critique: (4 + 2) / 2 = 3. improvement_guidance: 4.
+# token that is not a mark takes no part. balanced_critique: (4 + 2) / 2 = 3. improvement_guidance: 4.
 MARKS = {"actionable_feedback": 3.55 / 0.95, "balanced_critique": 3.0, "improvement_guidance": 4.0}
 # Their mean is (3.73684 + 3 + 4) / 3 = 3.57895, and as a score (3.57895 - 1) / 4 = .644737; the plain marks would give .75.
 SCORE = 0.6447368421052632

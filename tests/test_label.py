@@ -266,7 +266,7 @@ def test_a_file_that_holds_something_else_is_left_alone(run):
     path.parent.mkdir()
     path.write_text('{"name": "my only copy"')
 
-    with pytest.raises(DataError, match="no file of labels"), sitting(run, "ann"):
+    with pytest.raises(DataError, match="not a file of labels"), sitting(run, "ann"):
         pass
 
     assert path.read_text() == '{"name": "my only copy"'
@@ -338,7 +338,7 @@ def test_two_cannot_label_into_one_folder(run):
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (("--rater", "../x"), "no rater's name"),
+        (("--rater", "../x"), "not a rater's name"),
         (("--rater", "a", "--rater", "a"), "named twice"),
         (("--rater", "a", "--pair", "zebra-1", "lion"), "no model 'lion'"),
         (("--rater", "a", "--pair", "zebra-1", "zebra-1"), "with itself"),
@@ -470,7 +470,7 @@ def test_pairs_and_criteria_go_by_keyboard_too(run, tmp_path):
     with chromium() as browser:
         with (
             sitting(run, "ann", rubric=rubric, labels=tmp_path / "a") as (_, (ann,)),
-            Watched(browser, ann.server.address_of("ann"), offline=False) as seen,
+            Watched(browser, ann.server.get_address("ann"), offline=False) as seen,
         ):
             page = seen.page
             page.keyboard.press("0")  # ten
@@ -482,7 +482,7 @@ def test_pairs_and_criteria_go_by_keyboard_too(run, tmp_path):
             assert seen.complaints == []
         with (
             sitting(run, "ann", rubric=BETTER, pair=("zebra-1", "yak-2"), labels=tmp_path / "b") as (_, (ann,)),
-            Watched(browser, ann.server.address_of("ann"), offline=False) as seen,
+            Watched(browser, ann.server.get_address("ann"), offline=False) as seen,
         ):
             seen.page.keyboard.press("0")
             saved(seen.page, 1)
@@ -496,7 +496,7 @@ def test_axe_finds_no_serious_fault_on_the_label_page(run, tmp_path):
     source = axe_source(tmp_path)
     with chromium() as browser, sitting(run, "ann", "bob") as (_, (ann, _bob)):
         for dark in (False, True):
-            with Watched(browser, ann.server.address_of("ann"), offline=False, dark=dark) as seen:
+            with Watched(browser, ann.server.get_address("ann"), offline=False, dark=dark) as seen:
                 assert serious_faults(seen.page, source) == []
 
 

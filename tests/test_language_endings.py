@@ -6,7 +6,7 @@ import pytest
 from exam_kit import answer, hold, rows, scores
 from test_languages import here, marked
 
-from markbook.benchmarks.faults import fault_of
+from markbook.benchmarks.faults import find_fault
 from markbook.languages import language
 from markbook.types import Test
 
@@ -90,7 +90,7 @@ BROKEN = [
 
 @pytest.mark.parametrize(("name", "tests", "words"), BROKEN)
 def test_tests_that_nobody_can_be_seen_to_pass_are_told_by_their_text(name, tests, words):
-    assert words in language(name).fault_of(tests)
+    assert words in language(name).find_fault(tests)
 
 
 def test_such_tests_are_the_benchmarks_fault_and_cost_nobody_a_mark(tmp_path):
@@ -109,5 +109,5 @@ ENDED = ["raise SystemExit\n", "import os\nos._exit(0)\n"]
 
 @pytest.mark.parametrize("program", ENDED)
 def test_a_program_in_python_that_ends_itself_is_the_benchmarks_fault(program):
-    assert fault_of(Test(program=f"assert twice(2) == 4\n{program}")).startswith("the program ends with ")
-    assert fault_of(Test(program=f"def stop():\n    {program.splitlines()[-1]}\nassert twice(2) == 4\n")) == ""
+    assert find_fault(Test(program=f"assert twice(2) == 4\n{program}")).startswith("the program ends with ")
+    assert find_fault(Test(program=f"def stop():\n    {program.splitlines()[-1]}\nassert twice(2) == 4\n")) == ""

@@ -20,7 +20,7 @@ from markbook.languages.toolchain import whole
 from markbook.programs.marker import ProgramMarker
 from markbook.runs.pass_at_k import pass_at_k
 from markbook.sandbox import Job
-from markbook.testcode.extraction import answer_of
+from markbook.testcode.extraction import extract_answer
 from markbook.types import ErrorKind, Limits, Sample, Test, Verdict
 
 LIMITS = Limits(seconds=5.0)
@@ -287,8 +287,8 @@ def test_an_answer_that_repeats_the_prompt_goes_as_far_as_its_definition():
     prompt = "#include <vector>\n// twice\nint twice(int x) {\n"
     reply = "Sure:\n```cpp\n#include <vector>\n#include <map>\nint twice(int x) {\n    return 2*x;\n}\nint main() { }\n```\nDone."
 
-    whole = answer_of(reply, prompt, "}\nint main() { }\n")
-    body = answer_of("    return 2*x;\n", prompt, "}\nint main() { }\n")
+    whole = extract_answer(reply, prompt, "}\nint main() { }\n")
+    body = extract_answer("    return 2*x;\n", prompt, "}\nint main() { }\n")
 
     assert whole == ("#include <vector>\n#include <map>\nint twice(int x) {\n    return 2*x;\n", "fence", "whole")
     assert body == (prompt + "    return 2*x;\n", "as_is", "completion")
@@ -298,7 +298,7 @@ def test_an_answer_keeps_the_prompt_that_it_left_out():
     prompt = "import java.util.*;\nclass Problem {\n    public static int twice(int x) {\n"
     reply = "```java\n    public static int twice(int x) {\n        return 2*x;\n    }\n```"
 
-    text, _, _ = answer_of(reply, prompt, "    }\n    public static void main(String[] a) { } }\n")
+    text, _, _ = extract_answer(reply, prompt, "    }\n    public static void main(String[] a) { } }\n")
 
     assert text == "import java.util.*;\nclass Problem {\n    public static int twice(int x) {\n        return 2*x;\n"
 

@@ -5,7 +5,7 @@ import time
 import pytest
 from support.load import allowed
 
-from markbook.testcode.extraction import answer_of, extract_code, without_thoughts
+from markbook.testcode.extraction import extract_answer, extract_code, without_thoughts
 
 CODE = "def add(a, b):\n    print('solution')\n    assert a is not None\n    return a + b\n"
 
@@ -60,7 +60,7 @@ def test_a_reply_that_never_stops_to_open_a_fence_is_read_once(sign):
     """By a pattern that went back, a hundred thousand of them took twelve seconds, and a million half an hour."""
     text = sign * 300_000
     assert extract_code(text).step == "none"
-    assert answer_of(text, "", "") == (text, "as_is", "whole")
+    assert extract_answer(text, "", "") == (text, "as_is", "whole")
 
 
 WRONG = "def add(a, b):\n    return a - b\n"
@@ -90,7 +90,7 @@ LINES = 'def add(a, b):\n    """Split.\n</think>\n    """\n    return a + b\n'
 )
 def test_what_is_thought_aloud_is_never_the_answer(reply, code):
     assert extract_code(reply, "add").text.strip() == code.strip()
-    assert answer_of(reply, "", "")[0].strip() == code.strip()
+    assert extract_answer(reply, "", "")[0].strip() == code.strip()
 
 
 def test_a_program_that_compiles_is_taken_as_it_stands_whatever_tags_are_in_it():
@@ -100,7 +100,7 @@ def test_a_program_that_compiles_is_taken_as_it_stands_whatever_tags_are_in_it()
 @pytest.mark.parametrize("reply", [f"<think>\n```python\n{RIGHT}```\n", f"Well.\n<think>\n```python\n{RIGHT}```\n"])
 def test_a_thought_that_does_not_end_is_no_answer(reply):
     assert "def add" not in extract_code(reply, "add").text
-    assert "def add" not in answer_of(reply, "", "")[0]
+    assert "def add" not in extract_answer(reply, "", "")[0]
 
 
 def test_of_two_blocks_that_define_the_name_the_first_is_the_answer():

@@ -18,8 +18,8 @@ from markbook import open_run
 from markbook.cli import cli
 from markbook.errors import DataError, RunInUseError
 from markbook.report.run_index import Index
-from markbook.report.run_pages import listed_run, matrix_of
-from markbook.results.kind import results_of
+from markbook.report.run_pages import build_matrix, listed_run
+from markbook.results.kind import open_results
 from markbook.store.disk import FolderLock
 
 
@@ -49,7 +49,7 @@ def evaluations(run, out):
 
 
 def index_of(run):
-    index = Index(results_of(open_run(run)))
+    index = Index(open_results(open_run(run)))
     index.start()
     index.wait(10**9, PATIENCE)
     assert index.failure == ""
@@ -65,9 +65,12 @@ def marks_file(folder, lines):
 def test_a_missing_main_metric_is_not_replaced_by_another(tmp_path):
     run = task(tmp_path, "[numeric, edit_distance]", ["5", "beta"], ["6", "zzzz"])
 
-    scores = [entry.score for entry in results_of(open_run(run)).entries()]
+    scores = [entry.score for entry in open_results(open_run(run)).entries()]
 
-    assert scores == [0.0, None]  # numeric of "6" is 0; of "beta" there is none, and its edit distance of 1 is no score
+    assert scores == [
+        0.0,
+        None,
+    ]  # numeric of "6" is 0; of "beta" there is none, and its edit distance of 1 is not a score
     assert list(evaluations(run, tmp_path / "out").values()) == [(0.0, False)]
 
 
@@ -81,8 +84,8 @@ def test_worst_first_heeds_the_direction(tmp_path):
     run = task(tmp_path, "[edit_distance]", ["alpha", "gamma"], ["alpha", "zzzzz"])
     index = index_of(run)
 
-    worst = [item for item, _ in matrix_of(index, "worst", 0, 9).rows]
-    scores = {entry.sample: entry.score for entry in results_of(open_run(run)).entries()}
+    worst = [item for item, _ in build_matrix(index, "worst", 0, 9).rows]
+    scores = {entry.sample: entry.score for entry in open_results(open_run(run)).entries()}
 
     assert [scores[item] for item in worst] == [1.0, 0.0]
 
@@ -93,7 +96,7 @@ def test_a_missing_mark_neither_flips_nor_differs_nor_is_worst(tmp_path):
     index = index_of(marks_file(tmp_path, lines))
 
     def items(order):
-        return [item for item, _ in matrix_of(index, order, 0, 9).rows]
+        return [item for item, _ in build_matrix(index, order, 0, 9).rows]
 
     assert items("flaky") == ["q2"]
     assert items("differ") == ["q2"]
@@ -170,7 +173,7 @@ def test_a_run_whose_run_json_has_lost_a_part_is_damaged(tmp_path, part):
     record = json.loads((folder / "run.json").read_text())
     (folder / "run.json").write_text(json.dumps(record | part))
 
-    with pytest.raises(DataError, match=r"run.json is damaged: '(config|inputs)' is no object"):
+    with pytest.raises(DataError, match=r"run.json is damaged: '(config|inputs)' is not an object"):
         open_run(folder, check=False)
 
 

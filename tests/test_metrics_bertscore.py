@@ -237,7 +237,7 @@ def test_a_broken_weights_file_is_an_error(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert", "num_hidden_layers": 1}))
     (tmp_path / "model.safetensors").write_bytes(b"\xff" * 64)
 
-    with pytest.raises(ConfigError, match="no safetensors file"):
+    with pytest.raises(ConfigError, match="not a safetensors file"):
         scores(["a"], ["b"], model=str(tmp_path))
 
 

@@ -106,10 +106,10 @@ MISTAKES = [
     ("run hub.yaml --predictions said.jsonl", 2, "hub.yaml", "gsm8k", "--allow-download"),
     ("run rows.jsonl --predictions said.jsonl", 2, "a task is a YAML file"),
     ("run task.yaml --model opnai:gpt-4o", 2, "opnai", "did you mean 'openai'"),
-    ("run task.yaml --model openai:m --base-url 127.0.0.1:8000", 2, "no address of a server", "http://"),
+    ("run task.yaml --model openai:m --base-url 127.0.0.1:8000", 2, "not an address of a server", "http://"),
     ("run task.yaml --model openai:m --base-url http://127.0.0.1:9/v1", 2, "127.0.0.1:9"),
     *(
-        (f"{command} --base-url {address}", 2, f"'{address}' is no address of a server")
+        (f"{command} --base-url {address}", 2, f"'{address}' is not an address of a server")
         for command in (
             "run task.yaml --model openai:m",
             "run task.yaml --model mistral:m",
@@ -132,7 +132,7 @@ MISTAKES = [
     # score
     ("score exact_mach pairs.jsonl", 2, "did you mean 'exact_match'"),
     ("score exact_match pears.jsonl", 2, "pears.jsonl", "pairs.jsonl"),
-    ("score exact_match said.jsonl", 2, "no key 'candidate'", "--map"),
+    ("score exact_match said.jsonl", 2, "not a key 'candidate'", "--map"),
     ("score bleu pairs.jsonl -o tokenise=intl", 2, "tokenise", "tokenize"),
     # reading runs
     ("report dnoe", 2, "dnoe"),

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from markbook.cli import cli
 from markbook.errors import DataError
-from markbook.stats.noise import noise_of, pass_hat_k, repeats_needed, split_half
+from markbook.stats.noise import estimate_noise, pass_hat_k, repeats_needed, split_half
 
 
 def run_cli(*args):
@@ -21,7 +21,7 @@ def run_cli(*args):
 
 
 def test_flips_are_counted_over_pairs_and_over_items():
-    found = noise_of([[0, 1, 1, 1], [1, 1, 1, 1], [0, 0, 1, 1], [1]])
+    found = estimate_noise([[0, 1, 1, 1], [1, 1, 1, 1], [0, 0, 1, 1], [1]])
     assert (found.n_items, found.n_values) == (3, 12)
     assert found.mixed == pytest.approx(2 / 3)
     assert found.flip == pytest.approx((3 / 6 + 0 + 4 / 6) / 3)
@@ -33,7 +33,7 @@ def test_flips_equal_what_enumeration_counts(seed):
     rng = random.Random(seed)
     items = [[rng.choice((0, 0.5, 1)) for _ in range(rng.randint(2, 6))] for _ in range(8)]
     pairs = [[a != b for a, b in itertools.combinations(one, 2)] for one in items]
-    assert noise_of(items).flip == pytest.approx(statistics.mean(map(statistics.mean, pairs)), abs=1e-12)
+    assert estimate_noise(items).flip == pytest.approx(statistics.mean(map(statistics.mean, pairs)), abs=1e-12)
 
 
 def test_two_runs_of_the_same_system_differ_by_more_than_said_in_one_of_twenty():
@@ -43,7 +43,7 @@ def test_two_runs_of_the_same_system_differ_by_more_than_said_in_one_of_twenty()
     def run():
         return [float(rng.random() < chance) for chance in chances]
 
-    limit = noise_of(list(zip(*(run() for _ in range(8)), strict=True))).difference
+    limit = estimate_noise(list(zip(*(run() for _ in range(8)), strict=True))).difference
     beyond = sum(abs(statistics.mean(run()) - statistics.mean(run())) > limit for _ in range(1000))
     assert 25 <= beyond <= 75
 
@@ -62,7 +62,7 @@ def test_reliability_is_that_of_all_repeats_also_of_an_odd_number(k):
     rng = random.Random(k)
     items = [[level + rng.gauss(0, 1) for _ in range(k)] for level in (rng.gauss(0, 1) for _ in range(600))]
 
-    found = noise_of(items)
+    found = estimate_noise(items)
 
     assert found.reliability == pytest.approx(k / (k + 1), abs=0.025)
     assert found.intervals["reliability"].low < k / (k + 1) < found.intervals["reliability"].high

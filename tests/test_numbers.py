@@ -94,7 +94,7 @@ SHOWS = ("cli", "report", "results", "runs", "judge", "testing.py", "text/plot.p
 NO_SCORES = {"report/drawing.py", "cli/trace/page.py", "cli/options/__init__.py"}
 """Coordinates, a trace's seconds, and prices."""
 ELSEWHERE = re.compile(r"second|start|latency|cost|rate|target|time|share|width|height|len\(|done|total|REVIEW_CHARS")
-"""Seconds, costs, progress and lengths are no scores."""
+"""Seconds, costs, progress and lengths are not scores."""
 
 
 def test_no_second_place_decides_how_a_score_looks():

@@ -15,7 +15,7 @@ from markbook.errors import UsageError
 from markbook.programs.marker import ProgramMarker
 from markbook.rewards import Rewarder
 from markbook.sandbox import Job
-from markbook.testcode.extraction import answer_of
+from markbook.testcode.extraction import extract_answer
 from markbook.types import Sample, Test
 
 CPP = "int twice(int x) {\n"
@@ -64,7 +64,7 @@ def test_no_reply_that_is_a_whole_program_takes_the_tests_with_it(language):
     marker = ProgramMarker([language], workers=1, isolation="weak")
     try:
         jobs = [
-            Job(f"{name}, {form}", answer_of(reply, prompt, tests)[0], sample, LIMITS)
+            Job(f"{name}, {form}", extract_answer(reply, prompt, tests)[0], sample, LIMITS)
             for name, text in replies.items()
             for form, reply in (("plain", text), ("fenced", f"Here:\n```{language}\n{text}\n```\n"))
         ]

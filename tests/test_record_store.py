@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from markbook.sandbox import Job, Keep, Sandbox
-from markbook.sandbox.guest.examination.tasks import Task
+from markbook.sandbox.guest.examination.tasks import CompiledTests
 from markbook.sandbox.job import may_be_remembered
 from markbook.sandbox.record_store import RecordStore
 from markbook.types import Limits, Outcome, Sample, Test
@@ -129,7 +129,9 @@ def test_what_hung_on_the_machine_or_the_tests_is_remembered_nowhere(change, kep
 
 
 def compiled_tests(program):
-    return Task(json.dumps({"object": "program", "name": "f", "tests": [{"program": program}]})).compiled_text()
+    return CompiledTests(
+        json.dumps({"object": "program", "name": "f", "tests": [{"program": program}]})
+    ).compiled_text()
 
 
 @pytest.mark.parametrize(
@@ -138,7 +140,7 @@ def compiled_tests(program):
         (compiled_tests("assert f(1) == 3\nassert f(2) == 4"), 0),  # shows that what is kept is what runs
         ("", 1),
         ("00", 1),
-        ("no number", 1),
+        ("not a number", 1),
         (compiled_tests("assert f(1) == 3")[:40], 1),
     ],
     ids=["of others", "nothing", "damaged", "no bytes", "cut off"],
@@ -171,9 +173,9 @@ TASKS = [
 @pytest.mark.parametrize("spec", TASKS)
 def test_what_an_examiner_has_compiled_tells_the_next_all_that_compiling_does(spec):
     text = json.dumps({"object": "program", "name": "f", **spec})
-    first = Task(text)
+    first = CompiledTests(text)
 
-    second = Task(text, first.compiled_text())
+    second = CompiledTests(text, first.compiled_text())
 
     assert vars(second) == vars(first)
     assert second.compiled_text() == first.compiled_text() != ""

@@ -1,6 +1,6 @@
 """Answers in replies that are written in languages without a parser of ours."""
 
-from markbook.testcode.extraction import answer_of
+from markbook.testcode.extraction import extract_answer
 
 
 def test_an_answer_that_repeats_some_of_the_prompts_imports_has_the_others_too():
@@ -10,7 +10,7 @@ def test_an_answer_that_repeats_some_of_the_prompts_imports_has_the_others_too()
         "    public static void Main() { }\n}\n```\n"
     )
 
-    text, _, _ = answer_of(reply, prompt, "    }\n    public static void Main(string[] args) { } }\n")
+    text, _, _ = extract_answer(reply, prompt, "    }\n    public static void Main(string[] args) { } }\n")
 
     assert text == (
         "using System.Diagnostics;\nusing System;\nclass Problem {\n    public static int Twice(int x) {\n"
@@ -24,7 +24,7 @@ def test_a_definition_ends_where_its_brace_does_though_the_prompt_leaves_that_br
     same = "```d\nimport std.math;\n\nint twice(int x) {\n    return 2 * x;\n}\n\nvoid main() {\n}\n```\n"
     below = same.replace("(int x) {", "(int x)\n{")
 
-    found = [answer_of(reply, prompt, tests) for reply in (same, below)]
+    found = [extract_answer(reply, prompt, tests) for reply in (same, below)]
 
     assert found == [
         ("import std.math;\n\nint twice(int x) {\n    return 2 * x;\n}\n", "fence", "whole"),
@@ -35,7 +35,9 @@ def test_a_definition_ends_where_its_brace_does_though_the_prompt_leaves_that_br
 def test_a_line_that_only_looks_like_an_import_is_not_taken_from_the_prompt():
     prompt = 'import (\n    "testing"\n)\n\n// use it\nfunc twice(x int) int {\n'
 
-    text, _, _ = answer_of("```go\nfunc twice(x int) int {\n  return 2 * x\n}\n```", prompt, "func TestTwice() { }\n")
+    text, _, _ = extract_answer(
+        "```go\nfunc twice(x int) int {\n  return 2 * x\n}\n```", prompt, "func TestTwice() { }\n"
+    )
 
     assert text == 'import (\n    "testing"\n)\n\n// use it\nfunc twice(x int) int {\n  return 2 * x\n}\n'
 
@@ -49,7 +51,7 @@ def test_a_whole_program_without_the_prompts_imports_has_its_class_once():
         "```java\nclass Problem {\n    public static long twice(String string) {\n        return 2;\n    }\n}\n```\n"
     )
 
-    text, _, form = answer_of(reply, JAVA, JAVA_TESTS)
+    text, _, form = extract_answer(reply, JAVA, JAVA_TESTS)
 
     assert form == "whole"
     assert text == (
@@ -61,7 +63,7 @@ def test_a_whole_program_without_the_prompts_imports_has_its_class_once():
 def test_a_whole_program_may_name_its_parameters_otherwise():
     reply = "```java\nimport java.util.*;\nclass Problem {\n    public static long twice(String input) {\n        return twice2(input);\n    }\n}\n```\n"
 
-    text, _, form = answer_of(reply, JAVA, JAVA_TESTS)
+    text, _, form = extract_answer(reply, JAVA, JAVA_TESTS)
 
     assert form == "whole"
     assert text.count("class Problem") == 1
@@ -72,7 +74,7 @@ def test_a_whole_program_may_name_its_parameters_otherwise():
 def test_the_end_mark_of_php_does_not_hide_the_tests():
     prompt = "<?php\n// twice\nfunction twice($x) {\n"
 
-    text, _, _ = answer_of(
+    text, _, _ = extract_answer(
         "```php\n<?php\nfunction twice($n) {\n    return 2 * $n;\n}\n?>\n```\n", prompt, "\ncandidate();\n"
     )
 

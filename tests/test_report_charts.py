@@ -162,7 +162,7 @@ def test_columns_of_a_heat_map_too_narrow_for_their_names_are_numbered():
     ],
 )
 def test_an_axis_has_round_ends_and_round_numbers(values, ends, ticks):
-    low, high = charts.range_of(values)
+    low, high = charts.round_range(values)
 
     assert (low, high) == pytest.approx(ends)
     assert [charts.tick_words(tick) for tick in charts.AxisScale(low, high, 0, 300).ticks] == ticks
@@ -175,7 +175,7 @@ def test_nothing_is_drawn_outside_the_picture():
             root = parsed(drawn)
             width, height = float(root.get("width")), float(root.get("height"))
             for one in root.iter(f"{SVG}text"):
-                room = charts.width_of(one.text)
+                room = charts.text_width(one.text)
                 start = float(one.get("x")) - room * {"end": 1, "middle": 0.5}.get(one.get("text-anchor"), 0)
                 assert start >= -0.2, (kind, one.text)
                 assert start + room <= width + 0.2, (kind, one.text)
@@ -202,7 +202,7 @@ def test_any_name_can_be_drawn(names):
 
 
 def test_long_names_that_begin_alike_stay_apart():
-    labels = charts.labels_of(["a" * 90 + "1", "a" * 90 + "2"])
+    labels = charts.shorten_labels(["a" * 90 + "1", "a" * 90 + "2"])
 
     assert len(set(labels.values())) == 2
     assert max(map(len, labels.values())) <= charts.LABEL

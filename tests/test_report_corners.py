@@ -17,7 +17,7 @@ from markbook.report.html import highlight
 from markbook.report.run_index import Index
 from markbook.report.run_pages import Side, compare_page, matrix_page
 from markbook.results.files import flat_rows
-from markbook.results.kind import Shown, results_of
+from markbook.results.kind import Shown, open_results
 
 
 def run_cli(*args):
@@ -76,7 +76,7 @@ def test_long_integers_keep_their_digits_in_parquet(tmp_path):
 
 
 def index_of(path):
-    index = Index(results_of(open_run(path)))
+    index = Index(open_results(open_run(path)))
     index.start()
     index.wait(10**9, PATIENCE)
     return index

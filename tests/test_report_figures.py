@@ -51,9 +51,9 @@ def test_tables_in_latex_hold_the_reports_numbers(exam_run, tmp_path):
     report(run, "--format", "latex", "--output", tmp_path)
     text = (tmp_path / "report.tex").read_text(encoding="utf-8")
     score = run  # the page's own first table
-    from markbook.results.kind import results_of
+    from markbook.results.kind import open_results
 
-    first = results_of(score).page().sections[0].tables[0]
+    first = open_results(score).page().sections[0].tables[0]
     assert text.count(r"\begin{table}") == text.count(r"\end{table}") >= 4
     assert rf"{first.rows[0][0]} & {first.rows[0][1]} & " in text
     assert r"\label{tab:scores}" in text

@@ -17,7 +17,7 @@ from markbook.errors import DataError, UsageError
 from markbook.report.exports import write_report
 from markbook.report.formats import numbers
 from markbook.results.compare import compare
-from markbook.results.kind import results_of
+from markbook.results.kind import open_results
 from markbook.types import Summary
 
 FORMATS = {"html": "report.html", "md": "report.md", "csv": "report.csv", "json": "report.json",
@@ -178,7 +178,7 @@ def test_hostile_words_stay_words_in_every_format(tmp_path):
 
 def test_an_unfinished_exam_has_no_documented_files(exam_run, tmp_path):
     run = exam_run(finish="")
-    assert results_of(run, partial=True).partial_note() == ""  # every planned attempt happens to be marked
+    assert open_results(run, partial=True).partial_note() == ""  # every planned attempt happens to be marked
 
     rows = (run.folder / "journal" / "00000001.jsonl").read_bytes().splitlines(keepends=True)
     (run.folder / "journal" / "00000001.jsonl").write_bytes(b"".join(rows[:-1]))
@@ -190,7 +190,7 @@ def test_an_unfinished_exam_has_no_documented_files(exam_run, tmp_path):
 
 def test_an_unfinished_run_of_tasks_has_no_report(tmp_path):
     with pytest.raises(DataError, match="--resume"):
-        results_of(task_run(tmp_path, [task_row(0, 0.5)], finish=False))
+        open_results(task_run(tmp_path, [task_row(0, 0.5)], finish=False))
 
 
 def test_command_writes_prints_paths_and_pipes(exam_run):
@@ -210,10 +210,10 @@ def test_every_named_format_is_a_plugin():
 
 
 def test_numbers_for_loggers_are_flat_and_finite(runs):
-    flat = numbers(results_of(runs["exam"]))
+    flat = numbers(open_results(runs["exam"]))
 
     assert 0 <= flat["strong/exam_score/value"] <= 1
-    assert numbers(results_of(runs["run"]))["tasks/demo/metrics/bleu/n"] == 3
+    assert numbers(open_results(runs["run"]))["tasks/demo/metrics/bleu/n"] == 3
 
 
 def test_tasks_and_reviews_are_compared(runs, tmp_path):

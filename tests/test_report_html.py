@@ -14,7 +14,7 @@ from support.load import PATIENCE
 from markbook.report import exports
 from markbook.report.exports import html, markdown_report
 from markbook.report.html import highlight
-from markbook.results.kind import results_of
+from markbook.results.kind import open_results
 from markbook.runs.exam.sections import MOST_PROBLEMS
 from markbook.runs.exam.view import MODEL, OUTCOME, SAMPLE, attempt_record, sample_record
 from markbook.store import Manifest, RunWriter, open_run
@@ -24,7 +24,7 @@ FIVE = {"gpt-4": 0.9, "claude-3": 0.8, "llama": 0.6, "coder": 0.5, "tiny": 0.2}
 
 
 def page_of(run):
-    return html()(results_of(run, partial=True))["report.html"]
+    return html()(open_results(run, partial=True))["report.html"]
 
 
 class Parsed(HTMLParser):
@@ -129,7 +129,7 @@ def test_the_page_has_its_charts_without_any_extra(exam_run, monkeypatch):
     run = exam_run()
 
     assert page_of(run).count("<svg") == 2 * page_of(run).count("<figure") > 0
-    text = markdown_report()(results_of(run, partial=True))["report.md"]
+    text = markdown_report()(open_results(run, partial=True))["report.md"]
     assert "pip install 'markbook[report]'" in text
     assert "Scores, 0 to 100" in text
 

@@ -14,7 +14,7 @@ from test_results_laws import ANSWERS, SHARES, mark, sheets, write_table
 
 from markbook.report.exports import render_report
 from markbook.results.comparison import compare_sheet, headline, tables
-from markbook.results.kind import results_of
+from markbook.results.kind import open_results
 from markbook.results.sheet import Cell, Sheet
 from markbook.store import open_run
 
@@ -42,7 +42,7 @@ def scores(draw, models=("A", "B", "C")):
 
 def texts(path, form):
     """Return the files of a report by name, as text."""
-    made = render_report(form, results_of(open_run(path)))
+    made = render_report(form, open_results(open_run(path)))
     made = {name: text for name, text in made.items() if not isinstance(text, bytes)}  # pictures
     return {name: text if isinstance(text, str) else "".join(text) for name, text in made.items()}
 
@@ -100,7 +100,7 @@ def test_the_order_of_rows_changes_no_figure_of_any_report(tmp_path, rows, rando
     shuffled = list(rows)
     random.shuffle(shuffled)
 
-    # Times and digests of the file itself are no figures of its content.
+    # Times and digests of the file itself are not figures of its content.
     one, other = (without_digests(all_figures(tmp_path / "x", each)) for each in (rows, shuffled))
 
     assert one == other

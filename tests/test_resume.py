@@ -16,7 +16,7 @@ from markbook.runs.conductor import conduct
 from markbook.runs.exam import Exam
 from markbook.runs.exam.plan import ExamOptions
 from markbook.runs.kind import Watcher
-from markbook.store.reader import identity_of
+from markbook.store.reader import digest_identity
 
 ASKING = pytest.mark.parametrize("name", ["run", "review"])
 
@@ -269,7 +269,7 @@ def test_a_run_from_before_digests_of_prompts_goes_on_and_one_with_another_is_re
         del record["config"]["prompts_and_targets"]
     else:
         record["config"]["prompts_and_targets"] = dict.fromkeys(record["config"]["prompts_and_targets"], "0" * 64)
-    record["identity"] = identity_of(record["command"], record["config"], record["inputs"])
+    record["identity"] = digest_identity(record["command"], record["config"], record["inputs"])
     (run / "run.json").write_text(json.dumps(record))
 
     code, _, err = markbook("run", "--resume", run)

@@ -10,7 +10,7 @@ from review_kit import GENERATED, TRACE, markbook, only_run, papers, reviews, ro
 from support.load import allowed
 
 from markbook.errors import StorageError, UsageError
-from markbook.judge.panel import Asking, JudgeOptions
+from markbook.judge.panel import JudgeOptions, PanelSession
 from markbook.runs.reviews import review as conductor
 from markbook.runs.reviews.config import default_config
 from markbook.runs.reviews.review import make_plan
@@ -131,7 +131,7 @@ def test_an_unknown_engine_is_named_before_anything_is_asked(tmp_path, inputs):
 def make(script_server, keep, **options):
     config = default_config()
     plan = make_plan(("openai:m",), config, JudgeOptions(base_url=script_server.base_url, **options))
-    return Asking(plan, keep)
+    return PanelSession(plan, keep)
 
 
 def work(number):

@@ -514,4 +514,4 @@ def test_a_run_that_is_edited_away_says_what_to_do(tmp_path):
     code, _, err = markbook("review", "--rescore", tmp_path)
 
     assert code == 2
-    assert "no run" in err
+    assert "not a run" in err

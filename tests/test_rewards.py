@@ -16,7 +16,7 @@ from markbook.programs.sandboxes import BoxSettings
 from markbook.rewards import Rewarder
 from markbook.serve.items import BenchmarkShelf, Defaults, read_item, read_items
 from markbook.serve.pool import Pool, PoolSettings
-from markbook.serve.records import Busy, Closing, Reward, reward_of
+from markbook.serve.records import Busy, Closing, Reward, make_reward
 from markbook.serve.work_queue import SharedWork, WorkQueue
 from markbook.types import Missing, MissingKind, Outcome, TestResult
 
@@ -67,7 +67,7 @@ async def until(condition):
 
 
 def test_what_the_problems_own_judge_could_not_judge_has_no_reward():
-    found = reward_of(order(RIGHT), Outcome((TestResult(False, result="JE"), TestResult(False, result="-"))))
+    found = make_reward(order(RIGHT), Outcome((TestResult(False, result="JE"), TestResult(False, result="-"))))
 
     assert (found.reward, found.missing.kind) == (None, MissingKind.FAILED)
 
@@ -178,7 +178,7 @@ def test_of_items_that_a_worker_has_together_only_the_one_that_runs_is_out_of_ti
         mixed = [order(f"{SLEEP}# {' ' * 100_000}\n", timeout=50)]
         mixed += [order(f"{RIGHT}# then {n}\n") for n in range(40)]
         tickets = pool.offer("a", mixed, 3)
-        return [reward_of(ticket.order, await ticket.future) for ticket in tickets]
+        return [make_reward(ticket.order, await ticket.future) for ticket in tickets]
 
     slow, *others = with_pool(body)
 
@@ -288,9 +288,9 @@ def test_a_worker_that_is_killed_again_and_again_gives_no_number():
                 with contextlib.suppress(ProcessLookupError):  # it has not come up again
                     os.kill(pid, signal.SIGKILL)
             await asyncio.sleep(0.3)
-        from markbook.serve.records import reward_of
+        from markbook.serve.records import make_reward
 
-        return reward_of(ticket.order, ticket.future.result())
+        return make_reward(ticket.order, ticket.future.result())
 
     found = with_pool(body)
     assert (found.reward, found.missing.kind) == (None, MissingKind.UNAVAILABLE)
@@ -373,7 +373,7 @@ def test_an_engine_marks_as_this_machine_does():
         await pools.start()
         try:
             tickets = pools.offer("a", [read_item(one, "items[0]", BenchmarkShelf(), Defaults()) for one in items], 60)
-            return [reward_of(ticket.order, await ticket.future) for ticket in tickets], pools.level
+            return [make_reward(ticket.order, await ticket.future) for ticket in tickets], pools.level
         finally:
             await pools.close()
 
@@ -459,19 +459,19 @@ def test_a_lost_worker_of_another_language_is_no_zero():
             worker = worker_pool.workers[0]
             os.kill(worker.pid, signal.SIGKILL)
             await until(lambda: ticket.future.done() or (worker_pool.workers and worker_pool.workers[0] is not worker))  # noqa: B023
-        return reward_of(ticket.order, await ticket.future)
+        return make_reward(ticket.order, await ticket.future)
 
     found = with_pool(body)
     assert (found.reward, found.missing.kind) == (None, MissingKind.UNAVAILABLE)
 
 
 BAD = [
-    (7, "items[0]: it is no object"),
+    (7, "items[0]: it is not an object"),
     ({}, "it has no tests"),
     ({"code": "x"}, "it has no tests"),
     ({"tests": TESTS}, "neither 'code' nor 'completion'"),
     ({"code": "x", "completion": "x", "tests": TESTS}, "'code' and 'completion'"),
-    ({"code": 3, "tests": TESTS}, "'code' is no string"),
+    ({"code": 3, "tests": TESTS}, "'code' is not a string"),
     ({"code": "x", "tests": ["import sys\nsys.exit(0)\n"]}, "it calls and asserts nothing"),
     ({"code": "x" * (2 << 20), "tests": TESTS}, "'code' has 2097152 characters (at most 1048576)"),
     ({"code": "x", "tests": 3}, "'tests' is neither a list nor a string"),
@@ -481,7 +481,7 @@ BAD = [
     ({"code": "x", "tests": [{"assert": "x"}]}, "unknown field 'assert' (did you mean 'assertion'?)"),
     ({"code": "x", "tests": [{"assertion": "f("}]}, "the assertion does not parse"),
     ({"code": "x", "tests": ["def f(:"]}, "the program does not parse"),
-    ({"code": "x", "tests": [{"pattern": "("}]}, "the keyword is no regular expression"),
+    ({"code": "x", "tests": [{"pattern": "("}]}, "the keyword is not a regular expression"),
     ({"code": "x", "tests": [{"inspection": 3}]}, "'inspection' is neither"),
     ({"code": "x", "tests": [{"program": "pass", "setup": "pass"}]}, "has a 'program' beside"),
     ({"code": "x", "tests": ["1"] * 1001}, "1001 tests are too many (at most 1000)"),
@@ -521,7 +521,7 @@ BAD = [
 
 OF_THE_ITEM = (
     "does not parse",
-    "no regular expression",
+    "not a regular expression",
     "has no task",
     "unknown comparison",
     "calls and asserts nothing",
@@ -560,7 +560,7 @@ def test_what_is_wrong_with_a_benchmark_does_not_say_where_it_lies(tmp_path):
 
 
 def test_a_batch_is_bounded():
-    for values, words in (("x", "no list"), ([], "empty"), ([{}] * 11, "11 items are too many at once")):
+    for values, words in (("x", "not a list"), ([], "empty"), ([{}] * 11, "11 items are too many at once")):
         with pytest.raises(UsageError, match=words):
             read_items(values, BenchmarkShelf(), Defaults(), 10)
 

@@ -24,7 +24,7 @@ from markbook.rewards import (
     _neutral,
     _select_known,
     _truth,
-    text_of,
+    completion_text,
 )
 from markbook.serve.records import Reward
 from markbook.types import Missing, MissingKind
@@ -222,7 +222,7 @@ class Message:
     ],
 )
 def test_the_text_of_a_completion_is_what_the_model_said_last(completion, text):
-    assert text_of(completion) == text
+    assert completion_text(completion) == text
 
 
 def test_a_server_marks_as_this_machine_does():
@@ -285,7 +285,7 @@ def test_a_proxy_may_say_when_to_come_back(said, wait):
 
 
 def test_what_is_no_address_is_said_at_once():
-    with pytest.raises(UsageError, match="'localhost:8080' is no address of a server"):
+    with pytest.raises(UsageError, match="'localhost:8080' is not an address of a server"):
         Rewarder(url="localhost:8080")
 
 

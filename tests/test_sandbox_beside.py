@@ -13,11 +13,18 @@ from verdict_kit import labels, run
 from markbook.sandbox import Sandbox
 from markbook.sandbox.guest.examination.expressions import is_computed
 from markbook.sandbox.guest.examination.in_process_tests import Right, canaries, prove_passes
-from markbook.sandbox.guest.examination.mutated_expectations import Finder
+from markbook.sandbox.guest.examination.mutated_expectations import ExpectationFinder
 from markbook.sandbox.guest.examination.mutated_values import draw_from
 from markbook.sandbox.guest.examination.mutation_canary import Canary
-from markbook.sandbox.guest.examination.mutation_operators import OPERATOR, SURE, Near, Pool, replace, replace_all
-from markbook.sandbox.guest.examination.tasks import Task
+from markbook.sandbox.guest.examination.mutation_operators import (
+    OPERATOR,
+    SURE,
+    ExpectedValues,
+    Near,
+    replace,
+    replace_all,
+)
+from markbook.sandbox.guest.examination.tasks import CompiledTests
 from markbook.types import Isolation, Test
 
 LEVELS = [Isolation.A, Isolation.B]
@@ -143,7 +150,7 @@ def test_runs_beside_cannot_be_told_apart_by_what_earlier_ones_left(level):
 def test_the_true_and_the_wrong_run_come_in_an_order_drawn_by_lot():
     program = "import time\nassert f() == 5"
     orders = []
-    task = Task(json.dumps({"object": "program", "name": "f", "tests": [{"program": program}]}))
+    task = CompiledTests(json.dumps({"object": "program", "name": "f", "tests": [{"program": program}]}))
     for _ in range(40):
         runs = []
 
@@ -173,7 +180,9 @@ def test_the_true_and_the_wrong_run_come_in_an_order_drawn_by_lot():
     ],
 )
 def test_one_that_passes_some_of_the_wrong_runs_has_not_been_proved(claim, place, often, label):
-    task = Task(json.dumps({"object": "program", "name": "f", "tests": [{"program": f"import time\nassert {claim}"}]}))
+    task = CompiledTests(
+        json.dumps({"object": "program", "name": "f", "tests": [{"program": f"import time\nassert {claim}"}]})
+    )
     wrong = itertools.count(1)
 
     def child(compiled, which):
@@ -208,7 +217,7 @@ def test_nothing_that_was_in_a_wrong_container_is_in_it_still(text):
 
     for _ in range(300):
         tree = ast.parse(text, mode="eval")
-        replace_all(tree.body, Near(Pool()))
+        replace_all(tree.body, Near(ExpectedValues()))
         assert not right & {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
 
 
@@ -225,7 +234,9 @@ def test_nothing_that_was_in_a_wrong_container_is_in_it_still(text):
     ],
 )
 def test_what_differs_from_one_thing_may_differ_from_another(claim, operators):
-    task = Task(json.dumps({"object": "program", "name": "f", "tests": [{"program": f"import time\nassert {claim}"}]}))
+    task = CompiledTests(
+        json.dumps({"object": "program", "name": "f", "tests": [{"program": f"import time\nassert {claim}"}]})
+    )
 
     assert canaries(task)[0].ranks.count(OPERATOR) == operators
 
@@ -253,7 +264,7 @@ def test_an_honest_answer_to_a_computed_expectation_is_never_called_forged(box):
     ],
 )
 def test_a_wrong_run_that_failed_for_another_reason_proves_nothing(result, hit, label):
-    task = Task(
+    task = CompiledTests(
         json.dumps({"object": "program", "name": "f", "tests": [{"program": "import time\nassert f(4) == 16"}]})
     )
 
@@ -269,7 +280,9 @@ def test_a_wrong_run_that_failed_for_another_reason_proves_nothing(result, hit, 
 @pytest.mark.parametrize("heads", [0.3, 0.5, 0.8])
 @pytest.mark.parametrize("claim", ["f(4) == [0, 1]", "f(2) == 2 and f(3) == 3", "len(f(4)) > 2"])
 def test_one_that_tosses_a_coin_for_every_run_is_hardly_ever_proved(claim, heads, known, part):
-    task = Task(json.dumps({"object": "program", "name": "f", "tests": [{"program": f"import time\nassert {claim}"}]}))
+    task = CompiledTests(
+        json.dumps({"object": "program", "name": "f", "tests": [{"program": f"import time\nassert {claim}"}]})
+    )
     variants = [[place, seed] for place in range(len(canaries(task)[0].ranks)) for seed in range(6)] if known else None
     coin = random.Random(7)
 
@@ -284,7 +297,7 @@ def test_one_that_tosses_a_coin_for_every_run_is_hardly_ever_proved(claim, heads
 
 def test_of_several_tests_hardly_any_is_proved_by_a_coin(part):
     tests = [{"setup": "import time", "assertion": f"f({number}) == {number + 5}"} for number in range(5)]
-    task = Task(json.dumps({"object": "expression", "name": "f", "tests": tests}))
+    task = CompiledTests(json.dumps({"object": "expression", "name": "f", "tests": tests}))
     coin = random.Random(7)
 
     def child(compiled, which):
@@ -526,7 +539,9 @@ def wrong_texts(program, name, count=200):
     for seed in range(count):
         draw_from(seed)
         tree = ast.parse(program)
-        site = next(site for site in Finder([tree], {"f"}).sites if site.node and ast.unparse(site.node) == name)
+        site = next(
+            site for site in ExpectationFinder([tree], {"f"}).sites if site.node and ast.unparse(site.node) == name
+        )
         site.change()
         found[ast.unparse(site.node)] += 1
     return found

@@ -8,12 +8,12 @@ import pytest
 from verdict_kit import run
 
 from markbook.sandbox.guest.examination.in_process_tests import canaries
-from markbook.sandbox.guest.examination.mutated_expectations import Finder
+from markbook.sandbox.guest.examination.mutated_expectations import ExpectationFinder
 from markbook.sandbox.guest.examination.mutated_values import draw_from
-from markbook.sandbox.guest.examination.mutation_operators import SURE, Pool
-from markbook.sandbox.guest.examination.mutation_proof import claims_of, deals, partition_claims
+from markbook.sandbox.guest.examination.mutation_operators import SURE, ExpectedValues
+from markbook.sandbox.guest.examination.mutation_proof import deals, list_claims, partition_claims
 from markbook.sandbox.guest.examination.programs import portable
-from markbook.sandbox.guest.examination.tasks import Task
+from markbook.sandbox.guest.examination.tasks import CompiledTests
 from markbook.types import Test
 
 KNOWN = pytest.mark.parametrize("known", [True, False])
@@ -44,7 +44,9 @@ def becomes(program, literal, draws=180):
     for seed in range(draws):
         draw_from((seed << 6) + seed % 60)
         tree = ast.parse(program)
-        site = next(site for site in Finder([tree], {"f"}).sites if site.node and ast.unparse(site.node) == literal)
+        site = next(
+            site for site in ExpectationFinder([tree], {"f"}).sites if site.node and ast.unparse(site.node) == literal
+        )
         site.change()
         found[ast.unparse(site.node)] += 1
     return found
@@ -77,7 +79,7 @@ def test_what_looks_for_something_looks_for_what_is_asked_or_looked_for_elsewher
     for seed in range(180):
         draw_from((seed << 6) + seed % 60)
         tree = ast.parse(program)
-        Finder([tree], {"f"}).sites[0].change()
+        ExpectationFinder([tree], {"f"}).sites[0].change()
         found[tree.body[0].test.left.value] += 1
 
     assert found["warning"] > 15
@@ -102,7 +104,7 @@ def test_the_first_value_of_a_key_that_comes_again_is_never_made_wrong():
 def test_the_cases_of_a_loop_are_expected_for_certain_unless_one_may_be_passed_by():
     sure = "for given, want in [(1, 1), (2, 4)]:\n    {}assert f(given) == want"
     ranks = [
-        [site.rank for site in Finder([ast.parse(sure.format(text))], {"f"}).sites if site.node]
+        [site.rank for site in ExpectationFinder([ast.parse(sure.format(text))], {"f"}).sites if site.node]
         for text in ("", "if given > 1: continue\n    ")
     ]
 
@@ -111,14 +113,16 @@ def test_the_cases_of_a_loop_are_expected_for_certain_unless_one_may_be_passed_b
 
 
 def task_of(*tests):
-    return Task(json.dumps({"object": "function", "name": "f", "tests": [{"assertion": test} for test in tests]}))
+    return CompiledTests(
+        json.dumps({"object": "function", "name": "f", "tests": [{"assertion": test} for test in tests]})
+    )
 
 
 def test_what_can_be_seen_to_be_wrong_has_runs_of_its_own_and_few_tests_are_wrong_at_once():
     task = task_of(*(f"func({number}) == {number * number}" for number in range(3, 15)))
     found = canaries(task)
 
-    hidden, shown = partition_claims({index: claims_of(canary, None) for index, canary in enumerate(found)}, found)
+    hidden, shown = partition_claims({index: list_claims(canary, None) for index, canary in enumerate(found)}, found)
     dealt = deals(hidden, 8, 0)
     seen = deals(shown, 8, 0)
 
@@ -151,7 +155,7 @@ def test_what_two_tests_say_alike_is_made_wrong_in_both():
 )
 def test_a_wrong_test_is_byte_for_byte_the_true_one_of_a_task_that_expects_that(text):
     def task(program):
-        return Task(json.dumps({"object": "function", "name": "f", "tests": [{"program": program}]}))
+        return CompiledTests(json.dumps({"object": "function", "name": "f", "tests": [{"program": program}]}))
 
     text = ast.unparse(ast.parse(text))
     (found,) = canaries(task(text))
@@ -160,7 +164,7 @@ def test_a_wrong_test_is_byte_for_byte_the_true_one_of_a_task_that_expects_that(
         for place, seen in enumerate(found.shown):
             draw_from((seed << 6) + seed)
             tree = ast.parse(text)
-            Finder([tree], {"f"}, (), Pool(found.expected)).sites[place].change()
+            ExpectationFinder([tree], {"f"}, (), ExpectedValues(found.expected)).sites[place].change()
             (same,) = canaries(task(ast.unparse(tree)))
             wrong = found.wrong(place, (seed << 6) + seed)
             if not seen and wrong is not None:
@@ -172,7 +176,7 @@ def test_a_wrong_test_is_byte_for_byte_the_true_one_of_a_task_that_expects_that(
 
 def test_no_line_says_that_parts_have_changed_places():
     text = "assert f(3) == [\n    f(1),\n    [1,\n 2],\n    [3,\n 4],\n]\nassert f(4) == {\n 'a': 1,\n 'b': 2}\n"
-    (found,) = canaries(Task(json.dumps({"object": "function", "name": "f", "tests": [{"program": text}]})))
+    (found,) = canaries(CompiledTests(json.dumps({"object": "function", "name": "f", "tests": [{"program": text}]})))
     lines = {line for _, _, line in found.as_shown()[2].co_lines()}
     wrongs = [
         found.wrong(place, (seed << 6) + seed)

@@ -29,7 +29,7 @@ from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from markbook.sandbox.guest import wire
 from markbook.sandbox.guest.examination.separation import Hall
-from markbook.sandbox.guest.examination.tasks import Task
+from markbook.sandbox.guest.examination.tasks import CompiledTests
 from markbook.sandbox.guest.exchange.policy import Policy
 from markbook.sandbox.job import task_text
 from markbook.types import Sample, Test
@@ -54,7 +54,7 @@ _PROGRAMS = [
 ]
 OWN = "[abs(-2), len('ab'), sorted([2, 1]), list(range(3)), max(1, 2), sum([1, 2]), round(2.4), isinstance(1, int)] == [2, 2, [1, 2], [0, 1, 2], 2, 3, 2, True]"
 """What a test says of Python itself, whatever the candidate has sent."""
-TASK = Task(
+TASK = CompiledTests(
     task_text(
         Sample(
             id="wall",
@@ -101,7 +101,7 @@ def fingerprint():
 def examine(frames):
     """Let the candidate's process say one thing after the other; return what became of each test that is run then."""
     (reader, their_writer), (their_reader, writer) = os.pipe(), os.pipe()
-    link = wire.Link(reader, writer)
+    link = wire.PipePair(reader, writer)
 
     def speak():
         with contextlib.suppress(OSError):

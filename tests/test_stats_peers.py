@@ -55,10 +55,10 @@ def test_clustered_intervals_and_p_are_those_of_statsmodels(table):
     path, scores = table
     from markbook import open_run
     from markbook.results.comparison import compare_sheet
-    from markbook.results.kind import results_of
+    from markbook.results.kind import open_results
 
     columns = {"item": "item", "model": "model", "score": "score", "cluster": "passage"}
-    found = compare_sheet(results_of(open_run(path, columns=columns)).sheet(None))
+    found = compare_sheet(open_results(open_run(path, columns=columns)).sheet(None))
     groups = [item // 3 for item in range(ITEMS)]
     # Its factor is G/(G-1) * (n-1)/(n-k); with a mean alone (k = 1) that is CR1's.
     options = {"cov_type": "cluster", "cov_kwds": {"groups": groups}, "use_t": True}

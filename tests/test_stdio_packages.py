@@ -221,7 +221,7 @@ def test_a_pipe_among_the_files_is_refused(tmp_path):
     ("place", "text", "reason"),
     [
         ("problem.yaml", "problem_format_version: 3000-01\n", "unknown problem_format_version"),
-        ("problem.yaml", "- a\n", "this is no mapping"),
+        ("problem.yaml", "- a\n", "this is not a mapping"),
         ("problem.yaml", "a: &a [x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
          "d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e,*e,*e]\n", "alias"),
         ("problem.yaml", "a: !!python/object/apply:os.system [echo]\n", "tag"),
@@ -242,7 +242,7 @@ def test_a_requirement_that_names_no_group_is_refused_with_its_place(tmp_path):
     made = {**PLAIN, "problem.yaml": "problem_format_version: 2025-09\nname: p\n"}
     path = folder(tmp_path, {**made, "data/secret/test_group.yaml": "require_pass: 7\n"})
 
-    with pytest.raises(ConfigError, match="'require_pass' is no list") as caught:
+    with pytest.raises(ConfigError, match="'require_pass' is not a list") as caught:
         load_benchmark(path)
     assert "test_group.yaml" in caught.value.at
 

@@ -9,7 +9,7 @@ import pytest
 from exam_kit import answer, hold, rows, scores, write_rows
 from test_languages import here
 
-from markbook.results.kind import results_of
+from markbook.results.kind import open_results
 from markbook.runs.api import exam
 from markbook.runs.exam.check import check_benchmark
 
@@ -116,7 +116,7 @@ def test_a_checker_may_give_a_share(tmp_path):
 
     assert (rows(run)[0]["score"], rows(run)[0]["all_tests_passed"]) == (62.5, False)  # (30 * 0.5 + 10 * 1) / 40
     assert rows(run, "none")[0]["score"] == 0.0
-    listed = {entry.model: (entry.status, entry.score) for entry in results_of(run).entries()}
+    listed = {entry.model: (entry.status, entry.score) for entry in open_results(run).entries()}
     assert listed == {"gpt": ("partial", 0.625), "none": ("failed", 0.0)}
 
 
@@ -131,7 +131,7 @@ def test_a_judge_that_fails_is_charged_to_nobody(tmp_path, status):
     assert scores(run)["total"] == 100.0
     assert scores(run)["verdicts"]["results"] == {"-": 1, "AC": 1, "JE": 1}
     assert [rows(run)[0][name] for name in ("score", "score_zero", "score_partial")] == [None, None, None]
-    results_read = results_of(run)
+    results_read = open_results(run)
     assert [(entry.status, entry.score) for entry in results_read.entries()] == [("absent", None), ("passed", 1.0)]
     assert [cell.value for cell in results_read.sheet(None).marks["gpt"].values()] == [None, 1.0]
     assert [row["score"] for row in results_read.flat_rows()] == [None, 1.0]

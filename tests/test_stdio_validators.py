@@ -3,7 +3,7 @@
 import pytest
 
 from markbook.benchmarks.benchmark import load_benchmark
-from markbook.benchmarks.packages import programs_of
+from markbook.benchmarks.packages import group_programs
 from markbook.errors import DataError
 from markbook.runs.exam.check import check_benchmark
 
@@ -101,4 +101,4 @@ def test_several_validators_cannot_talk_to_one_program(tmp_path):
     ],
 )
 def test_the_files_of_each_validator(names, found):
-    assert [sorted(one) for one in programs_of(names)] == found
+    assert [sorted(one) for one in group_programs(names)] == found

@@ -152,12 +152,12 @@ def test_report_is_not_written_through_a_planted_folder_link(tmp_path, manifest)
 
     with RunWriter.create(tmp_path, manifest) as writer:
         (writer.folder / "gpt").symlink_to(tmp_path / "elsewhere")
-        with pytest.raises(StorageError, match="is no folder"):
+        with pytest.raises(StorageError, match="is not a folder"):
             writer.publish({"gpt/score.json": "{}"})
 
     assert not list((tmp_path / "elsewhere").iterdir())
 
 
 def test_folder_without_manifest_is_no_run(tmp_path):
-    with pytest.raises(DataError, match=r"no run\.json"):
+    with pytest.raises(DataError, match=r"not a run\.json"):
         open_run(tmp_path)

@@ -12,7 +12,7 @@ from crash_disk import CrashDisk, PowerCutError, points
 
 from markbook.errors import DataError
 from markbook.store import Manifest, RunWriter, journal, run as run_module
-from markbook.store.journal import Row
+from markbook.store.journal import StoredRow
 
 OUTPUT = Path("/model/out")
 MANIFEST = Manifest("exam", {"timeout": 60}, {"benchmark": "aa"})
@@ -199,9 +199,9 @@ def _no_checksum(monkeypatch):
     def from_line(line):
         try:
             record = json.loads(line)
-            return Row(record["kind"], tuple(record["key"]), record["data"])
+            return StoredRow(record["kind"], tuple(record["key"]), record["data"])
         except (ValueError, KeyError, TypeError):
-            return Row("outcome", (-1,), {"value": 0}) if line.strip(b"\n") else None
+            return StoredRow("outcome", (-1,), {"value": 0}) if line.strip(b"\n") else None
 
     monkeypatch.setattr(journal, "from_line", from_line)
 

@@ -12,7 +12,7 @@ from review_kit import markbook, only_run
 
 import markbook as api
 from markbook.errors import StorageError
-from markbook.report.browser import NotFound, Site
+from markbook.report.browser import NotFound, RunSite
 from markbook.store import journal
 from markbook.testing import assert_marks
 
@@ -136,7 +136,7 @@ def test_nobody_reads_a_damaged_run(run, finished, tmp_path):
         api.open_run(run)
     with pytest.raises(StorageError, match="damaged at byte"):
         assert_marks(run, at_least=0)
-    site = Site(run.parent)
+    site = RunSite(run.parent)
     (address,) = set(re.findall(r"/run/\d+", site.page("/", {})))
     with pytest.raises(NotFound, match="damaged at byte"):
         site.page(address, {})

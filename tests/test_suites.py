@@ -13,7 +13,7 @@ from review_kit import markbook as command
 
 import markbook
 from markbook.benchmarks.benchmark import load_benchmark
-from markbook.benchmarks.faults import fault_of
+from markbook.benchmarks.faults import find_fault
 from markbook.errors import UsageError
 from markbook.rewards import Rewarder
 from markbook.sandbox import run_tests
@@ -66,7 +66,7 @@ SUITES = {
     ),
     "one loader beside a runner": f"{CASE}unittest.TestLoader().loadTestsFromTestCase(Cases)\nunittest.main()\n",
     "one that may be skipped": CASE + "    def test_b(self): self.skipTest('no network')\n",
-    "a helper that is no test": "class TestRunner:\n    def __init__(self, n): self.n = n\n    def test(self): assert f(self.n) == 2\nTestRunner(1).test()\n",
+    "a helper that is not a test": "class TestRunner:\n    def __init__(self, n): self.n = n\n    def test(self): assert f(self.n) == 2\nTestRunner(1).test()\n",
     "a script without spaces": "def run(): assert f(1) == 2\nif(__name__ == '__main__'): run()\n",
     "a script that ends": "import sys\ndef main():\n    assert f(1) == 2\n    return 0\nif __name__ == '__main__':\n    sys.exit(main())\n",
     "a script that raises its end": "def main(): return f(1) != 2\nif __name__ == '__main__':\n    raise SystemExit(main())\n",
@@ -144,16 +144,16 @@ def test_in_another_process_it_is_called_too():
 
 @pytest.mark.parametrize(("tests", "said"), NOTHING.items())
 def test_tests_that_would_pass_whatever_is_tested_are_refused(tests, said):
-    assert said in fault_of(Test(program=tests))
+    assert said in find_fault(Test(program=tests))
 
 
 @pytest.mark.parametrize(("claim", "said"), CLAIMS.items())
 def test_a_claim_that_is_always_true_is_refused(claim, said):
-    assert said in fault_of(Test(assertion=claim))
+    assert said in find_fault(Test(assertion=claim))
 
 
 def test_a_test_that_only_sets_up_is_refused():
-    assert "compares" in fault_of(Test(setup="f(1) == 2"))
+    assert "compares" in find_fault(Test(setup="f(1) == 2"))
 
 
 def test_a_skipped_test_is_no_passed_one():
@@ -229,7 +229,7 @@ def test_benchmarks_that_call_their_tests_are_as_they_were(shared_data):
         for sample in load_benchmark(Path(path), "auto").samples:
             for test in sample.tests:
                 assert complete_program(test.program, sample.entry_point) == test.program, sample.id
-                assert "whatever is tested" not in fault_of(test, sample.entry_point), sample.id
+                assert "whatever is tested" not in find_fault(test, sample.entry_point), sample.id
 
 
 def test_a_metric_of_programs_has_no_value_by_tests_that_would_pass_whatever_is_tested():

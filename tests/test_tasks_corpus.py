@@ -1,4 +1,4 @@
-"""Numbers over all rows that are no means (corpus BLEU, chrF, TER) count rows, however many answers each has."""
+"""Numbers over all rows that are not means (corpus BLEU, chrF, TER) count rows, however many answers each has."""
 
 import json
 

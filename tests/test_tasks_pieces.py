@@ -33,7 +33,7 @@ TASKS = {
     "own names": PLAIN + "metric_list:\n  - {metric: !function code.named}\n  - {metric: exact_match}\n",
     "own sum": PLAIN + "process_results: !function code.results\n"
     "metric_list:\n  - {metric: late, aggregation: !function code.total}\n",
-    "no name": PLAIN + "metric_list:\n  - {metric: !function code.silent}\n",
+    "not a name": PLAIN + "metric_list:\n  - {metric: !function code.silent}\n",
     "pipelines": PLAIN + "metric_list:\n  - {metric: !function code.named}\n"
     "filter_list:\n  - {name: one, filter: [{function: take_first}]}\n  - {name: two, filter: [{function: lowercase}, {function: take_first}]}\n",
 }
@@ -71,7 +71,7 @@ def test_scores_by_functions_are_the_same(tmp_path, monkeypatch, kind):
         assert metrics(found) == {"exact_match": 0.0, "first": pytest.approx((0.3 + 0.4 + 0) / 3), "second": 1.0}
     elif kind == "own sum":
         assert metrics(found)["late"] == 9.0
-    elif kind == "no name":
+    elif kind == "not a name":
         assert metrics(found) == {"silent": None}
 
 

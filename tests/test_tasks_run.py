@@ -187,7 +187,7 @@ def test_an_unregistered_function_is_refused_and_its_file_never_runs(folder):
     )
     path = answers(folder, WORDS)
 
-    with pytest.raises(ConfigError, match=r"!function utils\.own is no registered metric .*--allow-code"):
+    with pytest.raises(ConfigError, match=r"!function utils\.own is not a registered metric .*--allow-code"):
         markbook.run_task("lm.yaml", predictions=path)
     assert not (folder / "canary").exists()
 
@@ -625,7 +625,7 @@ def test_the_command_ends_with_the_documented_codes(folder):
     [
         (["--model", "openai:x"], "needs a key"),
         (["--model", "nope:x"], "unknown provider"),
-        (["--model", "openai:x", "--base-url", "localhost:8000"], "no address of a server"),
+        (["--model", "openai:x", "--base-url", "localhost:8000"], "not an address of a server"),
         (["--predictions", "answers.jsonl", "--fail-under", "blue=1"], "there is nothing called 'blue'"),
         (["--predictions", "answers.jsonl", "--engine", "raay"], "unknown engine 'raay'"),
         (["--predictions", "pipe.jsonl"], "not a regular file"),

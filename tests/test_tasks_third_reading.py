@@ -11,7 +11,7 @@ from wild_kit import said, task, write
 
 import markbook
 from markbook.errors import ConfigError
-from markbook.results.kind import results_of
+from markbook.results.kind import open_results
 from markbook.store import open_run
 
 OWN = 'name: demo\ndata: {path: rows.jsonl, id: id}\nprompt: "{{ q }}"\nreference: "{{ a }}"\n'
@@ -615,7 +615,7 @@ def test_verdicts_of_tests_have_mcnemars_p_whoever_ran_them(folder, name, line):
     (pair,) = json.loads(shown)["pairs"]
     assert (pair["only_a"], pair["only_b"]) == (6, 1)
     assert pair["mcnemar_p"] == pytest.approx(2 * 8 / 2**7)  # of 7 tosses 6 or more one way, both ways
-    statuses = [entry.status for entry in results_of(open_run(name.format("alpha"))).entries()]
+    statuses = [entry.status for entry in open_results(open_run(name.format("alpha"))).entries()]
     assert statuses == ["passed"] * 6 + ["failed"]  # in `view` too, as an exam's
     command("import", name.format("alpha"), "--output", "kept")
     code, shown, _ = command("compare", only_run(folder / "kept"), name.format("beta"), "--json")
@@ -628,4 +628,4 @@ def test_scores_that_are_words_are_said_to_be_no_numbers(folder):
     code, _, messages = command("compare", "w.csv")
 
     assert code == 2
-    assert "'A' has no value in any of 2 samples: the score is no number but 'good'" in messages
+    assert "'A' has no value in any of 2 samples: the score is not a number but 'good'" in messages

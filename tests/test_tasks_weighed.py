@@ -88,7 +88,7 @@ def test_a_function_for_choices_runs_only_where_that_is_allowed(folder):
     task(folder, CHOICE.replace("doc_to_choice: c", "doc_to_choice: !function utils.c"), ROWS)
     (folder / "utils.py").write_text("open('canary', 'w').close()\ndef c(doc):\n    return doc['c']\n")
 
-    with pytest.raises(ConfigError, match=r"!function utils\.c is no registered function.*--allow-code"):
+    with pytest.raises(ConfigError, match=r"!function utils\.c is not a registered function.*--allow-code"):
         markbook.run_task("lm.yaml", predictions=samples(folder))
     assert not (folder / "canary").exists()
 
@@ -153,7 +153,7 @@ def test_results_of_the_tasks_own_function_are_summed_up_as_it_says(folder):
     run = markbook.run_task("lm.yaml", predictions=said, allow_code=True)
 
     assert metrics(run) == {"hit": pytest.approx(2 / 3), "spread": 4.0, "more": 3.0}
-    with pytest.raises(ConfigError, match="no registered"):
+    with pytest.raises(ConfigError, match="not a registered"):
         markbook.run_task("lm.yaml", predictions=said)
 
 

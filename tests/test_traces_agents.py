@@ -216,7 +216,7 @@ def test_gemini_streams_join_the_pieces_of_a_reply(written):
     assert [step.text for step in trace.steps if step.kind is StepKind.MESSAGE] == ["fix it", "I look", "sorry"]
     [call] = trace.tools()
     assert (call.name, call.arguments, call.ok, call.error, call.result) == (
-        "read_file", {"path": "a"}, False, "FILE_NOT_FOUND", "no a",
+        "read_file", {"path": "a"}, False, "FILE_NOT_FOUND", "not an a",
     )  # fmt: skip
     assert (call.seconds, trace.id, trace.input_tokens, trace.output_tokens, trace.cached_tokens) == (
         1.5,

@@ -1,4 +1,4 @@
-"""The readers of logs that are no spans, on logs written here, whole and with anything in any place."""
+"""The readers of logs that are not spans, on logs written here, whole and with anything in any place."""
 
 import copy
 import json
@@ -534,11 +534,11 @@ def test_references_come_as_calls_as_tasks_and_as_traces(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[{}]", "no reference of tools"),
+        ("[{}]", "not a reference of tools"),
         ('{"references": {"a": 3}}', "needs `calls`"),
         ('[{"tool": ""}]', "names no tool"),
-        ("[[", "no reference of tools"),
-        ('{"calls": "search"}', "`calls` of a reference is no list"),
+        ("[[", "not a reference of tools"),
+        ('{"calls": "search"}', "`calls` of a reference is not a list"),
         ('{"callz": ["a"]}', "did you mean 'calls'?"),
         ('{"p1": {"calls": ["a"], "path_lenght": 2}}', "did you mean 'path_length'?"),
         ('{"calls": [], "path_length": -3}', "`path_length` of a reference is -3"),

@@ -214,7 +214,7 @@ def test_a_model_span_around_a_model_span_is_counted_once(written):
 
 
 def test_a_sub_agents_tokens_inside_a_model_span_count_beside_it(written):
-    # ADK runs tools inside the model span: the sub-agent's reply is no repetition of the manager's.
+    # ADK runs tools inside the model span: the sub-agent's reply is not a repetition of the manager's.
     trace = read_trace(
         written(document(agent(1, "a"), chat(2, 1, (10, 4)), tool(3, 2, "ask"), agent(4, "b", 3), chat(5, 4, (20, 5))))
     )
@@ -372,7 +372,7 @@ def test_deep_nesting_is_refused_without_a_crash(written):
     lines = written(json.dumps(document(*RUN)) + "\n" + deep + "\n", "deep.jsonl")
 
     assert facts(read_trace(lines)) == EXPECTED
-    with pytest.raises(DataError, match="no run"):
+    with pytest.raises(DataError, match="not a run"):
         read_trace(written(deep))
 
 

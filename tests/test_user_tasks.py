@@ -18,7 +18,7 @@ from markbook.report.html import label_script
 from markbook.report.label_pages import LabelPages
 from markbook.report.label_session import SittingOptions, open_sitting, reason_rubric
 from markbook.report.local_server import LocalServer
-from markbook.results.kind import results_of
+from markbook.results.kind import open_results
 
 MOST = 4
 
@@ -57,7 +57,7 @@ def folder(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("runs")
     run = made(folder / "a", models={"best": 0.85, "second": 0.8, "weak": 0.25}, problems=40, attempts=3)
-    (run.folder / "report.html").write_text(html()(results_of(run))["report.html"], encoding="utf-8")
+    (run.folder / "report.html").write_text(html()(open_results(run))["report.html"], encoding="utf-8")
     rows = [problem(f"p{at}", tests=[{"assertion": f"func({at}) == {at + at // 17}"}]) for at in range(16, 19)]
     hold(folder / "b", rows, [answer(row["task_id"], "def f(x):\n    return x\n", "B") for row in rows], name="why")
     live = made(folder / "c", models={"m": 0.5}, problems=10, finish="")
@@ -106,7 +106,7 @@ def test_labelling_why_a_trace_failed_takes_two_clicks_from_its_page(user, tmp_p
         server = LocalServer(LabelPages(session), who=["ann"], script=label_script(), takes_forms=True)
         with serving(server):
             page = tmp_path / "trace.html"
-            CliRunner().invoke(cli, ["trace", str(log), "--html", str(page), "--label-at", server.address_of("ann")])
+            CliRunner().invoke(cli, ["trace", str(log), "--html", str(page), "--label-at", server.get_address("ann")])
             user.page.goto(page.as_uri())
             user.clicks = 0
             user.click("a:has-text('Label why it failed')")

@@ -340,13 +340,13 @@ def test_an_item_that_is_not_there_gets_the_nearest_name(tmp_path):
 
 
 def test_the_page_and_the_view_say_why(tmp_path):
-    from markbook.report.browser import Site
+    from markbook.report.browser import RunSite
     from markbook.report.exports import html
-    from markbook.results.kind import results_of
+    from markbook.results.kind import open_results
 
     run = held(tmp_path, "def f(x):\n    return '1'\n")
-    page = html()(results_of(run))["report.html"]
-    site = Site(run.folder.parent)
+    page = html()(open_results(run))["report.html"]
+    site = RunSite(run.folder.parent)
     number = site.page("/", {}).split('href="/run/')[1].split('"')[0]
     rows = site.page(f"/run/{number}", {"model": "gpt"})
     body = site.page(f"/attempt/{number}/" + rows.split(f"/attempt/{number}/")[1].split('"')[0].split("?")[0], {})
@@ -359,10 +359,10 @@ def test_the_page_and_the_view_say_why(tmp_path):
 
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_hostile_values_stay_words_wherever_they_are_shown(tmp_path, place):
-    from markbook.report.browser import Site
+    from markbook.report.browser import RunSite
     from markbook.report.exports import html
-    from markbook.report.item import lines_of
-    from markbook.results.kind import results_of
+    from markbook.report.item import render_lines
+    from markbook.results.kind import open_results
 
     words = [*HTML, "\x1b[2J\x1b]0;owned\x07", "\r\n\u202e"][place::3]
     code = f"W = {words!r}\nclass E(Exception): pass\ndef f(x):\n    print(W)\n    if x % 2:\n        raise E(W[x % {len(words)}])\n    return W[x % {len(words)}]\n"
@@ -370,11 +370,11 @@ def test_hostile_values_stay_words_wherever_they_are_shown(tmp_path, place):
 
     tests = [{"assertion": f"func({at}) == 'no'"} for at in range(len(words))]
     run = hold(tmp_path, [problem("a", tests=tests)], [answer("a", code)])
-    results = results_of(run)
+    results = open_results(run)
     (entry,) = results.entries()
     found = results.shown(entry.location)
     assert len(found.why.failures) + found.why.left_out == len(words)
-    site = Site(run.folder.parent)
+    site = RunSite(run.folder.parent)
     number = site.page("/", {}).split('href="/run/')[1].split('"')[0]
     for text in (html()(results)["report.html"], site.page(f"/attempt/{number}/{entry.location}", {})):
         body = text.split("<body>")[1]
@@ -391,7 +391,7 @@ def test_hostile_values_stay_words_wherever_they_are_shown(tmp_path, place):
             "\u202e",
         ):
             assert word not in body
-    said = "\n".join(lines_of(found))
+    said = "\n".join(render_lines(found))
     assert "\x1b" not in said
     assert "\u202e" not in said
 

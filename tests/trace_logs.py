@@ -258,7 +258,7 @@ GEMINI_STREAM = [
     {"type": "tool_use", "timestamp": "2026-01-01T00:00:02.000Z", "tool_name": "read_file", "tool_id": "c1",
      "parameters": {"path": "a"}},
     {"type": "tool_result", "timestamp": "2026-01-01T00:00:03.500Z", "tool_id": "c1", "status": "error",
-     "error": {"type": "FILE_NOT_FOUND", "message": "no a"}},
+     "error": {"type": "FILE_NOT_FOUND", "message": "not an a"}},
     {"type": "error", "timestamp": "2026-01-01T00:00:04.000Z", "severity": "warning", "message": "loop"},
     {"type": "message", "timestamp": "2026-01-01T00:00:05.000Z", "role": "assistant", "content": "sorry", "delta": True},
     {"type": "result", "timestamp": "2026-01-01T00:00:06.000Z", "status": "success",

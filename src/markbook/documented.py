@@ -293,7 +293,7 @@ def compute_cosine_similarity(text1: str, text2: str) -> float:
     """Return the cosine of TF-IDF vectors fitted on the two texts, 0..1.
 
     Raises:
-        ValueError: neither text has a word that is no stop word, as scikit-learn raises.
+        ValueError: neither text has a word that is not a stop word, as scikit-learn raises.
     """
     measured = _measure("tfidf_cosine", text1, text2)
     if measured.stats.get("empty_vocabulary"):

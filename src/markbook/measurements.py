@@ -151,7 +151,7 @@ class Measurement:
         if (self.value is None) == (self.missing is None):
             raise ValueError(f"{self.metric}: a measurement has a value or a reason, exactly one of them")
         if self.value is not None and not math.isfinite(self.value):
-            raise ValueError(f"{self.metric}: {self.value!r} is no value; say why it is missing")
+            raise ValueError(f"{self.metric}: {self.value!r} is not a value; say why it is missing")
 
     @property
     def result(self) -> float | Missing:
@@ -214,7 +214,7 @@ def range_record(limits: tuple[float, float]) -> list[float | None]:
     return [end if math.isfinite(end) else None for end in limits]
 
 
-def range_of(record: Sequence[float | None]) -> tuple[float, float]:
+def read_range(record: Sequence[float | None]) -> tuple[float, float]:
     """Return the range of `range_record`."""
     low, high = record
     return -math.inf if low is None else low, math.inf if high is None else high
@@ -276,6 +276,6 @@ class Summary:
         changed = {
             "interval": None if interval is None else Interval.from_record(interval),
             "bounds": None if bounds is None else (bounds[0], bounds[1]),
-            "range": range_of(record["range"]),
+            "range": read_range(record["range"]),
         }
         return cls(**{name: changed.get(name, fields[name]) for name in cls.__slots__})

@@ -13,7 +13,7 @@ def complete_metric(own_metric: Any) -> Metric:
     """Return a metric with every member: itself where it derives from `Metric`.
 
     Raises:
-        ConfigError: its range is no pair of numbers.
+        ConfigError: its range is not a pair of numbers.
     """
     limits = own_metric.range
     if not isinstance(limits, tuple | list) or not _is_range(*limits):

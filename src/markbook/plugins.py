@@ -68,7 +68,7 @@ _KINDS: Mapping[str, tuple[str, Callable[[object], bool]]] = {
 """What an annotation means: in words, and what is of its kind."""
 
 
-def kinds_of(build: Callable[..., Any]) -> dict[str, tuple[str, ...]]:
+def option_kinds(build: Callable[..., Any]) -> dict[str, tuple[str, ...]]:
     """Return the kinds that a factory's options may have, for those that state nothing but kinds known here."""
     try:
         parameters = inspect.signature(build).parameters
@@ -95,7 +95,7 @@ def refuse_others(what: str, build: Callable[..., Any], options: Mapping[str, ob
     Raises:
         ConfigError: it names the option and what it may be.
     """
-    for name, kinds in kinds_of(build).items():
+    for name, kinds in option_kinds(build).items():
         if name in options and "str" not in kinds and not _fits(options[name], kinds):
             kinds_wanted = " or ".join(filter(None, (_KINDS[kind][0] for kind in kinds)))
             raise ConfigError(f"{what}: {name} must be {kinds_wanted}, not {options[name]!r:.60}")
@@ -267,7 +267,7 @@ def sureness(kind: str, name: str, reader: _Sniffs, probe: object) -> int:
         _warn("the %s %r cannot say whether this is its own: %s: %s", _word(kind), name, type(error).__name__, error)
         return 0
     if not isinstance(confidence, int) or not 0 <= confidence <= 100:
-        _warn("the %s %r is %r sure of this, which is no number from 0 to 100", _word(kind), name, confidence)
+        _warn("the %s %r is %r sure of this, which is not a number from 0 to 100", _word(kind), name, confidence)
         return 0
     return confidence
 
@@ -295,7 +295,7 @@ def is_own(kind: str, name: str) -> bool:
     return _entry_points(kind).get(name, "").startswith("markbook.")
 
 
-def problem_of(kind: str, name: str) -> str:
+def find_problem(kind: str, name: str) -> str:
     """Return why a part cannot be used, empty if it can be loaded; for a listing, so nothing is raised."""
     try:
         if kind in _MADE_BARE:
@@ -332,7 +332,7 @@ def example(**options: object) -> Callable[[_F], _F]:
     return mark
 
 
-def example_of(kind: str, name: str) -> Mapping[str, object]:
+def example_options(kind: str, name: str) -> Mapping[str, object]:
     """Return the options with which a part is shown; none for most."""
     example: Mapping[str, object] = getattr(factory(kind, name), "example", {})
     return example

@@ -149,7 +149,7 @@ def _why(reward: Reward) -> str:
     return f"no reward for {reward.id!r}: {reward.missing.kind.value}: {reward.message}"
 
 
-def text_of(completion: Any) -> str | None:
+def completion_text(completion: Any) -> str | None:
     """Return the text of a completion: a string, or the last message of the model's in a list; None where there is none."""
     if isinstance(completion, str):
         return completion
@@ -231,7 +231,7 @@ class TRLReward(Adapter):
         with no_zero():
             there = _select_known(columns)
             items = [
-                {"id": str(number), **_item(text_of(completion), {name: there[name][number] for name in there})}
+                {"id": str(number), **_item(completion_text(completion), {name: there[name][number] for name in there})}
                 for number, completion in enumerate(completions)
             ]
             rewards = self.marked(items)
@@ -334,7 +334,7 @@ class VerifiersReward(Adapter):
     ) -> float:
         """Return the reward of one rollout."""
         with no_zero():
-            text = text_of(completion)
+            text = completion_text(completion)
             item = _truth(text, answer) if answer else _item(text, _select_known(info or {}))
             return self.number((await self.mark_items_async([item]))[0])
 

@@ -27,8 +27,8 @@ from markbook.measurements import (
     SummaryRecord,
     missing_kinds,
     nothing,
-    range_of,
     range_record,
+    read_range,
 )
 from markbook.why import Why
 
@@ -61,8 +61,8 @@ __all__ = [
     "TestResult",
     "Verdict",
     "missing_kinds",
-    "range_of",
     "range_record",
+    "read_range",
 ]
 
 Record = Mapping[str, object]
@@ -178,7 +178,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One answer to a sample. An absent attempt is no row; an empty one has empty text."""
+    """One answer to a sample. An absent attempt is not a row; an empty one has empty text."""
 
     sample_id: str
     text: str

@@ -194,7 +194,7 @@ def _record(why_record: Why | Failure) -> dict[str, object]:
     return record
 
 
-def why_of(record: Mapping[str, object] | None) -> Why | None:
+def read_why(record: Mapping[str, object] | None) -> Why | None:
     """Return the record of its JSON form; nothing in it is larger or of another kind than it may be."""
     if not isinstance(record, Mapping):
         return None

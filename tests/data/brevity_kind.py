@@ -8,7 +8,7 @@ from pathlib import Path
 
 from markbook.errors import DataError
 from markbook.files.jsonl import Rejection, read_jsonl
-from markbook.runs.kind import Ended, Kind, Planned, Skipped, Start, Step
+from markbook.runs.kind import Kind, Planned, Progress, Skipped, Start, WorkEnd
 from markbook.runs.options import RunOptions, aside
 from markbook.runs.rows import Column, Row, render_rows
 from markbook.store import Manifest
@@ -49,13 +49,13 @@ class Brevity(Kind[BrevityOptions, BrevityPlan]):
             if not journal.has("words", key):
                 journal.add("words", key, {"words": len(each["text"].split())})
                 journal.commit()
-                watch.did(Step(" ".join(key)))
+                watch.did(Progress(" ".join(key)))
         counted = {row.key: row.data["words"] for row in journal.rows("words")}
         rows = [
             Row(each["model"], each["id"], {"brevity": mark(counted[key], plan.words)}, text=each["text"])
             for key, each in zip(keys, plan.answers, strict=True)
         ]
-        return Ended(files=render_rows(rows, {"brevity": Column()}), facts={"answers": len(rows)})
+        return WorkEnd(files=render_rows(rows, {"brevity": Column()}), facts={"answers": len(rows)})
 
 
 def mark(words, most):

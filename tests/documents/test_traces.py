@@ -51,7 +51,7 @@ FILES = {
     "swe-agent/pydicom__pydicom-1458.traj": ("swe-agent", 1, 12, 26, 122612, 1369),
     "swe-agent/warmup.traj": ("swe-agent", 1, 7, 15, None, None),  # replayed: it counts 0 calls and 0 tokens
     "tau-bench/gpt-4o-airline_tasks0-11x4.json": ("tau-bench", 1, 343, 1492, None, None),
-    # people (`human`) are no agents; Computer_terminal speaks and counts
+    # people (`human`) are not agents; Computer_terminal speaks and counts
     "who-and-when/Algorithm-Generated/1.json": ("who-and-when", 4, 0, 6, None, None),
     "who-and-when/Algorithm-Generated/2.json": ("who-and-when", 4, 0, 7, None, None),
     "who-and-when/Algorithm-Generated/20.json": ("who-and-when", 3, 0, 10, None, None),

@@ -141,7 +141,7 @@ def test_the_harness_reads_what_we_export(folder):
 
     import markbook
     from markbook import plugins
-    from markbook.results.kind import results_of
+    from markbook.results.kind import open_results
 
     (folder / "demo.yaml").write_text(TASK, encoding="utf-8")
     rows = [{"question": f"q{n}", "target": target} for n, target in enumerate(TARGETS)]
@@ -149,7 +149,7 @@ def test_the_harness_reads_what_we_export(folder):
     (folder / "answers.json").write_text(json.dumps([{"prediction": reply} for reply in REPLIES]), encoding="utf-8")
     run = markbook.run_task("demo.yaml", predictions="answers.json")
 
-    files = plugins.create("reports", "lm-eval")(results_of(run))
+    files = plugins.create("reports", "lm-eval")(open_results(run))
 
     written, samples = sorted(files)
     table = make_table(json.loads(files[written]))

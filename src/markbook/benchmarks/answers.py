@@ -23,7 +23,7 @@ from markbook.benchmarks.humaneval import mbpp_id
 from markbook.benchmarks.problems import Benchmark, RowError
 from markbook.errors import DataError, beside
 from markbook.files.jsonl import Line, Rejection, read_jsonl
-from markbook.text.schema import Schema, schema_of
+from markbook.text.schema import Schema, make_schema
 from markbook.types import Attempt, ProblemType, Sample
 
 # Answers put aside in a temporary file, so that memory does not grow with them.
@@ -249,7 +249,7 @@ class Answers:
         record, at = line.record, line.at
         model = record.get("model") or ""
         if not isinstance(model, str):
-            raise RowError("'model' is no string")
+            raise RowError("'model' is not a string")
         row = RowText.of(record)
         task_id = record.get("task_id")
         if task_id is None and isinstance(record.get("sample_id"), str):
@@ -268,7 +268,7 @@ class Answers:
             source_input.nulls.setdefault(model, []).append((position, number))
             self.null.add(Rejection(at, f"{row.key!r} is null: nobody answered"))
             return
-        sample, language = self._samples[position], self._language_of(record, self._samples[position])
+        sample, language = self._samples[position], self._read_language(record, self._samples[position])
         code = assemble(row, replace(sample, language=language) if language else sample, extract)
         digest = hashlib.blake2b(code.text.encode(errors="surrogatepass"), digest_size=8).digest()
         index.problem.append(position)
@@ -277,13 +277,13 @@ class Answers:
         answer = SpooledAnswer(text=code.text, step=code.step, form=code.form, at=at, n=number, language=language)
         index.offset.append(self._spool.put(answer))
 
-    def _language_of(self, record: Mapping[str, object], sample: Sample) -> str:
+    def _read_language(self, record: Mapping[str, object], sample: Sample) -> str:
         """Return what an answer says that it is written in, where its problem leaves that to it; empty for Python."""
         stated = record.get("language")
         if stated is None or sample.language or sample.problem_type is not ProblemType.STDIN:
             return ""
         if not isinstance(stated, str):
-            raise RowError("'language' is no string")
+            raise RowError("'language' is not a string")
         language = self._language(stated)
         self.languages |= {language} - {""}
         return language
@@ -291,7 +291,7 @@ class Answers:
     def _place(self, task_id: object, model: str) -> int | None:
         """Return the problem that a row's task id names, with or without the model's name behind; None if none."""
         if isinstance(task_id, bool) or not isinstance(task_id, str | int) or task_id == "":
-            raise RowError("'task_id' is missing" if task_id in (None, "") else "'task_id' is no string")
+            raise RowError("'task_id' is missing" if task_id in (None, "") else "'task_id' is not a string")
         name = str(task_id)
         for candidate in (name, name.removesuffix(f"_{model}")):
             if candidate in self._places:
@@ -450,7 +450,7 @@ class AnswerRow(TypedDict, total=False):
 
 def answers_schema() -> Schema:
     """Return the JSON schema of a row of answers."""
-    schema = schema_of("Markbook answers: one row of a .jsonl file", AnswerRow)
+    schema = make_schema("Markbook answers: one row of a .jsonl file", AnswerRow)
     texts: Schema = {key: {"type": ["string", "null"]} for key in ANSWER_KEYS}
     texts["candidate_solution"] = texts["candidate_solution"] | {
         "description": "The answer: code, or a raw reply with a fenced block; null is missing, empty an empty answer."

@@ -12,10 +12,10 @@ from typing import Literal, Self
 from markbook.benchmarks.problems import RowError
 from markbook.testcode.extraction import (
     PARSE_CAP,
-    answer_of,
     compiles,
     defines,
     extract,
+    extract_answer,
     with_imports,
     without_thoughts,
 )
@@ -69,14 +69,14 @@ class RowText:
         """Return the answer in a row; null is none, whatever other keys hold.
 
         Raises:
-            RowError: the row has none of the known keys, or its value is no string.
+            RowError: the row has none of the known keys, or its value is not a string.
         """
         key = next((key for key in ANSWER_KEYS if key in record), None)
         if key is None:
             raise RowError("neither candidate_solution nor another known key (" + ", ".join(ANSWER_KEYS) + ")")
         text = record[key]
         if text is not None and not isinstance(text, str):
-            raise RowError(f"{key!r} is no string")
+            raise RowError(f"{key!r} is not a string")
         return cls(text, key)
 
 
@@ -96,7 +96,7 @@ def assemble(row: RowText, sample: Sample, mode: Extract = "auto") -> AssembledP
     if row.text is None or not (row.text if mode == "off" else without_thoughts(row.text)).strip():
         return AssembledProgram("", "as_is", "whole")
     if sample.language:
-        found_text, found_step, form = answer_of(
+        found_text, found_step, form = extract_answer(
             row.text, sample.prompt_code, sample.tests[0].program, raw=mode != "off"
         )
         if sample.preloaded:

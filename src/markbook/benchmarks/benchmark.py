@@ -29,7 +29,7 @@ _SUFFIXES = (".jsonl", ".jsonl.gz", ".json", ".json.gz")
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
+class BenchmarkProbe:
     """What detection may look at."""
 
     path: Path
@@ -46,7 +46,7 @@ class BenchmarkFormat(Protocol):
     repeats_are_samples: bool
     """Whether answers repeat a task id to give several samples."""
 
-    def sniff(self, probe: Probe) -> int:
+    def sniff(self, probe: BenchmarkProbe) -> int:
         """Return how sure it is that the file is its own, 0 to 100."""
         ...
 
@@ -144,7 +144,7 @@ def _read_file(file: Path, format_name: str, digest: hashlib._Hash) -> _File:
             content.rejections.append(row)
             continue
         if reader is None:
-            name = detect(Probe(file, row.record))
+            name = detect(BenchmarkProbe(file, row.record))
             if name is None:
                 content.rejections.append(Rejection(row.at, _unknown_row(row)))
                 continue
@@ -158,7 +158,7 @@ def _read_file(file: Path, format_name: str, digest: hashlib._Hash) -> _File:
     return content
 
 
-def detect(probe: Probe) -> str | None:
+def detect(probe: BenchmarkProbe) -> str | None:
     """Return the name of the format that is the surest that a file is its own, None if none takes it.
 
     Raises:
@@ -274,7 +274,7 @@ def text_field(record: Mapping[str, object], key: str, *, required: bool = True)
     if value is None and not required:
         return ""
     if not isinstance(value, str):
-        raise RowError(f"{key!r} is missing" if value is None else f"{key!r} is no string")
+        raise RowError(f"{key!r} is missing" if value is None else f"{key!r} is not a string")
     if required and not value.strip():
         raise RowError(f"{key!r} is empty")
     return value
@@ -286,5 +286,5 @@ def text_list(record: Mapping[str, object], key: str) -> list[str]:
     if value is None:
         return []
     if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
-        raise RowError(f"{key!r} is no list of strings")
+        raise RowError(f"{key!r} is not a list of strings")
     return value

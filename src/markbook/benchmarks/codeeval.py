@@ -12,7 +12,7 @@ import json
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Literal, Required, TypedDict
 
-from markbook.benchmarks.benchmark import Probe, text_field
+from markbook.benchmarks.benchmark import BenchmarkProbe, text_field
 from markbook.benchmarks.problems import RowError
 from markbook.testcode import programs
 from markbook.types import ProblemType, Sample, Test
@@ -92,7 +92,7 @@ class CodeEval:
     keys = tuple(CodeEvalRow.__annotations__)
     repeats_are_samples = False
 
-    def sniff(self, probe: Probe) -> int:
+    def sniff(self, probe: BenchmarkProbe) -> int:
         """Return 90 for tests with a solution, a topic or an object beside them."""
         return 90 if "tests" in probe.record and probe.record.keys() & {"canonical_solution", "topic", "object"} else 0
 
@@ -152,7 +152,7 @@ def _tests(value: object) -> tuple[list[Any], bool]:
             except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
                 raise RowError("'tests' is neither JSON nor a Python literal") from None
     if not isinstance(value, list | tuple):
-        raise RowError("'tests' is no list" if value is not None else "'tests' is missing")
+        raise RowError("'tests' is not a list" if value is not None else "'tests' is missing")
     if not value:
         raise RowError("'tests' is empty")
     if len(value) > MAX_TESTS:
@@ -162,7 +162,7 @@ def _tests(value: object) -> tuple[list[Any], bool]:
 
 def _test(value: object, number: int) -> Test:
     if not isinstance(value, Mapping):
-        raise RowError(f"test {number} is no object")
+        raise RowError(f"test {number} is not an object")
     refuse_misspelt(value, TestRow.__annotations__, of=f"test {number}")
     inspection = value.get("inspection") or ()
     if isinstance(inspection, str):
@@ -185,7 +185,7 @@ def _part(value: Mapping[str, object], key: str, number: int) -> str:
     if part is None:
         return ""
     if not isinstance(part, str):
-        raise RowError(f"{key!r} of test {number} is no string")
+        raise RowError(f"{key!r} of test {number} is not a string")
     return part
 
 

@@ -8,20 +8,20 @@ from dataclasses import replace
 from typing import Annotated, Any, Literal, Required, TypedDict
 
 from markbook.benchmarks.assembly import SOLUTION, callable_by_tests
-from markbook.benchmarks.benchmark import Probe, text_field, text_list
+from markbook.benchmarks.benchmark import BenchmarkProbe, text_field, text_list
 from markbook.benchmarks.codeeval import refuse_misspelt
 from markbook.benchmarks.problems import (
     MIB,
     RowError,
     check_test_limits,
     function_test,
-    name_of,
-    number_of,
     pair_lists,
     parse_json_field,
     program_sample,
     program_tests,
-    seconds_of,
+    read_name,
+    read_number,
+    read_seconds,
 )
 from markbook.programs.checkers import Judge
 from markbook.types import ProblemType, Sample, Test
@@ -39,7 +39,7 @@ class Apps:
     keys = ("problem_id", "question", "input_output", "solutions")
     repeats_are_samples = True
 
-    def sniff(self, probe: Probe) -> int:
+    def sniff(self, probe: BenchmarkProbe) -> int:
         """Return 85 for a question with inputs and outputs."""
         return 85 if {"question", "input_output"} <= probe.record.keys() else 0
 
@@ -47,9 +47,9 @@ class Apps:
         """Return the problem of a row; RowError if it is none."""
         input_output = parse_json_field(record.get("input_output"), "input_output")
         if not isinstance(input_output, Mapping):
-            raise RowError("'input_output' is no object")
+            raise RowError("'input_output' is not an object")
         pairs = pair_lists(input_output, "inputs", "outputs")
-        name = name_of(record, "problem_id", "task_id", "id", "url") if _has_id(record) else at
+        name = read_name(record, "problem_id", "task_id", "id", "url") if _has_id(record) else at
         right = _solutions(record)
         meta = {key: str(record[key]) for key in ("difficulty", "source") if record.get(key)}
         call = input_output.get("fn_name")
@@ -60,11 +60,11 @@ class Apps:
                 program_tests(pairs, "apps"),
                 at,
                 right=right,
-                seconds=seconds_of(record.get("time_limit")),
+                seconds=read_seconds(record.get("time_limit")),
                 meta=meta,
             )
         if not isinstance(call, str) or not call.isidentifier():
-            raise RowError("'fn_name' is no name")
+            raise RowError("'fn_name' is not a name")
         return _function(name, record, call, pairs, at, right, meta)
 
 
@@ -83,7 +83,7 @@ def _function(
     tests = []
     for number, (arguments, outputs) in enumerate(pairs, start=1):
         if not isinstance(arguments, list):
-            raise RowError(f"the input of test {number} is no list of arguments")
+            raise RowError(f"the input of test {number} is not a list of arguments")
         # the data set wraps what is returned in a list of one
         expected = outputs[0] if isinstance(outputs, list) and len(outputs) == 1 else outputs
         tests.append(function_test(f"Solution().{call}" if is_method else call, arguments, expected))
@@ -112,22 +112,22 @@ class CodeContests:
     keys = ("name", "description", *_PARTS, "solutions", "time_limit")
     repeats_are_samples = True
 
-    def sniff(self, probe: Probe) -> int:
+    def sniff(self, probe: BenchmarkProbe) -> int:
         """Return 85 for a description with public, private or generated tests."""
         return 85 if "description" in probe.record and probe.record.keys() & set(_PARTS) else 0
 
     def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
         """Return the problem of a row; RowError if it is none."""
         pairs = [pair for part in _PARTS for pair in pair_lists(record.get(part), "input", "output")]
-        memory = number_of(record.get("memory_limit_bytes"))
+        memory = read_number(record.get("memory_limit_bytes"))
         labels = {"difficulty": record.get("difficulty"), "source": record.get("source")}
         return program_sample(
-            name_of(record, "name", "task_id"),
+            read_name(record, "name", "task_id"),
             text_field(record, "description"),
             program_tests(pairs),
             at,
             right=_python(record.get("solutions")),
-            seconds=seconds_of(record.get("time_limit")),
+            seconds=read_seconds(record.get("time_limit")),
             memory_bytes=int(memory) if memory and memory > 0 else None,
             meta={key: value for key, value in labels.items() if isinstance(value, str | int)},
         )
@@ -200,7 +200,7 @@ class StdinPrograms:
     keys = tuple(ProgramRow.__annotations__)
     repeats_are_samples = True
 
-    def sniff(self, probe: Probe) -> int:
+    def sniff(self, probe: BenchmarkProbe) -> int:
         """Return 95 for tests of which the first has an output to compare with."""
         tests = probe.record.get("tests")
         first = tests[0] if isinstance(tests, list) and tests else None
@@ -211,24 +211,24 @@ class StdinPrograms:
         refuse_misspelt(record, self.keys, elsewhere=_IN_CHECKER if "checker" in record else None)
         tests = record.get("tests")
         if not isinstance(tests, list):
-            raise RowError("'tests' is no list")
+            raise RowError("'tests' is not a list")
         checker_of = record.get("checker")
         judge = _judge(checker_of) if isinstance(checker_of, Mapping) else None
         checker = text_field(record, "checker", required=False) if judge is None else ""
-        memory = number_of(record.get("memory_limit_mb"))
+        memory = read_number(record.get("memory_limit_mb"))
         if record.get("memory_limit_mb") is not None and not (memory and 0 < memory <= MOST_MEMORY_MB):
-            raise RowError(f"'memory_limit_mb' is no number above 0 and at most {MOST_MEMORY_MB}")
-        if record.get("time_limit") is not None and seconds_of(record["time_limit"]) is None:
-            raise RowError("'time_limit' is no number of seconds")
+            raise RowError(f"'memory_limit_mb' is not a number above 0 and at most {MOST_MEMORY_MB}")
+        if record.get("time_limit") is not None and read_seconds(record["time_limit"]) is None:
+            raise RowError("'time_limit' is not a number of seconds")
         right = text_field(record, "canonical_solution", required=False)
         meta = {key: record[key] for key in ("topic", "complexity") if record.get(key) is not None}
         sample = program_sample(
-            name_of(record, "task_id", "id"),
+            read_name(record, "task_id", "id"),
             text_field(record, "problem", required=False),
             check_test_limits(tuple(_test(test, number, checker) for number, test in enumerate(tests, start=1))),
             at,
             right=(right,) if right else (),
-            seconds=seconds_of(record.get("time_limit")),
+            seconds=read_seconds(record.get("time_limit")),
             memory_bytes=int(memory * MIB) if memory else None,
             meta=meta,
         )
@@ -247,7 +247,7 @@ def _judge(about: Mapping[str, object]) -> Judge:
     if not isinstance(files, Mapping) or not all(
         isinstance(text, str) and _PLAIN.fullmatch(name) for name, text in files.items()
     ):
-        raise RowError("the checker's 'files' are no texts by plain names")
+        raise RowError("the checker's 'files' are not texts by plain names")
     flags = text_list(about, "flags")
     is_interactive, passes = about.get("interactive", False), about.get("passes", 1)
     if not isinstance(is_interactive, bool) or not isinstance(passes, int) or not 1 <= passes <= MAX_PASSES:
@@ -268,21 +268,21 @@ def _judge(about: Mapping[str, object]) -> Judge:
 
 def _test(value: object, number: int, checker: str) -> Test:
     if not isinstance(value, Mapping):
-        raise RowError(f"test {number} is no object")
+        raise RowError(f"test {number} is not an object")
     refuse_misspelt(value, StreamTestRow.__annotations__, of=f"test {number}", elsewhere=_IN_ROW)
     for key in ("stdin", "stdout", "checker"):
         if not isinstance(value.get(key, ""), str):
-            raise RowError(f"{key!r} of test {number} is no string")
+            raise RowError(f"{key!r} of test {number} is not a string")
     if "stdout" not in value:
         raise RowError(f"test {number} has no 'stdout'")
     points = value.get("points")
-    if points is not None and ((worth := number_of(points)) is None or worth < 0):
-        raise RowError(f"'points' of test {number} is no number of 0 or more")
+    if points is not None and ((worth := read_number(points)) is None or worth < 0):
+        raise RowError(f"'points' of test {number} is not a number of 0 or more")
     return Test(
         stdin=value.get("stdin", ""),
         stdout=value["stdout"],
         checker=value.get("checker", "") or checker,
-        points=number_of(points),
+        points=read_number(points),
     )
 
 
@@ -292,7 +292,7 @@ class SandboxFusion:
     keys = ("id", "content", "test", "labels")
     repeats_are_samples = True
 
-    def sniff(self, probe: Probe) -> int:
+    def sniff(self, probe: BenchmarkProbe) -> int:
         """Return 85 for a test with inputs and outputs."""
         record = probe.record
         test = record.get("test")
@@ -310,11 +310,11 @@ class SandboxFusion:
         labels = labels if isinstance(labels, Mapping) else {}
         meta = {"topic": labels.get("source") or labels.get("category"), "difficulty": labels.get("difficulty")}
         return program_sample(
-            name_of(record, "id", "task_id"),
+            read_name(record, "id", "task_id"),
             text_field(record, "content"),
             program_tests(_pairs(record.get("test"))),
             at,
-            seconds=seconds_of(labels.get("time_limit")),
+            seconds=read_seconds(labels.get("time_limit")),
             meta={key: value for key, value in meta.items() if isinstance(value, str)},
         )
 
@@ -322,7 +322,7 @@ class SandboxFusion:
 def _pairs(value: object) -> list[tuple[Any, Any]]:
     tests = parse_json_field(value, "test")
     if not isinstance(tests, list):
-        raise RowError("'test' is no list")
+        raise RowError("'test' is not a list")
     pairs = []
     for number, test in enumerate(tests, start=1):
         test_input, test_output = (test.get("input"), test.get("output")) if isinstance(test, Mapping) else (None, None)

@@ -19,7 +19,7 @@ from markbook.types import Sample, Test
 def language_fault(name: str, test: Test) -> str:
     """Return why nothing can be marked by a test in a language, empty if something can; so for an unknown language."""
     try:
-        return language(name).fault_of(test.program)
+        return language(name).find_fault(test.program)
     except UsageError:
         return ""
 
@@ -60,7 +60,7 @@ def without_faults(
             if (
                 reason := elsewhere(sample.language, test)
                 if sample.language and test.stdin is None
-                else fault_of(test, sample.entry_point)
+                else find_fault(test, sample.entry_point)
             )
         ]
         if not test_faults:
@@ -79,7 +79,7 @@ def without_faults(
     return replace(benchmark, samples=tuple(samples)), faults
 
 
-def fault_of(test: Test, entry: str = "") -> str:
+def find_fault(test: Test, entry: str = "") -> str:
     """Return why a test is broken, empty if it is not. Its code is parsed, never run.
 
     Args:
@@ -104,7 +104,7 @@ def fault_of(test: Test, entry: str = "") -> str:
     try:
         re.compile(test.pattern)
     except (re.error, RecursionError, OverflowError) as error:
-        return f"the keyword is no regular expression: {error}"
+        return f"the keyword is not a regular expression: {error}"
     return ""
 
 

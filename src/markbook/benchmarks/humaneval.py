@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from markbook.benchmarks.assembly import behind
-from markbook.benchmarks.benchmark import Probe, text_field, text_list
+from markbook.benchmarks.benchmark import BenchmarkProbe, text_field, text_list
 from markbook.benchmarks.problems import RowError
 from markbook.testcode import programs
 from markbook.types import ProblemType, Sample, Test
@@ -25,7 +25,7 @@ class Mbpp:
     repeats_are_samples = True
     keys: tuple[str, ...] = ("task_id", "text", "code", "test_list", "test_setup_code")
 
-    def sniff(self, probe: Probe) -> int:
+    def sniff(self, probe: BenchmarkProbe) -> int:
         """Return how sure it is of a row with a list of tests and a task under its own name."""
         return self.sureness if {"test_list", self.prompt_key} <= probe.record.keys() else 0
 
@@ -66,7 +66,7 @@ def mbpp_id(value: object) -> str:
         raise RowError("'task_id' is neither a number nor a string")
     number = str(value).strip().rpartition("/")[2]
     if not number.isdecimal():
-        raise RowError(f"the task id {str(value)[:40]!r} is no number")
+        raise RowError(f"the task id {str(value)[:40]!r} is not a number")
     return f"{PREFIX}{int(number)}"
 
 
@@ -96,7 +96,7 @@ class HumanEval:
     keys = ("task_id", "prompt", "entry_point", "canonical_solution", "test")
     repeats_are_samples = True
 
-    def sniff(self, probe: Probe) -> int:
+    def sniff(self, probe: BenchmarkProbe) -> int:
         """Return 70 for a prompt with an entry point and a test, which rows of EvalPlus may have as well."""
         return 70 if {"prompt", "entry_point", "test"} <= probe.record.keys() else 0
 
@@ -122,7 +122,7 @@ class BigCodeBench:
     keys = ("task_id", "complete_prompt", "instruct_prompt", "entry_point", "canonical_solution", "test")
     repeats_are_samples = True
 
-    def sniff(self, probe: Probe) -> int:
+    def sniff(self, probe: BenchmarkProbe) -> int:
         """Return 75 for a prompt to complete with an entry point and a test."""
         return 75 if {"complete_prompt", "entry_point", "test"} <= probe.record.keys() else 0
 
@@ -145,13 +145,13 @@ class EvalPlus:
     """Reads rows with prompt, entry_point, canonical_solution, base_input and plus_input.
 
     The right answer to each input is what the canonical solution gives. It is computed by the examiner, which the
-    candidate cannot reach. An input on which the canonical solution itself fails is no test.
+    candidate cannot reach. An input on which the canonical solution itself fails is not a test.
     """
 
     keys = ("task_id", "prompt", "entry_point", "canonical_solution", "base_input", "plus_input")
     repeats_are_samples = True
 
-    def sniff(self, probe: Probe) -> int:
+    def sniff(self, probe: BenchmarkProbe) -> int:
         """Return 80 for a solution with inputs."""
         return 80 if {"entry_point", "canonical_solution", "base_input"} <= probe.record.keys() else 0
 
@@ -163,7 +163,7 @@ class EvalPlus:
             raise RowError("there is no input to test with")
         tolerance = record.get("atol") or 0
         if isinstance(tolerance, bool) or not isinstance(tolerance, int | float):
-            raise RowError("'atol' is no number")
+            raise RowError("'atol' is not a number")
         (canonical,) = _canonical(prompt, record) or ("",)
         return Sample(
             id=text_field(record, "task_id"),
@@ -180,7 +180,7 @@ class EvalPlus:
 def _humaneval_entry_point(record: Mapping[str, object]) -> str:
     name = text_field(record, "entry_point")
     if not name.isidentifier():
-        raise RowError(f"the entry point {name[:40]!r} is no name")
+        raise RowError(f"the entry point {name[:40]!r} is not a name")
     return name
 
 
@@ -192,7 +192,7 @@ def _canonical(prompt: str, record: Mapping[str, object]) -> tuple[str, ...]:
 def _inputs(record: Mapping[str, object], key: str) -> list[list[Any]]:
     value = record.get(key) or []
     if not isinstance(value, list) or not all(isinstance(arguments, list) for arguments in value):
-        raise RowError(f"{key!r} is no list of argument lists")
+        raise RowError(f"{key!r} is not a list of argument lists")
     return value
 
 

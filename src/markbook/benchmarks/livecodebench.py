@@ -15,14 +15,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from markbook.benchmarks.benchmark import Probe, text_field
+from markbook.benchmarks.benchmark import BenchmarkProbe, text_field
 from markbook.benchmarks.problems import (
     RowError,
     function_test,
-    name_of,
     parse_json_field,
     program_sample,
     program_tests,
+    read_name,
 )
 from markbook.types import ProblemType, Sample
 
@@ -51,7 +51,7 @@ class LiveCodeBench:
     keys = ("question_id", "question_content", "public_test_cases", "private_test_cases", "metadata", "starter_code")
     repeats_are_samples = True
 
-    def sniff(self, probe: Probe) -> int:
+    def sniff(self, probe: BenchmarkProbe) -> int:
         """Return 90 for its own names, 80 for a packed test beside a content."""
         record = probe.record
         if {"question_content", "public_test_cases"} <= record.keys():
@@ -65,12 +65,12 @@ class LiveCodeBench:
             cases = [*_cases(record.get("public_test_cases")), *_cases(record.get("private_test_cases"))]
             metadata = parse_json_field(record.get("metadata"), "metadata")
             meta = {key: str(record[key]) for key in ("difficulty", "platform") if record.get(key)}
-            name, statement = name_of(record, "question_id", "task_id"), text_field(record, "question_content")
+            name, statement = read_name(record, "question_id", "task_id"), text_field(record, "question_content")
         else:
             cases, metadata = _read_dumped_cases(unpacked_text(text_field(record, "test")))
             labels = parse_json_field(record.get("labels"), "labels")
             meta = {key: str(value) for key, value in labels.items() if key in ("difficulty", "category")}
-            name, statement = name_of(record, "id", "task_id"), text_field(record, "content")
+            name, statement = read_name(record, "id", "task_id"), text_field(record, "content")
         call = metadata.get("func_name") if isinstance(metadata, Mapping) else None
         if call is None:
             pairs = [(case.get("input"), case.get("output")) for case in cases]
@@ -84,7 +84,7 @@ def _function(
 ) -> Sample:
     """Return a row whose tests call a method of `Solution`: each line of an input is an argument as JSON."""
     if not call.isidentifier():
-        raise RowError("'func_name' is no name")
+        raise RowError("'func_name' is not a name")
     if not cases:
         raise RowError("there is no test")
     tests = []
@@ -133,7 +133,7 @@ def _read_dumped_cases(text: str) -> tuple[list[Mapping[str, object]], object]:
     if isinstance(content, list):
         return _cases(content), None
     if not isinstance(content, Mapping):
-        raise RowError("the packed test is no object")
+        raise RowError("the packed test is not an object")
     inputs, outputs = content.get("inputs"), content.get("outputs")
     if not isinstance(inputs, list) or not isinstance(outputs, list) or len(inputs) != len(outputs):
         raise RowError("the packed test has no inputs and outputs of one number")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from markbook.benchmarks.benchmark import Probe, text_field
+from markbook.benchmarks.benchmark import BenchmarkProbe, text_field
 from markbook.benchmarks.codeeval import refuse_misspelt
 from markbook.benchmarks.problems import RowError
 from markbook.testcode.extraction import with_imports
@@ -23,7 +23,7 @@ class HumanEvalX:
     keys = ("task_id", "prompt", "declaration", "canonical_solution", "test")
     repeats_are_samples = True
 
-    def sniff(self, probe: Probe) -> int:
+    def sniff(self, probe: BenchmarkProbe) -> int:
         """Return 90 for a task id with a language and a declaration."""
         record = probe.record
         return 90 if {"declaration", "test", "prompt"} <= record.keys() and _prefix(record) in _OF_X else 0
@@ -66,7 +66,7 @@ class MultiPLE:
     keys = ("name", "language", "prompt", "tests", "stop_tokens")
     repeats_are_samples = True
 
-    def sniff(self, probe: Probe) -> int:
+    def sniff(self, probe: BenchmarkProbe) -> int:
         """Return 96 for all of these: rows of our own have some of them too."""
         return 96 if set(self.keys) <= probe.record.keys() else 0
 
@@ -95,7 +95,7 @@ class LanguagePrograms:
     repeats_are_samples = True
     _OWN = (*keys, "prompt", "prompt_code", "setup", "canonical_solution", "topic", "complexity")
 
-    def sniff(self, probe: Probe) -> int:
+    def sniff(self, probe: BenchmarkProbe) -> int:
         """Return 92 for all of these, where the tests are texts."""
         record = probe.record
         tests = record.get("tests")

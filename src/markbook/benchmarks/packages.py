@@ -16,8 +16,8 @@ from markbook.benchmarks.problems import (
     Benchmark,
     RowError,
     check_test_limits,
-    number_of,
     program_sample,
+    read_number,
 )
 from markbook.config.tree import MAX_BYTES, parse_tree, plain
 from markbook.errors import ConfigError, DataError
@@ -32,7 +32,9 @@ _LANGUAGES = {".py": "python", ".cc": "cpp", ".cpp": "cpp", ".cxx": "cpp", ".c":
 """The languages of output validators, by the endings of their files."""
 
 
-def judge_of(bundle: Bundle, names: Sequence[str], flags: tuple[str, ...], *, talks: bool, passes: int) -> Judge:
+def combine_validators(
+    bundle: Bundle, names: Sequence[str], flags: tuple[str, ...], *, talks: bool, passes: int
+) -> Judge:
     """Return the judge that a package's output validators make together: an output is right if all accept it.
 
     Args:
@@ -45,7 +47,7 @@ def judge_of(bundle: Bundle, names: Sequence[str], flags: tuple[str, ...], *, ta
     Raises:
         DataError: one of them is in no language that is built here, or several are to talk to one program.
     """
-    judges = [_judge(bundle, files) for files in programs_of(names)]
+    judges = [_judge(bundle, files) for files in group_programs(names)]
     if len(judges) > 1 and (talks or passes > 1):
         raise DataError(
             f"{len(judges)} output validators cannot all talk to one program, or ask it for another pass",
@@ -56,10 +58,10 @@ def judge_of(bundle: Bundle, names: Sequence[str], flags: tuple[str, ...], *, ta
     return replace(first, others=tuple(others))
 
 
-def programs_of(names: Sequence[str]) -> list[dict[str, str]]:
+def group_programs(names: Sequence[str]) -> list[dict[str, str]]:
     """Return the files of each program in a folder: by their names in it, their names in the package.
 
-    A program is a folder, or a file that lies beside such folders. What is no source and lies there belongs to each file.
+    A program is a folder, or a file that lies beside such folders. What is not a source and lies there belongs to each file.
     """
     alone: dict[str, str] = {}
     folders: dict[str, dict[str, str]] = {}
@@ -205,7 +207,9 @@ class Package:
                     at=str(self.bundle.path),
                 )
             return None
-        return judge_of(self.bundle, self.validator, self.flags, talks=self.is_interactive, passes=self.passes)
+        return combine_validators(
+            self.bundle, self.validator, self.flags, talks=self.is_interactive, passes=self.passes
+        )
 
     def _text(self, name: str) -> str:
         return _content(self.bundle, name).decode("utf-8", "surrogateescape") if name else ""
@@ -220,7 +224,7 @@ def read_package(path: Path) -> Package:
     """
     bundle = open_bundle(path)
     if "problem.yaml" not in bundle:
-        raise DataError("this is no problem package: it has no problem.yaml", at=str(path))
+        raise DataError("this is not a problem package: it has no problem.yaml", at=str(path))
     about = _yaml(bundle, "problem.yaml")
     version = _version(bundle, about)
     kinds, flags = _kinds(about, version)
@@ -272,7 +276,7 @@ def _yaml(bundle: Bundle, name: str) -> dict[str, object]:
         raise ConfigError(f"larger than {MAX_BYTES >> 20} MiB", at=bundle.at(name))
     parsed_yaml = plain(parse_tree(content.decode("utf-8-sig", "replace"), bundle.at(name)))
     if parsed_yaml is not None and not isinstance(parsed_yaml, dict):
-        raise ConfigError("this is no mapping", at=bundle.at(name))
+        raise ConfigError("this is not a mapping", at=bundle.at(name))
     return parsed_yaml or {}
 
 
@@ -336,12 +340,12 @@ def _flags_in(bundle: Bundle, folder: str, version: Version, always: tuple[str, 
 
 
 def _limit(limits: Mapping[str, object], key: str, usual: float) -> float:
-    number = number_of(limits.get(key))
+    number = read_number(limits.get(key))
     return number if number is not None and number > 0 else usual
 
 
 def _mib(limits: Mapping[str, object], key: str) -> int | None:
-    number = number_of(limits.get(key))
+    number = read_number(limits.get(key))
     return int(number * MIB) if number is not None and 0 < number < 1 << 20 else None
 
 
@@ -360,7 +364,7 @@ def _times(limits: Mapping[str, object], version: Version) -> dict[str, float]:
 
 
 def _seconds(bundle: Bundle, limits: Mapping[str, object]) -> float | None:
-    number = number_of(limits.get("time_limit"))
+    number = read_number(limits.get("time_limit"))
     if number is None and ".timelimit" in bundle:
         try:
             number = float(bundle.read(".timelimit")[:40])
@@ -458,7 +462,7 @@ def _modern(group: Group, about: Mapping[str, object]) -> Group:
     required = about.get("require_pass") or []
     required = [required] if isinstance(required, str) else required
     if not isinstance(required, list):
-        raise ValueError("'require_pass' is no list of groups")  # noqa: TRY004 - the caller says in which file
+        raise ValueError("'require_pass' is not a list of groups")  # noqa: TRY004 - the caller says in which file
     most = about.get("max_score")
     return replace(
         group,
@@ -470,9 +474,9 @@ def _modern(group: Group, about: Mapping[str, object]) -> Group:
 
 def _score(about: Mapping[str, object], key: str, usual: float) -> float:
     value = about.get(key, usual)
-    number = number_of(float(value) if isinstance(value, str) else value)
+    number = read_number(float(value) if isinstance(value, str) else value)
     if number is None:
-        raise ValueError(f"{key!r} is no number")
+        raise ValueError(f"{key!r} is not a number")
     return number
 
 

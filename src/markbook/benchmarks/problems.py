@@ -91,7 +91,7 @@ def pair_lists(value: object, first: str, second: str) -> list[tuple[Any, Any]]:
         or not isinstance(right, Sequence)
         or str in (type(first_values), type(right))
     ):
-        raise RowError(f"{first!r} or {second!r} is no list")
+        raise RowError(f"{first!r} or {second!r} is not a list")
     if len(first_values) != len(right):
         raise RowError(f"{len(first_values)} {first} and {len(right)} {second}")
     return list(zip(first_values, right, strict=True))
@@ -109,10 +109,10 @@ def parse_json_field(value: object, what: str) -> Any:
         raise RowError(f"{what!r} is no JSON") from None
 
 
-def seconds_of(value: object) -> float | None:
+def read_seconds(value: object) -> float | None:
     """Return a time limit in seconds: a number, a text such as `2.0 seconds`, or seconds and nanoseconds; None if unsaid."""
     if isinstance(value, Mapping):
-        whole_seconds, nanos = number_of(value.get("seconds") or 0), number_of(value.get("nanos") or 0)
+        whole_seconds, nanos = read_number(value.get("seconds") or 0), read_number(value.get("nanos") or 0)
         value = None if whole_seconds is None or nanos is None else whole_seconds + nanos * 1e-9
     if isinstance(value, str):
         value = value.strip().partition(" ")[0]
@@ -120,11 +120,11 @@ def seconds_of(value: object) -> float | None:
             value = float(value) if value else None
         except ValueError:
             return None
-    number = number_of(value)
+    number = read_number(value)
     return number if number is not None and 0 < number <= MAX_SECONDS else None
 
 
-def number_of(value: object) -> float | None:
+def read_number(value: object) -> float | None:
     """Return a finite number, None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
@@ -174,7 +174,7 @@ def function_test(call: str, arguments: Sequence[object], expected: object) -> T
     return Test(program=program)
 
 
-def name_of(record: Mapping[str, object], *keys: str) -> str:
+def read_name(record: Mapping[str, object], *keys: str) -> str:
     """Return the id of a row: the first of these keys that it has, a text or a number; RowError if it has none."""
     for key in keys:
         value = record.get(key)

@@ -44,12 +44,12 @@ def noise_command(runs: tuple[str, ...], **options: Any) -> int:
     How often an item flips between identical runs, the difference that two single runs must show, how many repeats a
     difference needs, how reliable the items are, and pass^k. A model of several runs is the same one, run again.
     """
-    from markbook.results.compare import sheets_of
+    from markbook.results.compare import read_titled_sheets
     from markbook.results.noise import noise, tables
 
     opened = opened_runs(runs, options["columns"])
     noises = noise(opened, metric=options["metric"], seed=options["seed"])
-    metric = sheets_of(opened, options["metric"])[0][1].metric
+    metric = read_titled_sheets(opened, options["metric"])[0][1].metric
     if options["as_json"]:
         click.echo(
             json.dumps({"metric": metric, "models": [model.to_record() for model in noises]}, indent=2, allow_nan=False)
@@ -129,7 +129,7 @@ def command(runs: tuple[str, ...], fail_if_worse: str | None, **options: Any) ->
     from markbook.errors import UsageError
     from markbook.results.compare import baseline_pairs, read_sheets
     from markbook.results.comparison import compare_sheet
-    from markbook.results.gates import check_gates, check_worse, hold_gates, marks_of, parse_gates
+    from markbook.results.gates import check_gates, check_worse, collect_marks, hold_gates, parse_gates
     from markbook.store.reader import find_run, means_run
 
     gates = parse_gates(options["fail_under"])
@@ -148,7 +148,7 @@ def command(runs: tuple[str, ...], fail_if_worse: str | None, **options: Any) ->
     if fail_if_worse is not None:
         pairs = baseline_pairs(sheet, fail_if_worse, last_run=baseline)
     comparison = compare_sheet(sheet, alpha=options["alpha"], seed=options["seed"])
-    marks = marks_of(comparison, {name: model for name, (run, model) in sheet.origins.items() if run != baseline})
+    marks = collect_marks(comparison, {name: model for name, (run, model) in sheet.origins.items() if run != baseline})
     check_gates(gates, marks)
     format_name = "json" if options["as_json"] else options["format_name"]
     _show(comparison, format_name, all_pairs=options["all_pairs"])

@@ -41,7 +41,7 @@ _EXTRAS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class MachineFinding:
     """What was found out about this machine."""
 
     python: str
@@ -69,7 +69,7 @@ class Finding:
         return self.isolation in ("A", "B") and all(self.writable.values())
 
 
-def examine() -> Finding:
+def examine() -> MachineFinding:
     """Try everything once and return what came of it; starts and ends one worker of the sandbox."""
     problem, level = "", ""
     layers: tuple[Layer, ...] = ()
@@ -79,7 +79,7 @@ def examine() -> Finding:
     except EnvironmentUnfitError as error:
         problem = str(error)
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return Finding(
+    return MachineFinding(
         python=f"{platform.python_version()} ({sys.executable})",
         system=f"{platform.system()} {platform.release()} {platform.machine()}",
         processors=usable,
@@ -138,7 +138,7 @@ def command(*, as_json: bool) -> int:
     return 0 if finding.is_fit else 3
 
 
-def _show(finding: Finding) -> None:
+def _show(finding: MachineFinding) -> None:
     click.echo(f"Python      {finding.python}")
     click.echo(f"System      {finding.system}, {finding.processors} usable processors")
     click.echo(f"Isolation   {finding.isolation or 'none'}: {_LEVELS[finding.isolation]}")

@@ -153,7 +153,7 @@ def command(**options: Any) -> int:
     """Run model solutions against a benchmark's tests and score them like an exam.
 
     The answers exist (--solutions), or a model is asked for them (--model). Every problem of the benchmark counts: an
-    absent answer scores 0 and is no error, an empty one scores 0 and is one. Solutions run isolated from the machine and from the tests. Reports go to OUTPUT/evaluation_<time>/.
+    absent answer scores 0 and is not an error, an empty one scores 0 and is one. Solutions run isolated from the machine and from the tests. Reports go to OUTPUT/evaluation_<time>/.
     """
     from markbook.cli.exam_terminal import ExamTerminal, show_check, show_run
 

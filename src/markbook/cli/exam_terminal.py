@@ -20,7 +20,7 @@ from rich.text import Text
 from markbook.cli.options import usage_text
 from markbook.results.gates import Gate, GateMark, check_gates
 from markbook.runs.exam.plan import ExamPlan, exam_signatures
-from markbook.runs.kind import Planned, Start, Step, Watcher
+from markbook.runs.kind import Planned, Progress, Start, Watcher
 from markbook.text import terminal
 from markbook.text.plot import NOTHING, Scale, format_interval, format_number, format_percent
 from markbook.types import Verdict
@@ -125,7 +125,7 @@ class ExamTerminal(Watcher):
             self._live = bar, task
             bar.start()
 
-    def did(self, step: Step) -> None:
+    def did(self, step: Progress) -> None:
         """Move the bar."""
         self._done += 1
         self._fresh += 1
@@ -219,7 +219,7 @@ def show_run(run: Run, *, as_json: bool) -> None:
         }
         _print_record(run, models)
         return
-    from markbook.results.summary import methods_note, warnings_of
+    from markbook.results.summary import methods_note, summarise_warnings
 
     console = Console(soft_wrap=False)
     for note in head_notes(run.manifest["config"]):
@@ -230,7 +230,7 @@ def show_run(run: Run, *, as_json: bool) -> None:
         total["method"] for record in scores.values() if (total := record["statistics"]["total"]["interval"])
     ):
         console.print(methods)
-    if warning := warnings_of(_notes(scores)):
+    if warning := summarise_warnings(_notes(scores)):
         console.print(Text(terminal(warning)), soft_wrap=True)
     _say_unchecked(console, scores)
     if (passes := _pass_table(scores)) is not None:
@@ -355,7 +355,7 @@ def _with_interval(record: ScoreRecord, error: PassRecord | None, k: int) -> str
 def _error_table(errors: Mapping[str, ErrorRecord]) -> Table:
     kinds = sorted({kind for record in errors.values() for kind in record["error_counts"]})
     table = Table(
-        title="Errors by kind (a failed test is no error)", title_justify="left", box=SIMPLE_HEAD, pad_edge=False
+        title="Errors by kind (a failed test is not an error)", title_justify="left", box=SIMPLE_HEAD, pad_edge=False
     )
     table.add_column("model", overflow="fold", min_width=12)
     for name in (*(kind.removesuffix("Error") or "other" for kind in kinds), "all", "rate"):

@@ -267,7 +267,7 @@ def _on_rows(options: _Asked, rows: Path) -> Examined:
 
     from markbook.errors import UsageError
     from markbook.judge.panel import RETRIES, SECONDS, plan_panel
-    from markbook.judge.reliability import examine, form_of, read_earlier, read_known
+    from markbook.judge.reliability import examine, get_question_form, read_earlier, read_known
     from markbook.judge.rubrics import read_rubric
 
     rubric = read_rubric(options["rubric"])
@@ -288,7 +288,7 @@ def _on_rows(options: _Asked, rows: Path) -> Examined:
         retries=RETRIES if retries is None else retries,
         seconds=seconds or SECONDS,
     )
-    return asyncio.run(examine(plan, texts, form_of(rubric), pairs=options["pairs"], before=before))
+    return asyncio.run(examine(plan, texts, get_question_form(rubric), pairs=options["pairs"], before=before))
 
 
 def _marks(agreement: People | None = None) -> list[GateMark]:

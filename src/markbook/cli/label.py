@@ -75,12 +75,12 @@ def command(run: str, raters: tuple[str, ...], port: int, *, open_browser: bool,
             raise OutputError(f"port {port} cannot be used: {error.strerror or error}") from error
         with server:
             for rater in raters:
-                click.echo(f"{rater}  {server.address_of(rater)}")
+                click.echo(f"{rater}  {server.get_address(rater)}")
             click.echo("Press Ctrl-C to stop.", err=True)
             if open_browser:
                 import webbrowser
 
-                webbrowser.open(server.address_of(raters[0]))
+                webbrowser.open(server.get_address(raters[0]))
             try:
                 server.serve_forever()
             finally:

@@ -46,7 +46,7 @@ def _rows(kind: str) -> list[dict[str, object]]:
         return [_with_language(row) for row in rows]
     if kind == "metrics":
         return [_with_metric(row) for row in rows]
-    return [{**row, "problem": plugins.problem_of(kind, str(row["name"]))} for row in rows]
+    return [{**row, "problem": plugins.find_problem(kind, str(row["name"]))} for row in rows]
 
 
 def _with_metric(row: dict[str, object]) -> dict[str, object]:
@@ -58,7 +58,7 @@ def _with_metric(row: dict[str, object]) -> dict[str, object]:
 
     name = str(row["name"])
     try:
-        metric = plugins.create("metrics", name, **plugins.example_of("metrics", name))
+        metric = plugins.create("metrics", name, **plugins.example_options("metrics", name))
         options = list(inspect.signature(plugins.factory("metrics", name)).parameters)
     except MarkbookError as error:
         return {**row, "range": None, "direction": None, "version": None, "problem": str(error)}
@@ -95,7 +95,7 @@ def _tasks() -> list[dict[str, object]]:
     rows: list[dict[str, object]] = [
         {"name": name, "file": path.name, "problem": ""} for name, path in ready_tasks().items()
     ]
-    broken = ((name, plugins.problem_of("tasks", name)) for name in plugins.names("tasks"))
+    broken = ((name, plugins.find_problem("tasks", name)) for name in plugins.names("tasks"))
     rows += [{"name": name, "file": "", "problem": problem} for name, problem in broken if problem]
     return rows
 

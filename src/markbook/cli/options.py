@@ -390,7 +390,7 @@ def read_baseline(options: Mapping[str, Any], command: str) -> Baseline | None:
     """Return what `--fail-if-worse` names, read before any work.
 
     Raises:
-        DataError: it is no run, damaged, not finished, or of another command.
+        DataError: it is not a run, damaged, not finished, or of another command.
     """
     path = options["fail_if_worse"]
     if path is None:
@@ -408,11 +408,11 @@ def hold_against_baseline(run: Run, baseline: Baseline | None, seed: int, metric
     """
     if baseline is None:
         return
-    from markbook.results.compare import differences, hold_against, sheets_of
+    from markbook.results.compare import differences, hold_against, read_titled_sheets
 
     allowed = baseline.allow_different_measures
     pairs = hold_against(run, baseline.run, metric=metric, seed=seed, allow_different_measures=allowed)
-    if allowed and (words := differences(sheets_of([run, baseline.run], metric))):
+    if allowed and (words := differences(read_titled_sheets([run, baseline.run], metric))):
         say(f"markbook: {words}")
     for pair in pairs:
         say(f"{pair.first} against {pair.second}: not shown to be worse")

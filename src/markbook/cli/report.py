@@ -155,9 +155,9 @@ def _figures(run: Run, folder: Path, *, as_json: bool) -> int:
 def _say_partial(run: Run) -> None:
     """Say on stderr how much of a run that broke off is marked."""
     if run.status != "done":
-        from markbook.results.kind import results_of
+        from markbook.results.kind import open_results
 
-        note = results_of(run, partial=True).partial_note()
+        note = open_results(run, partial=True).partial_note()
         if note:
             click.echo(note, err=True)
 

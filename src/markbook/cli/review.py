@@ -278,12 +278,12 @@ def _review(options: _Asked, baseline: Baseline | None) -> Run:
 
 def _rescore(options: _Asked, folder: Path, baseline: Baseline | None) -> Run:
     from markbook.runs.reviews.finished import rescore
-    from markbook.runs.reviews.summary import systems_of
+    from markbook.runs.reviews.summary import list_systems
     from markbook.store import open_run
 
     run = open_run(folder)
     if baseline is not None:
-        baseline.check(systems_of(run))
+        baseline.check(list_systems(run))
     return rescore(run, _config(options), options["output"])
 
 

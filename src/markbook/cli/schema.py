@@ -24,9 +24,9 @@ Examples:
 def _benchmark() -> Schema:
     from markbook.benchmarks.codeeval import CodeEvalRow
     from markbook.benchmarks.contests import ProgramRow
-    from markbook.text.schema import schema_of
+    from markbook.text.schema import make_schema
 
-    return schema_of("Markbook benchmark: one row of a .jsonl file", CodeEvalRow, ProgramRow)
+    return make_schema("Markbook benchmark: one row of a .jsonl file", CodeEvalRow, ProgramRow)
 
 
 def _answers() -> Schema:
@@ -49,23 +49,23 @@ def _review() -> Schema:
 
 def _exam_result() -> Schema:
     from markbook.runs.exam.files import ResultRow
-    from markbook.text.schema import schema_of
+    from markbook.text.schema import make_schema
 
-    return schema_of("Markbook exam: one row of test_results.jsonl", ResultRow, closed=True)
+    return make_schema("Markbook exam: one row of test_results.jsonl", ResultRow, closed=True)
 
 
 def _run_result() -> Schema:
-    from markbook.runs.tasks.summaries import AnswerRow
-    from markbook.text.schema import schema_of
+    from markbook.runs.tasks.summaries import TaskAnswer
+    from markbook.text.schema import make_schema
 
-    return schema_of("Markbook run: one row of results.jsonl", AnswerRow, closed=True)
+    return make_schema("Markbook run: one row of results.jsonl", TaskAnswer, closed=True)
 
 
 def _review_result() -> Schema:
     from markbook.runs.reviews.review_rows import ReviewRow
-    from markbook.text.schema import schema_of
+    from markbook.text.schema import make_schema
 
-    return schema_of("Markbook review: one row of results.jsonl", ReviewRow, closed=True)
+    return make_schema("Markbook review: one row of results.jsonl", ReviewRow, closed=True)
 
 
 SCHEMAS: dict[str, tuple[str, Callable[[], Schema]]] = {

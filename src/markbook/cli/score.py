@@ -269,11 +269,11 @@ def _problem(record: Any, *, needs_reference: bool) -> str:
 def _options(pairs: Sequence[str], names: Sequence[str]) -> dict[str, object]:
     """Read NAME=VALUE; a value that is JSON (a number, true, null, a list) is that where the metrics take it, else a text."""
     from markbook.errors import UsageError
-    from markbook.plugins import factory, from_text, kinds_of
+    from markbook.plugins import factory, from_text, option_kinds
 
     kinds: dict[str, tuple[str, ...]] = {}
     for metric in names if pairs else ():
-        for name, some in kinds_of(factory("metrics", metric, allow_code=True)).items():
+        for name, some in option_kinds(factory("metrics", metric, allow_code=True)).items():
             kinds[name] = kinds.get(name, ()) + some
     values: dict[str, object] = {}
     for pair in pairs:
@@ -366,7 +366,7 @@ def _print_rows(read: _Read, measurements: dict[str, list[Measurement]]) -> None
 
 
 def _print_table(skipped: int, summaries: dict[str, Summary]) -> None:
-    from markbook.results.summary import warnings_of
+    from markbook.results.summary import summarise_warnings
 
     width = max(6, *(len(name) for name in summaries))
     click.echo(f"{'metric':<{width}}   value  95 % interval     method            n  missing")
@@ -378,7 +378,7 @@ def _print_table(skipped: int, summaries: dict[str, Summary]) -> None:
         arrow = "" if summary.direction == "higher" else "  (lower is better)"
         reasons = ", ".join(f"{count} {kind}" for kind, count in summary.n_missing.items()) or "0"
         click.echo(f"{name:<{width}}  {value}  {between} {method:<13} {summary.n:>5}  {reasons}{arrow}")
-    if warning := warnings_of((name, summary.note) for name, summary in summaries.items()):
+    if warning := summarise_warnings((name, summary.note) for name, summary in summaries.items()):
         click.echo(warning)
     if skipped:
         click.echo(f"{skipped} rows could not be read; see stderr")

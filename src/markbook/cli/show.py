@@ -74,18 +74,18 @@ def command(run: str, item: str, model: str, *, as_json: bool) -> int:
 
     RUN is a run's folder, a folder with a single run in it, or `latest`.
     """
-    from markbook.report.item import as_record, lines_of
-    from markbook.results.kind import results_of
+    from markbook.report.item import as_record, render_lines
+    from markbook.results.kind import open_results
     from markbook.store import open_run
 
-    attempts = _attempts(results_of(open_run(run), partial=True), item, model)
+    attempts = _attempts(open_results(open_run(run), partial=True), item, model)
     if as_json:
         click.echo(json.dumps([as_record(attempt) for attempt in attempts], indent=2, ensure_ascii=False))
         return 0
     for position, attempt in enumerate(attempts):
         if position:
             click.echo()
-        for line in lines_of(attempt, prompt=position == 0):
+        for line in render_lines(attempt, prompt=position == 0):
             click.echo(line)
     return 0
 

@@ -16,12 +16,12 @@ from rich.console import Console
 
 from markbook.cli.options import usage_text
 from markbook.results.gates import Gate, GateMark, check_gates
-from markbook.runs.kind import Planned, Start, Step, Watcher
+from markbook.runs.kind import Planned, Progress, Start, Watcher
 from markbook.runs.tasks.plan import group_keys, planned_signatures
 from markbook.runs.tasks.sections import tables
 from markbook.runs.tasks.work import TasksPlan
 from markbook.text import terminal
-from markbook.types import range_of
+from markbook.types import read_range
 
 if TYPE_CHECKING:
     from markbook.results.compare import Baseline
@@ -99,7 +99,7 @@ class TaskTerminal(Watcher):
         before = f", {start.done} answered before" if start.done else ""
         click.echo(f"{folder}: {start.about}{before}", err=True)
 
-    def did(self, step: Step) -> None:
+    def did(self, step: Progress) -> None:
         """Count."""
         self._done += 1
         if not step.is_good:
@@ -197,7 +197,7 @@ def with_values(marks: Sequence[GateMark], summary: TasksSummary) -> list[GateMa
     # What a function of a task's own calls its numbers is known only now.
     return valued + [
         GateMark(
-            label, (label.partition("/")[2], label), metric["value"], range_of(metric["range"]), metric["direction"]
+            label, (label.partition("/")[2], label), metric["value"], read_range(metric["range"]), metric["direction"]
         )
         for label, metric in values_found.items()
         if label not in labels

@@ -70,7 +70,7 @@ def named_in(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 @functools.lru_cache(maxsize=8)
-def index_of(folder: Path) -> FolderIndex:
+def index_folder(folder: Path) -> FolderIndex:
     """Return the names and tags of all files in a folder and its own folders; of two equal names the first counts."""
     folder_index = FolderIndex()
     for path in _files(folder):
@@ -157,7 +157,7 @@ def ready_tasks() -> dict[str, Path]:
     """Return the ready tasks and groups by name, sorted; of two equal names ours counts, then that of the first package."""
     paths: dict[str, Path] = {}
     for folder in reversed(_folders_of_others().values()):
-        paths |= index_of(folder).names
+        paths |= index_folder(folder).names
     return dict(sorted((paths | dict(named_in(ready_folder()))).items()))
 
 
@@ -197,7 +197,7 @@ def load_all(targets: list[str]) -> tuple[list[Loaded], list[tuple[spec.TaskGrou
     Raises:
         ConfigError: as `load`; also two different tasks of one name, a group that holds itself, an unknown member.
     """
-    index_of.cache_clear()  # files may have changed since
+    index_folder.cache_clear()  # files may have changed since
     tasks: dict[str, Loaded] = {}
     groups: list[tuple[spec.TaskGroup, list[str]]] = []
     gathering = _Gathering(tasks, groups)
@@ -236,7 +236,7 @@ class _Gathering:
         if member.inline is not None:
             return self.add(member.inline, member.alias, above)
         names: list[str] = []
-        for path in _paths_of(group, member):
+        for path in _find_member_files(group, member):
             key = path.resolve(), "" if member.over is None else repr(plain(member.over))
             if key not in self.read:
                 self.read[key] = self.add(_read(path, member.over), member.alias, above)
@@ -244,7 +244,7 @@ class _Gathering:
         return names
 
 
-def _paths_of(group: spec.TaskGroup, member: spec.Member) -> list[Path]:
+def _find_member_files(group: spec.TaskGroup, member: spec.Member) -> list[Path]:
     """Return the files that a group's member means: beside it, ready, below its folder, or beside and below that."""
     folder = group.file.parent
     if member.name.endswith(SUFFIXES):
@@ -259,7 +259,7 @@ def _paths_of(group: spec.TaskGroup, member: spec.Member) -> list[Path]:
         return [path]
     if group.format == "lm-eval":
         for directory in (folder, folder.resolve().parent):
-            folder_index = index_of(directory)
+            folder_index = index_folder(directory)
             if member.name in folder_index.names:
                 return [folder_index.names[member.name]]
             if member.name in folder_index.tags:

@@ -173,7 +173,7 @@ class Use:
     places: Mapping[str, str] = field(default_factory=dict)
     """Where each key of the entry stands."""
 
-    def place_of(self, key: str) -> str:
+    def find_place(self, key: str) -> str:
         """Return where a key of the entry stands, as `file:line:column`; where the entry stands if it has no such key."""
         return self.places.get(key, self.at)
 
@@ -227,7 +227,7 @@ class FewShot:
     sampler: Literal["default", "first_n"] = "first_n"
     """`default` draws as lm-evaluation-harness does, `first_n` takes the first."""
     excludes_self: bool = True
-    """Whether a row is no example of itself."""
+    """Whether a row is not an example of itself."""
     split: str = ""
     """The split that should be read, where it is not here: the task's own rows stand in for it, with a warning."""
     prompt: Text | None = None

@@ -283,11 +283,11 @@ class _Builder:
         if _INT.fullmatch(text):
             return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
         if _NOT_FINITE.fullmatch(text):
-            raise self.error(f"{text} is no finite number", event)
+            raise self.error(f"{text} is not a finite number", event)
         if _FLOAT.fullmatch(text):
             number = float(text)
             if not math.isfinite(number):
-                raise self.error(f"{text} is no finite number", event)
+                raise self.error(f"{text} is not a finite number", event)
             return number
         return text
 

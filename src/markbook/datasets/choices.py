@@ -92,7 +92,7 @@ class Weigher:
             before: the description and the worked examples.
 
         Raises:
-            RenderError: the row lacks what is needed, or its choices are no texts.
+            RenderError: the row lacks what is needed, or its choices are not texts.
         """
         gold = self._gold(row, self.task.references)
         if self.task.output == "loglikelihood_rolling":
@@ -112,7 +112,7 @@ class Weigher:
         return Weighing(tuple(pairs), choices, gold)
 
     def _prefix(self, row: Row, source: str) -> str:
-        return prefix_of(source, row, self.task.prompt.at)
+        return render_prefix(source, row, self.task.prompt.at)
 
     def _question(self, row: Row, text: Text) -> str | int:
         value = self._value(row, text)
@@ -162,14 +162,14 @@ class Weigher:
         own = self._find(text.function)
         if own is None:
             raise ConfigError(
-                f"!function {text.function.name} is no registered function",
+                f"!function {text.function.name} is not a registered function",
                 at=text.function.at,
                 hint="--allow-code runs the Python file beside the task",
             )
         return own
 
 
-def prefix_of(source: str, row: Row, at: str) -> str:
+def render_prefix(source: str, row: Row, at: str) -> str:
     """Return how a row's reply begins: a field's value, or what a template makes of the row."""
     if not source:
         return ""

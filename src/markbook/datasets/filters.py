@@ -15,7 +15,7 @@ from markbook.datasets.rows import Row
 from markbook.datasets.user_code import Find, ForeignError, call_user_function, filter_replies, nothing
 from markbook.errors import ConfigError
 from markbook.plugins import suggest
-from markbook.testcode.extraction import answer_of, compiles, extract
+from markbook.testcode.extraction import compiles, extract, extract_answer
 from markbook.types import PYTHON
 
 # What `!function` names may stand for: a fixed table, never something to import.
@@ -228,7 +228,7 @@ def _match_at(index: int, pattern: re.Pattern[str], text: str) -> str:
 def format_span() -> Step:
     """Keep the named entities of a reply, one `label: text` after the other with ` $ ` between.
 
-    Labels are `per`, `loc`, `org` and `date`, under their usual other names too; `none` is no entity, and several of one
+    Labels are `per`, `loc`, `org` and `date`, under their usual other names too; `none` is not an entity, and several of one
     label stand with commas between.
     """
     return _each(lambda text: _spans(text.lower()))
@@ -278,7 +278,7 @@ def code(language: str = "") -> Step:
     """
     if language in ("", *PYTHON):
         return _each(find_code)
-    return _each(lambda reply: answer_of(reply, "", "")[0])
+    return _each(lambda reply: extract_answer(reply, "", "")[0])
 
 
 def find_code(reply: str) -> str:
@@ -399,7 +399,7 @@ def registered_filter(function: Function) -> Step:
 def unregistered_error(what: str, function: Function, names_known: list[str]) -> ConfigError:
     """Return the error for a `!function` that stands for nothing registered."""
     return ConfigError(
-        f"!function {function.name} is no registered {what}",
+        f"!function {function.name} is not a registered {what}",
         at=function.at,
         hint=f"{suggest(last(function.name), names_known)}; --allow-code runs the Python file beside the task instead",
     )

@@ -85,7 +85,7 @@ def mend(text: str) -> tuple[str, int]:
 
 
 def as_text(value: object) -> str:
-    """Return a string value stripped; anything else is no text."""
+    """Return a string value stripped; anything else is not a text."""
     return value.strip() if isinstance(value, str) else ""
 
 
@@ -323,7 +323,7 @@ def _paper(unique: str, folder: Path, files: _Group) -> Paper:
     authors = _authors(record.get("authors"))
     raw = [entry for entry in record.get("reviews", []) if isinstance(entry, Mapping)]
     if len(raw) < len(record.get("reviews", [])):
-        notes.append(f"{len(record['reviews']) - len(raw)} entries of `reviews` are no objects")
+        notes.append(f"{len(record['reviews']) - len(raw)} entries of `reviews` are not objects")
     entries = tuple(_entry(entry, authors, scale, notes) for entry in raw)
     mended += sum(entry.mended for entry in entries)
     if mended:

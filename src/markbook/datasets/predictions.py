@@ -141,7 +141,7 @@ def read_answers(
     predictions: Spool[Prediction] = Spool()
     rows = 0
     has_questions = False
-    for line in _rows_of(path, task, answers, shared=shared):
+    for line in _read_task_rows(path, task, answers, shared=shared):
         rows += 1
         try:
             answered = [_likelihoods(line)] if weighings else list(_predictions(line))
@@ -164,7 +164,7 @@ def read_answers(
     return answers
 
 
-def _rows_of(path: Path, task: str, answers: Predictions, *, shared: bool) -> Iterator[Line]:
+def _read_task_rows(path: Path, task: str, answers: Predictions, *, shared: bool) -> Iterator[Line]:
     """Yield a file's rows about a task, and note in `answers` what cannot be read and the file's digest."""
     digest = hashlib.sha256()
     pipeline: object = None
@@ -172,7 +172,7 @@ def _rows_of(path: Path, task: str, answers: Predictions, *, shared: bool) -> It
         if isinstance(line, Rejection):
             answers.rejections.append(line)
             continue
-        if not _is_of(task, line, answers, shared=shared):
+        if not _answers_task(task, line, answers, shared=shared):
             continue
         # A harness with two filter pipelines writes each reply twice; the raw reply is the same.
         pipeline = line.record.get("filter") if pipeline is None else pipeline
@@ -181,7 +181,7 @@ def _rows_of(path: Path, task: str, answers: Predictions, *, shared: bool) -> It
     answers.inputs[path.name] = digest.hexdigest()
 
 
-def _is_of(task: str, line: Line, answers: Predictions, *, shared: bool) -> bool:
+def _answers_task(task: str, line: Line, answers: Predictions, *, shared: bool) -> bool:
     """Whether a row answers a task; one that has to say so and does not is rejected."""
     other = line.record.get("task")
     if shared and not other:
@@ -250,14 +250,14 @@ def _read_likelihood_pair(value: object) -> tuple[float, bool | None]:
     try:
         number = float(pair[0])
     except (TypeError, ValueError, IndexError) as error:
-        raise ValueError("a log-likelihood is no number") from error
+        raise ValueError("a log-likelihood is not a number") from error
     if not math.isfinite(number) or isinstance(pair[0], bool) or len(pair) != 2:
-        raise ValueError("a log-likelihood is no finite number")
+        raise ValueError("a log-likelihood is not a finite number")
     return number, None if pair[1] is None else str(pair[1]).lower() == "true"
 
 
 def _texts(record: Mapping[str, object]) -> tuple[list[str | None], bool]:
-    """Return the answers of a row, and whether they went through filters already; null is no answer."""
+    """Return the answers of a row, and whether they went through filters already; null is not an answer."""
     if record.get("answered") in (False, "False", "false"):
         return [None], False  # our own table as CSV, which has no word for null
     if "extracted_solution" in record and isinstance(record["extracted_solution"], str | None):
@@ -272,7 +272,7 @@ def _texts(record: Mapping[str, object]) -> tuple[list[str | None], bool]:
 
 
 def _flat(value: object) -> list[str | None]:
-    """Return texts out of a text or of lists of them; null, which is no answer, stays None."""
+    """Return texts out of a text or of lists of them; null, which is not an answer, stays None."""
     if value is None:
         return [None]
     if isinstance(value, str):

@@ -211,7 +211,7 @@ def shown_context(context: object, mode: ContextMode) -> object:
     return next((sentence for sentence in sentences if _DEMAND.search(sentence)), sentences[0])
 
 
-def asked_of(text: Text, row: Row) -> str:
+def render_field(text: Text, row: Row) -> str:
     """Return what a field or template makes of a row."""
     if text.fields:
         return "".join(field_texts(row, text.fields[0])[:1])
@@ -279,7 +279,7 @@ class Examples:
         self._pool = list(pool)
         self._random = random.Random(SEED)  # noqa: S311 - the harness's numbers, not a secret
         is_of_own = few.excludes_self and not (few.paths and few.sampler == "first_n")
-        needed = few.count + is_of_own  # a row that is asked about is no example of itself
+        needed = few.count + is_of_own  # a row that is asked about is not an example of itself
         if few.count and len(self._pool) < needed:
             raise DataError(
                 f"{len(self._pool)} rows to take {few.count} worked examples from, and {needed} are needed", at=few.at

@@ -12,13 +12,12 @@ from types import MappingProxyType
 from typing import Any
 
 from markbook.config import ContextMode, Function, Task, Text, load
-from markbook.datasets.choices import Weigher, Weighing, prefix_of
+from markbook.datasets.choices import Weigher, Weighing, render_prefix
 from markbook.datasets.filters import PROMPTS, SELECTIONS, TARGETS, last, unregistered_error
 from markbook.datasets.prompts import (
     Examples,
     RenderError,
     as_references,
-    asked_of,
     beside,
     check_template,
     field_texts,
@@ -26,6 +25,7 @@ from markbook.datasets.prompts import (
     join_example,
     join_question as joined,
     render,
+    render_field,
     right_answers,
     shown_context,
 )
@@ -315,7 +315,7 @@ class _Builder:
         if self.asks is not None and self.prompt.function is not None:
             return str(_call_row_function(self.prompt.function, self.asks, row))
         if self.prompt.fields:
-            return asked_of(self.prompt, row)
+            return render_field(self.prompt, row)
         # In the harness `context` is a field like any other, and null a word there.
         is_plain = self.mode == "full" and self.task.format == "lm-eval" and self.prompt is self.task.prompt
         context = row.get("context", "")
@@ -326,7 +326,7 @@ class _Builder:
         """Return what the model is asked about a row, with the beginning of its reply."""
         if self.weigher is not None:
             return self.weigher.question(row)
-        prefix = prefix_of(self.task.prefix, row, self.prompt.at)
+        prefix = render_prefix(self.task.prefix, row, self.prompt.at)
         return joined(self.text(row), prefix, self.task.delimiters[0])
 
     def shot(self, row: Row) -> str:
@@ -348,12 +348,12 @@ class _Builder:
         if self.shot_asks is not None:
             question = str(self.shot_asks(row))
         else:
-            question = self.text(row) if few.prompt is None else asked_of(few.prompt, row)
+            question = self.text(row) if few.prompt is None else render_field(few.prompt, row)
         if self.shot_answers is not None:
             answers = as_references(self.shot_answers(row))
         else:
             answers = self.target(row) if few.references is None else right_answers(few.references, row, exact=True)
-        prefix = prefix_of(self.task.prefix if few.prefix is None else few.prefix, row, self.prompt.at)
+        prefix = render_prefix(self.task.prefix if few.prefix is None else few.prefix, row, self.prompt.at)
         return question, prefix, answers[0] if answers else ""
 
     def sample(self, numbered: Numbered, examples: Sequence[Row]) -> Sample:

@@ -47,7 +47,7 @@ def looking_into(folder: Path) -> Iterator[None]:
 
 
 def check_readable(folder: Path) -> None:
-    """Find out that a folder and all below it can be looked through; a path that is no folder is left to its reader.
+    """Find out that a folder and all below it can be looked through; a path that is not a folder is left to its reader.
 
     Raises:
         StorageError: one may not be read.
@@ -79,7 +79,7 @@ def open_input(path: Path) -> IO[bytes]:
     """Open a regular file for reading.
 
     Raises:
-        DataError: it does not exist, is no regular file (a pipe would block for ever), or cannot be read.
+        DataError: it does not exist, is not a regular file (a pipe would block for ever), or cannot be read.
     """
     try:
         if not stat.S_ISREG(path.stat().st_mode):

@@ -90,12 +90,12 @@ def find(repository: str, config: str = "", split: str = "test") -> HubData:
         ExtraMissingError: the client is not installed.
     """
     if not _NAME.fullmatch(repository) or ".." in repository:
-        raise UsageError(f"{terminal(repository, limit=100)!r} is no name of a data set", hint="OWNER/NAME")
+        raise UsageError(f"{terminal(repository, limit=100)!r} is not a name of a data set", hint="OWNER/NAME")
     hub = need("huggingface_hub", extra="hub")
     api = hub.HfApi(endpoint=endpoint())
     info = _ask_hub(repository, lambda: api.dataset_info(repository, files_metadata=True, timeout=_TIMEOUT))
     sizes = {str(file.rfilename): file.size or 0 for file in info.siblings or ()}
-    files = _files_of([*sizes], config, split)
+    files = _list_split_files([*sizes], config, split)
     if not files:
         raise UsageError(
             f"the data set {repository!r} has no {_part(config, split)} in files that are read",
@@ -112,7 +112,7 @@ def find(repository: str, config: str = "", split: str = "test") -> HubData:
     return HubData(repository, config, split, str(info.sha), terminal(name, limit=100), tuple(files))
 
 
-def _files_of(names: Sequence[str], config: str, split: str) -> list[str]:
+def _list_split_files(names: Sequence[str], config: str, split: str) -> list[str]:
     """Return the files of a split: `CONFIG/SPLIT-00000-of-00001.parquet`, `data/SPLIT-...`, `SPLIT.jsonl` and the like."""
     begins = re.compile(rf"{re.escape(split)}(?:[-_.].*)?\.(?:parquet|jsonl|json|csv|tsv)(?:\.gz)?")
     folders = [config] if config else ["", "data", "default", "main", "plain_text"]
@@ -124,7 +124,11 @@ def _files_of(names: Sequence[str], config: str, split: str) -> list[str]:
             kind = ".parquet" if ".parquet" in kinds else min(kinds)
             return [name for name in matching if suffix(Path(name)) == kind]
     parts = {name.partition("/")[0] for name in names if name.endswith(".parquet") and "/" in name}
-    return _files_of(names, next(iter(parts)), split) if not config and len(parts) == 1 and parts - {*folders} else []
+    return (
+        _list_split_files(names, next(iter(parts)), split)
+        if not config and len(parts) == 1 and parts - {*folders}
+        else []
+    )
 
 
 def _part(config: str, split: str) -> str:

@@ -267,7 +267,7 @@ class Source:
         return self._document
 
     def items(self) -> list[Any]:
-        """Return the elements of the document; where it is no list, the document itself as the only one.
+        """Return the elements of the document; where it is not a list, the document itself as the only one.
 
         Raises:
             DataError: as `document`.

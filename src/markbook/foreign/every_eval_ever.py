@@ -11,15 +11,15 @@ from markbook.files.jsonl import Rejection, read_jsonl
 from markbook.foreign.reading import (
     Marked,
     MarkedRows,
-    Probe,
-    columns_of,
-    content_of,
+    ResultsProbe,
+    collect_columns,
     cut_text,
+    digest_input,
     lower_name,
     mapping,
     missing_failure,
     objects,
-    value_of,
+    read_value,
     words,
 )
 from markbook.marks import Row
@@ -32,7 +32,7 @@ class EveryEvalEver:
 
     name = "every-eval-ever"
 
-    def sniff(self, probe: Probe) -> int:
+    def sniff(self, probe: ResultsProbe) -> int:
         """Return 95 for instance rows, 40 for an aggregate record, which points to them."""
         if probe.first.keys() >= _KEYS:
             return 95
@@ -41,7 +41,7 @@ class EveryEvalEver:
             40 if is_object and probe.has("evaluation_id", "model_info", "schema_version") and _instances(probe) else 0
         )
 
-    def read(self, probe: Probe) -> Marked:
+    def read(self, probe: ResultsProbe) -> Marked:
         """Return the rows.
 
         Raises:
@@ -65,7 +65,7 @@ class EveryEvalEver:
                 rows.append(_row(line.record, lower if mixed else frozenset()))
                 version = version or str(line.record.get("schema_version", ""))
         less = [lower_name("score")] if mixed else ["score"] if lower else []
-        return Marked(rows, columns_of(rows, first=["score"], lower=less), version, dict(lost))
+        return Marked(rows, collect_columns(rows, first=["score"], lower=less), version, dict(lost))
 
 
 def _row(record: Mapping[str, object], lower: frozenset[str]) -> Row:
@@ -74,14 +74,14 @@ def _row(record: Mapping[str, object], lower: frozenset[str]) -> Row:
     value = (
         missing_failure(record["error"])
         if record.get("error")
-        else value_of(mapping(record.get("evaluation")).get("score"))
+        else read_value(mapping(record.get("evaluation")).get("score"))
     )
     reply = mapping(record.get("output")).get("raw")
     digest = record.get("sample_hash")
     content = (
         f"every-eval-ever:{digest}"
         if isinstance(digest, str) and digest
-        else content_of("every-eval-ever", question.get("raw"))
+        else digest_input("every-eval-ever", question.get("raw"))
     )
     return Row(
         str(record.get("model_id")),
@@ -94,7 +94,7 @@ def _row(record: Mapping[str, object], lower: frozenset[str]) -> Row:
     )
 
 
-def _instances(probe: Probe) -> Path | None:
+def _instances(probe: ResultsProbe) -> Path | None:
     """Return the file of instances beside an aggregate record: the same name, or its name with `_samples`."""
     for name in (f"{probe.path.stem}.jsonl", f"{probe.path.stem}_samples.jsonl"):
         beside = probe.path.with_name(name)
@@ -113,7 +113,7 @@ def _lower(path: Path) -> tuple[frozenset[str], bool]:
     if not beside.is_file() or beside.is_symlink():
         return frozenset(), False
     names: dict[bool, set[str]] = {True: set(), False: set()}
-    for result in objects(mapping(Probe(beside).document).get("evaluation_results")):
+    for result in objects(mapping(ResultsProbe(beside).document).get("evaluation_results")):
         is_lower = mapping(result.get("metric_config")).get("lower_is_better") is True
         names[is_lower].add(str(result.get("evaluation_name") or ""))
     if both := sorted(names[True] & names[False]):

@@ -10,14 +10,14 @@ from markbook.errors import DataError
 from markbook.foreign.reading import (
     ABSENT,
     Marked,
-    Probe,
-    columns_of,
-    content_of,
+    ResultsProbe,
+    collect_columns,
     cut_text,
+    digest_input,
     mapping,
     names_apart,
     objects,
-    value_of,
+    read_value,
     words,
 )
 from markbook.marks import Row
@@ -37,11 +37,11 @@ class Helm:
 
     name = "helm"
 
-    def sniff(self, probe: Probe) -> int:
+    def sniff(self, probe: ResultsProbe) -> int:
         """Return 90 for an array of instances with stats."""
         return 90 if probe.head.lstrip()[:1] == "[" and probe.has("instance_id", "train_trial_index", "stats") else 0
 
-    def read(self, probe: Probe) -> Marked:
+    def read(self, probe: ResultsProbe) -> Marked:
         """Return the rows, absent ones for instances that were asked about and have no stats.
 
         Every metric of a run notes its stats of an instance by themselves: they are brought together here.
@@ -74,7 +74,7 @@ class Helm:
             _row(model, (at, 0), dict.fromkeys(names, ABSENT), text) for at, text in questions.items() if at not in have
         ]
         lower = {name for name in names if name.startswith(_LOWER)}
-        return Marked(rows, columns_of(rows, first=_FIRST, lower=lower), str(spec.get("name") or ""))
+        return Marked(rows, collect_columns(rows, first=_FIRST, lower=lower), str(spec.get("name") or ""))
 
 
 _Instance = tuple[str, str]
@@ -112,13 +112,15 @@ def _instances(folder: Path) -> list[Mapping[str, object]]:
 
 def _beside(path: Path) -> Any:
     """Return the file beside it, None if there is none."""
-    return Probe(path).document if path.is_file() and not path.is_symlink() else None
+    return ResultsProbe(path).document if path.is_file() and not path.is_symlink() else None
 
 
 def _row(model: str, at: tuple[_Instance, int], metrics: Mapping[str, float | Missing], question: Any) -> Row:
     (name, perturbed), trial = at
     called = f"{name} ({perturbed})" if perturbed else name
-    return Row(model, called, metrics, trial, cut_text(question), "", "" if perturbed else content_of("helm", question))
+    return Row(
+        model, called, metrics, trial, cut_text(question), "", "" if perturbed else digest_input("helm", question)
+    )
 
 
 def _stats(stats: list[Mapping[str, object]]) -> Iterator[tuple[str, float | Missing]]:
@@ -128,6 +130,6 @@ def _stats(stats: list[Mapping[str, object]]) -> Iterator[tuple[str, float | Mis
             continue
         count, total = stat.get("count"), stat.get("sum")
         if isinstance(count, int | float) and count > 0 and isinstance(total, int | float):
-            yield name, value_of(total / count)
+            yield name, read_value(total / count)
         else:
             yield name, Missing(MissingKind.UNDEFINED, "HELM counted no value for this instance")

@@ -15,15 +15,15 @@ from markbook.foreign.reading import (
     ABSENT,
     Marked,
     MarkedRows,
-    Probe,
+    ResultsProbe,
     check_plan,
-    columns_of,
-    content_of,
+    collect_columns,
     cut_text,
+    digest_input,
     mapping,
     missing_failure,
     objects,
-    value_of,
+    read_value,
     words,
 )
 from markbook.marks import Row
@@ -42,7 +42,7 @@ class InspectResults:
 
     name = "inspect"
 
-    def sniff(self, probe: Probe) -> int:
+    def sniff(self, probe: ResultsProbe) -> int:
         """Return 60 for a zip called `.eval`, 90 for an object with `eval` and a plan or samples."""
         if probe.is_zip:
             return 60 if probe.path.suffix == ".eval" else 20
@@ -52,7 +52,7 @@ class InspectResults:
             else 0
         )
 
-    def read(self, probe: Probe) -> Marked:
+    def read(self, probe: ResultsProbe) -> Marked:
         """Return one row for each sample and epoch, an absent one for each that the log lacks.
 
         Raises:
@@ -69,10 +69,10 @@ class InspectResults:
         model = str(about.get("model") or "model")
         lone = [str(score.get("name")) for score in objects(mapping(header.get("results")).get("scores"))]
         rows = _whole(MarkedRows(_row(sample, model, lone) for sample in samples), about, probe.path)
-        return Marked(rows, columns_of(rows), f"log {header.get('version', 1)}", dict(lost), _status(header))
+        return Marked(rows, collect_columns(rows), f"log {header.get('version', 1)}", dict(lost), _status(header))
 
 
-def _header(probe: Probe) -> Mapping[str, object]:
+def _header(probe: ResultsProbe) -> Mapping[str, object]:
     lost: Counter[str] = Counter()
     for name in ("header.json", "_journal/start.json"):
         header = next(_objects(probe, name, lost), None)
@@ -81,7 +81,7 @@ def _header(probe: Probe) -> Mapping[str, object]:
     raise DataError("this zip is no Inspect log: it has no header", at=str(probe.path))
 
 
-def _objects(probe: Probe, start: str, lost: Counter[str]) -> Iterator[Mapping[str, object]]:
+def _objects(probe: ResultsProbe, start: str, lost: Counter[str]) -> Iterator[Mapping[str, object]]:
     for content in members(probe.path, lambda name: name.startswith(start) and name.endswith(".json")):
         parsed = parse_object(content, str(probe.path), numbers="open")
         if isinstance(parsed, Rejection):
@@ -111,7 +111,7 @@ def _row(sample: Mapping[str, object], model: str, lone: list[str]) -> Row:
         epoch - 1 if isinstance(epoch, int) and epoch > 0 else 0,
         cut_text(sample.get("input")),
         cut_text(reply),
-        content_of("inspect", sample.get("input")),
+        digest_input("inspect", sample.get("input")),
     )
 
 
@@ -129,8 +129,8 @@ def _number(value: object) -> float | Missing:
             number: object = _LETTERS[value] if value in _LETTERS else float(value)
         except ValueError:
             number = _LETTERS.get(value.lower(), value)
-        return value_of(number)
-    return value_of(value)
+        return read_value(number)
+    return read_value(value)
 
 
 def _whole(rows: MarkedRows, about: Mapping[str, object], path: Path) -> MarkedRows:

@@ -15,15 +15,15 @@ from markbook.foreign.reading import (
     ABSENT,
     Marked,
     MarkedRows,
-    Probe,
+    ResultsProbe,
     check_plan,
-    columns_of,
-    content_of,
+    collect_columns,
     cut_text,
+    digest_input,
+    file_stem,
     lower_name,
     mapping,
-    stem_of,
-    value_of,
+    read_value,
     words,
 )
 from markbook.marks import Row
@@ -44,7 +44,7 @@ class LmEval:
 
     name = "lm-eval"
 
-    def sniff(self, probe: Probe) -> int:
+    def sniff(self, probe: ResultsProbe) -> int:
         """Return 90 for a results file, and for samples whose results file is not there."""
         if (
             _RESULTS.fullmatch(probe.path.name)
@@ -58,7 +58,7 @@ class LmEval:
             return 1 if _results_beside(probe.path, match.group(2)) else 90
         return 40 if {"doc_id", "resps", "filtered_resps"} <= probe.first.keys() else 0
 
-    def read(self, probe: Probe) -> Marked:
+    def read(self, probe: ResultsProbe) -> Marked:
         """Return one row for each document and filter's worth of metrics.
 
         Raises:
@@ -72,7 +72,7 @@ class LmEval:
                 raise DataError(
                     "these samples belong to the results beside them", at=str(probe.path), hint=f"name {results}"
                 )
-            task = match.group(1) if match else stem_of(probe.path)
+            task = match.group(1) if match else file_stem(probe.path)
             return _mark_samples({task: probe.path}, {}, probe.path.parent.name or "model", "samples alone")
         about = mapping(probe.document)
         files = _samples_beside(probe.path, stamp.group(1))
@@ -116,7 +116,7 @@ def _mark_samples(files: Mapping[str, Path], about: Mapping[str, object], model:
             for row in _task(task, path, model, _count_planned_documents(about, task), (lost, notes))
         )
     less = (lower - mixed) | {lower_name(name) for name in mixed}
-    columns = columns_of(rows, lower=[name for name in rows.inside if name.partition(",")[0] in less])
+    columns = collect_columns(rows, lower=[name for name in rows.inside if name.partition(",")[0] in less])
     return Marked(rows, columns, version, dict(lost), (*notes, *_list_uncovered_tasks(rows, list(files))))
 
 
@@ -219,7 +219,7 @@ def _sample(record: Mapping[str, object]) -> _Sample:
         str(record.get("filter", "none")),
         cut_text(question),
         cut_text(reply[0] if isinstance(reply, list) and len(reply) == 1 else reply),
-        f"lm-eval:{digest}" if isinstance(digest, str) else content_of("lm-eval", record.get("doc")),
+        f"lm-eval:{digest}" if isinstance(digest, str) else digest_input("lm-eval", record.get("doc")),
         {name: value for name, value in record.items() if name not in _OWN and _is_score(value)},
     )
 
@@ -235,7 +235,7 @@ def _metric_name(name: str, of: str, filters: Collection[str]) -> str:
 
 
 def _metrics(sample: _Sample, filters: Collection[str]) -> dict[str, float | Missing]:
-    return {_metric_name(name, sample.filter, filters): value_of(value) for name, value in sample.values.items()}
+    return {_metric_name(name, sample.filter, filters): read_value(value) for name, value in sample.values.items()}
 
 
 def _rows(task: str, doc: str, several: Sequence[_Sample], model: str, filters: Collection[str]) -> Iterator[Row]:

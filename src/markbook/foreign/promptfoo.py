@@ -7,16 +7,16 @@ from typing import Any
 
 from markbook.foreign.reading import (
     Marked,
-    Probe,
-    columns_of,
-    content_of,
+    ResultsProbe,
+    collect_columns,
     cut_text,
+    digest_input,
     mapping,
     missing_failure,
     names_apart,
     number_attempts,
     objects,
-    value_of,
+    read_value,
 )
 from markbook.marks import Row
 from markbook.types import Missing
@@ -31,7 +31,7 @@ class Promptfoo:
 
     name = "promptfoo"
 
-    def sniff(self, probe: Probe) -> int:
+    def sniff(self, probe: ResultsProbe) -> int:
         """Return 90 for an object with results, and in them results of providers."""
         if probe.head.lstrip()[:1] != "{" or not probe.has("results"):
             return 0
@@ -39,14 +39,14 @@ class Promptfoo:
             90 if probe.has("evalId") or (probe.has("version") and (probe.has("provider") and probe.has("vars"))) else 0
         )
 
-    def read(self, probe: Probe) -> Marked:
+    def read(self, probe: ResultsProbe) -> Marked:
         """Return the rows of version 2 and 3 of the format."""
         document = mapping(probe.document)
         results = mapping(document.get("results"))
         results_found = objects(results.get("results"))
         names, prompts = _names(results_found), _prompt_names({_prompt(result) for result in results_found})
         rows = [_row(result, names[at], prompts) for at, result in enumerate(results_found)]
-        columns = columns_of(rows, first=("score", "pass"))
+        columns = collect_columns(rows, first=("score", "pass"))
         return Marked(number_attempts(rows), columns, f"version {results.get('version', 1)}")
 
 
@@ -73,7 +73,7 @@ def _names(results: list[Mapping[str, object]]) -> list[str]:
     for at, result in enumerate(results):
         test = _test(result)
         if test not in first:
-            unnumbered = content_of("promptfoo", _get_vars(result)).partition(":")[2][:12] or str(at)
+            unnumbered = digest_input("promptfoo", _get_vars(result)).partition(":")[2][:12] or str(at)
             first[test] = str(result["testIdx"]) if "testIdx" in result else unnumbered
     return [first[_test(result)] for result in results]
 
@@ -81,7 +81,7 @@ def _names(results: list[Mapping[str, object]]) -> list[str]:
 def _test(result: Mapping[str, object]) -> str:
     if not _get_vars(result):
         return str(result.get("testIdx"))
-    return content_of("promptfoo", [_get_vars(result), mapping(result.get("testCase")).get("assert")])
+    return digest_input("promptfoo", [_get_vars(result), mapping(result.get("testCase")).get("assert")])
 
 
 def _row(result: Mapping[str, object], name: str, prompts: Mapping[str, str]) -> Row:
@@ -91,10 +91,10 @@ def _row(result: Mapping[str, object], name: str, prompts: Mapping[str, str]) ->
     if len(prompts) > 1:
         model = f"{model} / {prompts[_prompt(result)]}"
     variables = _get_vars(result)
-    named = {str(key): value_of(value) for key, value in mapping(result.get("namedScores")).items()}
+    named = {str(key): read_value(value) for key, value in mapping(result.get("namedScores")).items()}
     metrics: dict[str, float | Missing] = {
-        "score": value_of(result.get("score")),
-        "pass": value_of(result.get("success")),
+        "score": read_value(result.get("score")),
+        "pass": read_value(result.get("success")),
         **named,
     }
     if _broke_off(result):
@@ -110,7 +110,7 @@ def _row(result: Mapping[str, object], name: str, prompts: Mapping[str, str]) ->
         0,
         cut_text(mapping(result.get("prompt")).get("raw") or variables),
         cut_text(reply),
-        content_of("promptfoo", variables),
+        digest_input("promptfoo", variables),
     )
 
 

@@ -35,7 +35,7 @@ UNBOUNDED = (-math.inf, math.inf)
 
 
 @dataclass(frozen=True)
-class Probe:
+class ResultsProbe:
     """A file that may hold results."""
 
     path: Path
@@ -163,16 +163,16 @@ class Marked:
         return list(dict.fromkeys(row.model for row in self.rows))
 
 
-class Reader(Protocol):
+class ResultsReader(Protocol):
     """One format."""
 
     name: str
 
-    def sniff(self, probe: Probe) -> int:
+    def sniff(self, probe: ResultsProbe) -> int:
         """Return how sure it is that the file is its own, 0 to 100; from its beginning only."""
         ...
 
-    def read(self, probe: Probe) -> Marked:
+    def read(self, probe: ResultsProbe) -> Marked:
         """Return what the file holds. A row without a value has a reason instead."""
         ...
 
@@ -180,7 +180,7 @@ class Reader(Protocol):
 _HUGE = 1e300
 
 
-def value_of(value: object) -> float | Missing:
+def read_value(value: object) -> float | Missing:
     """Return a number, 1 or 0 for true or false; a reason for whatever else stands there."""
     if isinstance(value, bool):
         return float(value)
@@ -193,7 +193,7 @@ def value_of(value: object) -> float | Missing:
         )
     if value is None:
         return Missing(MissingKind.UNDEFINED, "the file gives no number")
-    return Missing(MissingKind.UNDEFINED, f"the score is no number but {cut(str(value), 60)!r}")
+    return Missing(MissingKind.UNDEFINED, f"the score is not a number but {cut(str(value), 60)!r}")
 
 
 def missing_failure(why: object) -> Missing:
@@ -228,7 +228,7 @@ def cut_text(value: object) -> str:
     return cut(words(value), SHOWN)
 
 
-def content_of(by: str, value: object) -> str:
+def digest_input(by: str, value: object) -> str:
     """Return what an input is known by; empty where there is none."""
     text = words(value)
     return f"{by}:{hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()}" if text else ""
@@ -244,7 +244,7 @@ def objects(value: object) -> list[Mapping[str, object]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def columns_of(
+def collect_columns(
     rows: Iterable[Row], *, first: Sequence[str] = (), lower: Iterable[str] = (), are_verdicts: bool = False
 ) -> dict[str, Column]:
     """Return the metrics of rows; the range is 0..1 where every value lies in it, else it has no ends.
@@ -295,7 +295,7 @@ def number_attempts(rows: Iterable[Row]) -> MarkedRows:
     return MarkedRows(rows, counts=True)
 
 
-def stem_of(path: Path, *ends: str) -> str:
+def file_stem(path: Path, *ends: str) -> str:
     """Return a file's name without its endings: what a model is called where the file does not say."""
     name = os.fsencode(path.name).decode(errors="replace").removesuffix(".gz")  # it need not be UTF-8
     for end in ends:
@@ -314,27 +314,27 @@ SURE = 50
 
 
 @functools.cache
-def _readers() -> Mapping[str, Reader]:
+def _readers() -> Mapping[str, ResultsReader]:
     return plugins.load_all("foreign")
 
 
-def reader_of(path: Path, columns: Mapping[str, str] | None = None) -> Reader | None:
+def find_reader(path: Path, columns: Mapping[str, str] | None = None) -> ResultsReader | None:
     """Return the reader that a file's content asks for; None if it is nobody's."""
     return _reader(_probe(path, columns), least=1)
 
 
-def _probe(path: Path, columns: Mapping[str, str] | None) -> Probe:
+def _probe(path: Path, columns: Mapping[str, str] | None) -> ResultsProbe:
     """Return a file to look at, with the named columns only where it is a plain table.
 
     One `--map` is said of all inputs, and a file of a format of its own says itself what its parts are.
     """
-    probe = Probe(path)
+    probe = ResultsProbe(path)
     if columns is None or _reader(probe, SURE) is not None:
         return probe
-    return Probe(path, columns)
+    return ResultsProbe(path, columns)
 
 
-def _reader(probe: Probe, least: int) -> Reader | None:
+def _reader(probe: ResultsProbe, least: int) -> ResultsReader | None:
     try:
         sure = [(plugins.sureness("foreign", name, reader, probe), reader) for name, reader in _readers().items()]
     except MarkbookError:

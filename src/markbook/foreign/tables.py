@@ -13,14 +13,14 @@ from markbook.files.tables import read_table, suffix
 from markbook.foreign.reading import (
     Marked,
     MarkedRows,
-    Probe,
-    columns_of,
-    content_of,
+    ResultsProbe,
+    collect_columns,
     cut_text,
+    digest_input,
+    file_stem,
     mapping,
     missing_failure,
-    stem_of,
-    value_of,
+    read_value,
     words,
 )
 from markbook.marks import Row
@@ -63,7 +63,7 @@ class Plain:
 
     name = "table"
 
-    def sniff(self, probe: Probe) -> int:
+    def sniff(self, probe: ResultsProbe) -> int:
         """Return 99 where the user named the columns of a table, 30 where they have our names."""
         if not suffix(probe.path):
             return 0
@@ -81,7 +81,7 @@ class Plain:
         )
         return 30 if {"item", "score"} <= set(names) else 0
 
-    def read(self, probe: Probe) -> Marked:
+    def read(self, probe: ResultsProbe) -> Marked:
         """Return one row for each of the table.
 
         Raises:
@@ -98,13 +98,13 @@ class Plain:
             if rows is None:
                 columns = _check_columns(columns, line.record, probe)
                 rows = MarkedRows(counts="repeat" not in columns)
-            rows.append(_row(line.record, columns, stem_of(probe.path), repeats))
+            rows.append(_row(line.record, columns, file_stem(probe.path), repeats))
         metric = (probe.columns or {}).get("score", "score")
         rows = MarkedRows() if rows is None else rows
-        return Marked(rows, columns_of(rows, first=(metric,)), suffix(probe.path), dict(lost))
+        return Marked(rows, collect_columns(rows, first=(metric,)), suffix(probe.path), dict(lost))
 
 
-def _check_columns(columns: Mapping[str, str], record: Mapping[str, object], probe: Probe) -> dict[str, str]:
+def _check_columns(columns: Mapping[str, str], record: Mapping[str, object], probe: ResultsProbe) -> dict[str, str]:
     """Return the columns that are there; those that the user named must be."""
     for column in (probe.columns or {}).values():
         if column not in record:
@@ -118,7 +118,7 @@ def _row(record: Mapping[str, object], columns: Mapping[str, str], model: str, r
 
     error = cell("error")
     question = cell("input")
-    content = content_of("table", question)
+    content = digest_input("table", question)
     item = words(cell("item")) if "item" in columns else content.partition(":")[2][:12]
     value = missing_failure(error) if error not in (None, "", False) else _number(cell("score"))
     return Row(
@@ -144,16 +144,16 @@ def _attempt(repeat: str, names: dict[str, int]) -> int:
 def _number(value: object) -> float | Missing:
     """Return the number of a cell; text of a CSV file is read, an empty cell is missing."""
     if not isinstance(value, str):
-        return value_of(value)
+        return read_value(value)
     text = value.strip().lower()
     if text in _EMPTY:
         return Missing(MissingKind.UNDEFINED if text == "nan" else MissingKind.ABSENT, f"the cell holds {text!r}")
     if text in ("true", "false"):
         return float(text == "true")
     try:
-        return value_of(read_number(text))
+        return read_value(read_number(text))
     except ValueError:
-        return value_of(value)
+        return read_value(value)
 
 
 class TauBenchResults:
@@ -161,7 +161,7 @@ class TauBenchResults:
 
     name = "tau-bench"
 
-    def sniff(self, probe: Probe) -> int:
+    def sniff(self, probe: ResultsProbe) -> int:
         """Return 90 for an array of tasks with a reward and a trajectory."""
         return (
             90
@@ -171,7 +171,7 @@ class TauBenchResults:
             else 0
         )
 
-    def read(self, probe: Probe) -> Marked:
+    def read(self, probe: ResultsProbe) -> Marked:
         """Return one row for each task and trial, read as a stream: trajectories are long."""
         from markbook.files.stream import Source
 
@@ -184,12 +184,12 @@ class TauBenchResults:
             trial, error = element.get("trial"), mapping(element.get("info")).get("error")
             rows.append(
                 Row(
-                    stem_of(probe.path),
+                    file_stem(probe.path),
                     words(element["task_id"]),
                     {
-                        "reward": missing_failure(error) if error else value_of(element.get("reward"))
+                        "reward": missing_failure(error) if error else read_value(element.get("reward"))
                     },  # a crash is noted as 0.0
                     trial if isinstance(trial, int) and trial > 0 else 0,
                 )
             )
-        return Marked(rows, columns_of(rows), "", dict(lost))
+        return Marked(rows, collect_columns(rows), "", dict(lost))

@@ -184,10 +184,10 @@ def _rubric_questions(rubric: Rubric, subject: Subject, settings: JudgeSettings)
     pieces = _pieces(subject, settings) if "paper" in rubric.reads else WHOLE
     share *= subject.trace_share if "trace" in rubric.reads else 1.0
     texts = {"review": review, "trace": subject.trace}
-    yield from questions_of(rubric, texts, pieces, settings, share=share, note=note)
+    yield from make_questions(rubric, texts, pieces, settings, share=share, note=note)
 
 
-def questions_of(
+def make_questions(
     rubric: Rubric, texts: Mapping[str, str], pieces: Cut, settings: JudgeSettings, *, share: float, note: str = ""
 ) -> Iterator[JudgeQuestion]:
     """Yield every call of a rubric over texts.
@@ -314,7 +314,7 @@ def settle(rubric: Rubric, answers: Sequence[Mapping[str, object]], *, profile: 
 def deviation_over_samples(by_judge: Sequence[Sequence[float]]) -> float | None:
     """Return how far the values of one judge differ from sample to sample; None where no judge has two.
 
-    Of several judges it is the root of their mean variance: how far they differ from one another is no part of it.
+    Of several judges it is the root of their mean variance: how far they differ from one another is not part of it.
     """
     variances = [statistics.variance(values) for values in by_judge if len(values) > 1]
     return math.sqrt(statistics.fmean(variances)) if variances else None
@@ -448,7 +448,7 @@ def parse_winner(payload: str) -> Winner:
     """Return which place a reply prefers.
 
     Raises:
-        Violation: it is no object, or names no place.
+        Violation: it is not an object, or names no place.
     """
     winner_name = parse_object(payload).get("winner")
     for winner in WINNERS:

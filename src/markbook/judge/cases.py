@@ -17,8 +17,8 @@ from markbook.judge.assess import (
     compare_call,
     compare_prompt,
     deviation_over_samples,
+    make_questions,
     parse_winner,
-    questions_of,
     settle,
 )
 from markbook.judge.client import EndRecord, Judged, Violation, from_record, to_record
@@ -78,7 +78,7 @@ def case_questions(rubric: Rubric, case: JudgedCase, settings: JudgeSettings) ->
     if rubric.is_pairwise:
         return list(_duels(rubric, case, settings))
     pieces = cut([case.text(rubric.long)], size=settings.part_chars) if rubric.long in rubric.reads else WHOLE
-    return list(questions_of(rubric, texts, pieces, settings, share=share, note=" ".join(notes)))
+    return list(make_questions(rubric, texts, pieces, settings, share=share, note=" ".join(notes)))
 
 
 class DuelRecord(EndRecord, total=False):

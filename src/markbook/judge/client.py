@@ -83,7 +83,7 @@ def mark_number(value: object, name: str, scale: tuple[int, int] = (LOWEST, HIGH
     """Return a mark on a scale.
 
     Raises:
-        Violation: it is no number (a string of digits is none either) or outside the scale.
+        Violation: it is not a number (a string of digits is none either) or outside the scale.
     """
     low, high = scale
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -158,7 +158,7 @@ class TokenRecord(TypedDict):
     digits: dict[str, float]
 
 
-def token_of(record: object) -> TokenRecord:
+def read_token(record: object) -> TokenRecord:
     """Return a token as it was kept; what is not well formed is a token that spells nothing."""
     token = record if isinstance(record, Mapping) else {}
     digits = token.get("digits")
@@ -564,7 +564,7 @@ def from_record(record: Mapping[str, object]) -> Judged:
     reason = None
     if isinstance(payload, str):
         logprobs = record.get("logprobs")
-        tokens = tuple(map(token_of, logprobs)) if isinstance(logprobs, list) else ()
+        tokens = tuple(map(read_token, logprobs)) if isinstance(logprobs, list) else ()
         answer = RawAnswer(payload, str(record.get("mode", "")), logprobs=tokens)
     elif isinstance(missing, Mapping) and missing.get("kind") in list(MissingKind):
         reason = Missing.from_record(missing)

@@ -11,7 +11,7 @@ from typing import Any, TypedDict
 
 from markbook.errors import DataError, UsageError
 from markbook.files.jsonl import Line, Rejection, read_jsonl
-from markbook.judge.labels import Label, LabelItem, draw, is_id, item_of, number, read_labels
+from markbook.judge.labels import Label, LabelItem, draw, is_id, number, read_item, read_labels
 from markbook.stats import corrected_mean, holm, labels_needed, t_interval
 from markbook.stats.records import Estimate
 
@@ -177,7 +177,7 @@ def _read(request: CorrectionRequest) -> _Read:
     read = _Read()
     lines = _lines(request.judged, read.problems) if isinstance(request.judged, Path) else request.judged
     for line in lines:
-        key = item_of(line.record)
+        key = read_item(line.record)
         if key in read.rows:
             hint = "one row an item and system: name two systems' rows by `system`; of a run with several tasks name the folder"
             raise DataError(f"the item {key[0]!r:.60} stands twice", at=line.at, hint=hint)

@@ -188,7 +188,7 @@ def read_labels(paths: Sequence[Path]) -> Labels:
     labels = Labels()
     named: dict[tuple[Key, str], int] = {}
     for line in _lines(paths, labels.problems):
-        label = label_of(line)
+        label = read_label(line)
         key = label.align().key
         earlier = named.get((key, label.rater)) if label.rater else None
         if earlier is not None:
@@ -223,14 +223,14 @@ def is_id(value: object) -> bool:
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 
-def label_of(line: Line) -> Label:
+def read_label(line: Line) -> Label:
     """Return the label of a line.
 
     Raises:
         DataError: its label is neither a number nor null, or its probability is none.
     """
     record = line.record
-    name, system = item_of(record)
+    name, system = read_item(record)
     if isinstance(value := label_value(record), str):
         raise DataError(value, at=line.at)
     probability = number(stated := record.get("probability"))
@@ -263,7 +263,7 @@ def label_value(record: Mapping[str, object]) -> float | str | None:
     return f"a label is {label!r:.40}: it must be a number, or null where nobody can say"
 
 
-def item_of(record: Mapping[str, object]) -> tuple[str, str]:
+def read_item(record: Mapping[str, object]) -> tuple[str, str]:
     """Return which item and system a row is about; one of several answers has its number behind the item's name."""
     system = record.get("system", record.get("model", ""))
     index = record.get("index", 0)

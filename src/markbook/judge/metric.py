@@ -23,11 +23,11 @@ from markbook.judge.client import Judged, from_record
 from markbook.judge.panel import (
     RETRIES,
     SECONDS,
-    Asking,
     JudgeCall,
     JudgeOptions,
     JudgePlan,
     JudgeWork,
+    PanelSession,
     check_plan,
     plan_panel,
 )
@@ -251,7 +251,7 @@ class JudgeMetric(Metric):
             by_key = {question.call.key: question for question in questions}  # equal calls of one row are asked once
             return [question for key, question in by_key.items() if key in waiting[position]]
 
-        asking = Asking(self.plan, keep, tick=memory.tick, spent=memory.spent(), cassette=memory.cassette)
+        asking = PanelSession(self.plan, keep, tick=memory.tick, spent=memory.spent(), cassette=memory.cassette)
         with asking:
             for position in waiting:
                 asking.give(JudgeWork((position,), partial(still_waiting, position)))

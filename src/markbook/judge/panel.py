@@ -207,7 +207,7 @@ def check_plan(plan: JudgePlan) -> None:
     if plan.cassette is not None and is_whole(plan.cassette):
         return
     for model in plan.settings.models:
-        if plan.patience.max_cost is not None and connect.price_of(model, plan.address(model), plan.price) is None:
+        if plan.patience.max_cost is not None and connect.find_price(model, plan.address(model), plan.price) is None:
             raise UsageError(
                 f"no price is known for {model}, so --max-cost cannot be held",
                 hint="state it with --judge-price IN/OUT",
@@ -245,7 +245,7 @@ async def open_judges(
                 client,
                 plan.patience,
                 cassette=cassette,
-                price=connect.price_of(model, plan.address(model), plan.price),
+                price=connect.find_price(model, plan.address(model), plan.price),
                 mode=plan.settings.mode,
                 spent=(spent or {}).get(model, 0.0),
             )
@@ -299,7 +299,7 @@ class JudgeWork:
     """Makes its questions when its turn comes: a long text is not held in many prompts at once."""
 
 
-class Asking:
+class PanelSession:
     """The judges of a run; a context manager. Leaving it early ends what is under way.
 
     Waiting for a judge takes no processor, so a thread beside the measuring costs nothing; the event loop is in that

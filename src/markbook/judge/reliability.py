@@ -166,7 +166,7 @@ class Form:
 REVIEWS = Form(CONSTRUCTIVENESS, RECOMMENDATION, SYSTEM)
 
 
-def form_of(rubric: Rubric) -> Form:
+def get_question_form(rubric: Rubric) -> Form:
     """Return what is asked of answers by a rubric."""
     questions = [f"- {criterion.name}: {criterion.question}" for criterion in rubric.criteria]
     which = f"Which of the two texts, {rubric.judged}-A or {rubric.judged}-B, is the better one by these criteria?"
@@ -426,7 +426,7 @@ def read_earlier(path: Path) -> Earlier:
     record = line.record if isinstance(line, Line) else {}
     marks = record.get("marks")
     if not isinstance(marks, Mapping) or not isinstance(record.get("judge"), str):
-        raise DataError("this is no report of `markbook judge check --output`", at=str(path))
+        raise DataError("this is not a report of `markbook judge check --output`", at=str(path))
     marks_by_name = {str(name): mark for name, value in marks.items() if (mark := number(value)) is not None}
     rubric = record.get("rubric")
     return Earlier(str(record["judge"]), marks_by_name, rubric if isinstance(rubric, str) else "")

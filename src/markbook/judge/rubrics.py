@@ -570,7 +570,7 @@ def ready_rubrics() -> Mapping[str, Rubric]:
 # Putting judged text before a judge as data, and cutting a long paper into parts that are all read.
 
 _FENCE = "\x00fence\x00"
-"""Stands for the random fence until a call goes out, so that the fence is no part of a cassette key."""
+"""Stands for the random fence until a call goes out, so that the fence is not part of a cassette key."""
 
 _DATA = (
     "The texts to judge stand between lines that carry the "

@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from markbook.languages.language import Alone, Batch, Comparison, Ending, Failures, Language, Library, Places
+from markbook.languages.language import Alone, Batch, Ending, EqualityForm, Failures, Language, Library, Places
 from markbook.languages.toolchain import SYSTEM
 from markbook.testcode.programs import complete_program, program_fault
 from markbook.types import PYTHON
@@ -41,7 +41,7 @@ def bash() -> Language:
             claim=f"{_CLAIM}; builtin test $? = 0 || builtin exit 1",
             claims=(("set -e", _CLAIM),),
             comparisons=(
-                Comparison(
+                EqualityForm(
                     statement=r"^[ \t]*\[\[ (?P<inner>\$\(\w+(?: \"[^\"$`\\\n]*\")*\) = \"[^\"$`\\\n]*\") \]\][ \t]*$",
                     separator=" = ",
                     claim=_CLAIM,

@@ -23,7 +23,7 @@ _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?!\w)(?!\s*(?:[(!<]|::))")
 _TYPE = re.compile(
     r"bool|char|double|false|float|int|long|new|short|string|true|unsigned|None|String|[iu](?:8|16|32|64|size)|f64"
 )
-"""Names of what is no variable."""
+"""Names of what is not a variable."""
 _NUMBER = re.compile(r"(?<![\w.\\])(\d{0,5})(\d)(?![\dxXbo_])")
 """Of more digits than that a `float` might hold the same."""
 _TRUTH = re.compile(r"\b(?:true|false)\b")
@@ -32,7 +32,7 @@ _OPEN, _CLOSE = "([{", ")]}"
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class EqualityForm:
     """How tests of a language say that two values are equal, on a line of their own."""
 
     statement: str
@@ -47,7 +47,7 @@ class Comparison:
     """Whether the pattern itself lets nothing by but a call of constants."""
 
 
-def contradiction(tests: str, comparison: Comparison) -> str | None:
+def contradiction(tests: str, comparison: EqualityForm) -> str | None:
     """Return the last comparison of the tests with another expectation; None if that is not sure to be wrong."""
     last = next(iter(reversed(list(re.finditer(comparison.statement, tests, re.MULTILINE)))), None)
     if last is None or not re.fullmatch(comparison.end, tests[last.end() :]):
@@ -91,7 +91,7 @@ def _other(expected: str) -> str | None:
     """Return another constant of the same type."""
     masked_text = expected
     while (masked := re.sub(r"<[^<>]*>", lambda match: "_" * len(match[0]), masked_text)) != masked_text:
-        masked_text = masked  # a number among the arguments of a type is no value
+        masked_text = masked  # a number among the arguments of a type is not a value
     bare = _bare(masked_text)
     number = _NUMBER.search(bare)
     truth = _TRUTH.search(bare)
@@ -129,7 +129,7 @@ class Ending:
     """A statement in the manner of the tests that fails."""
     claims: tuple[tuple[str, str], ...] = ()
     """Claims that are made instead where the tests' text has a word: those that an answer could have tampered with."""
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: tuple[EqualityForm, ...] = ()
     """Tests whose last one, with another expectation, is a better claim: an answer cannot tell it from a test."""
     where: Where = "end"
     catches: bool = False
@@ -139,7 +139,7 @@ class Ending:
     """What of the tests still belongs to the answer, at their very beginning: behind it stand the guards."""
     status: tuple[str, str] = ("", "")
     """A last statement that ends the program with `value` as its status, and what stands in its place: that ends it only if it
-    is no success, so that these statements are reached."""
+    is not a success, so that these statements are reached."""
     never: tuple[tuple[str, str], ...] = ()
     """Tests of which nothing behind them can see that they were passed, as patterns, and what to write instead."""
     counted: tuple[tuple[str, str], ...] = ()
@@ -192,7 +192,7 @@ class Ending:
         return f"{tests[: inner.start()]}\n{added}\n{inner[0]}{outer[0]}"
 
     def _going_on(self, tests: str) -> str:
-        """Return the tests with a last statement that gives their status ending the program only if that is no success."""
+        """Return the tests with a last statement that gives their status ending the program only if that is not a success."""
         pattern, instead = self.status
         match = re.search(pattern, tests) if pattern else None
         if match is None:
@@ -219,13 +219,13 @@ class Failures:
     names: str = r"(?!)"
     """What a run says of a name that is not there, in languages without a compiler."""
     syntax: str = r"(?!)"
-    """The same of a text that is no program."""
+    """The same of a text that is not a program."""
     quiet: str = ""
     """Where this is printed to standard error a test failed, whatever the program exits with."""
 
 
 def as_text(record: DataclassInstance) -> str:
-    """Return a record as a text that is the same in every process: of what is no plain data, such as a function, the type."""
+    """Return a record as a text that is the same in every process: of what is not a plain data, such as a function, the type."""
 
     def to_plain(value: object) -> object:
         return sorted(value) if isinstance(value, set | frozenset) else type(value).__name__
@@ -385,7 +385,7 @@ class Language:
         """Return the first library that a problem's text wants and that is not here."""
         return next((library for library in self.libraries if library.word in text and not library.places), None)
 
-    def fault_of(self, tests: str) -> str:
+    def find_fault(self, tests: str) -> str:
         """Return why nothing can be marked by these tests, empty if something can."""
         try:
             self.program("", "", tests, {"nonce": "", "token": ""})

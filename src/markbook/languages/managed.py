@@ -7,8 +7,8 @@ import os
 import re
 import shutil
 
-from markbook.languages.language import Alone, Batch, Comparison, Ending, Failures, Language, Library, Places
-from markbook.languages.toolchain import SYSTEM, prefix_of
+from markbook.languages.language import Alone, Batch, Ending, EqualityForm, Failures, Language, Library, Places
+from markbook.languages.toolchain import SYSTEM, installed_prefix
 
 # Java, by javac and java of one JDK.
 
@@ -167,7 +167,7 @@ def _locate() -> Places | None:
     if compiler is None:
         return None
     real = os.path.realpath(compiler)
-    home = prefix_of(real)
+    home = installed_prefix(real)
     runner = os.path.join(home, "bin", "java")
     if not os.path.exists(runner):
         return None
@@ -301,7 +301,7 @@ def csharp() -> Language:
             ),
             claim='throw new System.Exception("claim");',
             claims=(("Debug.Assert", _CLAIM),),
-            comparisons=(Comparison(_STATEMENT, "==", _CLAIM, r"\s*\}\s*\}\s*"),),
+            comparisons=(EqualityForm(_STATEMENT, "==", _CLAIM, r"\s*\}\s*\}\s*"),),
             where="inner body",
         ),
         failures=Failures(tests=r"^Fail:|Assert", build=r"error CS", quiet=r"^Fail:|^---- DEBUG ASSERTION FAILED"),

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 
 from markbook.languages.language import (
     Alone,
-    Comparison,
     Ending,
+    EqualityForm,
     Failures,
     Headers,
     Language,
@@ -38,7 +38,7 @@ _READS = (
 )
 """Needs no header: what a program forgot to include is not to be there for our sake. Nothing that an answer may define, a
 macro or a function, is told which of the two runs this is."""
-_ASSERT = Comparison(
+_ASSERT = EqualityForm(
     statement=r"^[ \t]*assert\s*\((?P<inner>.*)\);[ \t]*$",
     separator="==",
     claim="assert(1 == 2);",
@@ -415,8 +415,8 @@ _ENDING = Ending(
     claim='panic!("claim");',
     claims=(("assert_eq!", "assert_eq!(1, 2);"), ("assert!", "assert!(1 == 2);")),
     comparisons=(
-        Comparison(r"^[ \t]*assert_eq!\((?P<inner>.*)\);[ \t]*$", ",", "assert_eq!(1, 2);", _RUST_END),
-        Comparison(r"^[ \t]*assert!\((?P<inner>.*)\);[ \t]*$", "==", "assert!(1 == 2);", _RUST_END),
+        EqualityForm(r"^[ \t]*assert_eq!\((?P<inner>.*)\);[ \t]*$", ",", "assert_eq!(1, 2);", _RUST_END),
+        EqualityForm(r"^[ \t]*assert!\((?P<inner>.*)\);[ \t]*$", "==", "assert!(1 == 2);", _RUST_END),
     ),
     never=(
         (

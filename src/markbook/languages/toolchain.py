@@ -139,11 +139,11 @@ def _usual(definition: Language) -> Places | None:
         real = os.path.realpath(path)
         commands[name] = real
         if not any(real.startswith(f"{folder}/") for folder in SYSTEM):
-            folders.append(prefix_of(real))
+            folders.append(installed_prefix(real))
     return Places(commands, tuple(folders))
 
 
-def prefix_of(command: str) -> str:
+def installed_prefix(command: str) -> str:
     """Return the folder of an installed program's tree, its own folder if there is no tree."""
     folder = os.path.dirname(command)
     return os.path.dirname(folder) if os.path.basename(folder) in ("bin", "sbin") else folder
@@ -415,7 +415,7 @@ def whole(tool: Toolchain, given: str | Mapping[str, bytes]) -> Whole:
     )
 
 
-def language_of(name: str, content: bytes) -> str:
+def detect_language(name: str, content: bytes) -> str:
     """Return the language of a file by its name, empty if none of ours is written so."""
     language = _by_suffix().get(name.rpartition(".")[2].lower())
     if language is None or re.match(language.unlike.encode(), content):

@@ -131,7 +131,7 @@ def build_signature(name: str, options: Mapping[str, object]) -> str:
     return "|".join((name, *parts, "v1"))
 
 
-def texts_of(name: str, option: str, value: object) -> tuple[str, ...]:
+def read_texts(name: str, option: str, value: object) -> tuple[str, ...]:
     """Return an option that is a text or a list of texts.
 
     Raises:
@@ -180,7 +180,7 @@ def numeric(
     """Return 1 if the answer's number is near enough to the right one, else 0; higher is better.
 
     Near enough: |answer - right| is at most `absolute`, or at most `relative` times |right|; computed in decimals, so
-    that 1.1 is within .1 of 1. An answer without a number is wrong. Missing: no reference, or one that is no number.
+    that 1.1 is within .1 of 1. An answer without a number is wrong. Missing: no reference, or one that is not a number.
 
     Args:
         value: the right number; without it the references, of which any will do.
@@ -189,7 +189,7 @@ def numeric(
         pick: which number of the answer counts: `only` (there must be exactly one), `first`, `last`.
 
     Raises:
-        ConfigError: a value or tolerance that is no number, or a negative tolerance.
+        ConfigError: a value or tolerance that is not a number, or a negative tolerance.
     """
     if pick not in _PICKS:
         raise ConfigError(f"numeric: pick must be one of {', '.join(_PICKS)}, not {pick!r:.40}")
@@ -217,7 +217,7 @@ def _near(
     references_given = [right] if right is not None else [_whole(text) for text in references]
     right_numbers = [reference_number for reference_number in references_given if reference_number is not None]
     if not right_numbers:
-        return missing_undefined(f"the reference {references[0]!r:.60} is no number"), {}
+        return missing_undefined(f"the reference {references[0]!r:.60} is not a number"), {}
     numbers = numbers_in(answer)
     if not numbers:
         return 0.0, {"why": "the answer has no number"}
@@ -344,7 +344,7 @@ def json_schema(*, schema: Mapping[str, object] | bool | None = None) -> Check:
         schema: a JSON schema, draft 2020-12; without it any JSON will do. What it refers to must be in it.
 
     Raises:
-        ConfigError: it is no schema.
+        ConfigError: it is not a schema.
         ExtraMissingError: the extra `checks` is not installed and there is a schema.
     """
     if schema is None:
@@ -359,7 +359,7 @@ def json_schema(*, schema: Mapping[str, object] | bool | None = None) -> Check:
     try:
         validators.Draft202012Validator.check_schema(schema)
     except (validators.exceptions.SchemaError, RecursionError) as error:
-        raise ConfigError(f"json_schema: this is no schema: {getattr(error, 'message', error)}"[:500]) from error
+        raise ConfigError(f"json_schema: this is not a schema: {getattr(error, 'message', error)}"[:500]) from error
     return Check("json_schema", build_signature("json_schema", {"schema": schema}), partial(_fits, schema=schema))
 
 
@@ -429,7 +429,7 @@ def not_contains(
 
 
 def _make_check(name: str, text: str | Sequence[str] | None, *, every: bool, lowercase: bool, words: bool) -> Check:
-    texts = () if text is None else texts_of(name, "text", text)
+    texts = () if text is None else read_texts(name, "text", text)
     flags = {"every": every, "lowercase": lowercase, "words": words}
     for option, value in flags.items():
         truth(name, option, value)
@@ -495,7 +495,7 @@ def length(
         unit: characters (code points), words (between white space) or lines.
 
     Raises:
-        ConfigError: no limit, one that is no whole number from 0 up, or a least above the most.
+        ConfigError: no limit, one that is not a whole number from 0 up, or a least above the most.
     """
     if unit not in _UNITS:
         raise ConfigError(f"length: unit must be one of {', '.join(_UNITS)}, not {unit!r:.40}")
@@ -518,7 +518,7 @@ def _texts_fits(
     return float(count >= at_least and (at_most is None or count <= at_most)), {unit: count}
 
 
-# Several checks as one: `one_of` and `all_of`.
+# Several checks as one: `one_of` and `find_conjuncts`.
 
 MOST_CHECKS = 50
 DEEPEST = 5
@@ -553,7 +553,7 @@ def one_of(
     truth("one_of", "strip", strip)
     truth("one_of", "lowercase", lowercase)
     if values is not None:
-        texts = texts_of("one_of", "values", values)
+        texts = read_texts("one_of", "values", values)
         plain_texts = frozenset(_plain(text, strip=strip, lowercase=lowercase) for text in texts)
         holds = partial(_is_one, plain_texts=plain_texts, strip=strip, lowercase=lowercase)
         options = {"values": list(texts), "strip": strip, "lowercase": lowercase}
@@ -629,7 +629,7 @@ def _make(owner: str, described: object) -> Check:
         raise ConfigError(f"{owner}: a check is a name, or a mapping of name and options, not {described!r:.80}")
     name, options = record["name"], record.get("options") or {}
     if name not in _CHECKS:
-        raise ConfigError(f"{owner}: {name!r:.60} is no check", hint=suggest(name, sorted(_CHECKS)))
+        raise ConfigError(f"{owner}: {name!r:.60} is not a check", hint=suggest(name, sorted(_CHECKS)))
     if not isinstance(options, Mapping):
         raise ConfigError(f"{owner}: the options of {name} must be a mapping, not {options!r:.60}")
     parameters = inspect.signature(_CHECKS[name]).parameters

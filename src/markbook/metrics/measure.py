@@ -132,7 +132,7 @@ def measure(
     """Return one measurement a row: the candidate's mark against its reference or references.
 
     A row that cannot be marked is missing with its reason, alone: a None candidate, None or no reference, a
-    candidate or reference that is no text (a number, bytes). A None among other references is left out.
+    candidate or reference that is not a text (a number, bytes). A None among other references is left out.
 
     Args:
         metrics: a name of `markbook list metrics` or a documented spelling (`bleu_score`, `rouge_score`, ...), or
@@ -198,7 +198,7 @@ def make(names: Sequence[str], options: Mapping[str, object]) -> dict[str, Metri
         unused -= set(options_taken)
         metrics[name] = plugins.make("metrics", name, options_taken, allow_code=True)
     if unused:
-        raise ConfigError(f"no option of {', '.join(names)}: {', '.join(sorted(unused))}", hint=_options_of(names))
+        raise ConfigError(f"no option of {', '.join(names)}: {', '.join(sorted(unused))}", hint=_list_options(names))
     return metrics
 
 
@@ -209,7 +209,7 @@ def _select_options(name: str, options: Mapping[str, object]) -> dict[str, objec
     return {key: value for key, value in options.items() if key in parameters}
 
 
-def _options_of(names: Sequence[str]) -> str:
+def _list_options(names: Sequence[str]) -> str:
     options_known = sorted(
         {
             key

@@ -1,7 +1,7 @@
 """Asking one model patiently: what all its questions share, and the one loop that gets an answer or a reason.
 
 A question costs at most `1 + retries` HTTP requests, whatever went wrong and whoever the provider is. Waiting for a turn
-(the rate, a pause that the server asked for, back-off, room in the budget) is no part of a request's deadline.
+(the rate, a pause that the server asked for, back-off, room in the budget) is not part of a request's deadline.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from markbook.model.budget import Account, Budget, Weight, count_tokens
-from markbook.model.http import TRIP, RequestFault, Trip, fault_of
+from markbook.model.http import TRIP, RequestFault, Trip, classify_fault
 from markbook.types import Missing, MissingKind
 
 # When the next request may go out, and whether any may.
@@ -97,7 +97,7 @@ class Patience:
     retries: int = 5
     """Further requests after the first, whatever went wrong: transport and structure together, redirects included."""
     seconds: float = 120.0
-    """The deadline of one request as a whole, however slowly bytes drip in; waiting for a turn is no part of it."""
+    """The deadline of one request as a whole, however slowly bytes drip in; waiting for a turn is not part of it."""
     max_cost: float | None = None
     """US dollars for the whole run; checked before a request with the most that it may cost."""
 
@@ -244,7 +244,7 @@ class Asker:
             detail = f"no answer within {self.patience.seconds:g} s"
             raise RequestFault(detail, kind=MissingKind.TIMEOUT, is_free=False) from error
         except Exception as error:  # the border of one request: clients fail in many ways, IndexError among them
-            raise fault_of(error) from error
+            raise classify_fault(error) from error
         finally:
             TRIP.reset(token)
             ended.requests += max(1, trip.sent)

@@ -43,7 +43,7 @@ def parse_price(text: str) -> Price:
     except ValueError:
         stated = []
     if len(stated) not in (2, 3) or not all(number >= 0 and math.isfinite(number) for number in stated):
-        raise UsageError(f"{text!r} is no price", hint="IN/OUT in dollars for a million tokens, such as 0.15/0.6")
+        raise UsageError(f"{text!r} is not a price", hint="IN/OUT in dollars for a million tokens, such as 0.15/0.6")
     return Price(*stated)
 
 

@@ -41,7 +41,7 @@ class Cassette:
         """Read a cassette, or start one.
 
         Raises:
-            DataError: the file is no cassette.
+            DataError: the file is not a cassette.
             OutputError: a new one cannot be written.
         """
         self.path = path
@@ -127,23 +127,23 @@ class Cassette:
                     self._cut(len(raw))
                     lines[-1] = b""
                     break
-                raise DataError(f"this is no line of a cassette: {error}", at=f"{self.path}:{number}") from error
+                raise DataError(f"this is not a line of a cassette: {error}", at=f"{self.path}:{number}") from error
             self._take(record, number)
         self._glue = "\n" if lines[-1] else ""
 
     def _take(self, record: object, number: int) -> None:
         at = f"{self.path}:{number}"
         if not isinstance(record, dict):
-            raise DataError("this is no line of a cassette", at=at)
+            raise DataError("this is not a line of a cassette", at=at)
         if number == 1:
             if record.get("format") != FORMAT or record.get("version") != VERSION:
-                raise DataError("this file is no cassette of this version", at=at)
+                raise DataError("this file is not a cassette of this version", at=at)
         elif record.get("whole") is True:
             self.is_whole = True
         elif isinstance(record.get("key"), str) and isinstance(record.get("answer"), dict):
             self._answers.setdefault(record["key"], record["answer"])
         else:
-            raise DataError("this is no line of a cassette", at=at)
+            raise DataError("this is not a line of a cassette", at=at)
 
     def _cut(self, length: int) -> None:
         with self.path.open("rb+") as file:

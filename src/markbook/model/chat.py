@@ -199,7 +199,7 @@ class Talk(ServerQuestion):
     async def send(self) -> ChatReply:
         """Send it once."""
         reply = await self.server.post("chat/completions", self.payload())
-        return ChatReply(tuple(map(_read_choice, choices_of(reply)[: self.count])), tokens_of(reply))
+        return ChatReply(tuple(map(_read_choice, read_choices(reply)[: self.count])), read_usage(reply))
 
     def payload(self) -> dict[str, object]:
         """Return what is sent."""
@@ -242,7 +242,7 @@ def decode_reply(status: int, headers: Mapping[str, str], body: bytes) -> Mappin
     """Return the JSON of a reply.
 
     Raises:
-        BadStatus: it is no success.
+        BadStatus: it is not a success.
         Garbled: it is no JSON object.
     """
     try:
@@ -256,7 +256,7 @@ def decode_reply(status: int, headers: Mapping[str, str], body: bytes) -> Mappin
     return parsed
 
 
-def choices_of(reply: Mapping[str, object]) -> list[Mapping[str, object]]:
+def read_choices(reply: Mapping[str, object]) -> list[Mapping[str, object]]:
     """Return a reply's choices.
 
     Raises:
@@ -268,7 +268,7 @@ def choices_of(reply: Mapping[str, object]) -> list[Mapping[str, object]]:
     return choices
 
 
-def tokens_of(reply: Mapping[str, object]) -> ReplyTokens:
+def read_usage(reply: Mapping[str, object]) -> ReplyTokens:
     """Return a reply's bill; what it does not say counts as nothing."""
     usage = reply.get("usage")
     if not isinstance(usage, dict):
@@ -280,7 +280,7 @@ def tokens_of(reply: Mapping[str, object]) -> ReplyTokens:
     )
 
 
-def finish_of(choice: Mapping[str, object]) -> str:
+def read_finish_reason(choice: Mapping[str, object]) -> str:
     """Return why the model stopped."""
     reason = choice.get("finish_reason")
     return _FINISHES.get(reason, reason) if isinstance(reason, str) else ""
@@ -300,4 +300,4 @@ def _read_choice(choice: Mapping[str, object]) -> ChatAnswer:
         content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
     if content is not None and not isinstance(content, str):
         raise Garbled("the reply's message holds no text")
-    return ChatAnswer(whole_text(without_thoughts(content or "")), finish_of(choice))
+    return ChatAnswer(whole_text(without_thoughts(content or "")), read_finish_reason(choice))

@@ -52,12 +52,12 @@ def parse_address(url: str) -> Address:
     """Return the parts of a server's address.
 
     Raises:
-        UsageError: it is no address.
+        UsageError: it is not an address.
     """
     try:
         return Address.parse(url)
     except ValueError as error:
-        raise UsageError(f"{url!r} is no address of a server", hint="http://127.0.0.1:8000/v1") from error
+        raise UsageError(f"{url!r} is not an address of a server", hint="http://127.0.0.1:8000/v1") from error
 
 
 def is_foreign(provider: str, base_url: str) -> bool:
@@ -68,16 +68,16 @@ def is_foreign(provider: str, base_url: str) -> bool:
         return False
     try:
         home, host = _HOMES.get(family, ""), urlsplit(stated).hostname or ""
-    except ValueError:  # nobody's: that it is no address is said where it is used
+    except ValueError:  # nobody's: that it is not an address is said where it is used
         return True
     return not home or not (host == home or (home.startswith(".") and host.endswith(home)))
 
 
-def price_of(model: str, base_url: str, stated: Price | str | None) -> Price | None:
+def find_price(model: str, base_url: str, stated: Price | str | None) -> Price | None:
     """Return the price that was stated, else the listed one, which holds at the provider's own address only.
 
     Raises:
-        UsageError: what was stated is no price.
+        UsageError: what was stated is not a price.
     """
     if stated:
         return parse_price(stated) if isinstance(stated, str) else stated
@@ -186,7 +186,7 @@ def without_secrets(url: str) -> str:
     """Return an address without a user name, a password or a query, which may hold a key.
 
     Raises:
-        UsageError: it is no address.
+        UsageError: it is not an address.
     """
     if not url:
         return ""

@@ -24,10 +24,10 @@ from markbook.model.chat import (
     ReplyTokens,
     ServerQuestion,
     Talk,
-    choices_of,
-    finish_of,
     list_settings,
-    tokens_of,
+    read_choices,
+    read_finish_reason,
+    read_usage,
     whole_text,
 )
 from markbook.model.connect import COMPLETIONS, check_reached, lean_address, lean_server
@@ -71,7 +71,7 @@ class Continue(ServerQuestion):
     async def send(self) -> Answered:
         """Send it once."""
         reply = await self.server.post("completions", self.payload())
-        return Answered(choices_of(reply)[: self.count], tokens_of(reply))
+        return Answered(read_choices(reply)[: self.count], read_usage(reply))
 
     def payload(self) -> dict[str, object]:
         """Return what is sent."""
@@ -86,20 +86,20 @@ class Continue(ServerQuestion):
         return self.heard([self._read_choice(choice) for choice in response.choices], response.usage)
 
     def _read_choice(self, choice: Mapping[str, object]) -> ChatAnswer:
-        request, finish = self.request, finish_of(choice)
+        request, finish = self.request, read_finish_reason(choice)
         if finish == "error" or request.continuation is None:
             text = choice.get("text", "" if finish == "error" else None)
             if not isinstance(text, str):
                 raise RequestFault("the reply holds no text", is_free=False)
             return ChatAnswer(whole_text(text), finish)
         try:
-            likelihood = likelihood_of(choice, request.system + request.prompt, request.continuation)
+            likelihood = read_likelihood(choice, request.system + request.prompt, request.continuation)
         except Garbled as error:
             raise RequestFault(str(error), is_free=False) from error
         return ChatAnswer(json.dumps(likelihood), "stop")
 
 
-def likelihood_of(choice: Mapping[str, object], context: str, continuation: str) -> tuple[float, bool]:
+def read_likelihood(choice: Mapping[str, object], context: str, continuation: str) -> tuple[float, bool]:
     """Return a continuation's log-likelihood and whether a model that takes the likeliest token would write it.
 
     Raises:
@@ -246,7 +246,7 @@ class _Way:
 
 def _bundles(requests: Sequence[PromptRequest], takes_several: Callable[[], bool]) -> Iterator[list[PromptRequest]]:
     """Yield what is asked in one request each: alone, or with others that differ in their answer's number only."""
-    for _, alike in itertools.groupby(requests, key=_question_of):
+    for _, alike in itertools.groupby(requests, key=_build_question_key):
         waiting = list(alike)
         while waiting:
             count = MOST_AT_ONCE if takes_several() else 1
@@ -254,7 +254,7 @@ def _bundles(requests: Sequence[PromptRequest], takes_several: Callable[[], bool
             waiting = waiting[count:]
 
 
-def _question_of(request: PromptRequest) -> tuple[object, ...]:
+def _build_question_key(request: PromptRequest) -> tuple[object, ...]:
     """Return what is equal for requests for several answers to one question; a seed is each answer's own."""
     if request.continuation is not None or request.settings.seed is not None or not isinstance(request.key[-1], int):
         return request.key
@@ -417,7 +417,7 @@ def model_generator(
         raise UsageError("concurrency, requests per minute and seconds must be above 0, retries not below")
     if lean_address(model, base_url) is None:
         need("pydantic_ai", extra="judge")
-    price_found = connect.price_of(model, base_url, price)
+    price_found = connect.find_price(model, base_url, price)
     if max_cost is not None and price_found is None:
         raise UsageError(
             f"the price of {model!r} is unknown, so --max-cost cannot be kept",

@@ -68,7 +68,7 @@ class RequestFault(Exception):
 
 
 class BadStatus(Exception):
-    """A reply with a status that is no success."""
+    """A reply with a status that is not a success."""
 
     def __init__(self, status: int, body: object, headers: Mapping[str, str]) -> None:
         super().__init__(f"status {status}")
@@ -90,7 +90,7 @@ class NotFollowed(Exception):
     """A redirect that is not followed."""
 
 
-def fault_of(error: Exception) -> RequestFault:
+def classify_fault(error: Exception) -> RequestFault:
     """Return what became of a request; the server's own words are cut, as a report will show them."""
     chain = list(_chain(error))
     stopped = next((exception for exception in chain if isinstance(exception, NotFollowed)), None)
@@ -283,7 +283,7 @@ class Address:
         """
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"{url!r} is no address of a server")
+            raise ValueError(f"{url!r} is not an address of a server")
         port = parts.port or (443 if parts.scheme == "https" else 80)
         host = parts.hostname.encode(
             "idna"

@@ -81,7 +81,7 @@ with open("feedback/returned.json", "w", encoding="utf-8") as file:
 
 # What a checker or an output validator says by its exit status and its files, and how each is called.
 #
-# A checker is a program of the benchmark. It reads hostile output, so what it says is bounded, and whatever is no verdict is
+# A checker is a program of the benchmark. It reads hostile output, so what it says is bounded, and whatever is not a verdict is
 # `JE`: a fault of the judge's, unless the judge is known to be right elsewhere. Then the output broke it.
 
 Result = Literal["AC", "WA", "TLE", "MLE", "RTE", "OLE", "CE", "JE"]
@@ -151,7 +151,7 @@ def icpc(status: int, feedback: Mapping[str, bytes] | None = None, *, passes_lef
             numbers[name] = _number(files[name])
             if numbers[name] is None:
                 return Checked(
-                    "JE", f"the validator's {name} is no number: {clean_message(files[name])}"[:MESSAGE_LENGTH]
+                    "JE", f"the validator's {name} is not a number: {clean_message(files[name])}"[:MESSAGE_LENGTH]
                 )
     if status == ICPC_REJECTED:
         return Checked("WA", message, numbers["score.txt"])
@@ -227,7 +227,7 @@ def _number(text: bytes) -> float | None:
 
 def _fault(status: int, message: str) -> Checked:
     how = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
-    return Checked("JE", f"the checker {how}, which is no verdict: {message}".rstrip(": ")[:MESSAGE_LENGTH])
+    return Checked("JE", f"the checker {how}, which is not a verdict: {message}".rstrip(": ")[:MESSAGE_LENGTH])
 
 
 # Groups of tests and what they are worth, by the versions of the problem package format.

@@ -29,7 +29,7 @@ from markbook.programs.executions import (
     whole_run,
     write_test_program,
 )
-from markbook.programs.streams import StreamMarker, goes_in_turns, language_of
+from markbook.programs.streams import StreamMarker, goes_in_turns, program_language
 from markbook.programs.verdict_cache import Recall
 from markbook.sandbox import Job, Sandbox
 from markbook.sandbox.job import LOST, all_failed
@@ -585,7 +585,7 @@ class MixedBox:
     def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outcome]]:
         """Mark every job; those in Python come last."""
         in_python: list[Job] = []
-        elsewhere = _among(jobs, lambda job: bool(language_of(job.sample)), in_python)
+        elsewhere = _among(jobs, lambda job: bool(program_language(job.sample)), in_python)
         yield from self._marker.run(elsewhere)
         if in_python:
             self._used = True

@@ -78,7 +78,7 @@ _IN_FOLDER = ("/bin/sh", "-c", 'cd "$0" && exec "$@"')
 
 
 @lru_cache(maxsize=64)
-def made_of(judge: Judge) -> JudgeCommands:
+def describe_judge(judge: Judge) -> JudgeCommands:
     """Return how a judge and the others that decide with it are built and started."""
     files: dict[str, bytes] = {}
     build: list[Phase] = []
@@ -127,7 +127,7 @@ def ready(seat: Seat[T], judge: Judge) -> Steps[str]:
     if seat.holds == judge.name:
         return ""
     try:
-        commands = made_of(judge)
+        commands = describe_judge(judge)
     except (MarkbookError, ValueError) as error:
         return f"the judge cannot be made: {error}"
     seat.holds = ""
@@ -166,13 +166,13 @@ def judge_phases(
     heard = printed or b"" if judge.convention == "icpc" else b""
     return tuple(
         replace(call, argv=(*call.argv, *words), stdin=heard, work=files, takes="feedback")
-        for call in made_of(judge).calls
+        for call in describe_judge(judge).calls
     )
 
 
 def judge_run(phases: tuple[Phase, ...], judge: Judge) -> ProgramRun:
     """Return the run of a judge that its worker has built."""
-    return ProgramRun("judge", {}, phases, programs=made_of(judge).programs, goes_on=True, stays=True)
+    return ProgramRun("judge", {}, phases, programs=describe_judge(judge).programs, goes_on=True, stays=True)
 
 
 def said_by_all(judge: Judge, heard: Sequence[Executed], passes_left: int) -> Checked:
@@ -355,7 +355,7 @@ def share(group: Group, found: Mapping[str, Checked], *, is_judged: bool) -> tup
     return min(1.0, max(0.0, graded.score / most)), ""
 
 
-def result_of(tested: JudgedTest) -> TestResult:
+def to_test_result(tested: JudgedTest) -> TestResult:
     """Return a test's result as every report shows it."""
     checked = tested.checked
     if checked.result == "AC":
@@ -567,7 +567,9 @@ class AttemptInTurns:
         kind, name = KINDS[first.checked.result] if first else (None, "")
         score, fault = score_tests(self._sample, judged_tests, fault)
         return Outcome(
-            tests=tuple(result_of(judged_tests[index]) if index in judged_tests else NOT_RUN for index in range(count)),
+            tests=tuple(
+                to_test_result(judged_tests[index]) if index in judged_tests else NOT_RUN for index in range(count)
+            ),
             error=kind,
             error_type=name,
             error_message=clean(first.checked.message) if first else "",
@@ -603,14 +605,14 @@ def goes_in_turns(sample: Sample) -> bool:
     return bool(sample.language or sample.judge is not None or sample.group is not None)
 
 
-def language_of(sample: Sample) -> str:
+def program_language(sample: Sample) -> str:
     """Return the language in which a problem's answers are built and run; empty for Python as the examiner meets it."""
     return sample.language or ("python" if goes_in_turns(sample) else "")
 
 
 def languages_for(sample: Sample) -> tuple[str, ...]:
     """Return every language that marking a problem's answers takes, sorted: theirs, and that of a right one for its judge."""
-    names = {language_of(sample)} - {""}
+    names = {program_language(sample)} - {""}
     if sample.judge is not None and sample.references:
         names.add(sample.canonical_language or "python")
     return tuple(sorted(names))

@@ -16,7 +16,7 @@ from markbook.languages.language import as_text
 from markbook.sandbox.job import Job, digest, limits_for, may_be_remembered, task_name
 from markbook.sandbox.record_store import RecordStore
 from markbook.types import ErrorKind, Isolation, Outcome, TestResult, Verdict
-from markbook.why import why_of
+from markbook.why import read_why
 
 
 class OutcomeRecord(TypedDict):
@@ -63,7 +63,7 @@ def as_outcome_record(recorded: Mapping[str, object]) -> OutcomeRecord:
     return cast("OutcomeRecord", recorded)
 
 
-def outcome_of(recorded: Mapping[str, object]) -> Outcome:
+def read_outcome(recorded: Mapping[str, object]) -> Outcome:
     """Return the outcome that a record was made of."""
     record = as_outcome_record(recorded)
     return Outcome(
@@ -78,7 +78,7 @@ def outcome_of(recorded: Mapping[str, object]) -> Outcome:
         seconds=record["seconds"],
         wall_seconds=record["wall_seconds"],
         score=record.get("score"),
-        why=why_of(record.get("why")),
+        why=read_why(record.get("why")),
     )
 
 
@@ -186,7 +186,7 @@ class Recall:
         if record is None:
             return None
         self.reused += 1
-        return replace(outcome_of(record), isolation=level())
+        return replace(read_outcome(record), isolation=level())
 
     def _learn(self, name: str, job: Job, outcome: Outcome, level: Isolation) -> None:
         """Remember an outcome, unless another run may bring another one."""

@@ -17,12 +17,12 @@ from markbook.report import run_pages
 from markbook.report.html import keys_script, render_template as render
 from markbook.report.local_server import LocalServer, NotFound, Reply, Request, whole
 from markbook.report.run_index import Index
-from markbook.report.run_pages import SIDES, ListedRun, address, alike, listed_run, query_of, shown_at, trend_page
-from markbook.results.kind import results_of
+from markbook.report.run_pages import SIDES, ListedRun, address, alike, listed_run, read_query, shown_at, trend_page
+from markbook.results.kind import open_results
 from markbook.store import Run, open_run
 from markbook.store.reader import foreign_paths
 
-__all__ = ["NotFound", "Site", "find_runs"]
+__all__ = ["NotFound", "RunSite", "find_runs"]
 
 PAGE_ROWS = run_pages.PAGE_ROWS
 MOST_RUNS = 5_000
@@ -67,7 +67,7 @@ class _Opened:
     read: float = 0.0
 
 
-class Site:
+class RunSite:
     """All pages over the runs of one folder; the runs are found anew whenever the list is shown."""
 
     def __init__(self, folder: Path) -> None:
@@ -135,7 +135,7 @@ class Site:
                 opened.index = None
                 run = opened.run if isinstance(opened.run, Run) else run
             if opened.index is None:
-                opened.index, opened.read = Index(results_of(run, partial=True)), time.monotonic()
+                opened.index, opened.read = Index(open_results(run, partial=True)), time.monotonic()
             opened.index.start()
             return opened.index
 
@@ -174,7 +174,7 @@ class Site:
             raise NotFound
         index = self.index(whole(number))
         index.wait(_EVERY, 30.0)
-        return run_pages.copy_attempts(index, query_of(query, "sample"), form)
+        return run_pages.copy_attempts(index, read_query(query, "sample"), form)
 
     def _runs(self) -> Iterator[ListedRun]:
         for path, number in sorted(self._numbers.items(), key=lambda item: item[0].name, reverse=True):
@@ -198,7 +198,7 @@ class Site:
         run = self.run(number)
         start = whole(query.get("start", "0") or "0")
         index.wait(_EVERY, _SHORT_LOOK)  # a small run is read whole in that time, and its counts are final
-        is_plain = query_of(query).is_plain and not query.get("text")
+        is_plain = read_query(query).is_plain and not query.get("text")
         index.wait(start + PAGE_ROWS if is_plain else _EVERY, _FIRST_LOOK)
         manifest = run.manifest
         facts = [("Command", run.command), ("Status", run.status), ("Started", str(manifest.get("started", "")))]
@@ -218,7 +218,7 @@ class Site:
         index = self.index(number)
         side = shown_at(index, number, location)
         index.wait(_EVERY, _SHORT_LOOK)
-        query = query_of(parameters, "sample")
+        query = read_query(parameters, "sample")
         position, total, before, after = index.beside(query, location)
         others = [entry for entry in index.of_sample(side.shown.sample) if entry.location != location][:200]
         near = [location, *(entry.location for entry in others)][:SIDES]
@@ -260,20 +260,20 @@ class Server(LocalServer):
 
     def __init__(self, folder: Path, port: int = 0) -> None:
         """Bind to a free port (or the named one) of 127.0.0.1."""
-        self.site = Site(folder)
+        self.site = RunSite(folder)
         super().__init__(_Runs(self.site), port, script=keys_script())
         self.token = self.tokens[""]
 
     @property
     def address(self) -> str:
         """The address to open, with the token."""
-        return self.address_of("")
+        return self.get_address("")
 
 
 class _Runs:
     """The pages over runs, and their own reports."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: RunSite) -> None:
         self._site = site
 
     def answer(self, request: Request) -> Reply:

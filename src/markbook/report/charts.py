@@ -96,7 +96,7 @@ def words(x: float, y: float, text: str, anchor: str = "start", **attributes: fl
     return f"<text {position}{more}>{escape(terminal(text))}</text>"
 
 
-def width_of(text: str) -> float:
+def text_width(text: str) -> float:
     """Return how wide words are, a little more rather than less."""
     return _SLACK * SIZE / 1000 * sum(map(_advance, text))
 
@@ -110,7 +110,7 @@ def _advance(letter: str) -> int:
     return 1000 if unicodedata.east_asian_width(letter) in "WF" or ord(letter) > 0xFFFF else 650
 
 
-def labels_of(*lists: Iterable[object]) -> dict[str, str]:
+def shorten_labels(*lists: Iterable[object]) -> dict[str, str]:
     """Return what to draw for each foreign word: short, one line, unlike the others."""
     labels: dict[str, str] = {}
     labels_used: set[str] = set()
@@ -123,7 +123,7 @@ def labels_of(*lists: Iterable[object]) -> dict[str, str]:
     return labels
 
 
-def colours_of(series: Sequence[str]) -> dict[str, str]:
+def assign_colours(series: Sequence[str]) -> dict[str, str]:
     """Return a colour for each series."""
     return {name: PALETTE[at % len(PALETTE)] for at, name in enumerate(series)}
 
@@ -159,7 +159,7 @@ def _step(span: float, most: float) -> float:
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * (1 - 1e-9))
 
 
-def range_of(values: Iterable[float]) -> tuple[float, float]:
+def round_range(values: Iterable[float]) -> tuple[float, float]:
     """Return a range with round ends that holds 0 and every value."""
     numbers = [0.0, *values]
     low, high = min(numbers), max(numbers)
@@ -216,7 +216,7 @@ def legend(entries: Iterable[tuple[str, str]], width: float) -> Legend:
     parts: list[str] = []
     x, y, widest = 4.0, 10.0, 0.0
     for label, colour in entries:
-        need = 18 + width_of(label)
+        need = 18 + text_width(label)
         if x > 4 and x + need > width:
             x, y = 4.0, y + 20
         if colour:
@@ -265,7 +265,7 @@ class _Lines:
 
     @property
     def left(self) -> float:
-        return max(map(width_of, self.labels), default=0.0) + 12 if self.is_wide else 8.0
+        return max(map(text_width, self.labels), default=0.0) + 12 if self.is_wide else 8.0
 
     @property
     def right(self) -> float:
@@ -275,7 +275,7 @@ class _Lines:
     @property
     def need(self) -> float:
         """Return how wide the whole is with its names."""
-        return self.right + 14 if self.is_wide else max(map(width_of, self.labels), default=0.0)
+        return self.right + 14 if self.is_wide else max(map(text_width, self.labels), default=0.0)
 
     @property
     def pitch(self) -> float:
@@ -300,8 +300,8 @@ def _spans(
     entries: Sequence[tuple[str, str]] = (),
 ) -> Picture:  # fmt: skip
     """Return a point with its interval in each row."""
-    labels = labels_of(order)
-    low, high = domain or range_of(row[end] for row in rows for end in ("low", "high") if row[end] is not None)
+    labels = shorten_labels(order)
+    low, high = domain or round_range(row[end] for row in rows for end in ("low", "high") if row[end] is not None)
 
     def draw(width: float) -> str:
         key = legend(entries, width)
@@ -337,10 +337,10 @@ def forest(rows: Rows, order: Sequence[str], title: str) -> Picture:
 
 def stack_bars(rows: Rows, order: Sequence[str], kinds: Sequence[str], title: str) -> Picture:
     """Return stacked bars; rows have name, kind, value, place (of the kind)."""
-    labels, colours = labels_of(order, kinds), colours_of(kinds)
+    labels, colours = shorten_labels(order, kinds), assign_colours(kinds)
     ordered = sorted(rows, key=lambda row: row["place"])
     totals = [sum(row["value"] for row in rows if row["name"] == name) for name in order]
-    low, high = range_of(totals)
+    low, high = round_range(totals)
 
     def draw(width: float) -> str:
         key = legend([(labels[kind], colours[kind]) for kind in kinds], width)
@@ -361,7 +361,7 @@ def stack_bars(rows: Rows, order: Sequence[str], kinds: Sequence[str], title: st
 
 def bars(rows: Rows, groups: Sequence[str], series: Sequence[str], title: str, domain: Sequence[float]) -> Picture:
     """Return horizontal bars by group, one colour a series; rows have group, series, value, and low and high where known."""
-    labels, colours = labels_of(groups, series), colours_of(series)
+    labels, colours = shorten_labels(groups, series), assign_colours(series)
     step = 20.0 if len(series) == 1 else 13.0 * len(series) + 8
     thick = 14.0 if len(series) == 1 else 12.0
 
@@ -385,12 +385,12 @@ def bars(rows: Rows, groups: Sequence[str], series: Sequence[str], title: str, d
 
 def heat_map(rows: Rows, columns: Sequence[str], lines: Sequence[str], title: str) -> Picture:
     """Return a map of 0..100 values; rows have column, line, value and shown."""
-    labels = labels_of(columns, lines)
+    labels = shorten_labels(columns, lines)
     names = [labels[column] for column in columns]
 
     def draw(width: float) -> str:
-        margin = max(map(width_of, (labels[line] for line in lines)), default=0.0) + 12 if width == WIDE else 0.0
-        longest = max(map(width_of, names), default=0.0)
+        margin = max(map(text_width, (labels[line] for line in lines)), default=0.0) + 12 if width == WIDE else 0.0
+        longest = max(map(text_width, names), default=0.0)
         cell = max(44.0, min(max(120.0, longest + 8), (width - margin) / max(1, len(columns))))
         is_level = longest <= cell - 4
         # Names that are wider than their columns get numbers, and a list of these above: slanted ones are hard to read.
@@ -434,7 +434,7 @@ def curves(
 
     `band` draws the intervals as bands, otherwise as bars.
     """
-    labels, colours = labels_of(series, x_order), colours_of(series)
+    labels, colours = shorten_labels(series, x_order), assign_colours(series)
     lines = {name: [row for row in rows if row["series"] == name and row["value"] is not None] for name in series}
 
     def draw(width: float) -> str:
@@ -459,7 +459,7 @@ def curves(
 
 def _steps(labels: Sequence[str], column: float, bottom: float) -> str:
     """Return the names of the steps, as many as there is room for."""
-    widest = max(map(width_of, labels), default=1.0) + 6
+    widest = max(map(text_width, labels), default=1.0) + 6
     every = max(1, -int(-widest // column))
     return "".join(
         words(_LEFT + column * (at + 0.5), bottom + 12, label, "middle")
@@ -494,8 +494,8 @@ def _upright(x: float, row: Any, up: AxisScale, colour: str) -> str:
 
 def scatter(rows: Rows, order: Sequence[str], *, x_title: str, y_title: str) -> Picture:
     """Return one point a name with its vertical interval; rows have name, x, value, low, high."""
-    labels, colours = labels_of(order), colours_of(order)
-    low, high = range_of(float(row["x"]) for row in rows)
+    labels, colours = shorten_labels(order), assign_colours(order)
+    low, high = round_range(float(row["x"]) for row in rows)
 
     def draw(width: float) -> str:
         key = legend([(labels[name], colours[name]) for name in order], width)
@@ -513,13 +513,13 @@ def scatter(rows: Rows, order: Sequence[str], *, x_title: str, y_title: str) -> 
 
 def graph(nodes: Rows, edges: Rows) -> Picture:
     """Return a drawn graph; nodes have name, x, y, size; edges x, y, x2, y2, weight (positions 0..1)."""
-    labels = labels_of(node["name"] for node in nodes)
+    labels = shorten_labels(node["name"] for node in nodes)
     heaviest = max((float(edge["weight"]) for edge in edges), default=1.0)
     largest = max((float(node["size"]) for node in nodes), default=1.0)
 
     def draw(width: float) -> str:
         across, up = AxisScale(0.0, 1.0, width / 2 - 160, width / 2 + 160), AxisScale(0.0, 1.0, 335.0, 15.0)
-        grown = max(map(width_of, labels.values()), default=0.0)
+        grown = max(map(text_width, labels.values()), default=0.0)
         parts = []
         for edge in edges:
             ends = {"x1": across(edge["x"]), "y1": up(edge["y"]), "x2": across(edge["x2"]), "y2": up(edge["y2"])}
@@ -529,7 +529,7 @@ def graph(nodes: Rows, edges: Rows) -> Picture:
             x, y, r = across(node["x"]), up(node["y"]), 6 + 11 * (node["size"] / largest) ** 0.5
             parts.append(mark("circle", cx=x, cy=y, r=r, fill=PALETTE[0]))
             label = labels[str(node["name"])]
-            room = width_of(label) / 2
+            room = text_width(label) / 2
             parts.append(words(max(room, min(x, width - room)), y - r - 8, label, "middle"))
         return document(width, 345.0, parts, grown=grown)
 

@@ -10,7 +10,7 @@ from markbook.errors import ExtraMissingError, OutputError
 from markbook.plugins import need
 from markbook.report.charts import Picture
 from markbook.report.page import Page, Section
-from markbook.results.kind import Content, Results, results_of
+from markbook.results.kind import Content, Results, open_results
 from markbook.results.sheet import Headline
 from markbook.store import Run
 from markbook.text import markdown
@@ -176,7 +176,7 @@ def write_report(run: Run, name: str, output: Path) -> list[Path]:
         ExtraMissingError: it needs a package that is not installed.
         OutputError: a file cannot be written.
     """
-    return _write_all(render_report(name, results_of(run, partial=True)), output)
+    return _write_all(render_report(name, open_results(run, partial=True)), output)
 
 
 def render_report(name: str, results: Results) -> Mapping[str, Content]:
@@ -210,7 +210,7 @@ def write_figures(run: Run, output: Path) -> tuple[list[Path], bool]:
         DataError: the run is not finished.
         OutputError: a file cannot be written.
     """
-    files, is_whole = figures(results_of(run, partial=True).page())
+    files, is_whole = figures(open_results(run, partial=True).page())
     return _write_all(files, output), is_whole
 
 

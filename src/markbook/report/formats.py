@@ -19,7 +19,7 @@ from markbook.errors import IncompleteError
 from markbook.installed import version
 from markbook.plugins import need
 from markbook.report.words import folder_names
-from markbook.results.kind import Case, Content, Entry, Results, seed_of
+from markbook.results.kind import Case, Content, Entry, Results, get_seed
 from markbook.results.leaderboard import Standing, in_benchmark_order, standings
 from markbook.results.sheet import Sheet
 from markbook.text import csv_cell, redact, xml
@@ -200,7 +200,7 @@ def _files(results: Results) -> dict[str, Content]:
     sheet = results.sheet(None)
     folders = folder_names(sheet.models)
     files: dict[str, Content] = {}
-    for standing in standings(sheet, seed=seed_of(results)):
+    for standing in standings(sheet, seed=get_seed(results)):
         name = f"{folders[standing.model]}.jsonl"
         evaluation = f"{_benchmark(results)}/{standing.model}/{_read_start(results)}"
         lines = {"detailed_evaluation_results": {"format": "jsonl", "file_path": name}}

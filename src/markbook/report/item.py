@@ -29,7 +29,7 @@ def as_record(attempt: Shown) -> dict[str, object]:
     }
 
 
-def lines_of(attempt: Shown, *, prompt: bool = True) -> Iterator[str]:
+def render_lines(attempt: Shown, *, prompt: bool = True) -> Iterator[str]:
     """Yield an attempt line by line; nothing in it can move the cursor or change colours.
 
     Args:

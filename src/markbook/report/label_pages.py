@@ -57,7 +57,7 @@ class LabelPages:
         if request.form is not None:
             return self._take(request) if request.path == "/label" else _missing()
         if request.path == "/find":
-            index = self._session.place_of(request.who, request.query.get("id", ""))
+            index = self._session.find_place(request.who, request.query.get("id", ""))
             if index is None:
                 raise NotFound("This is none of what is labelled here.")
             return Reply(self._page(request.who, index))

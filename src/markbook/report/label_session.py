@@ -26,7 +26,7 @@ from markbook.judge.labels import (
     draw,
     draw_name,
     is_id,
-    label_of,
+    read_label,
     read_labels,
 )
 from markbook.judge.rubrics import Criterion, Rubric
@@ -45,13 +45,13 @@ _OPENINGS = (b'{"draw": "', b'{"against": "')
 
 
 def check_rater(name: str) -> None:
-    """Refuse a rater's name that is no file's.
+    """Refuse a rater's name that is not a file's.
 
     Raises:
         UsageError: it is none.
     """
     if not _NAME.fullmatch(name):
-        raise UsageError(f"{name!r:.60} is no rater's name", hint="letters, digits, dots and dashes, 40 at most")
+        raise UsageError(f"{name!r:.60} is not a rater's name", hint="letters, digits, dots and dashes, 40 at most")
 
 
 class LabelBook:
@@ -61,7 +61,7 @@ class LabelBook:
         """Open the rater's file in a folder, or make it; a last line that was not written whole is taken off.
 
         Raises:
-            UsageError: a name that is no file's.
+            UsageError: a name that is not a file's.
             DataError: the file holds something else than this rater's labels.
             StorageError: it cannot be written.
         """
@@ -85,7 +85,7 @@ class LabelBook:
         complete = data[: data.rfind(b"\n") + 1]
         torn = data[len(complete) :]
         if not any(torn.startswith(opening[: len(torn)]) for opening in _OPENINGS):
-            raise DataError("this is no file of labels: its last line is not one of ours", at=str(self.path))
+            raise DataError("this is not a file of labels: its last line is not one of ours", at=str(self.path))
         self._read(is_torn=bool(torn))
         self._size = len(complete)
         if len(complete) < len(data):
@@ -97,10 +97,12 @@ class LabelBook:
             lines = lines[:-1]
         for line in lines:
             if isinstance(line, Rejection):
-                raise DataError(f"this is no file of labels: {line.reason}", at=line.at)
+                raise DataError(f"this is not a file of labels: {line.reason}", at=line.at)
             if not is_id(line.record.get("id")) or line.record.get("rater") != self.rater:
-                raise DataError(f"this is no file of labels by {self.rater}", at=line.at, hint="name another --labels")
-            label = label_of(line)
+                raise DataError(
+                    f"this is not a file of labels by {self.rater}", at=line.at, hint="name another --labels"
+                )
+            label = read_label(line)
             self.labels.pop(label.key, None)  # the one labelled last stands last
             self.labels[label.key] = label
 
@@ -293,7 +295,7 @@ class Session:
             (at for at, drawn_item in enumerate(self._orders[rater]) if drawn_item.item.key not in labels), None
         )
 
-    def place_of(self, rater: str, name: str) -> int | None:
+    def find_place(self, rater: str, name: str) -> int | None:
         """Return the first place of what has a name; None if nothing here has it."""
         return next((at for at, drawn_item in enumerate(self._orders[rater]) if drawn_item.item.id == name), None)
 

@@ -93,7 +93,7 @@ class LocalServer(http.server.ThreadingHTTPServer):
         """What a browser names in its Host header."""
         return f"127.0.0.1:{self.server_address[1]}"
 
-    def address_of(self, who: str) -> str:
+    def get_address(self, who: str) -> str:
         """Return the address to open, with the token."""
         return f"http://{self.host}/?token={self.tokens[who]}"
 
@@ -168,7 +168,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         try:
             return urlsplit(self.path)
         except ValueError:
-            self._refuse(HTTPStatus.BAD_REQUEST, "This is no address.")
+            self._refuse(HTTPStatus.BAD_REQUEST, "This is not an address.")
             return None
 
     def _fields(self, text: str) -> dict[str, str] | None:

@@ -11,7 +11,7 @@ from markbook.errors import DataError
 from markbook.report import charts
 from markbook.report.exports import svg
 from markbook.report.page import Section
-from markbook.results.kind import Results, Shown, Value, results_of, seed_of
+from markbook.results.kind import Results, Shown, Value, get_seed, open_results
 from markbook.results.leaderboard import Standing, in_benchmark_order, standings
 from markbook.store import Run
 from markbook.text import Table, terminal, visible
@@ -28,7 +28,7 @@ def rows(run: Run) -> list[dict[str, Value]]:
     Raises:
         DataError: the run is not finished.
     """
-    return [dict(row) for row in results_of(run, partial=True).flat_rows()]
+    return [dict(row) for row in open_results(run, partial=True).flat_rows()]
 
 
 def scores(run: Run, metric: str | None) -> dict[str, Summary]:
@@ -38,11 +38,11 @@ def scores(run: Run, metric: str | None) -> dict[str, Summary]:
         DataError: the run is not finished.
         UsageError: it has no such metric.
     """
-    return {standing.model: standing.summary for standing in _standings(results_of(run), metric)}
+    return {standing.model: standing.summary for standing in _standings(open_results(run), metric)}
 
 
 def _standings(results: Results, metric: str | None = None) -> list[Standing]:
-    return standings(results.sheet(metric), seed=seed_of(results))
+    return standings(results.sheet(metric), seed=get_seed(results))
 
 
 def failures(run: Run, model: str | None) -> Iterator[Shown]:
@@ -51,7 +51,7 @@ def failures(run: Run, model: str | None) -> Iterator[Shown]:
     Raises:
         DataError: the run is not finished.
     """
-    results = results_of(run)
+    results = open_results(run)
     lost = (entry for entry in results.entries() if entry.status not in ("passed", "scored"))
     for entry in in_benchmark_order(results, (entry for entry in lost if model in (None, entry.model))):
         yield results.show_attempt(entry.location)
@@ -60,7 +60,7 @@ def failures(run: Run, model: str | None) -> Iterator[Shown]:
 def tables(run: Run) -> str:
     """Return the first tables of the run's page as HTML; of an unfinished run, what it is."""
     try:
-        page = results_of(run, partial=True).page()
+        page = open_results(run, partial=True).page()
     except DataError as error:
         return Table(run.folder.name, ("Status", "Why"), ((run.status, error.message),)).html()
     facts = Table(page.title, tuple(name for name, _ in page.facts), (tuple(value for _, value in page.facts),))
@@ -86,7 +86,7 @@ def render_run(run: Run) -> Iterator[RenderableType]:
 
     yield Text(f"{run.command} {run.status} {terminal(str(run.folder))}")
     try:
-        results = results_of(run, partial=True)
+        results = open_results(run, partial=True)
         page = results.page()
         standings = _standings(results)
     except DataError as error:
@@ -114,7 +114,7 @@ def render_standings(standings: Sequence[Standing]) -> Iterator[RenderableType]:
     yield plot(first.summary.metric, spots, first.summary.range).rich()
 
 
-def chart_of(standings: Sequence[Standing]) -> str:
+def draw_scores(standings: Sequence[Standing]) -> str:
     """Return the scores of models with their intervals as a drawing; empty where their scale has no ends."""
     first = next(iter(standings), None)
     if first is None or not all(map(math.isfinite, first.summary.range)):

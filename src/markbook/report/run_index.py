@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from markbook.results.comparison import run_headline
 from markbook.results.kind import Entry, Results
 from markbook.results.sheet import Status
-from markbook.results.summary import mean_of
+from markbook.results.summary import estimate_mean
 from markbook.stats.records import Estimate
 
 if TYPE_CHECKING:
@@ -358,7 +358,7 @@ def _mean(rows: Table, limits: tuple[float, float]) -> Estimate:
     """Return the mean score of attempts; several at one sample belong together."""
     samples = rows[:, _SAMPLE].tolist()
     clusters = samples if len(set(samples)) < len(samples) else None
-    return mean_of(rows[:, _SCORE].tolist(), clusters, limits=limits, confidence=0.95, seed=0)
+    return estimate_mean(rows[:, _SCORE].tolist(), clusters, limits=limits, confidence=0.95, seed=0)
 
 
 def _to_known(value: float) -> float | None:

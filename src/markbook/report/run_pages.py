@@ -54,7 +54,7 @@ class Matrix:
     """How many models there are; the first of them are shown."""
 
 
-def matrix_of(index: Index, order: str, start: int, count: int) -> Matrix:
+def build_matrix(index: Index, order: str, start: int, count: int) -> Matrix:
     """Return so many items from `start` on, in one of `ORDERS`."""
     import numpy as np
 
@@ -157,7 +157,7 @@ class Listed:
     """How many attempts were looked through for words; None where none were asked for."""
 
 
-def query_of(parameters: Mapping[str, str], default: str = "") -> Query:
+def read_query(parameters: Mapping[str, str], default: str = "") -> Query:
     """Return what an address asks for."""
     values = {field.name: parameters.get(field.name, "")[:500] for field in fields(Query)}
     if values["sort"].removeprefix("-") not in SORTS:
@@ -218,7 +218,7 @@ def matrix_page(index: Index, number: int, name: str, parameters: Mapping[str, s
     """Return the page of items by models, with the beginning of each answer."""
     order = parameters.get("order", "differ") if parameters.get("order") in ORDERS else "differ"
     start = whole(parameters.get("start", "0") or "0")
-    matrix = matrix_of(index, order, start, MATRIX_ROWS)
+    matrix = build_matrix(index, order, start, MATRIX_ROWS)
 
     def words(square: Square | None) -> str:
         if square is None:
@@ -302,7 +302,7 @@ def run_page(index: Index, number: int, about: Mapping[str, object], parameters:
     """
     start, words = whole(parameters.get("start", "0") or "0"), parameters.get("text", "").strip()[:500]
     is_done = index.is_done  # before any count: what is counted while the last rows come is not final
-    query = query_of(parameters, "sample" if is_done else "")
+    query = read_query(parameters, "sample" if is_done else "")
     listing = list_attempts(index, query, words, start)
     path = f"/run/{number}"
     return render(

@@ -16,7 +16,7 @@ def interval_text(interval: Interval | None) -> str:
     return NOTHING if interval is None else f"{format_interval(interval.low, interval.high)} {interval.method}"
 
 
-def ends_of(summary: Summary) -> dict[str, float]:
+def interval_ends(summary: Summary) -> dict[str, float]:
     """Return the ends of a summary's interval for a chart; nothing without one."""
     interval = summary.interval
     return {} if interval is None else {"low": round(interval.low, 4), "high": round(interval.high, 4)}

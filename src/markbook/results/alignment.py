@@ -53,7 +53,7 @@ class _Register:
     differing: int = 0
     """Samples that bear the id of another with different content."""
 
-    def names_of(self, run: str, sheet: Sheet) -> dict[str, str]:
+    def common_names(self, run: str, sheet: Sheet) -> dict[str, str]:
         """Return the common name of each of a run's samples; what has no counterpart yet gets one of its own."""
         occurrences: Counter[str] = Counter()
         names: dict[str, str] = {}
@@ -164,7 +164,7 @@ def merge_sheets(sheets: Sequence[tuple[str, Sheet]], notes: Sequence[str] = ())
         # A place in one run may be spelled as an id in another: their content alone says which are the same.
         sheets = [(run, sheet if sheet.loose else replace(sheet, by_place=True)) for run, sheet in sheets]
     register = _Register(is_mixed([sheet for _, sheet in sheets]), has_both)
-    named = [register.names_of(run, sheet) for run, sheet in sheets]
+    named = [register.common_names(run, sheet) for run, sheet in sheets]
     titles = _titles(sheets)
     marks: dict[str, Mapping[str, Cell]] = {}
     origins = {}

@@ -12,7 +12,7 @@ from markbook.plugins import suggest
 from markbook.results.alignment import is_mixed, merge_sheets, places_and_ids
 from markbook.results.comparison import Comparison, compare_sheet
 from markbook.results.gates import check_worse
-from markbook.results.kind import Results, kind_of, results_of
+from markbook.results.kind import Results, find_kind, open_results
 from markbook.results.pairs import Pair
 from markbook.results.sheet import Sheet
 from markbook.store import Run, find_runs, open_run
@@ -133,7 +133,7 @@ def read_sheets(
     if not runs_opened:
         raise DataError("there is no run to compare", hint="name two run folders or more")
     try:
-        sheets = sheets_of(runs_opened, metric)
+        sheets = read_titled_sheets(runs_opened, metric)
         notes = [f"{words}." for words in [differences(sheets)] if words]
         if not allow_different_measures:
             check_signatures(sheets)
@@ -160,7 +160,7 @@ def _by_rows(sheet: Sheet) -> Sheet:
     return replace(sheet, metric=f"mean of the rows' {sheet.metric}", is_of_rows=True, notes=(*sheet.notes, note))
 
 
-def sheets_of(runs: Sequence[Run], metric: str | Sequence[str] | None) -> list[tuple[str, Sheet]]:
+def read_titled_sheets(runs: Sequence[Run], metric: str | Sequence[str] | None) -> list[tuple[str, Sheet]]:
     """Return each run's title and its sheet by the first of these metrics that it has, by its main one if none is named.
 
     Raises:
@@ -168,10 +168,10 @@ def sheets_of(runs: Sequence[Run], metric: str | Sequence[str] | None) -> list[t
         UsageError: a run has none of them.
     """
     names = [metric] if isinstance(metric, str) else list(metric or ())
-    results = [results_of(run) for run in runs]
+    results = [open_results(run) for run in runs]
     titles = _titles(runs)
     if names:
-        sheets = [_first_of(result, names) for result in results]
+        sheets = [_find_first_sheet(result, names) for result in results]
     else:
         sheets = [result.sheet(None) for result in results]
         if len({sheet.metric for sheet in sheets}) > 1 and any(run.command == FOREIGN for run in runs):
@@ -211,7 +211,7 @@ def _titles(runs: Sequence[Run]) -> list[str]:
     ]
 
 
-def _first_of(results: Results, names: Sequence[str]) -> Sheet:
+def _find_first_sheet(results: Results, names: Sequence[str]) -> Sheet:
     for name in names[:-1]:
         try:
             return results.sheet(name)
@@ -234,7 +234,7 @@ def _differing_inputs(runs: Sequence[Run]) -> list[str]:
     """Return the inputs, answers excepted, that are not the same in all runs, by the names in run.json."""
     inputs_by_run = []
     for run in runs:
-        is_answer = kind_of(run).is_answer
+        is_answer = find_kind(run).is_answer
         inputs_by_run.append({name: d for name, d in run.manifest.get("inputs", {}).items() if not is_answer(name)})
     names = dict.fromkeys(name for inputs in inputs_by_run for name in inputs)
     return [name for name in names if len({inputs.get(name) for inputs in inputs_by_run}) > 1]
@@ -282,7 +282,7 @@ class Baseline:
             DataError: the baseline was measured differently.
             UsageError: a model has no counterpart, or the baseline has no such metric.
         """
-        sheet = self.sheet if metric in (None, self.sheet.metric) else sheet_of(self.run, metric=metric)
+        sheet = self.sheet if metric in (None, self.sheet.metric) else read_sheet(self.run, metric=metric)
         for model in models:
             counterpart(model, sheet.models)
         parts = differing(signatures or {}, sheet.signatures, is_planned=True)
@@ -299,14 +299,14 @@ def open_baseline(path: str | os.PathLike[str], command: str, *, allow_different
     """Return a baseline, read whole.
 
     Raises:
-        DataError: it is no run, damaged, not finished, or of another command.
+        DataError: it is not a run, damaged, not finished, or of another command.
     """
     run = open_run(path)
     if run.command != command:
         raise DataError(
             f"the baseline was made by `markbook {run.command}`", at=os.fspath(path), hint="name a run of this command"
         )
-    return Baseline(run, sheet_of(run), allow_different_measures)
+    return Baseline(run, read_sheet(run), allow_different_measures)
 
 
 def hold_against(
@@ -374,11 +374,11 @@ def counterpart(model: str, baseline: Sequence[str]) -> str:
     return model if model in baseline else baseline[0]
 
 
-def sheet_of(run: Run, *, metric: str | None = None) -> Sheet:
+def read_sheet(run: Run, *, metric: str | None = None) -> Sheet:
     """Return the marks of one finished run.
 
     Raises:
         DataError: the run is not finished, or of a command that leaves nothing to compare.
         UsageError: the run has no such metric.
     """
-    return results_of(run).sheet(metric)
+    return open_results(run).sheet(metric)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from markbook.errors import DataError, MarkbookError
 from markbook.results.leaderboard import Standing, in_groups, standings
-from markbook.results.pairs import Pair, compare_pairs, count_open, level_of
+from markbook.results.pairs import Pair, compare_pairs, count_open, holm_level
 from markbook.results.sheet import Headline, Sheet
-from markbook.results.summary import mean_of, methods_note, sentences, warnings_of
+from markbook.results.summary import estimate_mean, methods_note, sentences, summarise_warnings
 from markbook.stats.power import items_to_show
 from markbook.stats.records import Estimate, Ranking
 from markbook.text import Table
@@ -70,7 +70,7 @@ def _ranking(comparison: Comparison) -> Table:
     level = f"{100 * (1 - comparison.alpha):g} %"
     intervals = (standing.summary.interval for standing in comparison.standings)
     methods = methods_note(interval.method for interval in intervals if interval)
-    warning = warnings_of((standing.model, standing.summary.note) for standing in comparison.standings)
+    warning = summarise_warnings((standing.model, standing.summary.note) for standing in comparison.standings)
     note = sentences(("Models that share a letter are not distinguishable.", methods, warning, *comparison.notes))
     better = "" if comparison.direction == "higher" else ", lower is better"
     return Table(
@@ -257,7 +257,7 @@ def _together(comparison: Comparison) -> list[str]:
     return connected
 
 
-def headline_of(sheet: Sheet, samples: str, *, comparison: Comparison | None = None, seed: int = 0) -> Headline:
+def make_headline(sheet: Sheet, samples: str, *, comparison: Comparison | None = None, seed: int = 0) -> Headline:
     """Return the headline of a sheet, an empty one where there is nothing to compare.
 
     Args:
@@ -296,10 +296,10 @@ def _scores(ranked: Sequence[tuple[str, Summary]], scale: Scale) -> tuple[tuple[
 
 def run_headline(results: Results, samples: str) -> Headline:
     """Return the headline of a run by its main metric, an empty one where it has none."""
-    from markbook.results.kind import seed_of
+    from markbook.results.kind import get_seed
 
     try:
-        return headline_of(results.sheet(None), samples, seed=seed_of(results))
+        return make_headline(results.sheet(None), samples, seed=get_seed(results))
     except (MarkbookError, ValueError):
         return Headline()  # tasks that share no metric
 
@@ -366,7 +366,7 @@ def _step(
         return f"{both} scored alike here; other or harder {samples} may tell them apart, more of the same hardly."
     if differences is None:
         return _unsure(pair, both, samples)
-    level = level_of(pair, count_open(comparison.pairs, comparison.alpha), comparison.alpha)
+    level = holm_level(pair, count_open(comparison.pairs, comparison.alpha), comparison.alpha)
     needed = items_to_show(differences, gap, alpha=level, most=_HOPELESS)
     if needed is None:
         return f"The difference between {both} is so small here that more {samples} like these will hardly settle it."
@@ -530,7 +530,7 @@ class Comparison:
         """Show the scores as a chart, the ranking and the pairs in a notebook."""
         from markbook.plugins import factory
 
-        chart: str = factory("reports", "markbook.report.notebook:chart_of", allow_code=True)(self.standings)
+        chart: str = factory("reports", "markbook.report.notebook:draw_scores", allow_code=True)(self.standings)
         return chart + "".join(table.html() for table in tables(self))
 
     def __rich_console__(self, _console: object, _options: object) -> Iterator[Any]:
@@ -671,9 +671,9 @@ def _by_topic(sheet: Sheet, names: Sequence[str], alpha: float, seed: int) -> di
         for model in names:
             marks = ((sample, sheet.marks[model].get(sample)) for sample in samples)
             values = {sample: mark.value for sample, mark in marks if mark is not None and mark.value is not None}
-            table[topic][model] = mean_of(
+            table[topic][model] = estimate_mean(
                 list(values.values()),
-                sheet.clusters_of(list(values)),
+                sheet.get_clusters(list(values)),
                 limits=sheet.range,
                 confidence=1 - alpha,
                 seed=seed,

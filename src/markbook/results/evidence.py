@@ -72,7 +72,7 @@ def read_judge_marks(name: str, stats: Mapping[str, object]) -> Evidence | None:
     return Evidence(name, facts_text(facts), tuple(findings))
 
 
-def facts_of(name: str, stats: Mapping[str, object]) -> Evidence | None:
+def describe_stats(name: str, stats: Mapping[str, object]) -> Evidence | None:
     """Return stats of any shape in words; None where nothing in them can be said in a line."""
     words = facts_text(stats)
     return Evidence(name, words) if words else None
@@ -356,7 +356,7 @@ def _shorten_parts(parts: Sequence[tuple[Change, str]]) -> tuple[tuple[Change, s
     )
 
 
-__all__ = ["Room", "evidence_of", "read_judge_marks"]
+__all__ = ["Room", "collect_evidence", "read_judge_marks"]
 
 Stats = Mapping[str, object]
 LONGEST = 20_000
@@ -365,7 +365,7 @@ MOST = 12
 """Scores of one answer that are laid out."""
 
 
-def evidence_of(
+def collect_evidence(
     values: Mapping[str, float | None],
     stats: Mapping[str, Stats],
     text: str | None,
@@ -411,7 +411,7 @@ def _one(name: str, stats: Stats, text: str, references: Sequence[str]) -> Evide
     evidence = read_judge_marks(name, stats) or point_to_lines(name, stats)
     if evidence is None and references:
         evidence = overlapping(name, stats, text, references) or read_edit_script(name, stats, text, references)
-    return evidence or facts_of(name, stats)
+    return evidence or describe_stats(name, stats)
 
 
 _LISTED, _PARTS = 10, 60

@@ -16,7 +16,7 @@ from markbook.text.schema import Check, check_of
 from markbook.types import Missing, MissingKind
 
 
-def reasons_of(row: Mapping[str, object]) -> dict[str, Missing]:
+def collect_reasons(row: Mapping[str, object]) -> dict[str, Missing]:
     """Return why values of a row, or of a part of one, are missing: by the name of the value."""
     return {name: Missing.from_record(record) for name, record in _lost(row).items()}
 
@@ -28,10 +28,10 @@ def _lost(row: Mapping[str, object]) -> Mapping[str, Mapping[str, object]]:
 
 def reasons_text(row: Mapping[str, object]) -> str:
     """Return why values of a row are missing, in one line."""
-    return "; ".join(f"{name}: {reason.kind} {reason.detail}" for name, reason in reasons_of(row).items())
+    return "; ".join(f"{name}: {reason.kind} {reason.detail}" for name, reason in collect_reasons(row).items())
 
 
-def value_of(values: Mapping[str, object], name: str, row: Mapping[str, object]) -> float | Missing:
+def get_value(values: Mapping[str, object], name: str, row: Mapping[str, object]) -> float | Missing:
     """Return a value, or the reason that its row gives for having none."""
     value = values.get(name)
     if isinstance(value, int | float):
@@ -65,7 +65,7 @@ def _flatten(name: str, value: Any, flat: dict[str, Value]) -> None:
 def cases(rows: Iterable[Mapping[str, object]], command: str) -> Iterator[Case]:
     """Yield one case a published row: an error where a value is missing because something failed, skipped without any value."""
     for row in rows:
-        reasons = reasons_of(row)
+        reasons = collect_reasons(row)
         broken = {field: reason for field, reason in reasons.items() if reason.kind.is_ours}
         suite = str(row.get("model") or row.get("system") or command)
         name = str(row.get("id") or row.get("paper_id") or "")
@@ -101,7 +101,7 @@ SCHEMA = 2
 """The version of summary.json and results.jsonl."""
 
 
-class Folder(Protocol):
+class RunFiles(Protocol):
     """What the view needs of a run."""
 
     @property
@@ -135,7 +135,7 @@ S = TypeVar("S", bound=Mapping[str, object])
 class FilesView(Generic[R, S]):
     """Rows (of the type R) and summary (S) of a run that publishes `results.jsonl` and `summary.json`."""
 
-    run: Folder
+    run: RunFiles
 
     @property
     def manifest(self) -> Mapping[str, Any]:
@@ -247,7 +247,7 @@ class FilesView(Generic[R, S]):
         return record
 
 
-def read_record(run: Folder, name: str, kind: Any) -> Any:
+def read_record(run: RunFiles, name: str, kind: Any) -> Any:
     """Return what a published JSON file holds.
 
     Raises:
@@ -259,7 +259,7 @@ def read_record(run: Folder, name: str, kind: Any) -> Any:
     return record
 
 
-def read_part(run: Folder, name: str, kind: Any, default: Any) -> Any:
+def read_part(run: RunFiles, name: str, kind: Any, default: Any) -> Any:
     """Return what run.json has under a key, the default where it has nothing.
 
     Raises:
@@ -286,7 +286,7 @@ def _object(text: str | bytes, path: Path, where: str) -> Any:
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path.name} is damaged{where}: {error}", at=str(path), hint=_AGAIN) from error
     if not isinstance(record, dict):
-        raise DataError(f"{path.name} is damaged{where}: this is no object", at=str(path), hint=_AGAIN)
+        raise DataError(f"{path.name} is damaged{where}: this is not an object", at=str(path), hint=_AGAIN)
     return record
 
 

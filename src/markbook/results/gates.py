@@ -67,7 +67,7 @@ def parse_gate(text: str) -> Gate:
     except ValueError:
         limit = math.nan
     if not (sign and name.strip()) or not math.isfinite(limit):
-        raise UsageError(f"{text!r} is no threshold", hint="write NAME=X, such as exam_score=80% or bleu=0.3")
+        raise UsageError(f"{text!r} is not a threshold", hint="write NAME=X, such as exam_score=80% or bleu=0.3")
     return Gate(name.strip(), limit, is_percent)
 
 
@@ -137,7 +137,7 @@ def hold_gates(gates: Iterable[Gate], marks: Sequence[GateMark]) -> None:
         raise GateFailed("; ".join(failed))
 
 
-def marks_of(comparison: Comparison, models: Mapping[str, str]) -> list[GateMark]:
+def collect_marks(comparison: Comparison, models: Mapping[str, str]) -> list[GateMark]:
     """Return the means of some models; all of them go by the metric's name, too, with or without its tier.
 
     Args:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from markbook.errors import DataError
 from markbook.files.jsonl import Line
-from markbook.results.kind import Results, results_of
+from markbook.results.kind import Results, open_results
 from markbook.results.sheet import Sheet
 from markbook.store import open_run
 
@@ -63,7 +63,7 @@ def read_judged(
         UsageError: the run has no such metric.
     """
     run = open_run(path)
-    results = results_of(run)
+    results = open_results(run)
     sheet = results.sheet(metric)
     answers_by_key: dict[tuple[str, str], JudgedAnswers] = {}
     without: set[tuple[str, str]] = set()

@@ -164,7 +164,7 @@ class RunKind(Protocol):
         ...
 
 
-def kind_of(run: Run) -> RunKind:
+def find_kind(run: Run) -> RunKind:
     """Return the kind of a run.
 
     Raises:
@@ -179,7 +179,7 @@ def kind_of(run: Run) -> RunKind:
     return kind
 
 
-def results_of(run: Run, *, partial: bool = False) -> Results:
+def open_results(run: Run, *, partial: bool = False) -> Results:
     """Return what there is to say of a run, whatever its kind.
 
     Args:
@@ -189,7 +189,7 @@ def results_of(run: Run, *, partial: bool = False) -> Results:
     Raises:
         DataError: it is not finished, or nothing installed knows its kind.
     """
-    kind = kind_of(run)
+    kind = find_kind(run)
     if run.status not in ("done", "incomplete") and not (partial and kind.reads_partial):
         raise DataError(
             f"this run is {run.status}: what it has not marked yet would count as absent",
@@ -199,7 +199,7 @@ def results_of(run: Run, *, partial: bool = False) -> Results:
     return kind.results(run)
 
 
-def seed_of(results: Results) -> int:
+def get_seed(results: Results) -> int:
     """Return the seed by which a run's own files draw: whatever else shows its numbers has the same intervals by it."""
     seed = results.manifest.get("config", {}).get("seed", 0)
     return seed if isinstance(seed, int) else 0

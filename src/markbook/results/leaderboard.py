@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from markbook.results.kind import Entry, Results
 from markbook.results.pairs import compare_pairs
 from markbook.results.sheet import Sheet
-from markbook.results.summary import mean_of, summarise_cells
+from markbook.results.summary import estimate_mean, summarise_cells
 from markbook.stats.difference import equal_differences_p, holm
 from markbook.types import Summary
 
@@ -96,10 +96,10 @@ def _summary(sheet: Sheet, model: str, alpha: float, seed: int) -> Summary:
         seed=seed,
     )
     values = {sample: cell.value for sample, cell in sheet.marks[model].items() if cell.value is not None}
-    clusters = sheet.clusters_of(list(values))
+    clusters = sheet.get_clusters(list(values))
     if clusters is None:
         return summary
-    clustered = mean_of(list(values.values()), clusters, limits=sheet.range, confidence=1 - alpha, seed=seed)
+    clustered = estimate_mean(list(values.values()), clusters, limits=sheet.range, confidence=1 - alpha, seed=seed)
     if clustered.interval is None:
         return replace(summary, interval=None, note=clustered.note)
     return replace(summary, interval=clustered.interval, note=clustered.note)
@@ -138,7 +138,7 @@ def _resample_means(sheet: Sheet, order: Sequence[str], seed: int) -> Floats | N
         values = [mark.value for mark in marks if mark is not None and mark.value is not None]
         if len(values) == len(order):
             values_by_sample[sample] = values
-    clusters = sheet.clusters_of(list(values_by_sample))
+    clusters = sheet.get_clusters(list(values_by_sample))
     numbers: dict[str, int] = {}
     units = [numbers.setdefault(name, len(numbers)) for name in clusters or values_by_sample]
     if len(numbers) < 2:
@@ -291,7 +291,7 @@ def leaderboard(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> Leaderbo
     """
     order = standings(sheet, alpha=alpha, seed=seed)
     names = [standing.model for standing in order]
-    is_clustered = sheet.clusters_of(sheet.samples) is not None
+    is_clustered = sheet.get_clusters(sheet.samples) is not None
     if is_clustered or len(names) <= PAIRED_UP_TO:
         pairs = compare_pairs(sheet, names, alpha=alpha, seed=seed)
         apart = {(pair.first, pair.second) for pair in pairs if pair.distinguishable}

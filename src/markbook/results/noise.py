@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from markbook.errors import DataError
 from markbook.results.alignment import merge_sheets
-from markbook.results.compare import RunLike, check_signatures, open_runs, sheets_of
+from markbook.results.compare import RunLike, check_signatures, open_runs, read_titled_sheets
 from markbook.results.sheet import Sheet
-from markbook.stats.noise import Noise, noise_of, pass_hat_of, repeats_needed
+from markbook.stats.noise import Noise, estimate_noise, estimate_pass_hat, repeats_needed
 from markbook.stats.records import Estimate
 from markbook.text import Table
 from markbook.text.plot import Scale, format_number, format_percent
@@ -55,7 +55,7 @@ def noise(runs: Sequence[RunLike], *, metric: str | Sequence[str] | None = None,
     Raises:
         DataError: no item has two values.
     """
-    sheets = sheets_of(open_runs(runs), metric)
+    sheets = read_titled_sheets(open_runs(runs), metric)
     check_signatures(sheets)
     sheet = merge_sheets(sheets)
     noises = [
@@ -85,7 +85,7 @@ def _repeats(sheet: Sheet, model: str) -> dict[str, tuple[list[float], int]]:
 
 def _of_model(model: str, items: dict[str, tuple[list[float], int]], sheet: Sheet, seed: int) -> ModelNoise:
     values = [repeats for repeats, _ in items.values()]
-    noise = noise_of(values, seed=seed)
+    noise = estimate_noise(values, seed=seed)
     several = [repeats for repeats in values if len(repeats) >= 2]
     is_binary = all(value in (0.0, 1.0) for repeats in several for value in repeats)
     counts = [(len(repeats), int(sum(repeats))) for repeats in several] if is_binary else []
@@ -94,7 +94,7 @@ def _of_model(model: str, items: dict[str, tuple[list[float], int]], sheet: Shee
     needed = {}
     if noise.within is not None and width < float("inf"):
         needed = {gap: repeats_needed(noise.within, noise.n_items, gap * width) for gap in _DIFFERENCES}
-    hats = {k: pass_hat_of(counts, k, seed=seed) for k in range(1, min(most, 64) + 1)}
+    hats = {k: estimate_pass_hat(counts, k, seed=seed) for k in range(1, min(most, 64) + 1)}
     single = sum(len(repeats) == 1 for repeats in values)
     missing = sum(lost for _, lost in items.values())
     return ModelNoise(

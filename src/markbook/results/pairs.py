@@ -157,7 +157,7 @@ def _common(sheet: Sheet, first: str, second: str) -> tuple[list[str], list[floa
     return samples, a, b, n_unpaired
 
 
-def difference_of(
+def estimate_difference(
     a: Sequence[float], b: Sequence[float], width: float, confidence: float, clusters: Sequence[str] | None = None
 ) -> Estimate:
     """Return the paired difference, with an interval inside what the range allows, also where all differences are equal.
@@ -204,7 +204,7 @@ def compare_pairs(sheet: Sheet, names: Sequence[str], *, alpha: float = 0.05, se
             raise DataError(valueless, hint="scores must be numbers, or true and false")
         hint = sentences(("compare runs of the same benchmark or task", *sheet.notes)).removesuffix(".")
         raise DataError(f"{who} with a value", hint=hint)
-    clusters = [sheet.clusters_of(samples) for _, _, samples, *_ in raw]
+    clusters = [sheet.get_clusters(samples) for _, _, samples, *_ in raw]
     # The signs of related samples are not drawn one by one.
     alone = [
         (tuple(candidate[2]), candidate[3], candidate[4])
@@ -215,14 +215,14 @@ def compare_pairs(sheet: Sheet, names: Sequence[str], *, alpha: float = 0.05, se
     width = sheet.range[1] - sheet.range[0]
     pairs = []
     for (first, second, samples, a, b, n_unpaired), own in zip(raw, clusters, strict=True):
-        difference = difference_of(a, b, width, 1 - alpha, own)
+        difference = estimate_difference(a, b, width, 1 - alpha, own)
         p, method = (None, "") if own is not None else next(flips)
         used = (difference.p, difference.method) if p is None else (p, method)
         pairs.append(_pair(sheet, (first, second), samples, difference, used, n_unpaired))
     adjusted = holm([pair.p for pair in pairs])
     judged = [_judge_pair(pair, p, alpha, sheet) for pair, p in zip(pairs, adjusted, strict=True)]
     n_open = count_open(judged, alpha)
-    return [replace(pair, mde=_detectable(pair, width, level_of(pair, n_open, alpha))) for pair in judged]
+    return [replace(pair, mde=_detectable(pair, width, holm_level(pair, n_open, alpha))) for pair in judged]
 
 
 def count_open(pairs: Sequence[Pair], alpha: float) -> int:
@@ -234,7 +234,7 @@ def _is_open(pair: Pair, alpha: float) -> bool:
     return pair.p_adjusted is not None and pair.p_adjusted >= alpha
 
 
-def level_of(pair: Pair, n_open: int, alpha: float) -> float:
+def holm_level(pair: Pair, n_open: int, alpha: float) -> float:
     """Return the level that Holm leaves to a pair: alpha over the number of pairs that are still to be told apart, with it."""
     return alpha / (n_open if _is_open(pair, alpha) else n_open + 1)
 
@@ -317,7 +317,7 @@ def _topics(sheet: Sheet, names: tuple[str, str], samples: Sequence[str], confid
     by_topic = {}
     for topic, ids in sorted(parts.items()):
         a, b = ([_value(sheet, name, sample) for sample in ids] for name in names)
-        by_topic[topic] = difference_of(a, b, width, confidence, sheet.clusters_of(ids))
+        by_topic[topic] = estimate_difference(a, b, width, confidence, sheet.get_clusters(ids))
     return by_topic
 
 

@@ -79,7 +79,7 @@ class Cell:
         return self.value is not None and bool(self.n_missing)
 
 
-def cell_of(values: Sequence[float | Missing], limits: tuple[float, float], *, passed: bool | None = None) -> Cell:
+def make_cell(values: Sequence[float | Missing], limits: tuple[float, float], *, passed: bool | None = None) -> Cell:
     """Return one cell of several answers: the mean of those with a value, the others counted.
 
     Args:
@@ -148,7 +148,7 @@ class Sheet:
     notes: tuple[str, ...] = ()
     """What a reader of a comparison has to know about its inputs."""
 
-    def clusters_of(self, samples: Sequence[str]) -> list[str] | None:
+    def get_clusters(self, samples: Sequence[str]) -> list[str] | None:
         """Return which cluster each of these samples belongs to; None where no two belong together."""
         cluster_names = [self.meta.get(sample, {}).get(CLUSTER, "") for sample in samples]
         # One of which nothing is said stands by itself: an empty name would put all of those together.

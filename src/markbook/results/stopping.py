@@ -16,7 +16,7 @@ from typing import Literal, NotRequired, TypedDict
 from markbook.errors import DataError, UsageError
 from markbook.results.alignment import digest, merge_sheets
 from markbook.results.compare import check_signatures, counterpart
-from markbook.results.kind import Results, results_of
+from markbook.results.kind import Results, open_results
 from markbook.results.sheet import Cell, Sheet
 from markbook.stats.records import Estimate, EstimateRecord
 from markbook.stats.sequential import SequentialSigns, anytime_difference, anytime_mean
@@ -278,7 +278,7 @@ def _only(sheet: Sheet, model: str) -> Sheet:
     )  # fmt: skip
 
 
-def words_of(record: StoppedRecord) -> list[str]:
+def describe_stop(record: StoppedRecord) -> list[str]:
     """Return what a report says of how a run ended, a sentence a model and one of what was saved."""
     done, planned = record["done"], record["planned"]
     sentences = [
@@ -325,7 +325,7 @@ def open_against(against: str | os.PathLike[str] | None, when: str) -> Results |
 
     Raises:
         UsageError: there is one and nothing says when to stop.
-        DataError: it is no run, not finished, or several.
+        DataError: it is not a run, not finished, or several.
     """
     if against is None:
         return None
@@ -334,10 +334,10 @@ def open_against(against: str | os.PathLike[str] | None, when: str) -> Results |
     paths = find_runs(against)
     if len(paths) > 1:
         raise DataError(f"{len(paths)} runs lie here, and one is the baseline", at=os.fspath(against), hint="name it")
-    return results_of(open_run(paths[0]))
+    return open_results(open_run(paths[0]))
 
 
-def identity_of(stopping: Stopping, baseline: Sheet | None) -> dict[str, object]:
+def stop_identity(stopping: Stopping, baseline: Sheet | None) -> dict[str, object]:
     """Return what run.json holds of it: with another rule or another baseline a run cannot go on."""
     values = {} if baseline is None else {model: _values(cells) for model, cells in baseline.marks.items()}
     return {"when": stopping.rule.text, "baseline": digest(values) if values else None}
@@ -359,7 +359,7 @@ def until_enough(
         step: does the samples of a batch, or finds them done, and returns the marks of all that were done so far.
 
     Returns:
-        What is to be said of the end (`results.stopping.words_of`).
+        What is to be said of the end (`results.stopping.describe_stop`).
     """
     order_row = next(iter(journal.rows(ORDER)), None)
     if order_row is not None:

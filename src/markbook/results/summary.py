@@ -91,7 +91,7 @@ def summarise_values(  # noqa: PLR0913 - each is a fact about the values that on
     settled, done = _settle(values, missing, policy, worst_end(range, direction))
     if clusters is not None and len(settled) > len(values):
         raise ValueError("clusters need the policy `exclude`: what is missing belongs to no cluster")
-    estimate = mean_of(settled, clusters, limits=range, confidence=confidence, seed=seed)
+    estimate = estimate_mean(settled, clusters, limits=range, confidence=confidence, seed=seed)
     return Summary(
         metric=metric,
         group=group,
@@ -108,7 +108,7 @@ def summarise_values(  # noqa: PLR0913 - each is a fact about the values that on
     )
 
 
-def mean_of(
+def estimate_mean(
     values: Sequence[float],
     clusters: Sequence[Hashable] | None,
     *,
@@ -127,7 +127,7 @@ def mean_of(
     )
 
 
-def warnings_of(notes: Iterable[tuple[str, str]]) -> str:
+def summarise_warnings(notes: Iterable[tuple[str, str]]) -> str:
     """Return in a sentence whose intervals may be too short, and why; empty if none may.
 
     Args:

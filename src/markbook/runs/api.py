@@ -14,7 +14,7 @@ from markbook.runs.conductor import conduct
 from markbook.runs.exam import Exam
 from markbook.runs.exam.plan import REPORTS, ExamOptions, ExamSettings
 from markbook.runs.kind import Watcher
-from markbook.runs.options import options_of, refuse_unknown
+from markbook.runs.options import make_options, refuse_unknown
 from markbook.runs.reviews import Reviews
 from markbook.runs.reviews.config import ReviewConfig, check_policy, default_config, parse_similarity, read_config
 from markbook.runs.reviews.review import ReviewRequest, ReviewSettings
@@ -72,7 +72,7 @@ def run_task(
         "output": output or "generated",
         "resume": resume,
     }
-    return conduct(Tasks(), options_of(TaskOptions, {**options, **named}, "run_task"), watcher)
+    return conduct(Tasks(), make_options(TaskOptions, {**options, **named}, "run_task"), watcher)
 
 
 def exam(
@@ -117,7 +117,9 @@ def exam(
     """
     sources = (solutions,) if isinstance(solutions, str | os.PathLike) else tuple(solutions)
     named = {"benchmark": benchmark, "solutions": sources, "model": model, "base_url": base_url, "resume": resume}
-    request = options_of(ExamOptions, {**options, **named, "reports": reports, "output": output or "generated"}, "exam")
+    request = make_options(
+        ExamOptions, {**options, **named, "reports": reports, "output": output or "generated"}, "exam"
+    )
     return conduct(Exam(), request, watcher)
 
 

@@ -16,7 +16,7 @@ from markbook.errors import StorageError, UsageError
 from markbook.model import ModelReply, PromptRequest
 from markbook.model.connect import COMPLETIONS, split_name
 from markbook.plugins import suggest
-from markbook.runs.kind import Start, Step, Watcher
+from markbook.runs.kind import Progress, Start, Watcher
 from markbook.runs.options import ASKS_MODELS, AskingOptions
 from markbook.store import RunWriter
 from markbook.types import Missing, MissingKind
@@ -132,7 +132,7 @@ _STOPS, _IGNORED = "until", "do_sample"
 Key = tuple[str | int, ...]
 
 
-class Usage(TypedDict):
+class TokenUsage(TypedDict):
     """What a model's replies cost, as run.json holds it; a sum with an unknown part is unknown."""
 
     replies: int
@@ -150,7 +150,7 @@ def goes_on(options: AskingOptions) -> bool:
     return not options.generator and split_name(options.model or "")[0] == COMPLETIONS
 
 
-def generator_of(options: AskingOptions) -> Any:
+def connect_generator(options: AskingOptions) -> Any:
     """Return what asks the model (`markbook.model.Generator`); None where the answers exist.
 
     Raises:
@@ -183,7 +183,7 @@ class Replies:
             total: how many questions there are in all.
         """
         self._journal, self._generator, self._watch = journal, generator, watch
-        self._replies = {row.key: _reply_of(row.key, row.data) for row in journal.rows(COMPLETION)}
+        self._replies = {row.key: _read_reply(row.key, row.data) for row in journal.rows(COMPLETION)}
         self._committed = SharedCalls(journal.commit)
         done = len(self._replies)
         watch.on_start(
@@ -212,15 +212,15 @@ class Replies:
             self._journal.add(UNANSWERED, (*reply.key, next(self._times)), record, remember=False)
             self._committed.soon()
         why = "" if reply.missing is None else reply.missing.detail
-        self._watch.did(Step(" ".join(map(str, reply.key)), reply.missing is None, why))
+        self._watch.did(Progress(" ".join(map(str, reply.key)), reply.missing is None, why))
 
 
-def _reply_of(key: Key, data: Mapping[str, Any]) -> ModelReply:
+def _read_reply(key: Key, data: Mapping[str, Any]) -> ModelReply:
     names = ("text", "raw", "finish", "input_tokens", "output_tokens", "cost", "cost_at_most", "requests", "seconds")
     return ModelReply(key, **{name: data[name] for name in names if name in data})
 
 
-def usage_of(replies: Sequence[ModelReply]) -> Usage:
+def sum_usage(replies: Sequence[ModelReply]) -> TokenUsage:
     """Return what replies cost, those that brought nothing too."""
     answered = [reply for reply in replies if reply.missing is None]
     replies_asked = [reply for reply in replies if reply.requests or reply.cost_at_most or reply.missing is None]

@@ -14,8 +14,8 @@ from typing import Any
 from markbook import plugins
 from markbook.errors import MarkbookError, StrictDataError
 from markbook.report.exports import render_report
-from markbook.results.kind import Content, Results, seed_of
-from markbook.runs.kind import Ended, Kind, P, Planned, R, Watcher
+from markbook.results.kind import Content, Results, get_seed
+from markbook.runs.kind import Kind, P, Planned, R, Watcher, WorkEnd
 from markbook.runs.machines import Machines
 from markbook.runs.options import RunOptions
 from markbook.store import Manifest, Run, RunWriter, open_manifest, open_run
@@ -39,13 +39,13 @@ def label_manifest(manifest: Manifest, request: RunOptions) -> Manifest:
     return replace(manifest, extra={**manifest.extra, **{name: value for name, value in merged.items() if value}})
 
 
-def scores_of(results: Results) -> list[dict[str, object]]:
+def summarise_scores(results: Results) -> list[dict[str, object]]:
     """Return each model's mean by the run's main metric with its interval, best first; nothing where there is none."""
     from markbook.results.leaderboard import summaries
 
     try:
         sheet = results.sheet(None)
-        summaries_by_model = summaries(sheet, seed=seed_of(results))
+        summaries_by_model = summaries(sheet, seed=get_seed(results))
     except (MarkbookError, ValueError):
         return []  # no model, or tasks that share no metric
     return [
@@ -115,7 +115,7 @@ def is_finished(folder: Path, manifest: Manifest) -> bool:
 
 def _render(kind: Kind[Any, Any], folder: Path, names: Sequence[str]) -> tuple[dict[str, Content], Scores]:
     results = kind.results(open_run(folder))
-    return _reports(results, names), scores_of(results)
+    return _reports(results, names), summarise_scores(results)
 
 
 def _render_whole(kind: Kind[Any, Any], folder: Path, names: Sequence[str]) -> tuple[dict[str, Content], Scores]:
@@ -132,11 +132,13 @@ def _reports(results: Results, names: Sequence[str]) -> dict[str, Content]:
     return files
 
 
-def _publish(kind: Kind[Any, Any], writer: RunWriter, machines: Machines, names: Sequence[str], ended: Ended) -> Scores:
+def _publish(
+    kind: Kind[Any, Any], writer: RunWriter, machines: Machines, names: Sequence[str], ended: WorkEnd
+) -> Scores:
     """Write the run's files and reports; return the scores that lists of runs show."""
     writer.publish(ended.files)
     if ended.results is not None:
-        files, scores = _reports(ended.results, names), scores_of(ended.results)
+        files, scores = _reports(ended.results, names), summarise_scores(ended.results)
     elif machines.renderer is not None:
         files, scores = machines.renderer.submit(_render_whole, kind, writer.folder, names).result()
     else:

@@ -15,10 +15,10 @@ from markbook.files.content import pieces
 from markbook.foreign.reading import Marked, read
 from markbook.marks import Column, RowRecord
 from markbook.results.kind import Results
-from markbook.runs.kind import Ended, Kind, Planned, Start, Step, Watcher
+from markbook.runs.kind import Kind, Planned, Progress, Start, Watcher, WorkEnd
 from markbook.runs.machines import Machines
 from markbook.runs.options import RunOptions, aside
-from markbook.runs.rows import RowRecords, RowsResults, RowsSummary, render_rows, summary_of
+from markbook.runs.rows import RowRecords, RowsResults, RowsSummary, render_rows, summarise_rows
 from markbook.store import Manifest, Run, RunWriter
 from markbook.store.reader import COMMAND, ForeignRun
 
@@ -63,11 +63,13 @@ class Import(Kind[ImportOptions, ImportPlan]):
         manifest = Manifest(COMMAND, config, {f"answers/{path.name}": digest.hexdigest()})
         return ImportPlan(manifest=manifest, marked=marked, source=path.name)
 
-    def work(self, plan: ImportPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> Ended:
+    def work(self, plan: ImportPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> WorkEnd:
         """Publish what was read."""
         watch.on_start(journal.folder, Start(1, about=plan.source))
-        watch.did(Step(plan.source))
-        return Ended(files=render_rows(plan.marked.rows, plan.marked.columns), facts={"answers": len(plan.marked.rows)})
+        watch.did(Progress(plan.source))
+        return WorkEnd(
+            files=render_rows(plan.marked.rows, plan.marked.columns), facts={"answers": len(plan.marked.rows)}
+        )
 
     def results(self, run: Run) -> Results:
         """Return what the file says, or the run that keeps it."""
@@ -115,7 +117,7 @@ class ForeignResults(ImportedResults):
     @cached_property
     def summary(self) -> RowsSummary:
         """What summary.json would hold."""
-        return summary_of(RowRecords(self.marked.rows), self.columns)
+        return summarise_rows(RowRecords(self.marked.rows), self.columns)
 
     def rows(self) -> Iterator[RowRecord]:
         """Yield the rows as results.jsonl would hold them."""

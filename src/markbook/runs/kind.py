@@ -53,7 +53,7 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Progress:
     """One more piece of work that is done."""
 
     name: str
@@ -73,7 +73,7 @@ class Watcher:
     def on_start(self, folder: Path, start: Start) -> None:
         """Be told that the work begins, and where it is kept."""
 
-    def did(self, step: Step) -> None:
+    def did(self, step: Progress) -> None:
         """Be told of one more piece of work."""
 
     def on_note(self, line: str, *, topic: str = "") -> None:
@@ -84,7 +84,7 @@ class Watcher:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class WorkEnd:
     """How the work ended."""
 
     status: Literal["done", "incomplete"] = "done"
@@ -121,7 +121,7 @@ class Kind(ABC, Generic[R, P]):
         """Start what the work needs, and refuse what this machine cannot do: still nothing is written."""
 
     @abstractmethod
-    def work(self, plan: P, journal: RunWriter, machines: Machines, watch: Watcher) -> Ended:
+    def work(self, plan: P, journal: RunWriter, machines: Machines, watch: Watcher) -> WorkEnd:
         """Do what the journal lacks, each piece kept there before the next."""
 
     def results(self, run: Run) -> Results:

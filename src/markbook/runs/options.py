@@ -138,7 +138,7 @@ class AskingSettings(RunSettings, total=False):
     price: str
 
 
-def options_of(kind: type[_T], options: Mapping[str, object], function: str) -> _T:
+def make_options(kind: type[_T], options: Mapping[str, object], function: str) -> _T:
     """Return the record of these options.
 
     Raises:

@@ -41,7 +41,7 @@ from markbook.types import (
 NO_TESTS = "the problem has no tests"
 
 
-def problem_of(tests: Sequence[Test], language: str = "") -> Missing | None:
+def find_problem(tests: Sequence[Test], language: str = "") -> Missing | None:
     """Return why no answer can be marked by these tests, None if they can be run.
 
     Args:
@@ -52,7 +52,7 @@ def problem_of(tests: Sequence[Test], language: str = "") -> Missing | None:
     if language not in ("", "python"):
         texts = ["" if program.strip() else NO_TESTS for program in programs]
     else:
-        texts = list(map(_problem_of, programs))
+        texts = list(map(_find_problem, programs))
     broken = next((text for text in texts if text not in ("", NO_TESTS)), "")
     if broken:
         return missing_undefined(broken)
@@ -62,7 +62,7 @@ def problem_of(tests: Sequence[Test], language: str = "") -> Missing | None:
 
 
 @functools.lru_cache(maxsize=1024)
-def _problem_of(program: str) -> str:
+def _find_problem(program: str) -> str:
     try:
         tree = python.parse_python(suites.complete_program(program))
         python.compile_tree(tree)
@@ -109,7 +109,7 @@ def pass_at_k(
 
     n is the number of attempts and c of those that pass every test; a test whose verdict is flagged is not passed.
     The summary is the mean over problems. `stats`: `n`, `c`, `se` (the estimator's standard error with c/n as the
-    chance of one attempt; 0 where all or none passed, which is no proof of certainty), `values` by k, `errors` by kind.
+    chance of one attempt; 0 where all or none passed, which is not proof of certainty), `values` by k, `errors` by kind.
     Missing: `missing_undefined` where k > n or the tests are broken, `absent` without any attempt.
     Source: Chen et al. 2021, arXiv 2107.03374.
 
@@ -122,7 +122,7 @@ def pass_at_k(
         run: what runs the programs, instead of the sandbox.
 
     Raises:
-        UsageError: a k that is no whole number from 1 up, or a timeout that is not positive.
+        UsageError: a k that is not a whole number from 1 up, or a timeout that is not positive.
     """
     return _make("pass_at_k", k, ProgramSettings(timeout, isolation, workers, language), run)
 
@@ -193,7 +193,7 @@ class PassAtK(Metric):
         """Return one measurement a row.
 
         Args:
-            candidates: for each problem a list of programs; a None among them is no attempt.
+            candidates: for each problem a list of programs; a None among them is not an attempt.
             references: for each problem its test program, or several, all of which must pass.
 
         Raises:
@@ -239,7 +239,7 @@ class PassAtK(Metric):
         """Return why a problem's tests mark nothing; what a caller's own runner takes for a test is its own to say."""
         if not sample.tests:
             return missing_undefined(NO_TESTS)
-        return problem_of(sample.tests, self.settings.language or sample.language) if self.run is None else None
+        return find_problem(sample.tests, self.settings.language or sample.language) if self.run is None else None
 
     def _run(self, items: Sequence[Item]) -> Sequence[Outcome | Missing]:
         if self.run is None:
@@ -303,7 +303,7 @@ def _without_limit(signature: str) -> list[str]:
 
 
 def passed(outcome: Outcome) -> bool:
-    """Tell whether an attempt passed every test; a flagged test is not passed, and no test is no pass."""
+    """Tell whether an attempt passed every test; a flagged test is not passed, and no test is not a pass."""
     return bool(outcome.tests) and all(test.passed and test.verdict is not Verdict.FLAGGED for test in outcome.tests)
 
 
@@ -338,7 +338,9 @@ def _row(name: str, candidate: object, reference: object) -> list[Item] | Missin
     if not isinstance(programs, list | tuple):
         return missing_undefined(f"the candidate is of type {type(candidate).__name__}, not a list of programs")
     if not isinstance(tests, list | tuple) or not tests or not all(isinstance(test, str) for test in tests):
-        return missing_undefined("no reference" if tests is None or tests == [] else "the reference is no test program")
+        return missing_undefined(
+            "no reference" if tests is None or tests == [] else "the reference is not a test program"
+        )
     attempts = [program for program in programs if program is not None]
     if not attempts:
         return Missing(MissingKind.ABSENT, "no attempt")

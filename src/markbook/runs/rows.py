@@ -18,16 +18,16 @@ from markbook.report.page import Page, Problem, Section, ShownAnswer
 from markbook.report.words import missing_text
 from markbook.results.alignment import digest
 from markbook.results.comparison import run_headline
-from markbook.results.files import SCHEMA, FilesView, reasons_text, value_of
+from markbook.results.files import SCHEMA, FilesView, get_value, reasons_text
 from markbook.results.kind import Content, Entry, Shown
 from markbook.results.leaderboard import Standing, standings
-from markbook.results.sheet import CLUSTER, Cell, Sheet, Status, cell_of
+from markbook.results.sheet import CLUSTER, Cell, Sheet, Status, make_cell
 from markbook.results.summary import methods_note
 from markbook.text import Table, cut
 from markbook.text.plot import NOTHING, format_interval, format_number
-from markbook.types import Direction, Interval, Missing, SummaryRecord, range_of, range_record
+from markbook.types import Direction, Interval, Missing, SummaryRecord, range_record, read_range
 
-__all__ = ["Column", "Row", "RowRecords", "RowsResults", "render_rows", "status_of", "summary_of"]
+__all__ = ["Column", "Row", "RowRecords", "RowsResults", "render_rows", "row_status", "summarise_rows"]
 
 _TEXT_CAP = 200_000
 
@@ -57,7 +57,7 @@ def render_rows(rows: Iterable[Row], metrics: Mapping[str, Column]) -> dict[str,
     """
     records = RowRecords(rows if isinstance(rows, Sequence) else list(rows))
     lines = (json.dumps(record, ensure_ascii=False, allow_nan=False, sort_keys=True) + "\n" for record in records)
-    summary = json.dumps(summary_of(records, metrics), indent=2, ensure_ascii=False, allow_nan=False)
+    summary = json.dumps(summarise_rows(records, metrics), indent=2, ensure_ascii=False, allow_nan=False)
     return {"results.jsonl": lines, "summary.json": summary + "\n"}
 
 
@@ -73,7 +73,7 @@ class RowRecords:
         return (row.record() for row in self._rows)
 
 
-def summary_of(records: Iterable[RowRecord], metrics: Mapping[str, Column]) -> RowsSummary:
+def summarise_rows(records: Iterable[RowRecord], metrics: Mapping[str, Column]) -> RowsSummary:
     """Return what `summary.json` says of published rows, which are gone through once a metric."""
     return {
         "schema": SCHEMA,
@@ -100,7 +100,7 @@ def _sheet(records: Iterable[RowRecord], metric: str, column: Column) -> Sheet:
     for record in records:
         sample = str(record["id"])
         if metric in record["metrics"]:
-            value = value_of(record["metrics"], metric, record)
+            value = get_value(record["metrics"], metric, record)
             values_by_model.setdefault(str(record["model"]), {}).setdefault(sample, []).append(value)
             content = record.get("content")
             if record.get("cluster"):
@@ -111,7 +111,7 @@ def _sheet(records: Iterable[RowRecord], metric: str, column: Column) -> Sheet:
     for model in list(values_by_model):
         samples = values_by_model.pop(model)  # so that not all are there twice
         marks[model] = {
-            sample: cell_of(values, column.range, passed=_all_passed(values) if column.is_verdict else None)
+            sample: make_cell(values, column.range, passed=_all_passed(values) if column.is_verdict else None)
             for sample, values in samples.items()
         }
     return Sheet(metric, marks, column.range, column.direction, meta, digests=digests, loose=loose)
@@ -135,7 +135,7 @@ class RowsResults(FilesView[RowRecord, RowsSummary]):
     def columns(self) -> dict[str, Column]:
         """The run's metrics, the main one first."""
         return {
-            name: Column(range_of(column["range"]), column["direction"], column.get("is_verdict", False))
+            name: Column(read_range(column["range"]), column["direction"], column.get("is_verdict", False))
             for name, column in self.summary["metrics"].items()
         }
 
@@ -169,7 +169,7 @@ class RowsResults(FilesView[RowRecord, RowsSummary]):
         main, column = next(iter(self.columns.items()), ("", Column()))
         for location, row in self.located_rows():
             value = row["metrics"].get(main)
-            status = status_of(row, main if column.is_verdict else "")
+            status = row_status(row, main if column.is_verdict else "")
             yield Entry(location, str(row["model"]), str(row["id"]), status, value)
 
     def show_attempt(self, location: int) -> Shown:
@@ -180,13 +180,13 @@ class RowsResults(FilesView[RowRecord, RowsSummary]):
         """
         row = self.row_at(location)
         main, column = next(iter(self.columns.items()), ("", Column()))
-        status = status_of(row, main if column.is_verdict else "")
+        status = row_status(row, main if column.is_verdict else "")
         facts = tuple((name, format_number(value)) for name, value in row["metrics"].items() if value is not None)
         text = cut(str(row["text"]), _TEXT_CAP)
         return Shown(str(row["model"]), str(row["id"]), status, facts, str(row["prompt"]), text, reasons_text(row))
 
 
-def status_of(row: RowRecord, verdict: str = "") -> Status:
+def row_status(row: RowRecord, verdict: str = "") -> Status:
     """Return how an attempt stands: marked by all its metrics, by some, or by none.
 
     Args:
@@ -256,7 +256,7 @@ def _problems(results: RowsResults) -> Iterator[Problem]:
         value = row["metrics"].get(main)
         label = f"{row['model']} [{row['index']}]" if row["index"] else str(row["model"])
         text = cut(str(row["text"]), _ROWS_PAGE_TEXT_CAP)
-        status = status_of(row, main if column.is_verdict else "")
+        status = row_status(row, main if column.is_verdict else "")
         answer = ShownAnswer(str(row["model"]), label, status, value, 0, 0, text, reasons_text(row))
         problems.setdefault(str(row["id"]), (str(row["prompt"]), []))[1].append(answer)
     for name, (prompt, answers) in problems.items():

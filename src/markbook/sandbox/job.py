@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from markbook.testcode.programs import complete_program
 from markbook.types import ErrorKind, Isolation, Limits, Outcome, ProblemType, Sample, TestResult, Verdict
-from markbook.why import Why, why_of
+from markbook.why import Why, read_why
 
 if TYPE_CHECKING:
     from markbook.sandbox.guest.wire_records import RawTest, WorkerAnswer
@@ -304,7 +304,7 @@ def why_said(explanation: object) -> Why | None:
         for test in (tests if isinstance(tests, list) else ())
         if isinstance(test, dict)
     ]
-    return why_of(fields)
+    return read_why(fields)
 
 
 def _scrub(value: object) -> object:

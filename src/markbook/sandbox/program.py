@@ -85,7 +85,7 @@ class ProgramRun:
         for name in (*self.files, *self.drop, *self.programs, *names):
             path = PurePosixPath(name)
             if not name or path.is_absolute() or ".." in path.parts or "\0" in name:
-                raise ValueError(f"{name!r} is no name of a file of the program's own")
+                raise ValueError(f"{name!r} is not a name of a file of the program's own")
 
 
 @dataclass(frozen=True, slots=True)

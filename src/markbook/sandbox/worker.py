@@ -322,7 +322,7 @@ class Worker:
         """Return the answers that have arrived.
 
         Raises:
-            WorkerLost: it is gone, or what it sent is no answer.
+            WorkerLost: it is gone, or what it sent is not an answer.
         """
         alive = self._stream.feed()
         try:

@@ -151,7 +151,7 @@ class Guard:
         try:
             length = int(request.headers.get("content-length", "0"))
         except ValueError:
-            raise Refused(400, "the Content-Length is no number") from None
+            raise Refused(400, "the Content-Length is not a number") from None
         if length > self.body:
             raise Refused(413, f"the body has {length} bytes; at most {self.body} are taken: send fewer items at once")
         try:
@@ -194,7 +194,7 @@ def _host(header: str) -> str:
 
 
 def _place(origin: str) -> str | None:
-    """Return the host and port of a page's origin; None where that is no address."""
+    """Return the host and port of a page's origin; None where that is not an address."""
     try:
         return urlsplit(origin).netloc.lower()
     except ValueError:
@@ -225,7 +225,7 @@ def read_object(data: bytes, what: str = "the body") -> dict[str, object]:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number there")
+    raise ValueError(f"{name} is not a number there")
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -280,7 +280,7 @@ class GuardedApp:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         request = Request(scope)
-        client, headers = client_of(request), _headers(scope)
+        client, headers = identify_client(request), _headers(scope)
         try:
             self._guard.check(scope["path"], headers)
             if scope["path"] not in OPEN:
@@ -311,7 +311,7 @@ class GuardedApp:
             raise Refused(_TOO_MUCH, message, Retry_After="1")
 
 
-def client_of(request: Request) -> str:
+def identify_client(request: Request) -> str:
     """Return the name under which a caller has its turns: the one that it gives itself, or its address."""
     named = request.headers.get("x-markbook-client", "")[:_NAME]
     return named or (request.client.host if request.client else "")

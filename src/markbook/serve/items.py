@@ -12,7 +12,7 @@ from typing import Any
 
 from markbook.benchmarks.assembly import RowText, assemble
 from markbook.benchmarks.benchmark import data_files, is_package, load_benchmark
-from markbook.benchmarks.faults import fault_of, language_fault, without_faults
+from markbook.benchmarks.faults import find_fault, language_fault, without_faults
 from markbook.errors import DataError, EnvironmentUnfitError, UsageError
 from markbook.languages import Toolchain, find, versions
 from markbook.plugins import suggest
@@ -70,7 +70,7 @@ class BenchmarkShelf:
         paths = list(files)
         if folder is not None:
             if not folder.is_dir():
-                what = "is no folder" if folder.exists() else "does not exist"
+                what = "is not a folder" if folder.exists() else "does not exist"
                 raise DataError(f"the folder of benchmarks {what}", at=str(folder))
             inner = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
             paths += [*data_files(folder), *(path for path in inner if is_package(path))]
@@ -160,7 +160,7 @@ class PlacedItem:
         if value is None:
             return ""
         if not isinstance(value, str):
-            raise UsageError(f"{key!r} is no string", at=self.at)
+            raise UsageError(f"{key!r} is not a string", at=self.at)
         if len(value) > most:
             raise UsageError(f"{key!r} has {len(value)} characters", at=self.at, hint=f"at most {most}")
         return writable(value, key, self.at)
@@ -246,7 +246,7 @@ def _test(value: object, at: str, elsewhere: bool, entry: str) -> Test:  # noqa:
         raise UsageError("it is empty", at=at)
     if test.program and (test.setup or test.assertion):
         raise UsageError("it has a 'program' beside 'setup' or 'assertion'", at=at, hint="a program stands alone")
-    if fault := fault_of(test, entry):
+    if fault := find_fault(test, entry):
         raise UnmarkableError(fault, at=at)
     return test
 
@@ -260,7 +260,7 @@ def _of_streams(value: Mapping[Any, Any], at: str) -> Test:
     ):
         raise UsageError(f"'points' is {str(points)[:40]}, and has to be a number of 0 or more", at=at)
     test = Test(**{"stdin": "", **texts}, points=None if points is None else float(points))
-    if fault := fault_of(test):
+    if fault := find_fault(test):
         raise UnmarkableError(fault, at=at)
     return test
 
@@ -274,7 +274,7 @@ def _part(key: object, part: object, at: str, fields_known: tuple[str, ...]) -> 
             raise UsageError("'inspection' is neither a string nor a list of strings", at=at)
         return tuple(writable(word, key, at) for word in words)
     if not isinstance(part, str):
-        raise UsageError(f"{key!r} is no string", at=at)
+        raise UsageError(f"{key!r} is not a string", at=at)
     return writable(part, str(key), at)
 
 
@@ -334,7 +334,7 @@ def read_items(values: object, shelf: BenchmarkShelf, defaults: Defaults, most: 
         UsageError: what is wrong, and in which item.
     """
     if not isinstance(values, Sequence) or isinstance(values, str):
-        raise UsageError("'items' is no list", hint='send {"items": [{"id": .., "code": .., "tests": ..}]}')
+        raise UsageError("'items' is not a list", hint='send {"items": [{"id": .., "code": .., "tests": ..}]}')
     if not values:
         raise UsageError("'items' is empty")
     if len(values) > most:
@@ -349,7 +349,7 @@ def read_item(value: object, at: str, shelf: BenchmarkShelf, defaults: Defaults)
         UsageError: what is wrong with it.
     """
     if not isinstance(value, Mapping):
-        raise UsageError("it is no object", at=at)
+        raise UsageError("it is not an object", at=at)
     for name in value:
         if name not in _FIELDS:
             raise UsageError(f"unknown field {str(name)[:40]!r}", at=at, hint=suggest(str(name)[:40], list(_FIELDS)))

@@ -17,7 +17,7 @@ from starlette.responses import Response, StreamingResponse
 from markbook import plugins
 from markbook.errors import MarkbookError
 from markbook.metrics.measure import ALIASES, expand, measure
-from markbook.serve.guard import HEADERS, Guard, Refused, as_json, client_of, read_object
+from markbook.serve.guard import HEADERS, Guard, Refused, as_json, identify_client, read_object
 from markbook.serve.items import Defaults, read_items
 from markbook.serve.pool import PoolSettings
 from markbook.serve.records import Busy, Closing, Order, Reward
@@ -195,7 +195,7 @@ class Marking:
             Refused: too much of it waits already.
         """
         try:
-            self._pool.ensure_room(client_of(request))
+            self._pool.ensure_room(identify_client(request))
         except Busy as busy:
             raise too_much(busy) from None
 
@@ -213,7 +213,7 @@ class Marking:
 
     def _offer(self, request: Request, orders: list[Order], seconds: float, waited: float = 0.0) -> list[Ticket]:
         try:
-            return self._pool.offer(client_of(request), orders, seconds, waited=waited)
+            return self._pool.offer(identify_client(request), orders, seconds, waited=waited)
         except Busy as busy:
             if len(orders) > self._pool.most_of_one:
                 hint = f"send at most {self._pool.most_of_one} at once"
@@ -335,9 +335,9 @@ def read_labelled(body: Mapping[str, object]) -> list[dict[str, object]]:
 
 
 def _answer(query: object, prompt: object, number: int) -> object:
-    """Return what stands behind the prompt in a query, before which a tokenizer may have put a sign; what is no text as it is."""
+    """Return what stands behind the prompt in a query, before which a tokenizer may have put a sign; what is not a text as it is."""
     if not isinstance(prompt, str):
-        raise Refused(400, f"prompts[{number}] is no string")
+        raise Refused(400, f"prompts[{number}] is not a string")
     if not isinstance(query, str):
         return query
     _, separator, answer = query.partition(prompt) if prompt else ("", "", query)
@@ -349,7 +349,7 @@ def _answer(query: object, prompt: object, number: int) -> object:
 def _read_list(body: Mapping[str, object], name: str) -> list[object]:
     value = body.get(name)
     if not isinstance(value, list):
-        raise Refused(400, f"{name!r} is no list")
+        raise Refused(400, f"{name!r} is not a list")
     return value
 
 
@@ -395,7 +395,7 @@ class Scoring:
 def _names(value: object) -> list[str]:
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
-        raise Refused(400, "'metrics' is no name or list of names of metrics")
+        raise Refused(400, "'metrics' is not a name or list of names of metrics")
     if len(names) > _MOST_METRICS:
         raise Refused(400, f"{len(names)} metrics are too many at once: at most {_MOST_METRICS}")
     there = [*plugins.names("metrics"), *ALIASES]  # a name of another form would import what it names
@@ -407,12 +407,12 @@ def _names(value: object) -> list[str]:
 
 def _items(value: object) -> list[Mapping[str, object]]:
     if not isinstance(value, list) or not value:
-        raise Refused(400, "'items' is no list, or empty")
+        raise Refused(400, "'items' is not a list, or empty")
     if len(value) > _MOST_ITEMS:
         raise Refused(400, f"{len(value)} items are too many at once: at most {_MOST_ITEMS}")
     for number, item in enumerate(value):
         if not isinstance(item, Mapping):
-            raise Refused(400, f"items[{number}]: it is no object")
+            raise Refused(400, f"items[{number}]: it is not an object")
         reject_unknown_fields(item, _ITEM_FIELDS, f"items[{number}]: ")
         name = item.get("id", number)
         if isinstance(name, bool) or not isinstance(name, str | int) or len(str(name)) > _MOST_ID:

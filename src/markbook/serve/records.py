@@ -149,8 +149,8 @@ def _test(record: TestDetail) -> TestResult:
     )
 
 
-def reward_of(order: Order, outcome: Outcome | Missing) -> Reward:
-    """Return what an outcome is worth by the exam's rule; what is no verdict on the code has none."""
+def make_reward(order: Order, outcome: Outcome | Missing) -> Reward:
+    """Return what an outcome is worth by the exam's rule; what is not a verdict on the code has none."""
     if isinstance(outcome, Missing):
         return Reward(order.id, None, outcome, message=outcome.detail)
     got, isolation = mark(order.sample, outcome), outcome.isolation.value

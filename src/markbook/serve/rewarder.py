@@ -15,10 +15,10 @@ from markbook.errors import IncompleteError, UsageError
 from markbook.plugins import need
 from markbook.programs.sandboxes import BoxSettings
 from markbook.runs.exam.grading import ErrorPolicy
-from markbook.runs.options import options_of
+from markbook.runs.options import make_options
 from markbook.serve.items import BenchmarkShelf, Defaults, read_item
 from markbook.serve.pool import Pool, PoolSettings
-from markbook.serve.records import Busy, Order, Reward, reward_of
+from markbook.serve.records import Busy, Order, Reward, make_reward
 from markbook.serve.work_queue import Ticket
 from markbook.types import Missing, MissingKind
 
@@ -47,10 +47,10 @@ class Remote:
 
         Raises:
             ExtraMissingError: httpx is not installed.
-            UsageError: it is no address.
+            UsageError: it is not an address.
         """
         if not url.startswith(("http://", "https://")):
-            raise UsageError(f"url={url!r} is no address of a server", hint="such as http://127.0.0.1:8080")
+            raise UsageError(f"url={url!r} is not an address of a server", hint="such as http://127.0.0.1:8080")
         self._httpx = need("httpx", extra="serve")
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._options = {"base_url": url.rstrip("/"), "headers": headers, "trust_env": False}
@@ -169,7 +169,7 @@ def _rewards(text: str, items: Sequence[Mapping[str, object]]) -> list[Reward]:
     """Return what a server has answered.
 
     Raises:
-        IncompleteError: it is no answer to these items.
+        IncompleteError: it is not an answer to these items.
     """
     try:
         rewards = [Reward.from_record(record) for record in json.loads(text)["results"]]
@@ -239,7 +239,7 @@ class Rewarder:
 
             self._source = Remote(url, token, os.fspath(benchmark), timeout, error_policy)
         else:
-            box = options_of(BoxSettings, {"adaptive": True, **options}, "Rewarder")
+            box = make_options(BoxSettings, {"adaptive": True, **options}, "Rewarder")
             self._source = _Local(Pool(PoolSettings(box=box)), benchmark, timeout, error_policy or "zero")
 
     async def __aenter__(self) -> Self:
@@ -302,7 +302,7 @@ class _Local:
             if tickets is None:
                 missing = Missing(MissingKind.TIMEOUT, f"there was no room for it within {seconds:g} s")
                 for number, order in enumerate(part, start):
-                    yield number, reward_of(order, missing)
+                    yield number, make_reward(order, missing)
                 continue
             async for number, reward in rewards(self._pool, part, tickets):
                 yield start + number, reward
@@ -332,6 +332,6 @@ async def rewards(pool: Pool, orders: Sequence[Order], tickets: Sequence[Ticket]
     try:
         for _ in tickets:
             number = await done.get()
-            yield number, reward_of(orders[number], tickets[number].future.result())
+            yield number, make_reward(orders[number], tickets[number].future.result())
     finally:
         pool.cancel(tickets)

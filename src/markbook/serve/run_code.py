@@ -22,7 +22,7 @@ from markbook.languages import Toolchain
 from markbook.languages.toolchain import whole
 from markbook.sandbox import Stopped
 from markbook.sandbox.program import Executed, Phase, ProgramRun, ProgramSandbox
-from markbook.serve.guard import Refused, as_json, client_of
+from markbook.serve.guard import Refused, as_json, identify_client
 from markbook.serve.items import UnsupportedLanguage, toolchain
 from markbook.serve.marking import left, seconds
 from markbook.serve.sandbox_thread import Bell
@@ -214,7 +214,7 @@ def _name(name: object, at: str) -> str:
     is_good = isinstance(name, str) and 0 < len(name) <= 255 and name.isprintable() and name != _MAIN
     parts = name.split("/") if isinstance(name, str) else []
     if not is_good or any(part in ("", ".", "..") or len(part.encode()) > _MOST_NAME for part in parts):
-        raise Refused(400, f"{at}: {str(name)[:40]!r} is no plain path within the program's own folder")
+        raise Refused(400, f"{at}: {str(name)[:40]!r} is not a plain path within the program's own folder")
     return str(name)
 
 
@@ -223,7 +223,7 @@ def _files(body: Mapping[str, object]) -> dict[str, bytes]:
     if files_given is None:
         return {}
     if not isinstance(files_given, Mapping):
-        raise Refused(400, "'files' is no object")
+        raise Refused(400, "'files' is not an object")
     if len(files_given) > _MOST_FILES:
         raise Refused(400, f"{len(files_given)} files are too many: at most {_MOST_FILES}")
     files: dict[str, bytes] = {}
@@ -233,7 +233,7 @@ def _files(body: Mapping[str, object]) -> dict[str, bytes]:
         try:
             files[_name(name, "files")] = base64.b64decode(text, validate=True)
         except (TypeError, ValueError, binascii.Error):
-            raise Refused(400, f"files: {name[:40]!r} is no base64") from None
+            raise Refused(400, f"files: {name[:40]!r} is not a base64") from None
     return files
 
 
@@ -242,7 +242,7 @@ def _read_fetched(body: Mapping[str, object]) -> list[str]:
     if names_given is None:
         return []
     if not isinstance(names_given, list) or len(names_given) > _MOST_FILES:
-        raise Refused(400, f"'fetch_files' is no list of at most {_MOST_FILES} paths")
+        raise Refused(400, f"'fetch_files' is not a list of at most {_MOST_FILES} paths")
     return [_name(name, "fetch_files") for name in names_given]
 
 
@@ -396,7 +396,7 @@ class ProgramRunner:
         program_request = await asyncio.to_thread(read_program, body, self._python)
         if self._pool.is_closing:
             raise Refused(503, "the server is shutting down and takes nothing new", Retry_After="5")
-        client = client_of(request)
+        client = identify_client(request)
         seat_future = self._queue.want(client)
         gone = asyncio.create_task(left(request))
         try:

@@ -352,7 +352,7 @@ def icc(
     dropped = len(table) - len(complete)
 
     def statistic(units: Ints) -> float | None:
-        return _icc_of(complete[units], kind)
+        return _compute_icc(complete[units], kind)
 
     return _with_interval(
         statistic,
@@ -365,7 +365,7 @@ def icc(
     )
 
 
-def _icc_of(table: Floats, kind: str) -> float | None:
+def _compute_icc(table: Floats, kind: str) -> float | None:
     """Return the coefficient of a complete units x raters table from its mean squares; None if 0/0."""
     n, k = table.shape
     if n < 2 or not has_variation(table.ravel()):

@@ -76,7 +76,7 @@ def corrected_mean(
         method: `ppi++t`, or `ppi++` as the package ppi-python computes it (no clusters or strata).
 
     Raises:
-        ValueError: sequences of unequal length, a score that is no number, a probability outside (0, 1], a label of a
+        ValueError: sequences of unequal length, a score that is not a number, a probability outside (0, 1], a label of a
             settled item.
     """
     import numpy as np

@@ -48,7 +48,7 @@ class Noise:
         }
 
 
-def noise_of(items: Sequence[Sequence[float]], *, confidence: float = 0.95, seed: int = 0) -> Noise:
+def estimate_noise(items: Sequence[Sequence[float]], *, confidence: float = 0.95, seed: int = 0) -> Noise:
     """Return the noise of items from their repeats.
 
     Args:
@@ -175,10 +175,12 @@ def pass_hat_k(counts: Sequence[tuple[int, int]], k: int) -> float | None:
 
     Source: Yao et al. 2024, arXiv 2406.12045.
     """
-    return pass_hat_of(counts, k).value
+    return estimate_pass_hat(counts, k).value
 
 
-def pass_hat_of(counts: Sequence[tuple[int, int]], k: int, *, confidence: float = 0.95, seed: int = 0) -> Estimate:
+def estimate_pass_hat(
+    counts: Sequence[tuple[int, int]], k: int, *, confidence: float = 0.95, seed: int = 0
+) -> Estimate:
     """Return pass^k as `pass_hat_k` does, with its interval over the items."""
     if not counts or k < 1 or any(n < k for n, _ in counts):
         return Estimate(None, note=f"an item has fewer than {k} repeats")

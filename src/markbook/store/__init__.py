@@ -7,7 +7,7 @@ evaluation_1790000000/
 """
 
 from markbook.store.disk import Disk, RealDisk, replace_file
-from markbook.store.journal import Row, encode
+from markbook.store.journal import StoredRow, encode
 from markbook.store.reader import Run, find_run, find_runs, open_manifest, open_run
 from markbook.store.run import Manifest, RunWriter
 
@@ -15,9 +15,9 @@ __all__ = [
     "Disk",
     "Manifest",
     "RealDisk",
-    "Row",
     "Run",
     "RunWriter",
+    "StoredRow",
     "encode",
     "find_run",
     "find_runs",

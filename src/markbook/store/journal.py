@@ -46,7 +46,7 @@ encode = json.JSONEncoder(
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class StoredRow:
     """One thing that happened."""
 
     kind: str
@@ -68,7 +68,7 @@ def to_line(kind: str, key: Sequence[str | int], data: Mapping[str, object]) -> 
     return line
 
 
-def from_line(line: bytes) -> Row | None:
+def from_line(line: bytes) -> StoredRow | None:
     """Return the row of a whole line, or None if the line is torn or damaged."""
     body = line[_BODY:]
     if not line.endswith(b"\n") or line[:_BODY] != b'%s%08x",' % (_PREFIX, zlib.crc32(body)):
@@ -77,7 +77,7 @@ def from_line(line: bytes) -> Row | None:
         record = json.loads(b"{" + body)
     except (ValueError, RecursionError):
         return None
-    return Row(record["kind"], tuple(record["key"]), record["data"])
+    return StoredRow(record["kind"], tuple(record["key"]), record["data"])
 
 
 def lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -101,12 +101,12 @@ def segments(disk: Disk, folder: Path) -> list[Path]:
     return [folder / name for name in disk.names(folder) if name.endswith(".jsonl") and not name.startswith(".")]
 
 
-def read(disk: Disk, folder: Path, *, is_finished: bool = False) -> Iterator[Row]:
+def read(disk: Disk, folder: Path, *, is_finished: bool = False) -> Iterator[StoredRow]:
     """Yield the acknowledged rows in the order in which they were added; see `locate`."""
     return (row for _, row in locate(disk, folder, is_finished=is_finished))
 
 
-def locate(disk: Disk, folder: Path, *, is_finished: bool = False) -> Iterator[tuple[int, Row]]:
+def locate(disk: Disk, folder: Path, *, is_finished: bool = False) -> Iterator[tuple[int, StoredRow]]:
     """Yield each acknowledged row with a number by which `row_at` finds it again; stop where a segment is damaged.
 
     Raises:
@@ -125,11 +125,11 @@ def locate(disk: Disk, folder: Path, *, is_finished: bool = False) -> Iterator[t
             offset += len(line)
 
 
-def row_at(disk: Disk, folder: Path, location: int) -> Row:
+def row_at(disk: Disk, folder: Path, location: int) -> StoredRow:
     """Return the row at a location given by `locate`.
 
     Raises:
-        StorageError: what lies there now is no whole row.
+        StorageError: what lies there now is not a whole row.
     """
     path = folder / f"{location >> OFFSET_BITS:08d}.jsonl"
     row = from_line(disk.line_at(path, location & ((1 << OFFSET_BITS) - 1)))
@@ -193,7 +193,7 @@ class Journal:
 
     @classmethod
     def reopen(cls, disk: Disk, folder: Path) -> tuple[Journal, KeySet, int]:
-        """Open an old journal: drop what is no whole row, and return it with its keys and the bytes dropped."""
+        """Open an old journal: drop what is not a whole row, and return it with its keys and the bytes dropped."""
         if not disk.exists(folder):
             return cls.start(disk, folder), KeySet(()), 0
         keys: list[tuple[str, Key]] = []

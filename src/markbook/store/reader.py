@@ -12,11 +12,11 @@ from typing import Any
 
 from markbook.errors import DataError, StorageError, UsageError, beside
 from markbook.files.content import looking_into
-from markbook.foreign.reading import reader_of, results_in
+from markbook.foreign.reading import find_reader, results_in
 from markbook.plugins import factory, names, need
 from markbook.store.disk import Disk, RealDisk
 from markbook.store.integrity import FINISHED, find_damage
-from markbook.store.journal import Row, encode, locate, read, row_at
+from markbook.store.journal import StoredRow, encode, locate, read, row_at
 from markbook.types import Summary
 
 # Reading a run back from its folder.
@@ -50,7 +50,7 @@ class Run:
             DataError: run.json is damaged.
             StorageError: another file is.
         """
-        own = identity_of(self.manifest.get("command"), self.manifest.get("config"), self.manifest.get("inputs"))
+        own = digest_identity(self.manifest.get("command"), self.manifest.get("config"), self.manifest.get("inputs"))
         if self.manifest.get("identity", own) != own:
             path = self.folder / "run.json"
             raise DataError("run.json is damaged: its config is not the one that the run was made with", at=str(path))
@@ -61,7 +61,7 @@ class Run:
         if damage is not None:
             raise damage.error()
 
-    def rows(self, kind: str) -> Iterator[Row]:
+    def rows(self, kind: str) -> Iterator[StoredRow]:
         """Yield the journal's acknowledged rows of a kind, in order, one at a time."""
         return (
             row
@@ -69,11 +69,11 @@ class Run:
             if row.kind == kind
         )
 
-    def locate_all(self) -> Iterator[tuple[int, Row]]:
+    def locate_all(self) -> Iterator[tuple[int, StoredRow]]:
         """Yield the rows of every kind in journal order, each with its location for `row_at`."""
         return locate(RealDisk(), self.folder / "journal", is_finished=self.status in FINISHED)
 
-    def row_at(self, location: int) -> Row:
+    def row_at(self, location: int) -> StoredRow:
         """Return the row at a location."""
         return row_at(RealDisk(), self.folder / "journal", location)
 
@@ -211,7 +211,7 @@ def open_run(path: str | os.PathLike[str], *, check: bool = True, columns: Mappi
         return other
     record = read_manifest(RealDisk(), folder)
     if record is None:
-        raise DataError("this is no run folder: it has no run.json", at=str(folder))
+        raise DataError("this is not a run folder: it has no run.json", at=str(folder))
     run = Run(folder, record)
     if check:
         run.check()
@@ -244,11 +244,11 @@ def read_manifest(disk: Disk, folder: Path) -> dict[str, object] | None:
         raise DataError("run.json was not written by this version of Markbook", at=str(path))
     for name in ("config", "inputs"):
         if not isinstance(record.get(name, {}), dict):
-            raise DataError(f"run.json is damaged: {name!r} is no object", at=str(path))
+            raise DataError(f"run.json is damaged: {name!r} is not an object", at=str(path))
     return record
 
 
-def identity_of(command: object, config: object, inputs: object) -> str:
+def digest_identity(command: object, config: object, inputs: object) -> str:
     """Return one digest over what makes a run the same run."""
     # What of a file's name is not UTF-8 is a question mark in run.json.
     text = encode({"command": command, "config": config, "inputs": inputs}).encode(errors="replace")
@@ -271,11 +271,11 @@ class ForeignRun(Run):
     def check(self) -> None:
         """Do nothing: nobody sealed it."""
 
-    def rows(self, kind: str) -> Iterator[Row]:
+    def rows(self, kind: str) -> Iterator[StoredRow]:
         """Yield nothing: it has no journal."""
         return iter(())
 
-    def locate_all(self) -> Iterator[tuple[int, Row]]:
+    def locate_all(self) -> Iterator[tuple[int, StoredRow]]:
         """Yield nothing: it has no journal."""
         return iter(())
 
@@ -287,7 +287,7 @@ def foreign_run(path: Path, columns: Mapping[str, str] | None = None) -> Foreign
     """Return a file of another tool as a run; None if no reader knows it."""
     if not path.is_file():
         return None
-    reader = reader_of(path, columns)
+    reader = find_reader(path, columns)
     if reader is None:
         return None
     config = {"format": reader.name, "benchmark_name": reader.name}
@@ -301,7 +301,7 @@ def foreign_paths(path: str | os.PathLike[str], columns: Mapping[str, str] | Non
     with looking_into(source_path):
         if source_path.is_dir():
             return results_in(source_path, columns)
-        return [source_path] if source_path.is_file() and reader_of(source_path, columns) is not None else []
+        return [source_path] if source_path.is_file() and find_reader(source_path, columns) is not None else []
 
 
 # Which run a path means: its folder, the `run.json` in it, a folder that holds runs, or `latest`.
@@ -357,7 +357,7 @@ def find_runs(path: str | os.PathLike[str], columns: Mapping[str, str] | None = 
         raise DataError(
             "there is no run folder of this name", at=os.fspath(path), hint=_beside(run_path) or beside(run_path)
         )
-    raise DataError("this is no run folder: it has no run.json, and no run lies in it", at=os.fspath(path))
+    raise DataError("this is not a run folder: it has no run.json, and no run lies in it", at=os.fspath(path))
 
 
 def means_run(path: str | os.PathLike[str]) -> bool:

@@ -18,8 +18,8 @@ from markbook.errors import OutputError, StorageError, UsageError
 from markbook.installed import version
 from markbook.store import integrity
 from markbook.store.disk import Disk, Lock, RealDisk, replace_file
-from markbook.store.journal import Journal, Key, KeySet, Row, encode, locate, read, row_at
-from markbook.store.reader import SCHEMA, identity_of, read_manifest
+from markbook.store.journal import Journal, Key, KeySet, StoredRow, encode, locate, read, row_at
+from markbook.store.reader import SCHEMA, digest_identity, read_manifest
 
 _log = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ class Manifest:
     @property
     def identity(self) -> str:
         """One digest over command, config and inputs."""
-        return identity_of(self.command, self.config, self.inputs)
+        return digest_identity(self.command, self.config, self.inputs)
 
 
 class RunWriter:
@@ -102,7 +102,7 @@ class RunWriter:
         """Open a run folder again; what its journal holds is done.
 
         Raises:
-            UsageError: it is no run folder, or another command, config or input made it.
+            UsageError: it is not a run folder, or another command, config or input made it.
             RunInUseError: another process works in it.
             OutputError: it cannot be written.
         """
@@ -115,7 +115,7 @@ class RunWriter:
             writer = cls(folder, manifest, lock, disk)
             old = read_manifest(disk, folder)
             if old is None and not folder.name.startswith("evaluation_"):
-                raise UsageError("this is no run folder: it has no run.json", at=str(folder))
+                raise UsageError("this is not a run folder: it has no run.json", at=str(folder))
             if old is not None:
                 _check_same(old, manifest, folder)
                 if isinstance(started := old.get("started"), str):
@@ -191,17 +191,17 @@ class RunWriter:
         """Return when everything added so far would survive a power cut."""
         self._journal.commit()
 
-    def rows(self, kind: str) -> Iterator[Row]:
+    def rows(self, kind: str) -> Iterator[StoredRow]:
         """Yield the rows of a kind in journal order, read back from disk."""
         self.commit()
         return (row for row in read(self._disk, self.folder / "journal") if row.kind == kind)
 
-    def locate_all(self) -> Iterator[tuple[int, Row]]:
+    def locate_all(self) -> Iterator[tuple[int, StoredRow]]:
         """Yield the rows of every kind in journal order, each with its location for `row_at`."""
         self.commit()
         return locate(self._disk, self.folder / "journal")
 
-    def row_at(self, location: int) -> Row:
+    def row_at(self, location: int) -> StoredRow:
         """Return the row at a location, so that any order needs 8 bytes a row and not the rows."""
         return row_at(self._disk, self.folder / "journal", location)
 
@@ -251,7 +251,7 @@ class RunWriter:
             self._disk.make_folder(folder)
             self._disk.sync_folder(folder.parent)
         elif not self._disk.is_folder(folder):
-            raise OSError(f"{folder} is no folder, and links are not followed inside a run")
+            raise OSError(f"{folder} is not a folder, and links are not followed inside a run")
 
     def _write_manifest(self, status: str, extra: dict[str, object]) -> None:
         record = {
@@ -323,7 +323,7 @@ def _check_same(old: Mapping[str, object], manifest: Manifest, folder: Path) -> 
     before = old.get("config")
     absent = [name for name in manifest.recent if isinstance(before, Mapping) and name not in before]
     config = {name: value for name, value in manifest.config.items() if name not in absent}
-    if absent and old.get("identity") == identity_of(manifest.command, config, manifest.inputs):
+    if absent and old.get("identity") == digest_identity(manifest.command, config, manifest.inputs):
         names = ", ".join(absent)
         _log.warning(
             "%s: an earlier version made this run and kept no %s: what belongs to it is not checked", folder, names

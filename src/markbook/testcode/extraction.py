@@ -57,7 +57,7 @@ def without_thoughts(reply: str) -> str:
 
 # Finding the code in a model's raw reply: a ladder of steps, each recorded, none of which deletes a line of code.
 #
-# A reply that compiles as it stands is taken as it stands. Otherwise what a model thought aloud is no part of it; of the
+# A reply that compiles as it stands is taken as it stands. Otherwise what a model thought aloud is not part of it; of the
 # rest a fenced block is taken, then the text between markers such as [PYTHON] and [/PYTHON], then code with prose before or
 # behind it. Text with no trace of a reply around it (a truncated solution, say) is left alone: its SyntaxError is the
 # model's own.
@@ -205,7 +205,7 @@ _IMPORT = re.compile(r"\s*(?:(?:using|import|use)\s[^()]*;?|#\s*include\b.*)\s*"
 _COMMENT = ("//", "#", "--", ";", "%", "*", "/*")
 
 
-def answer_of(
+def extract_answer(
     reply: str, prompt: str, tests: str, *, raw: bool = True
 ) -> tuple[str, Literal["as_is", "fence"], Literal["whole", "completion"]]:
     """Return a reply's answer with the prompt that it completes, how it was found, and which of the two it was.

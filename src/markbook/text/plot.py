@@ -26,10 +26,10 @@ def read_number(text: str) -> float:
     """Return a number in ASCII digits; `1_0` and the digits of other scripts, which Python reads, are none.
 
     Raises:
-        ValueError: it is no number.
+        ValueError: it is not a number.
     """
     if "_" in text or not text.isascii():
-        raise ValueError(f"{text!r} is no number")
+        raise ValueError(f"{text!r} is not a number")
     return float(text)
 
 
@@ -177,7 +177,7 @@ def latex_table(table: Table, label: str) -> str:
 
 
 def _label(name: str) -> str:
-    """Return a label that is no command, whatever a metric is called; names that differ get labels that differ."""
+    """Return a label that is not a command, whatever a metric is called; names that differ get labels that differ."""
     plain = _FOREIGN.sub("-", name)
     return (
         plain

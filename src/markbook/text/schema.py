@@ -25,7 +25,7 @@ Schema = dict[str, Any]
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 
 
-def schema_of(title: str, *records: type, closed: bool = False) -> Schema:
+def make_schema(title: str, *records: type, closed: bool = False) -> Schema:
     """Return the JSON schema of a record, or of any of several.
 
     Args:
@@ -115,7 +115,7 @@ def check_of(hint: Any) -> Check:
 
 
 _LARGEST = sys.float_info.max
-"""JSON has whole numbers of any length; what is larger is no number to reckon with."""
+"""JSON has whole numbers of any length; what is larger is not a number to reckon with."""
 _SCALARS: dict[Any, Callable[[object], bool]] = {
     str: lambda value: isinstance(value, str),
     bool: lambda value: isinstance(value, bool),

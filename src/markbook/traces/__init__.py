@@ -56,7 +56,7 @@ class Reader(Protocol):
         ...
 
 
-def probe_of(source: Source) -> Probe:
+def make_probe(source: Source) -> Probe:
     """Return what detection sees of a file."""
     if source.is_zip:
         return Probe("", [], is_array=False, is_lines=False, is_zip=True)
@@ -104,7 +104,7 @@ def detect(path: str | Path) -> str:
     """Return the name of the reader that a file's content asks for.
 
     Raises:
-        DataError: no reader knows it, or it is no readable file of a known kind.
+        DataError: no reader knows it, or it is not a readable file of a known kind.
         UsageError: there is no such file.
     """
     return _reader_for(Source(Path(path)))[1].name
@@ -112,7 +112,7 @@ def detect(path: str | Path) -> str:
 
 def _reader_for(source: Source) -> tuple[str, Reader]:
     """Return the reader that a file's content asks for, with the name that it is registered under."""
-    probe = probe_of(source)
+    probe = make_probe(source)
     readers: dict[str, Reader] = plugins.load_all("traces")
     scores = {name: plugins.sureness("traces", name, reader, probe) for name, reader in readers.items()}
     best = max(readers, key=lambda name: scores[name], default=None)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from markbook.files.stream import Source
 from markbook.trace import Step, StepKind
-from markbook.traces.plain import name_of, parse_arguments, record, rows, text_of, to_list
+from markbook.traces.plain import parse_arguments, read_name, read_text, record, rows, to_list
 from markbook.types import Record
 
 # Which call an answer belongs to: what the readers of logs share whose answers stand apart from their calls.
@@ -69,13 +69,13 @@ class ChatSteps:
         if kind in ("function_call", "function_call_output"):
             self._add_item(message, str(kind))
             return
-        role = name_of(message.get("role")).lower()
+        role = read_name(message.get("role")).lower()
         if role not in ROLES:
             self.unrecognised["messages with an unknown role"] += 1
             return
-        agent = name_of(message.get("agent") or message.get("name")) or self._agent if role == "assistant" else ""
-        call = text_of(message.get("tool_call_id"), 200)
-        text = text_of(message.get("content"))
+        agent = read_name(message.get("agent") or message.get("name")) or self._agent if role == "assistant" else ""
+        call = read_text(message.get("tool_call_id"), 200)
+        text = read_text(message.get("content"))
         self.steps.append(Step(StepKind.MESSAGE, agent, role, text=text, parent=call))
         if role in ("tool", "function"):
             self._answer(call, message, text)
@@ -83,27 +83,27 @@ class ChatSteps:
             function = record(tool_call.get("function"))
             name = function.get("name") or tool_call.get("name") or tool_call.get("function")
             arguments = function.get("arguments") if function else tool_call.get("arguments")
-            self._call(agent, name_of(name), text_of(tool_call.get("id"), 200), arguments)
+            self._call(agent, read_name(name), read_text(tool_call.get("id"), 200), arguments)
         for block in rows(message.get("content")):
             self._block(agent or self._agent, block)
         legacy = record(message.get("function_call"))
         if legacy:
-            self._call(agent, name_of(legacy.get("name")), "", legacy.get("arguments"))
+            self._call(agent, read_name(legacy.get("name")), "", legacy.get("arguments"))
 
     def _block(self, agent: str, block: Record) -> None:
         """Take a call or an answer that stands in a message's content, as Anthropic writes them."""
         if block.get("type") == "tool_use":
             arguments = block.get("input", block.get("arguments"))
-            self._call(agent, name_of(block.get("name")), text_of(block.get("id"), 200), arguments)
+            self._call(agent, read_name(block.get("name")), read_text(block.get("id"), 200), arguments)
         elif block.get("type") == "tool_result":
-            self._answer(text_of(block.get("tool_use_id"), 200), block, text_of(block.get("content")))
+            self._answer(read_text(block.get("tool_use_id"), 200), block, read_text(block.get("content")))
 
     def _add_item(self, item: Record, kind: str) -> None:
-        call = text_of(item.get("call_id"), 200)
+        call = read_text(item.get("call_id"), 200)
         if kind == "function_call":
-            self._call(self._agent, name_of(item.get("name")), call, item.get("arguments"))
+            self._call(self._agent, read_name(item.get("name")), call, item.get("arguments"))
         else:
-            self._answer(call, item, text_of(item.get("output")))
+            self._answer(call, item, read_text(item.get("output")))
 
     def _call(self, agent: str, name: str, call: str, arguments: object) -> None:
         if not name:
@@ -113,7 +113,7 @@ class ChatSteps:
         self.steps.append(Step(StepKind.TOOL, agent, name, id=call, arguments=parse_arguments(arguments)))
 
     def _answer(self, call: str, message: Record, text: str) -> None:
-        name = name_of(message.get("name") or message.get("tool_name") or message.get("function"))
+        name = read_name(message.get("name") or message.get("tool_name") or message.get("function"))
         at = self._open.answer(call, name)
         error = _error(message)
         if not error and self._prefix and text.startswith(self._prefix):
@@ -130,14 +130,14 @@ class ChatSteps:
 def _error(message: Record) -> str:
     error = message.get("error")
     if isinstance(error, dict):
-        return name_of(error.get("type")) or "error"
+        return read_name(error.get("type")) or "error"
     if isinstance(error, str) and error:
         return error[:200]
     return "error" if message.get("is_error") is True else ""
 
 
 def message_lists(source: Source) -> Iterator[tuple[Record, list[Record]]]:
-    """Yield the lists of messages in a file, each with the object that holds it; what is no message is counted."""
+    """Yield the lists of messages in a file, each with the object that holds it; what is not a message is counted."""
     items = source.items()
     loose: list[Record] = [item for item in items if isinstance(item, dict) and "messages" not in item]
     if loose:

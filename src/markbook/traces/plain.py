@@ -28,14 +28,14 @@ _MOST_DIGITS = 10**4000
 """Python refuses to write integers of more than 4,300 digits."""
 
 
-def text_of(value: object, limit: int = MAX_TEXT) -> str:
+def read_text(value: object, limit: int = MAX_TEXT) -> str:
     """Return a value as text, cut at the limit."""
     if value is None:
         return ""
     if isinstance(value, str):
         return value[:limit]
     if isinstance(value, list):
-        parts = [text_of(block.get("text") or block.get("content"), limit) for block in value if is_record(block)]
+        parts = [read_text(block.get("text") or block.get("content"), limit) for block in value if is_record(block)]
         if any(parts):
             return "\n".join(part for part in parts if part)[:limit]
     return dump(value)[:limit]
@@ -46,7 +46,7 @@ def dump(value: object) -> str:
     return json.dumps(bound_value(value), ensure_ascii=False, sort_keys=True)
 
 
-def name_of(value: object) -> str:
+def read_name(value: object) -> str:
     """Return a name: a trimmed string, empty for anything that is none."""
     return value.strip()[:MAX_NAME] if isinstance(value, str) else ""
 
@@ -72,7 +72,7 @@ def rows(value: object) -> list[Record]:
 
 
 def whole(value: object) -> int | None:
-    """Return a count that a log may write as a number or as a string; None for what is no count."""
+    """Return a count that a log may write as a number or as a string; None for what is not a count."""
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, str):
@@ -223,8 +223,8 @@ def call_list(calls: Iterable[Record]) -> str:
     """Return calls that a model asks for as JSON; the limit of arguments is each call's own."""
     return json.dumps([
         {
-            "name": name_of(call.get("name")),
-            "id": text_of(call.get("id"), MAX_NAME),
+            "name": read_name(call.get("name")),
+            "id": read_text(call.get("id"), MAX_NAME),
             "arguments": dump(arguments)[: MAX_ARGUMENTS + 1] if isinstance(arguments, dict | list) else _cut(arguments),
         }
         for call in calls
@@ -240,6 +240,8 @@ def maybe_call(text: str) -> list[PlainCall]:
     """Return the calls of a JSON list of name, id and arguments, which `call_list` made."""
     calls = rows(json.loads(text))
     return [
-        PlainCall(name_of(call.get("name")), text_of(call.get("id"), MAX_NAME), parse_arguments(call.get("arguments")))
+        PlainCall(
+            read_name(call.get("name")), read_text(call.get("id"), MAX_NAME), parse_arguments(call.get("arguments"))
+        )
         for call in calls
     ]

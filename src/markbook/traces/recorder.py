@@ -110,7 +110,7 @@ class Recorder:
 
     def trace_tool(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return the function, plain or async, recorded as a tool call with its keyword and positional arguments."""
-        name, arguments = _name_of(function), _binder(function)
+        name, arguments = _get_function_name(function), _binder(function)
 
         if inspect.iscoroutinefunction(function):
 
@@ -179,7 +179,7 @@ def _binder(function: Callable[..., Any]) -> Binder:
     return arguments
 
 
-def _name_of(function: Callable[..., Any]) -> str:
+def _get_function_name(function: Callable[..., Any]) -> str:
     """Return a function's name; a partial one has that of what it calls."""
     inner = function.func if isinstance(function, functools.partial) else function
     return str(getattr(inner, "__name__", type(inner).__name__))
@@ -263,14 +263,14 @@ def _exporter(export: Any, file: IO[str]) -> Any:
         def export(self, spans: Any) -> Any:
             with lock:
                 for span in spans:
-                    file.write(_line_of(span))
+                    file.write(_format_line(span))
                 file.flush()
             return export.SpanExportResult.SUCCESS
 
     return LineExporter()
 
 
-def _line_of(span: Any) -> str:
+def _format_line(span: Any) -> str:
     parent = format(span.parent.span_id, "016x") if span.parent else ""
     ids = (format(span.context.trace_id, "032x"), format(span.context.span_id, "016x"), parent)
     status = {"OK": 1, "ERROR": 2}.get(span.status.status_code.name, 0)

@@ -13,13 +13,13 @@ from markbook.files.content import MAX_DOCUMENT
 from markbook.files.stream import Source
 from markbook.trace import ExpectedCall, Reference, Trace
 from markbook.traces import read_trace
-from markbook.traces.plain import bound_value, name_of, whole
+from markbook.traces.plain import bound_value, read_name, whole
 from markbook.types import Record
 
 ANY = ""
 """The key of the reference that holds for every run without one of its own."""
 _KEYS = ("calls", "path_length")
-_NONE = "this is no reference of tools"
+_NONE = "this is not a reference of tools"
 _SHAPES = 'a map of contexts to tools, such as {"literature": "find_papers", "default": "read"}, or {"calls": [..]}'
 
 
@@ -51,7 +51,7 @@ def read_references(path: str | Path) -> dict[str, Reference]:
     return {ANY: _from_trace(trace, source)}
 
 
-def references_of(document: object, name: str) -> dict[str, Reference]:
+def read_reference_values(document: object, name: str) -> dict[str, Reference]:
     """Return the references that an object holds, in any of the shapes of `read_references` but a trace's.
 
     Raises:
@@ -131,7 +131,7 @@ def _is_map(document: Any) -> bool:
 def _tools(tools_field: Any) -> tuple[str, ...]:
     """Return the tools of a context, none if it names none."""
     named = tools_field if isinstance(tools_field, list | tuple) else [tools_field]
-    tools = tuple(name_of(tool_name) for tool_name in named if isinstance(tool_name, str))
+    tools = tuple(read_name(tool_name) for tool_name in named if isinstance(tool_name, str))
     return tools if len(tools) == len(named) and all(tools) else ()
 
 
@@ -148,10 +148,10 @@ def _reference(reference: Any, name: str, at: str) -> Reference:
     record: Record = reference if isinstance(reference, dict) else {"calls": reference}
     calls = record.get("calls")
     if calls is not None and not isinstance(calls, list):
-        raise DataError("`calls` of a reference is no list", at=at)
+        raise DataError("`calls` of a reference is not a list", at=at)
     length = record.get("path_length")
     if length is not None and whole(length) is None:
-        raise DataError(f"`path_length` of a reference is {length!r:.40}, which is no whole number from 0 up", at=at)
+        raise DataError(f"`path_length` of a reference is {length!r:.40}, which is not a whole number from 0 up", at=at)
     expected_calls = None if calls is None else tuple(_call(item, at) for item in calls)
     return Reference(expected_calls, whole(length), source=source)
 
@@ -160,7 +160,7 @@ def _check_keys(reference: Record, at: str) -> None:
     """Refuse a misspelt key, which would be read as a context or not at all."""
     for key in reference:
         if key not in _KEYS and (near := difflib.get_close_matches(key, _KEYS, n=1, cutoff=0.8)):
-            raise DataError(f"{key!r:.40} is no key of a reference", at=at, hint=f"did you mean {near[0]!r}?")
+            raise DataError(f"{key!r:.40} is not a key of a reference", at=at, hint=f"did you mean {near[0]!r}?")
 
 
 def _call(item: Any, at: str) -> ExpectedCall:
@@ -171,7 +171,7 @@ def _call(item: Any, at: str) -> ExpectedCall:
             raise DataError(f"the arguments of an expected call are no object: {call_arguments!r:.80}", at=at)
         arguments = None if call_arguments is None else bound_value(call_arguments)
         item = item.get("tools") or item.get("tool")
-    tools = tuple(name_of(tool) for tool in (item if isinstance(item, list) else [item]))
+    tools = tuple(read_name(tool) for tool in (item if isinstance(item, list) else [item]))
     if not tools or not all(tools):
         raise DataError(f"an expected call names no tool: {str(item)[:80]!r}", at=at)
     return ExpectedCall(tools, arguments if isinstance(arguments, dict) else None)

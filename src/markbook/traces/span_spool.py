@@ -29,7 +29,7 @@ _COLUMNS = (
 
 
 @contextmanager
-def spool_of(path: Path) -> Iterator[SpanSpool]:
+def open_spool(path: Path) -> Iterator[SpanSpool]:
     """Give a spool for the spans of a file and remove it in the end.
 
     Raises:

@@ -11,8 +11,8 @@ from typing import Any
 
 from markbook.files.stream import Source
 from markbook.trace import Step, StepKind, Trace, add_known
-from markbook.traces.plain import make_trace, maybe_call, name_of, parse_arguments, record
-from markbook.traces.span_spool import MAX_SPANS, spool_of
+from markbook.traces.plain import make_trace, maybe_call, parse_arguments, read_name, record
+from markbook.traces.span_spool import MAX_SPANS, open_spool
 from markbook.traces.spans import (
     AGENT,
     DECLARES,
@@ -182,7 +182,7 @@ class RunTree:
         return caller
 
 
-def trace_of(key: str, rows: Sequence[sqlite3.Row], reader: str) -> Trace:
+def build_trace(key: str, rows: Sequence[sqlite3.Row], reader: str) -> Trace:
     """Return the trace of one run's spans."""
     tree = RunTree(rows)
     placed: list[tuple[int, Step]] = []
@@ -313,7 +313,7 @@ def _calls(value: object) -> list[Record]:
     for call in value if isinstance(value, list) else []:
         call_record = record(call)
         function = record(call_record.get("function"))
-        name = name_of(call_record.get("name")) or name_of(function.get("name"))
+        name = read_name(call_record.get("name")) or read_name(function.get("name"))
         if name:
             arguments = call_record.get("args", call_record.get("arguments", function.get("arguments")))
             records.append({"name": name, "id": call_record.get("id"), "arguments": arguments})
@@ -325,16 +325,16 @@ def _calls(value: object) -> list[Record]:
 _RUNS_NANO = 1_000_000_000
 
 
-def runs_of(pairs: Iterable[tuple[Span, Role]], source: Source, reader: str) -> Iterator[Trace]:
+def group_runs(pairs: Iterable[tuple[Span, Role]], source: Source, reader: str) -> Iterator[Trace]:
     """Yield a run for each trace id of the spans."""
-    with spool_of(source.path) as spool:
+    with open_spool(source.path) as spool:
         for span, role in pairs:
             spool.add(span, role)
         spool.flush()
         if spool.duplicates:
             source.problems["duplicate ids: the first is kept"] = spool.duplicates
         for key, count in spool.runs():
-            trace = trace_of(key, spool.spans(key), reader)
+            trace = build_trace(key, spool.spans(key), reader)
             if count > MAX_SPANS:
                 spool.index_parents()
                 trace = replace(trace, clipped=count - MAX_SPANS, **spool.totals(key))  # type: ignore[arg-type]  # counts

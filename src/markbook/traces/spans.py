@@ -14,11 +14,11 @@ from markbook.traces.plain import (
     dump,
     is_record,
     moment,
-    name_of,
     number,
+    read_name,
+    read_text,
     record,
     rows,
-    text_of,
     whole,
 )
 from markbook.types import Record
@@ -107,7 +107,7 @@ def nanoseconds(value: Any) -> int | None:
     return min(int(seconds * _NANO), (1 << 63) - 1)
 
 
-def span_of(raw: Record, around: Record) -> Span | None:
+def read_span(raw: Record, around: Record) -> Span | None:
     """Return a span, or None where the object is none: it has neither an id nor a name with attributes."""
     context = record(raw.get("context") or raw.get("span_context"))
     identity = _id(_first(raw, "spanId", "span_id", "id") or context.get("span_id"))
@@ -122,14 +122,14 @@ def span_of(raw: Record, around: Record) -> Span | None:
         trace=_id(_first(raw, "traceId", "trace_id") or context.get("trace_id")),
         id=identity,
         parent=_id(_first(raw, "parentSpanId", "parent_span_id", "parent_id", "parentId")),
-        name=name_of(raw.get("name")),
+        name=read_name(raw.get("name")),
         start=nanoseconds(_first(raw, "startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime")),
         end=nanoseconds(_first(raw, "endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime")),
         ok=_status(code),
         message=str(_first(record(status), "message", "description") or "")[:500],
         attributes=merged,
         events=rows(_first(raw, "events", "span_events")),
-        scope=name_of(record(scope).get("name")),
+        scope=read_name(record(scope).get("name")),
     )
 
 
@@ -165,7 +165,7 @@ def _status(code: str) -> bool | None:
 
 def event_attributes(event: Record) -> tuple[str, dict[str, object]]:
     """Return an event's name and attributes."""
-    return name_of(_first(event, "name", "event_name")), attributes(event.get("attributes"))
+    return read_name(_first(event, "name", "event_name")), attributes(event.get("attributes"))
 
 
 def maybe_json(value: Any) -> Any:
@@ -234,14 +234,14 @@ class Role:
     """The tool calls that a model reply asks for: name, id, arguments."""
 
 
-def role_of(span: Span) -> Role:
+def detect_role(span: Span) -> Role:
     """Return a span's role with what belongs to it."""
     attributes = span.attributes
     kind = _kind(span)
     role = Role(
         kind=kind,
         agent=_agent(span, kind),
-        conversation=name_of(attributes.get("gen_ai.conversation.id") or attributes.get("session.id")),
+        conversation=read_name(attributes.get("gen_ai.conversation.id") or attributes.get("session.id")),
         error=_error(span),
     )
     if kind in (TOOL, OUTPUT_TOOL, DEFERRED):
@@ -251,12 +251,12 @@ def role_of(span: Span) -> Role:
     elif attributes.get("gen_ai.operation.name") == DECLARES:
         role.name = DECLARES
     elif kind == HANDOFF:
-        role.target = name_of(
+        role.target = read_name(
             attributes.get("gen_ai.transfer.target.name") or attributes.get("gen_ai.handoff.to_agent")
         )
         # Who hands over is said here; the agent of the span itself may be a placeholder.
         role.agent = (
-            name_of(attributes.get("gen_ai.caller.name") or attributes.get("gen_ai.handoff.from_agent")) or role.agent
+            read_name(attributes.get("gen_ai.caller.name") or attributes.get("gen_ai.handoff.from_agent")) or role.agent
         )
     return role
 
@@ -307,23 +307,23 @@ def _kind_by_shape(span: Span) -> int:
 def _agent(span: Span, kind: int) -> str:
     attributes = span.attributes
     named = attributes.get("gen_ai.agent.name") or attributes.get("agent_name") or attributes.get("graph.node.id")
-    return name_of(named) or (name_of(attributes.get("agent.name")) if kind != TOOL else "")
+    return read_name(named) or (read_name(attributes.get("agent.name")) if kind != TOOL else "")
 
 
 def _error(span: Span) -> str:
-    message = name_of(span.attributes.get("error.type"))
+    message = read_name(span.attributes.get("error.type"))
     if not message and span.ok is False:
         message = span.message or "error"
     for event in span.events if not message else ():
         name, attributes = event_attributes(event)
         if name == "exception":
-            return name_of(attributes.get("exception.type")) or "exception"
+            return read_name(attributes.get("exception.type")) or "exception"
     return message
 
 
 def _fill_tool(role: Role, span: Span) -> None:
     attributes = span.attributes
-    role.name = name_of(attributes.get("gen_ai.tool.name") or attributes.get("tool.name")) or _trim(span.name)
+    role.name = read_name(attributes.get("gen_ai.tool.name") or attributes.get("tool.name")) or _trim(span.name)
     arguments = _present(
         attributes, "gen_ai.tool.call.arguments", "tool_arguments", "gcp.vertex.agent.tool_call_args", "input.value"
     )
@@ -334,7 +334,7 @@ def _fill_tool(role: Role, span: Span) -> None:
     result = _present(
         attributes, "gen_ai.tool.call.result", "tool_response", "gcp.vertex.agent.tool_response", "output.value"
     )
-    role.result = text_of(result)
+    role.result = read_text(result)
     if attributes.get("openinference.span.kind"):
         role.arguments = _unwrap_arguments(role.arguments)
 
@@ -361,7 +361,7 @@ def _present(attributes: Record, *keys: str) -> Any:
 
 def _fill_model(role: Role, span: Span) -> None:
     attributes = span.attributes
-    role.name = name_of(_present(attributes, "gen_ai.response.model", "gen_ai.request.model", "llm.model_name"))
+    role.name = read_name(_present(attributes, "gen_ai.response.model", "gen_ai.request.model", "llm.model_name"))
     role.input_tokens, role.output_tokens, role.cached_tokens, role.written_tokens = (
         whole(_present(attributes, *keys)) for keys in _TOKEN_KEYS
     )
@@ -382,12 +382,12 @@ def _read_parts(role: Role, messages: list[Record]) -> None:
     for message in messages:
         for part in rows(message.get("parts")):
             if part.get("type") == "text":
-                texts.append(text_of(part.get("content")))
+                texts.append(read_text(part.get("content")))
             elif part.get("type") == "tool_call":
                 role.requested.append({
-                    "name": name_of(part.get("name")), "id": part.get("id"), "arguments": part.get("arguments"),
+                    "name": read_name(part.get("name")), "id": part.get("id"), "arguments": part.get("arguments"),
                 })  # fmt: skip
-    role.text = text_of("\n".join(texts))
+    role.text = read_text("\n".join(texts))
 
 
 def _read_flattened(role: Role, attributes: Record) -> None:
@@ -405,5 +405,5 @@ def _read_flattened(role: Role, attributes: Record) -> None:
                 calls.setdefault(call_prefix, {})[field_name] = value
         elif ".content" in key and isinstance(value, str):
             texts.append(value)
-    role.requested = [record(call) for call in calls.values() if name_of(call.get("name"))]
-    role.text = text_of("\n".join(texts))
+    role.requested = [record(call) for call in calls.values() if read_name(call.get("name"))]
+    role.text = read_text("\n".join(texts))

@@ -318,7 +318,7 @@ class Steps:
         elif value.tokens:
             self._bind(Bind(targets, value.tokens, is_computed=False, is_listed=False), out)
         else:
-            out.append(Bind(targets, ()))  # `a=[]`: a value from nowhere, which is no edge
+            out.append(Bind(targets, ()))  # `a=[]`: a value from nowhere, which is not an edge
 
     def _assignment(self, node: SyntaxNode, out: list[Step]) -> None:
         left_side, right = node.child("left"), node.child("right")

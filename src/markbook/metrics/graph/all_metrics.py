@@ -222,8 +222,8 @@ def _types(types_by_kind: Mapping[str, Collection[str]] | None) -> dict[str, fro
 
 def _path(trace: Trace, marker: Marker) -> Measurement:
     if marker.profile == "corrected":
-        return paths.path_convergence(paths.walk_of(trace), marker)
-    walk = paths.tool_walk_of(trace)
+        return paths.path_convergence(paths.list_walk(trace), marker)
+    walk = paths.list_tool_walk(trace)
     if walk and walk[0] == walk[-1]:
         return marker.measure("path_convergence", 0.0, minimum_steps=0)  # 0 / x, as the document computes it
     return paths.path_convergence(walk, marker)

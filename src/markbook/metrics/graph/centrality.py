@@ -104,7 +104,7 @@ def coordination_centrality(trace: Trace, marker: Marker) -> Measurement:
     """Return the largest (betweenness + closeness + degree) / 3 over the agents.
 
     Corrected: the degree of a directed graph counts in and out and reaches 2, so it is halved, and the value stays in
-    [0, 1]. Documented: as it is written, up to 4/3. Messages of an agent to itself are no edges. Each agent's value
+    [0, 1]. Documented: as it is written, up to 4/3. Messages of an agent to itself are not edges. Each agent's value
     stands in the stats. Higher means that one agent coordinates more.
 
     Missing: corrected, not applicable below three agents or without a message between agents; documented, undefined

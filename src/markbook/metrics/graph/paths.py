@@ -77,12 +77,12 @@ METRICS = (
 )
 
 
-def walk_of(trace: Trace) -> list[State]:
+def list_walk(trace: Trace) -> list[State]:
     """Return the states in the order of the calls."""
     return [(step.agent, step.name) for step in trace.tools()]
 
 
-def tool_walk_of(trace: Trace) -> list[State]:
+def list_tool_walk(trace: Trace) -> list[State]:
     """Return the tools in the order of the calls, whoever made them: the nodes of the document's `tool_graph`."""
     return [("", step.name) for step in trace.tools()]
 
@@ -181,7 +181,7 @@ def measure_walk(trace: Trace, reference: Reference | None, marker: Marker) -> d
     names = ("revisit_ratio", "loop_count", "wasted_steps", "tool_success_rate", "convergence_reference")
     if not calls:
         return marker.none_apply(names, "the trace has no tool call")
-    walk = walk_of(trace)
+    walk = list_walk(trace)
     failed = [step.ok is False for step in calls]
     repeated = _repeats(calls)
     wasted = sum(has_failed or other for has_failed, other in zip(failed, repeated, strict=True))

@@ -109,7 +109,7 @@ def tool_for(context: str, tools: Mapping[str, T]) -> T | None:
     return tools.get("default")
 
 
-def context_of(step: Step) -> str:
+def read_context(step: Step) -> str:
     """Return what a call was made for: the log's `context`, else its arguments as JSON, empty without any."""
     arguments = step.arguments
     if isinstance(arguments, Mapping) and isinstance(arguments.get("context"), str):
@@ -126,7 +126,7 @@ def _by_context(trace: Trace, tools: Mapping[str, tuple[str, ...]], marker: Mark
     stats = {"calls": len(steps), "contexts": len(tools), "source": source}
     if not steps and marker.profile != "documented":
         return marker.lacking(name, MissingKind.UNDEFINED, "no tool call was made", **stats)
-    right = sum(step.name in (tool_for(context_of(step), tools) or ()) for step in steps)
+    right = sum(step.name in (tool_for(read_context(step), tools) or ()) for step in steps)
     return marker.measure(name, right / len(steps) if steps else 0.0, matched=right, **stats)
 
 
@@ -261,7 +261,7 @@ def _tau(calls: Sequence[str], expected: Sequence[ExpectedCall], marker: Marker)
         expected_tools
     )
     if not is_permutation or len(calls) < 2:
-        return marker.lacking(name, MissingKind.NOT_APPLICABLE, "the two sides are no permutations of each other")
+        return marker.lacking(name, MissingKind.NOT_APPLICABLE, "the two sides are not permutations of each other")
     from scipy.stats import kendalltau
 
     positions = {tool: at for at, tool in enumerate(expected_tools)}

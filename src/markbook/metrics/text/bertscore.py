@@ -133,7 +133,7 @@ def bertscore_f1(
             raise ConfigError(f"bertscore: {what} {count}", hint="1 or more")
     size = batch_size or (1 if device == "cpu" else 32)
     options = BertOptions(str(model), layer, long, special_tokens, runtime, device, size, threads)
-    return _part_of("f1", options)
+    return _get_part("f1", options)
 
 
 def _check_known(options: Mapping[str, str]) -> None:
@@ -145,16 +145,16 @@ def _check_known(options: Mapping[str, str]) -> None:
 @same_options(bertscore_f1)
 def bertscore_precision(model: str = DEFAULT_MODEL, **options: Any) -> BertScore:
     """Return BERTScore's precision; see `bertscore_f1`."""
-    return _part_of("precision", bertscore_f1(model, **options).options)
+    return _get_part("precision", bertscore_f1(model, **options).options)
 
 
 @same_options(bertscore_f1)
 def bertscore_recall(model: str = DEFAULT_MODEL, **options: Any) -> BertScore:
     """Return BERTScore's recall; see `bertscore_f1`."""
-    return _part_of("recall", bertscore_f1(model, **options).options)
+    return _get_part("recall", bertscore_f1(model, **options).options)
 
 
-def _part_of(part: Part, options: BertOptions) -> BertScore:
+def _get_part(part: Part, options: BertOptions) -> BertScore:
     name = f"bertscore_{part}"
     return BertScore(name, _signature(name, options, None), part, options)
 

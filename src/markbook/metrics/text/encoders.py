@@ -180,12 +180,12 @@ def read_safetensors(path: Path) -> dict[str, Array]:
     """Return the tensors of a file as float32, memory-mapped where they are so already.
 
     Raises:
-        ValueError: it is no safetensors file, or a tensor lies outside it.
+        ValueError: it is not a safetensors file, or a tensor lies outside it.
     """
     data = np.memmap(path, dtype=np.uint8, mode="r")
     length = int.from_bytes(data[:8].tobytes(), "little")
     if not 0 < length <= min(_HEADER_CAP, len(data) - 8):
-        raise ValueError(f"{path} is no safetensors file")
+        raise ValueError(f"{path} is not a safetensors file")
     header = json.loads(data[8 : 8 + length].tobytes())
     tensors = {}
     for name, entry in header.items():

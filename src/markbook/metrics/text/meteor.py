@@ -131,13 +131,13 @@ class Alignment:
         for chosen, width in tables(tokens, [(ours, (theirs,)) for ours, theirs in pairs]):
             lines = _Lines(tokens, both[chosen], width)
             lines.match_words()
-            lines.match_stems(self._stems_of(tokens, lines, names))
+            lines.match_stems(self._number_stems(tokens, lines, names))
             if self._synonyms:
                 self._match_synonyms(lines)
             matches[chosen], chunks[chosen] = lines.counts()
         return matches, chunks
 
-    def _stems_of(self, tokens: Tokens, lines: _Lines, names: list[str]) -> Numbers:
+    def _number_stems(self, tokens: Tokens, lines: _Lines, names: list[str]) -> Numbers:
         """Return the stem's number at each token's place, for those tokens that are left over."""
         is_remaining = np.zeros(len(tokens.words) + FIRST, dtype=np.bool_)
         is_remaining[lines.words] = True

@@ -96,7 +96,7 @@ def stem(word: str) -> str:
 
 
 def _shape(word: str) -> str:
-    """Spell a word in `c` and `v`: y is a vowel after a consonant, and whatever is no vowel is a consonant."""
+    """Spell a word in `c` and `v`: y is a vowel after a consonant, and whatever is not a vowel is a consonant."""
     if "y" not in word and word.isascii():
         return word.translate(_SHAPES)
     letters: list[str] = []

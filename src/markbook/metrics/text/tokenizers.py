@@ -358,7 +358,7 @@ def _open_quotes(text: str, *, start: bool) -> str:
 
 @lru_cache(maxsize=1)
 def _opening_apostrophe() -> re.Pattern[str]:
-    """Return the rule of an apostrophe before a word that is no clitic; its large classes take a while to compile."""
+    """Return the rule of an apostrophe before a word that is not a clitic; its large classes take a while to compile."""
     word = f"[{members('word')}]"
     # The apostrophe comes first, so that the search stops nowhere else.
     return re.compile(f"(')(?<!{word}')(?!(?i:re|ve|ll|m|t|s|d|n)(?!{word}))(?={word})")

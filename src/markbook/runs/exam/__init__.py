@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from markbook.runs.kind import Ended, Kind, Watcher
+from markbook.runs.kind import Kind, Watcher, WorkEnd
 
 if TYPE_CHECKING:
     from markbook.runs.exam.plan import ExamOptions, ExamPlan
@@ -27,7 +27,7 @@ class Exam(Kind["ExamOptions", "ExamPlan"]):
     def start(self, plan: ExamPlan, machines: Machines) -> None:
         """Check the model, if one is asked, start the sandbox and see that programs can run within a limit of its own."""
         from markbook.programs.marker import ensure_fits
-        from markbook.programs.streams import language_of
+        from markbook.programs.streams import program_language
         from markbook.types import Limits
 
         if plan.questions is not None:
@@ -37,10 +37,10 @@ class Exam(Kind["ExamOptions", "ExamPlan"]):
         machines.start_sandbox(plan.options.box(plan.languages), plan.attempts)
         limits = plan.options.limits()
         is_usual = limits.memory_bytes == Limits().memory_bytes
-        if machines.box is not None and not is_usual and not all(map(language_of, plan.benchmark.samples)):
+        if machines.box is not None and not is_usual and not all(map(program_language, plan.benchmark.samples)):
             ensure_fits(machines.box, limits)
 
-    def work(self, plan: ExamPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> Ended:
+    def work(self, plan: ExamPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> WorkEnd:
         """Ask for the answers where a model is to give them, run and mark them."""
         from markbook.runs.exam.work import mark_answers
 

@@ -16,11 +16,11 @@ from markbook.benchmarks.packages import Package, Submission, package_benchmark,
 from markbook.benchmarks.problems import Benchmark
 from markbook.errors import MarkbookError
 from markbook.languages import find
-from markbook.languages.toolchain import language_of
+from markbook.languages.toolchain import detect_language
 from markbook.programs.marker import ProgramMarker
 from markbook.programs.sandboxes import BoxSettings, open_sandboxes
 from markbook.runs.exam.grading import mark
-from markbook.runs.exam.plan import available, languages_of
+from markbook.runs.exam.plan import available, list_languages
 from markbook.sandbox import Job
 from markbook.types import Limits, Outcome, ProblemType, Sample, Verdict
 
@@ -132,7 +132,9 @@ def _runnable(package: Package) -> tuple[list[_Runnable], list[str]]:
     not_run: list[str] = []
     for submission in package.submissions:
         files = {PurePosixPath(name).name: package.bundle.read(name) for name in submission.files}
-        languages = {language_name for name, content in files.items() if (language_name := language_of(name, content))}
+        languages = {
+            language_name for name, content in files.items() if (language_name := detect_language(name, content))
+        }
         if len(languages) != 1:
             not_run.append(f"{submission.name}: in no language that is known here")
             continue
@@ -267,7 +269,7 @@ def check_benchmark(
     benchmark, faults = without_faults(load_benchmark(path, format_name), language_fault)
     available(benchmark, skip=False)
     outcomes: dict[str, list[Outcome]] = {sample.id: [] for sample in benchmark.samples}
-    names = languages_of(benchmark)
+    names = list_languages(benchmark)
     settings = BoxSettings(
         workers=workers, isolation=isolation, python=str(python or ""), dedupe=False, languages=names
     )

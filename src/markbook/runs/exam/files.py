@@ -10,7 +10,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 from markbook.report.words import folder_names, harness_date, harness_stamp
 from markbook.results.kind import Case, Content, Value
-from markbook.runs.exam.grading import Tally, counted_tests, group_of, reasons
+from markbook.runs.exam.grading import Tally, counted_tests, get_group, reasons
 from markbook.runs.exam.score_tables import (
     as_json,
     comparison_record,
@@ -75,7 +75,7 @@ def result_row(attempt: MarkedAttempt) -> str:
     details = zip(counted_tests(sample, outcome), reasons(sample, outcome), strict=True)
     record: ResultRow = {
         "task_id": sample.id,
-        "category": group_of(sample, "topic") or None,
+        "category": get_group(sample, "topic") or None,
         "total_tests": got.total,
         "tests_passed": got.passed,
         "all_tests_passed": got.all_passed,
@@ -106,7 +106,7 @@ def result_row(attempt: MarkedAttempt) -> str:
 
 
 def _error_type(outcome: Outcome) -> str | None:
-    """Return the kind of error, or how the first failed test failed (which is no error)."""
+    """Return the kind of error, or how the first failed test failed (which is not an error)."""
     if outcome.error:
         return outcome.error.value
     failed = next((test for test in outcome.tests if not test.passed), None)
@@ -188,9 +188,9 @@ def exam_rows(view: ExamView) -> Iterator[dict[str, Value]]:
                 "model": model,
                 "task_id": attempt.sample.id,
                 "sample": attempt.index,
-                "topic": group_of(attempt.sample, "topic") or None,
-                "complexity": group_of(attempt.sample, "complexity") or None,
-                "problem_type": group_of(attempt.sample, "problem_type") or None,
+                "topic": get_group(attempt.sample, "topic") or None,
+                "complexity": get_group(attempt.sample, "complexity") or None,
+                "problem_type": get_group(attempt.sample, "problem_type") or None,
                 "score": attempt.measurement.value,
                 "score_zero": None if got.missing else got.zero,
                 "score_partial": None if got.missing else got.partial,

@@ -129,7 +129,7 @@ class Grading:
         return math.fsum(earned) / total if total else float(len(earned) == len(self.points))
 
 
-def grading_of(sample: Sample) -> Grading:
+def choose_grading(sample: Sample) -> Grading:
     """Return how a problem is graded."""
     reads = sample.problem_type is ProblemType.STDIN
     has_points = reads and any(test.points is not None for test in sample.tests)
@@ -148,7 +148,7 @@ def mark(sample: Sample, outcome: Outcome) -> Mark:
     """Return what an outcome comes to."""
     judged = not outcome.benchmark_fault and all(test.result != JUDGE_FAILED for test in outcome.tests)
     passed = [test.passed for test in outcome.tests]
-    return grading_of(sample).mark(passed, outcome.error, outcome.score, judged=judged)
+    return choose_grading(sample).mark(passed, outcome.error, outcome.score, judged=judged)
 
 
 def mark_of_record(grading: Grading, record: OutcomeRecord) -> Mark:
@@ -173,7 +173,7 @@ def reasons(sample: Sample, outcome: Outcome) -> Sequence[Failure | None]:
     ]
 
 
-def group_of(sample: Sample, grouping: Grouping) -> str:
+def get_group(sample: Sample, grouping: Grouping) -> str:
     """Return the name of a sample's group; empty if the benchmark does not say."""
     value = sample.problem_type if grouping == "problem_type" else sample.meta.get(grouping)
     if value is None or value == "":
@@ -247,7 +247,7 @@ class Tally:
         self.zero[place] += got.zero
         self.partial[place] += got.partial
         for grouping in GROUPINGS:
-            group = group_of(sample, grouping)
+            group = get_group(sample, grouping)
             if group:
                 self.attempts_by.setdefault(grouping, Counter())[group] += 1
                 if got.error:
@@ -323,11 +323,11 @@ class Tally:
 
     def groups(self, grouping: Grouping) -> list[str]:
         """Return the groups that the benchmark has, sorted."""
-        return sorted({group for sample in self.samples if (group := group_of(sample, grouping))})
+        return sorted({group for sample in self.samples if (group := get_group(sample, grouping))})
 
     def places(self, grouping: Grouping, group: str) -> list[int]:
         """Return the problems of a group."""
-        return [index for index, sample in enumerate(self.samples) if group_of(sample, grouping) == group]
+        return [index for index, sample in enumerate(self.samples) if get_group(sample, grouping) == group]
 
     def exam_score(
         self, places: Sequence[int] | None = None, *, group: str = "total", policy: ErrorPolicy | None = None

@@ -22,13 +22,13 @@ from markbook.errors import DataError, EnvironmentUnfitError, IncompleteError, U
 from markbook.languages import language
 from markbook.model import GenerationSettings, ModelReply, PromptRequest
 from markbook.programs.sandboxes import BoxSettings
-from markbook.programs.streams import language_of
+from markbook.programs.streams import program_language
 from markbook.results.alignment import digest
 from markbook.results.sheet import Sheet
-from markbook.results.stopping import Stopping, identity_of, open_against, parse_rule
-from markbook.runs.asking import Key, Replies, Usage, generator_of, goes_on, sampling_with, usage_of
-from markbook.runs.exam.grading import EXAM_SCORE, GROUPINGS, ErrorPolicy, Tally, group_of
-from markbook.runs.exam.view import ANSWERS, sample_of, sample_record
+from markbook.results.stopping import Stopping, open_against, parse_rule, stop_identity
+from markbook.runs.asking import Key, Replies, TokenUsage, connect_generator, goes_on, sampling_with, sum_usage
+from markbook.runs.exam.grading import EXAM_SCORE, GROUPINGS, ErrorPolicy, Tally, get_group
+from markbook.runs.exam.view import ANSWERS, read_sample, sample_record
 from markbook.runs.kind import Planned, Skipped, Watcher
 from markbook.runs.machines import Machines
 from markbook.runs.options import ASKING, AskingOptions, AskingSettings, aside, with_answerer
@@ -65,7 +65,7 @@ def exam_signatures(config: Mapping[str, object]) -> Mapping[str, str]:
 
 def sample_meta(sample: Sample) -> Mapping[str, str]:
     """Return the groups that a sample belongs to, by grouping; the ones it lacks are left out."""
-    groups = {grouping: group_of(sample, grouping) for grouping in GROUPINGS}
+    groups = {grouping: get_group(sample, grouping) for grouping in GROUPINGS}
     return {grouping: group for grouping, group in groups.items() if group}
 
 
@@ -85,8 +85,8 @@ def plan_stop(samples: Sequence[Sample], models: Sequence[str], options: ExamOpt
     """Return what decides when to stop; None where nobody asked for it.
 
     Raises:
-        UsageError: no moment to stop is said, or the baseline is no exam and no other tool's results.
-        DataError: the baseline is no run, shares no problem with this one, or was measured differently.
+        UsageError: no moment to stop is said, or the baseline is not an exam and no other tool's results.
+        DataError: the baseline is not a run, shares no problem with this one, or was measured differently.
     """
     baseline = open_against(options.against, options.stop_when)
     if not options.stop_when:
@@ -99,12 +99,12 @@ def plan_stop(samples: Sequence[Sample], models: Sequence[str], options: ExamOpt
         signatures = {} if options.allow_different_measures else baseline_sheet.signatures
         baseline_sheet = replace(baseline_sheet, metric="exam_score", signatures=signatures)
     # As the journal will give them back, so that a problem's content is known by the same digest.
-    stripped = [sample_of(sample_record(sample)) for sample in samples]
+    stripped = [read_sample(sample_record(sample)) for sample in samples]
     own = replace(
         exam_sheet([Tally(model, stripped) for model in models]), signatures=exam_signatures(options.identity())
     )
     stopping = Stopping(parse_rule(options.stop_when), own, baseline_sheet, seed=options.seed)
-    return ExamStop(stopping, identity_of(stopping, baseline_sheet))
+    return ExamStop(stopping, stop_identity(stopping, baseline_sheet))
 
 
 # The questions that a benchmark puts to a model, and its replies as a file of answers like any other.
@@ -160,7 +160,7 @@ def plan_questions(benchmark: Benchmark, options: ExamOptions) -> Questions:
         system = "" if continues else options.system
         prompt = options.system + prompt if continues else prompt
         requests += [PromptRequest((sample.id, index), prompt, system, settings) for index in range(count)]
-    return Questions(generator=generator_of(options), requests=requests, count=count)
+    return Questions(generator=connect_generator(options), requests=requests, count=count)
 
 
 def _ask_in_turns(sample: Sample, benchmark: str) -> str:
@@ -217,7 +217,7 @@ def _state_problem(sample: Sample, benchmark: str) -> str:
 class Collected:
     """What came of asking."""
 
-    usage: Usage
+    usage: TokenUsage
     lacking: frozenset[str]
     """The problems of which an answer is lacking."""
     reasons: Mapping[str, int]
@@ -245,7 +245,7 @@ def ask(plan: ExamPlan, questions: Questions, journal: RunWriter, watch: Watcher
         raise IncompleteError(f"{model} answered none of {len(replies)} questions: {why}", hint=hint)
     plan.answers.read(path, plan.options.extract)
     return Collected(
-        usage=usage_of(list(replies.values())),
+        usage=sum_usage(list(replies.values())),
         lacking=frozenset(str(reply.key[0]) for reply in lost),
         reasons=reasons,
     )
@@ -401,7 +401,7 @@ class ExamPlan(Planned):
     @property
     def languages(self) -> tuple[str, ...]:
         """The languages of its problems and answers, without those whose answers are Python's own."""
-        return tuple(sorted({*languages_of(self.benchmark), *self.answers.languages}))
+        return tuple(sorted({*list_languages(self.benchmark), *self.answers.languages}))
 
     @property
     def attempts(self) -> int:
@@ -470,9 +470,9 @@ def _normalise_language(name: str) -> str:
     return "" if canonical == "python" else canonical
 
 
-def languages_of(benchmark: Benchmark) -> tuple[str, ...]:
+def list_languages(benchmark: Benchmark) -> tuple[str, ...]:
     """Return the languages that answers are built and run in by the problems themselves, sorted."""
-    return tuple(sorted({language_of(sample) for sample in benchmark.samples} - {""}))
+    return tuple(sorted({program_language(sample) for sample in benchmark.samples} - {""}))
 
 
 def available(benchmark: Benchmark, *, skip: bool) -> tuple[Benchmark, list[str]]:

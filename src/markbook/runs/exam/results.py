@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from markbook.errors import DataError, UsageError
 from markbook.plugins import suggest
-from markbook.programs.verdict_cache import as_outcome_record, outcome_of
+from markbook.programs.verdict_cache import as_outcome_record, read_outcome
 from markbook.results.kind import Case, Content, Entry, Shown, Value, no_files
-from markbook.runs.exam.grading import ErrorPolicy, Grading, counted_tests, grading_of, mark, mark_of_record
-from markbook.runs.exam.sections import assertions, status_of
-from markbook.runs.exam.view import OUTCOME, SAMPLE, ExamView, ReadableJournal, sample_of
+from markbook.runs.exam.grading import ErrorPolicy, Grading, choose_grading, counted_tests, mark, mark_of_record
+from markbook.runs.exam.sections import assertions, attempt_status
+from markbook.runs.exam.view import OUTCOME, SAMPLE, ExamView, ReadableJournal, read_sample
 from markbook.text import cut
 from markbook.types import Sample
 
@@ -38,14 +38,14 @@ def entries(run: ReadableJournal, policy: ErrorPolicy) -> Iterator[Entry]:
     unknown = Grading(together=False)
     for location, row in run.locate_all():
         if row.kind == SAMPLE:
-            gradings[row.data["id"]] = grading_of(sample_of(row.data))
+            gradings[row.data["id"]] = choose_grading(read_sample(row.data))
             topics[row.data["id"]] = str(row.data["meta"].get("topic") or "")
         elif row.kind == OUTCOME:
             model, task = str(row.key[0]), str(row.key[1])
             got = mark_of_record(gradings.get(task, unknown), as_outcome_record(row.data))
             score = got.measurement(policy).value
             error, topic, seconds = str(row.data["error"] or ""), topics.get(task, ""), row.data["seconds"]
-            yield Entry(location, model, task, status_of(got), score, error, topic, seconds, int(row.key[2]))
+            yield Entry(location, model, task, attempt_status(got), score, error, topic, seconds, int(row.key[2]))
 
 
 def show_attempt(run: ReadableJournal, location: int, samples: SampleFinder) -> Shown:
@@ -58,7 +58,7 @@ def show_attempt(run: ReadableJournal, location: int, samples: SampleFinder) -> 
     sample = samples.find(str(row.key[1])) if row.kind == OUTCOME else None
     if sample is None:
         raise ValueError("no attempt begins there")
-    outcome = outcome_of(row.data)
+    outcome = read_outcome(row.data)
     results = counted_tests(sample, outcome)
     words = [test.assertion or test.program or test.pattern for test in sample.tests]
     if sample.is_program:
@@ -75,7 +75,7 @@ def show_attempt(run: ReadableJournal, location: int, samples: SampleFinder) -> 
     if outcome.limit:
         facts.append(("Limit hit", outcome.limit))
     return Shown(
-        str(row.key[0]), sample.id, status_of(mark(sample, outcome)), tuple(facts), sample.input,
+        str(row.key[0]), sample.id, attempt_status(mark(sample, outcome)), tuple(facts), sample.input,
         cut(str(row.data.get("code") or ""), CODE_CAP), _words(outcome.error_type, outcome.error_message), tests,
         outcome.why,
     )  # fmt: skip
@@ -97,7 +97,7 @@ class SampleFinder:
                 if row is None:
                     return None
                 self._known[str(row.data["id"])] = row.data
-            return sample_of(self._known[name])
+            return read_sample(self._known[name])
 
 
 def _words(*parts: str) -> str:

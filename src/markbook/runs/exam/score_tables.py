@@ -266,7 +266,7 @@ def comparison_record(tallies: Sequence[Tally]) -> dict[str, object]:
 
     Of more models than are compared two by two `comparison` is null, and `comparison_note` says so.
     """
-    comparison = comparison_of(tallies)
+    comparison = compare_tallies(tallies)
     record: dict[str, object] = {
         "models_evaluated": [tally.model for tally in tallies],
         "overall_scores": {tally.model: percent(tally.exam_score().value) for tally in tallies},
@@ -282,7 +282,7 @@ def comparison_record(tallies: Sequence[Tally]) -> dict[str, object]:
     return record | {"comparison_note": too_many(len(tallies))} if len(tallies) > MOST_COMPARED else record
 
 
-def comparison_of(tallies: Sequence[Tally]) -> Comparison | None:
+def compare_tallies(tallies: Sequence[Tally]) -> Comparison | None:
     """Return the comparison of several models; None of one alone, of too many, and where no two share a problem with a value."""
     try:
         is_compared = 1 < len(tallies) <= MOST_COMPARED
@@ -515,7 +515,7 @@ def _error_lines(tally: Tally) -> list[str]:
         "## Errors",
         "",
         f"{total} of {tally.n_evaluated} attempts raised an error ({_percent(tally.error_rate)}).",
-        "Failed tests and absent answers are no errors.",
+        "Failed tests and absent answers are not errors.",
         "",
     ]
     if total:

@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 from markbook.report import charts
 from markbook.report.charts import Picture
 from markbook.report.page import Chart, Page, Problem, Section, ShownAnswer, ShownTest
-from markbook.results.comparison import MOST_COMPARED, Comparison, headline_of, shown_pairs, tables, too_many
+from markbook.results.comparison import MOST_COMPARED, Comparison, make_headline, shown_pairs, tables, too_many
 from markbook.results.sheet import Headline, Status
-from markbook.results.stopping import words_of
+from markbook.results.stopping import describe_stop
 from markbook.results.summary import methods_note
-from markbook.runs.exam.grading import GROUPINGS, NOT_RUN, Grouping, Mark, Tally, counted_tests, group_of
+from markbook.runs.exam.grading import GROUPINGS, NOT_RUN, Grouping, Mark, Tally, counted_tests, get_group
 from markbook.runs.exam.plan import exam_sheet
-from markbook.runs.exam.score_tables import comparison_of, head_notes, ranking
+from markbook.runs.exam.score_tables import compare_tallies, head_notes, ranking
 from markbook.runs.exam.view import ExamView, MarkedAttempt
 from markbook.testcode import programs
 from markbook.text import Table, cut, terminal
@@ -54,11 +54,11 @@ def chosen_places(tallies: Sequence[Tally]) -> list[int]:
     order = sorted(range(size), key=weight)
     if size <= MOST_PROBLEMS:
         return order
-    # A few that everybody solved stay in, so that the page is no picture of failures alone.
+    # A few that everybody solved stay in, so that the page is not a picture of failures alone.
     return [*order[: MOST_PROBLEMS - 20], *order[-20:]]
 
 
-def problems_of(view: ExamView, tallies: Sequence[Tally]) -> list[Problem]:
+def choose_problems(view: ExamView, tallies: Sequence[Tally]) -> list[Problem]:
     """Return the chosen problems in benchmark order, as many as fit.
 
     Args:
@@ -92,7 +92,7 @@ def _pick_attempts(before: list[MarkedAttempt], new: MarkedAttempt) -> list[Mark
     return [*before, new][:ANSWERS_SHOWN]
 
 
-def status_of(got: Mark) -> Status:
+def attempt_status(got: Mark) -> Status:
     """Return one word for what became of an attempt."""
     if got.missing is not None:
         return "absent"
@@ -115,9 +115,9 @@ def _problem(index: int, tallies: Sequence[Tally], attempts: dict[str, list[Mark
     outcomes = tuple(_outcome(tally, index, attempts) for tally in tallies)
     return Problem(
         id=sample.id,
-        topic=group_of(sample, "topic"),
-        complexity=group_of(sample, "complexity").removeprefix("level_"),
-        kind=group_of(sample, "problem_type"),
+        topic=get_group(sample, "topic"),
+        complexity=get_group(sample, "complexity").removeprefix("level_"),
+        kind=get_group(sample, "problem_type"),
         prompt=cut(sample.input, PROMPT_CAP),
         checks=_checks(sample, results),
         answers=tuple(answers),
@@ -139,7 +139,7 @@ def _answer(attempt: MarkedAttempt, tally: Tally, index: int) -> ShownAnswer:
     return ShownAnswer(
         model=tally.model,
         label=label,
-        status=status_of(got),
+        status=attempt_status(got),
         score=attempt.measurement.value,
         passed=got.passed,
         total=got.total,
@@ -165,7 +165,7 @@ def _worst(tally: Tally, index: int, attempts: dict[str, list[MarkedAttempt]]) -
         return "absent"
     attempts_shown = attempts.get(tally.model)
     if attempts_shown:
-        return max((status_of(attempt.mark) for attempt in attempts_shown), key=_ORDER.__getitem__)
+        return max((attempt_status(attempt.mark) for attempt in attempts_shown), key=_ORDER.__getitem__)
     if tally.right[index] == tally.attempts[index]:
         return "passed"
     return "partial" if (tally.problem_score(index) or 0.0) > 0 else "failed"
@@ -464,7 +464,7 @@ def _errors(tallies: Sequence[Tally]) -> Section:
         headers=("Model", "All tests passed", "Some passed", "None passed", *kinds, "Attempts", "Error rate"),
         rows=tuple(rows),
         numeric=frozenset(range(1, len(kinds) + 6)),
-        note="A failed test is no error. The error rate is errors over attempts, 0 to 100.",
+        note="A failed test is not an error. The error rate is errors over attempts, 0 to 100.",
     )
     order = [tally.model for tally in tallies]
     picture = charts.stack_bars(cells, order, kinds, "Share of attempts, %")
@@ -518,8 +518,8 @@ def exam_page(view: ExamView) -> Page:
     tallies = ranking(list(view.tallies.values()))
     seed = int(view.config.get("seed", 0))
     sheet = exam_sheet(tallies) if tallies else None
-    comparison = comparison_of(tallies)
-    problems = problems_of(view, tallies) if tallies else []
+    comparison = compare_tallies(tallies)
+    problems = choose_problems(view, tallies) if tallies else []
     benchmark = str(view.config.get("benchmark_name", "benchmark"))
     return Page(
         title=f"Exam: {benchmark}",
@@ -530,7 +530,7 @@ def exam_page(view: ExamView) -> Page:
         problems_total=len(view.samples),
         models=tuple(tally.model for tally in tallies),
         topics=tuple(sorted({problem.topic for problem in problems if problem.topic})),
-        headline=headline_of(sheet, "problems", comparison=comparison, seed=seed) if sheet else Headline(),
+        headline=make_headline(sheet, "problems", comparison=comparison, seed=seed) if sheet else Headline(),
     )
 
 
@@ -551,7 +551,7 @@ def _warnings(view: ExamView, tallies: Sequence[Tally]) -> list[str]:
     warnings = []
     if len(tallies) > MOST_COMPARED:
         warnings.append(f"{too_many(len(tallies))}.")
-    elif len(tallies) > 1 and comparison_of(tallies) is None:
+    elif len(tallies) > 1 and compare_tallies(tallies) is None:
         warnings.append("The models are not compared: no two of them share a problem with a value.")
     if view.isolation in ("C", "D"):
         warnings.append(f"Solutions ran at isolation level {view.isolation}: they could read the machine's files.")
@@ -573,7 +573,7 @@ def _warnings(view: ExamView, tallies: Sequence[Tally]) -> list[str]:
     if view.partial_note():
         warnings.insert(0, view.partial_note())
     if view.stop_record:
-        warnings[:0] = words_of(view.stop_record)
+        warnings[:0] = describe_stop(view.stop_record)
     small = len(view.samples)
     if small < 30:
         warnings.append(f"With {small} problems only large differences can be seen: look at the intervals.")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NotRequired, Protocol, TypedDict, cast
 
-from markbook.programs.verdict_cache import outcome_of, outcome_record
+from markbook.programs.verdict_cache import outcome_record, read_outcome
 from markbook.runs.exam.grading import ErrorPolicy, Mark, Tally, mark
 from markbook.text import cut
 from markbook.types import Attempt, Measurement, Outcome, ProblemType, Sample, Test
@@ -287,7 +287,7 @@ class ExamView:
         return {model: _sort_locations(*keys.pop(model)) for model in self.models}
 
     def _attempt(self, location: int) -> _Attempt:
-        return self._read.kept.get(location) or _attempt_of(self.journal.row_at(location))
+        return self._read.kept.get(location) or _read_attempt_row(self.journal.row_at(location))
 
     @cached_property
     def _read(self) -> _Journal:
@@ -302,13 +302,13 @@ class ExamView:
             if row.kind == OUTCOME:
                 first = location if first is None else first
                 if location - first < _KEPT_BYTES and len(journal.kept) < _KEPT:
-                    journal.kept[location] = _attempt_of(row)
+                    journal.kept[location] = _read_attempt_row(row)
                 if str(row.key[0]) not in models or str(row.key[1]) not in place_of:
                     early.append((location, row))
                     continue
                 journal.add(location, row, place_of)
             elif row.kind == SAMPLE:
-                sample = sample_of(row.data)
+                sample = read_sample(row.data)
                 samples[_number(row)] = sample
                 place_of[sample.id] = _number(row)
             elif row.kind == MODEL:
@@ -328,7 +328,7 @@ class ExamView:
         return journal
 
 
-def _attempt_of(row: JournalRow) -> _Attempt:
+def _read_attempt_row(row: JournalRow) -> _Attempt:
     data = row.data
     about: AboutAnswer = {
         "code": data.get("code", ""),
@@ -336,7 +336,7 @@ def _attempt_of(row: JournalRow) -> _Attempt:
         "form": data.get("form"),
         "source": data.get("source"),
     }
-    return _Attempt(int(row.key[2]), outcome_of(row.data), about)
+    return _Attempt(int(row.key[2]), read_outcome(row.data), about)
 
 
 def _number(row: JournalRow) -> int:
@@ -407,7 +407,7 @@ def _plain(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
-def sample_of(record: Mapping[str, object]) -> Sample:
+def read_sample(record: Mapping[str, object]) -> Sample:
     """Return the problem of a journal record."""
     data = cast("SampleRecord", record)
     tests = tuple(

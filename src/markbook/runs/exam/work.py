@@ -10,13 +10,13 @@ from typing import Any, Protocol
 
 from markbook.programs.marker import MixedBox
 from markbook.programs.sandboxes import RemoteSandbox
-from markbook.programs.verdict_cache import outcome_of
-from markbook.results.stopping import Marks, StoppedRecord, until_enough, words_of
+from markbook.programs.verdict_cache import read_outcome
+from markbook.results.stopping import Marks, StoppedRecord, describe_stop, until_enough
 from markbook.runs.exam.grading import Tally, mark
 from markbook.runs.exam.plan import ExamOptions, ExamPlan, ExamStop, exam_sheet
 from markbook.runs.exam.results import ExamResults
 from markbook.runs.exam.view import ANSWERS, FAULT, MODEL, OUTCOME, SAMPLE, STOPPED, attempt_record, sample_record
-from markbook.runs.kind import Ended, Start, Step, Watcher
+from markbook.runs.kind import Progress, Start, Watcher, WorkEnd
 from markbook.runs.machines import Machines
 from markbook.sandbox import Job, Sandbox
 from markbook.sandbox.job import LOST
@@ -124,7 +124,7 @@ class ExamSoFar:
         self._places = {sample.id: index for index, sample in enumerate(self._samples)}
         self._tallies = {model: self._tally(model) for model in plan.models}
         for row in journal.rows(OUTCOME):
-            self.add(str(row.key[0]), str(row.key[1]), outcome_of(row.data))
+            self.add(str(row.key[0]), str(row.key[1]), read_outcome(row.data))
 
     def _tally(self, model: str) -> Tally:
         tally = Tally(model, self._samples, self._plan.options.error_policy)
@@ -174,7 +174,7 @@ UNSOUND = "unsound"
 """The topic of problems that nobody solved and whose own solution fails their tests too."""
 
 
-def mark_answers(plan: ExamPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> Ended:
+def mark_answers(plan: ExamPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> WorkEnd:
     """Ask what is not asked yet, run the answers that are not run yet, and say how the exam stands."""
     box = machines.box
     assert box is not None
@@ -204,8 +204,8 @@ def mark_answers(plan: ExamPlan, journal: RunWriter, machines: Machines, watch: 
     if answered is not None:
         facts |= {"usage": answered.usage, **({"unanswered": answered.reasons} if answered.reasons else {})}
     if answered is not None and answered.lacking:
-        return Ended(status="incomplete", facts=facts, results=results, withheld=("documented",))
-    return Ended(facts=facts, results=results)
+        return WorkEnd(status="incomplete", facts=facts, results=results, withheld=("documented",))
+    return WorkEnd(facts=facts, results=results)
 
 
 def _hold(
@@ -240,7 +240,7 @@ def _hold(
             solved[attempt.sample_id] += result.all_passed
             trouble = f"{outcome.error_type}: {outcome.error_message}" if outcome.error else ""
             name = f"{attempt.model} {attempt.sample_id} [{attempt.index}]"
-            watch.did(Step(name, result.all_passed, trouble, f"{result.passed} of {result.total} passed"))
+            watch.did(Progress(name, result.all_passed, trouble, f"{result.passed} of {result.total} passed"))
             key = (attempt.model, attempt.sample_id, attempt.index)
             writer.add(OUTCOME, key, attempt_record(attempt, outcome), remember=False)
             if marking is not None:
@@ -249,7 +249,7 @@ def _hold(
     if plan.stop is None or marking is None:
         run(attempt for attempt in all_attempts(plan) if attempt.sample_id not in lacking)
     else:
-        for line in words_of(marking.until_enough(plan.stop, run)):
+        for line in describe_stop(marking.until_enough(plan.stop, run)):
             watch.on_note(line)
     return [sample for sample in plan.benchmark.samples if tried[sample.id] and not solved[sample.id]]
 
@@ -291,7 +291,7 @@ def _solved_before(writer: RunWriter, plan: ExamPlan) -> tuple[Counter[str], Cou
     for row in writer.rows(OUTCOME):
         name = str(row.key[1])
         tried[name] += 1
-        solved[name] += mark(samples[name], outcome_of(row.data)).all_passed
+        solved[name] += mark(samples[name], read_outcome(row.data)).all_passed
     return tried, solved
 
 

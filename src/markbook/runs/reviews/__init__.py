@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from markbook.runs.kind import Ended, Kind, Watcher
+from markbook.runs.kind import Kind, Watcher, WorkEnd
 
 if TYPE_CHECKING:
     from markbook.runs.machines import Machines
@@ -26,7 +26,7 @@ class Reviews(Kind["ReviewRequest", "ReviewPlan"]):
         """Start the workers that were asked for."""
         machines.start_executor()
 
-    def work(self, plan: ReviewPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> Ended:
+    def work(self, plan: ReviewPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> WorkEnd:
         """Measure, ask the judges, and score."""
         from markbook.runs.reviews.review import evaluate
 

@@ -177,7 +177,7 @@ def read_weights(weights_given: Mapping[str, object], *, at: str = "") -> dict[s
     """Return weights by metric name, as given (not normalised), with the document's two spellings made one.
 
     Raises:
-        ConfigError: an unknown name, one metric under both names, a weight that is no number, negative or not finite,
+        ConfigError: an unknown name, one metric under both names, a weight that is not a number, negative or not finite,
             or no weight above 0.
     """
     weights: dict[str, float] = {}

@@ -127,7 +127,7 @@ def read_config(path: Path, profile: Profile = "corrected") -> ReviewConfig:
     sections_known = {"metrics_and_weights", "evaluation", "composite_scoring", "tier1_traditional", "tier2_llm_judge"}
     if not sections_known & set(record) and "evaluation_system" not in record and "tier3_graph" not in record:
         raise ConfigError(
-            "this is no config_eval.json: it has neither metrics_and_weights nor a section of the three-tier shape",
+            "this is not a config_eval.json: it has neither metrics_and_weights nor a section of the three-tier shape",
             at=at,
         )
     config = default_config(profile)
@@ -149,7 +149,7 @@ def read_config(path: Path, profile: Profile = "corrected") -> ReviewConfig:
 def _section(record: Record, name: str, at: str) -> Record:
     value = record.get(name, {})
     if not isinstance(value, Mapping):
-        raise ConfigError(f"{name!r} is no object", at=at)
+        raise ConfigError(f"{name!r} is not an object", at=at)
     return value
 
 
@@ -173,7 +173,7 @@ def _read_composite(config: ReviewConfig, record: Record, at: str) -> ReviewConf
     weights = section.get("metrics_and_weights", record.get("metrics_and_weights"))
     if weights is not None:
         if not isinstance(weights, Mapping):
-            raise ConfigError("'metrics_and_weights' is no object", at=at)
+            raise ConfigError("'metrics_and_weights' is not an object", at=at)
         config = replace(config, weights=read_weights(weights, at=at))
     thresholds = _read_labels(section.get("recommendation_thresholds"), "recommendation_thresholds", at)
     if thresholds:
@@ -193,7 +193,7 @@ def _read_composite(config: ReviewConfig, record: Record, at: str) -> ReviewConf
 def _scale(value: object, at: str) -> tuple[float, float]:
     scale = read_scale(value)
     if scale is None:
-        raise ConfigError(f"{value!r} is no recommendation_scale", at=at, hint="[lowest, highest], such as [1, 6]")
+        raise ConfigError(f"{value!r} is not a recommendation_scale", at=at, hint="[lowest, highest], such as [1, 6]")
     return scale
 
 
@@ -201,7 +201,7 @@ def _read_labels(value: object, name: str, at: str) -> dict[str, float]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise ConfigError(f"{name!r} is no object", at=at)
+        raise ConfigError(f"{name!r} is not an object", at=at)
     for label in value:
         if label not in LABELS:
             raise ConfigError(f"unknown label {label!r} in {name}", at=at, hint=suggest(str(label), list(LABELS)))
@@ -237,7 +237,7 @@ def parse_similarity(named: object, at: str = "") -> tuple[str, ...]:
     """Return the similarities by name, in the order of their weights.
 
     Raises:
-        ConfigError: it is no list of known names, or an empty one.
+        ConfigError: it is not a list of known names, or an empty one.
     """
     similarity_names = list(SIMILARITY_WEIGHTS)
     if not isinstance(named, list | tuple) or not named:
@@ -301,7 +301,7 @@ def _read_system(config: ReviewConfig, section: Record, at: str) -> ReviewConfig
 
 def _read_named_numbers(value: object, known_names: tuple[str, ...], what: str, at: str) -> dict[str, float]:
     if not isinstance(value, Mapping):
-        raise ConfigError(f"{what!r} is no object", at=at)
+        raise ConfigError(f"{what!r} is not an object", at=at)
     for name in value:
         if name not in known_names:
             raise ConfigError(f"unknown name {name!r} in {what}", at=at, hint=suggest(str(name), list(known_names)))

@@ -15,16 +15,16 @@ from markbook.errors import DataError, MarkbookError, UsageError
 from markbook.plugins import suggest
 from markbook.results.alignment import digest
 from markbook.results.comparison import run_headline
-from markbook.results.files import read_part, reasons_text, value_of
+from markbook.results.files import get_value, read_part, reasons_text
 from markbook.results.kind import Entry, Shown
-from markbook.results.sheet import Cell, Sheet, Status, cell_of
+from markbook.results.sheet import Cell, Sheet, Status, make_cell
 from markbook.runs.conductor import conduct
-from markbook.runs.kind import Ended, Kind, Planned, Watcher
+from markbook.runs.kind import Kind, Planned, Watcher, WorkEnd
 from markbook.runs.machines import Machines
 from markbook.runs.options import RunOptions
 from markbook.runs.reviews.config import ReviewConfig
 from markbook.runs.reviews.reports import reports
-from markbook.runs.reviews.review_rows import ReviewsView, tier_of
+from markbook.runs.reviews.review_rows import ReviewsView, get_tier
 from markbook.runs.reviews.summary import read_journal, score
 from markbook.store import Manifest, Run, RunWriter
 from markbook.text import cut
@@ -59,12 +59,12 @@ def review_sheet(view: ReviewsView, metric: str | None) -> Sheet:
     tier, _, field = chosen.partition(".")
     values: dict[str, dict[str, list[float | Missing]]] = {system: {} for system in systems}
     for row in view.rows():
-        part = tier_of(row, tier)
+        part = get_tier(row, tier)
         if row["system"] not in values:
             raise DataError(
                 f"results.jsonl is damaged: the summary has no system {row['system']!r:.60}", at=str(view.run.folder)
             )
-        values[row["system"]].setdefault(str(row["paper_id"]), []).append(value_of(part, field, part))
+        values[row["system"]].setdefault(str(row["paper_id"]), []).append(get_value(part, field, part))
     all_values = [
         row for papers in values.values() for rows in papers.values() for row in rows if isinstance(row, float)
     ]
@@ -76,7 +76,7 @@ def review_sheet(view: ReviewsView, metric: str | None) -> Sheet:
         dict.fromkeys([*view.summary.get("paper_ids", ()), *(paper for papers in values.values() for paper in papers)])
     )
     marks = {
-        system: {paper: cell_of(papers[paper], limits) if paper in papers else absent for paper in every}
+        system: {paper: make_cell(papers[paper], limits) if paper in papers else absent for paper in every}
         for system, papers in values.items()
     }
     return Sheet(
@@ -176,7 +176,7 @@ class ReviewResults(ReviewsView):
         facts = tuple(
             (f"{tier} {name}", format_number(value) if isinstance(value, float) else str(value))
             for tier in _TIERS
-            for name, value in tier_of(row, tier).items()
+            for name, value in get_tier(row, tier).items()
             if isinstance(value, int | float | str)
         )
         text = self._texts.get((str(row["paper_id"]), str(row["system"]), int(row.get("index") or 0)), "")
@@ -244,7 +244,7 @@ class _Rescore(Kind[_Request, _Plan]):
         )
         return _Plan(manifest=manifest, run=run, config=config)
 
-    def work(self, plan: _Plan, journal: RunWriter, machines: Machines, watch: Watcher) -> Ended:
+    def work(self, plan: _Plan, journal: RunWriter, machines: Machines, watch: Watcher) -> WorkEnd:
         for kind in _KINDS:
             for row in plan.run.rows(kind):
                 journal.add(kind, row.key, row.data, remember=False)
@@ -255,7 +255,7 @@ class _Rescore(Kind[_Request, _Plan]):
         rows, summary = score(reviews, human, plan.config, papers, judge_asked=bool(models), models=models)
         same = {name: old[name] for name in ("incomplete", "papers_read", "judge_models", "similarity") if name in old}
         files = reports(rows, summary)
-        return Ended(status="done" if plan.run.status == "done" else "incomplete", facts=same, files=files)
+        return WorkEnd(status="done" if plan.run.status == "done" else "incomplete", facts=same, files=files)
 
     def results(self, run: Run) -> ReviewResults:
         return ReviewResults(run)
@@ -265,6 +265,6 @@ def rescore(run: Run, config: ReviewConfig, output: Path) -> Run:
     """Score a finished review run again under another configuration; nothing is measured, no judge is asked.
 
     Raises:
-        UsageError: it is no review run, or the configuration needs something that was not measured.
+        UsageError: it is not a review run, or the configuration needs something that was not measured.
     """
     return conduct(_Rescore(), _Request(run=run, config=config, output=output))

@@ -11,9 +11,9 @@ from markbook import text
 from markbook.measurements import IntervalRecord
 from markbook.report import charts
 from markbook.report.page import Chart, Page, Problem, Section, ShownAnswer
-from markbook.report.words import ends_of, interval_text, missing_text
+from markbook.report.words import interval_ends, interval_text, missing_text
 from markbook.results.evidence import Room, read_judge_marks
-from markbook.results.files import reasons_of
+from markbook.results.files import collect_reasons
 from markbook.results.sheet import Status
 from markbook.runs.reviews import review_rows as review_lacking
 from markbook.runs.reviews.review_rows import (
@@ -256,7 +256,9 @@ def _tier(summary: ReviewSummary, systems: Sequence[str], tier: Tier) -> Section
                  missing_text(summary_.n_missing), NOTHING if summary_.bounds is None else format_interval(*summary_.bounds))
             )  # fmt: skip
             if summary_.value is not None:
-                cells.append({"group": short, "series": system, "value": round(summary_.value, 4), **ends_of(summary_)})
+                cells.append(
+                    {"group": short, "series": system, "value": round(summary_.value, 4), **interval_ends(summary_)}
+                )
     headers = ("Metric", "System", "Mean", "95 % interval", "Scored", "Missing", "If all missing were worst, best")
     table = Table(title, headers, tuple(rows), frozenset({2, 3, 4}))
     chart = None
@@ -324,7 +326,7 @@ def _paper(paper: str, rows: Sequence[ReviewRow], systems: Sequence[str], total:
         detail = f"{format_number(score)} {label}" if score is not None else "composite missing"
         worst[row["system"]] = (row["system"], status, detail)
         name = f"{row['system']}, review {row['index'] + 1}" if row.get("index") else str(row["system"])
-        reasons = "; ".join(f"{field}: {reason.kind}" for field, reason in reasons_of(row).items())
+        reasons = "; ".join(f"{field}: {reason.kind}" for field, reason in collect_reasons(row).items())
         answers.append(
             ShownAnswer(
                 row["system"],

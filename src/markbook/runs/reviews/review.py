@@ -26,13 +26,13 @@ from markbook.files.content import check_readable
 from markbook.files.jsonl import Rejection
 from markbook.judge.assess import JudgeQuestion, Subject, questions, unreadable
 from markbook.judge.client import Judged
-from markbook.judge.panel import Asking, JudgeOptions, JudgePlan, JudgeWork, check_plan, plan_panel
+from markbook.judge.panel import JudgeOptions, JudgePlan, JudgeWork, PanelSession, check_plan, plan_panel
 from markbook.judge.probes import KnownText
 from markbook.judge.reliability import REVIEWS, Examined, examine, five_point, read_earlier
 from markbook.model import connect
 from markbook.model.budget import AccountRecord
-from markbook.results.files import reasons_of
-from markbook.runs.kind import Ended, Planned, Skipped, Start, Step, Watcher
+from markbook.results.files import collect_reasons
+from markbook.runs.kind import Planned, Progress, Skipped, Start, Watcher, WorkEnd
 from markbook.runs.machines import Machines
 from markbook.runs.options import RunOptions, RunSettings, aside
 from markbook.runs.reviews.config import ReviewConfig, default_config
@@ -79,7 +79,7 @@ def make_plan(models: Sequence[str], config: ReviewConfig, options: JudgeOptions
         seconds=config.judge_seconds,
         profile=config.profile,
     )
-    prices = [connect.price_of(model, plan.address(model), plan.price) for model in plan.settings.models]
+    prices = [connect.find_price(model, plan.address(model), plan.price) for model in plan.settings.models]
     if options.max_cost is None and config.cost_per_review is not None and reviews and None not in prices:
         plan = replace(plan, patience=replace(plan.patience, max_cost=config.cost_per_review * reviews))
     check_plan(plan)
@@ -385,7 +385,7 @@ PAPERS_TOGETHER = 32
 _NAMED = 5
 
 
-def evaluate(plan: ReviewPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> Ended:
+def evaluate(plan: ReviewPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> WorkEnd:
     """Measure what is not measured yet, ask the judges what is not answered yet, and score."""
     review = _Review(plan, journal, machines.executor, watch)
     review.measure()
@@ -422,7 +422,7 @@ class _Review:
                 self.accounts = asking.finish()
                 self.clock.add("tier2", time.perf_counter() - start)
 
-    def finish(self) -> Ended:
+    def finish(self) -> WorkEnd:
         """Return the files and what run.json says, made from the journal."""
         reviews, human = read_journal(self.writer.rows)
         models = self.judging.settings.models if self.judging else ()
@@ -442,12 +442,12 @@ class _Review:
             "papers_read": paper_ids,
             "judge_models": list(models),
         }
-        return Ended(status="incomplete" if incomplete else "done", facts=facts, files=reports(rows, summary))
+        return WorkEnd(status="incomplete" if incomplete else "done", facts=facts, files=reports(rows, summary))
 
     def _key(self, attempt: Attempt) -> Key:
         return (attempt.sample_id, attempt.model, attempt.index)
 
-    def _tier1(self, asking: Asking | None) -> None:
+    def _tier1(self, asking: PanelSession | None) -> None:
         todo: dict[str, list[tuple[Attempt, Paper | None]]] = {}
         for attempt in self.attempts:
             if not self.writer.has("tier1", self._key(attempt)):
@@ -461,7 +461,7 @@ class _Review:
                 for attempt, record in tier1_rows(self.similarities, work):
                     paper = self.known.get(attempt.sample_id)
                     self.writer.add("tier1", self._key(attempt), record | _recommendations(attempt, paper))
-                    self.watch.did(Step(f"{attempt.model} {attempt.sample_id} [{attempt.index}]"))
+                    self.watch.did(Progress(f"{attempt.model} {attempt.sample_id} [{attempt.index}]"))
                     if asking is not None:
                         asking.check()
                     if (done := done + 1) % 500 == 0:
@@ -471,9 +471,9 @@ class _Review:
                     self.writer.add("human", (paper_id,), record)
         self.watch.on_note(f"tier 1: {done} reviews measured")
 
-    def _tier3(self, traces: TraceFolder, asking: Asking | None) -> None:
+    def _tier3(self, traces: TraceFolder, asking: PanelSession | None) -> None:
         """Read the traces; hand each review to the judges as soon as its trace is known."""
-        summaries = {row.key: _summary_of(row.data) for row in self.writer.rows("tier3")}
+        summaries = {row.key: _read_trace_summary(row.data) for row in self.writer.rows("tier3")}
         paths = [
             None if self.writer.has("tier3", self._key(attempt)) else traces.find(attempt) for attempt in self.attempts
         ]
@@ -495,7 +495,7 @@ class _Review:
                     # What this machine lacks is not kept: a resume where it is installed finds the trace.
                     lacking = reason["kind"] == MissingKind.UNAVAILABLE
                 self.writer.add("tier3_gap" if lacking else "tier3", key, record)
-                summaries[key] = ("", 1.0) if lacking else _summary_of(record)
+                summaries[key] = ("", 1.0) if lacking else _read_trace_summary(record)
             if asking is not None:
                 subject = self._subject(attempt, *summaries.pop(key, ("", 1.0)))
                 reasons = {name: to_json(value) for name, value in unreadable(subject).items()}
@@ -506,7 +506,7 @@ class _Review:
         assert self.judging is not None
         return questions(subject, self.judging.settings)[0]
 
-    def _asking(self) -> Asking:
+    def _asking(self) -> PanelSession:
         assert self.judging is not None
         counter = itertools.count(1)
 
@@ -520,7 +520,7 @@ class _Review:
             if (done := next(counter)) % 20 == 0:
                 self.watch.on_note(f"tier 2: {done} answers")
 
-        return Asking(
+        return PanelSession(
             self.judging, keep, is_done=lambda key: self.writer.has("judgement", key), tick=tick, spent=self._spent()
         )
 
@@ -577,7 +577,7 @@ def _batches(names: Iterable[str], size: int) -> Iterator[list[str]]:
         yield batch
 
 
-def _summary_of(record: Mapping[str, object]) -> tuple[str, float]:
+def _read_trace_summary(record: Mapping[str, object]) -> tuple[str, float]:
     """Return what a judge reads of a kept trace, and the share of its steps that this stands for."""
     share = record.get("summary_share")
     return str(record.get("summary", "")), float(share) if isinstance(share, int | float) else 1.0
@@ -593,7 +593,7 @@ def _lost_answers(rows: Sequence[ReviewRow]) -> list[str]:
 def _gaps(rows: Sequence[ReviewRow], tier: Tier, names: Sequence[str], only: MissingKind | None = None) -> list[str]:
     gaps = []
     for name in names:
-        reasons = (reasons_of(row[tier]).get(name) for row in rows)
+        reasons = (collect_reasons(row[tier]).get(name) for row in rows)
         ours = [
             reason for reason in reasons if reason is not None and reason.kind.is_ours and only in (None, reason.kind)
         ]

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NotRequired, Required, TypedDict
 from markbook.judge.assess import Assessment, settle
 from markbook.judge.rubrics import RUBRICS
 from markbook.measurements import MissingRecord
-from markbook.results.files import FilesView, reasons_of
+from markbook.results.files import FilesView, collect_reasons
 from markbook.runs.reviews.composite import (
     METRICS,
     Best,
@@ -252,7 +252,7 @@ class ReviewSummary(TypedDict):
     profile: str
 
 
-def tier_of(row: ReviewRow, name: str) -> Mapping[str, object]:
+def get_tier(row: ReviewRow, name: str) -> Mapping[str, object]:
     """Return one tier of a row, or its composite, by name."""
     fields: Mapping[str, object] = row
     tier = fields[name]
@@ -294,10 +294,10 @@ def lacking(rows: Sequence[ReviewRow], weights: Mapping[str, float]) -> list[Lac
     """
     lacks: list[Lack] = []
     for metric in (name for name, weight in weights.items() if weight > 0):
-        gone = [row for row in rows if metric in reasons_of(row["composite"])]
+        gone = [row for row in rows if metric in collect_reasons(row["composite"])]
         if not gone:
             continue
-        reasons = Counter(reasons_of(row["composite"])[metric].detail for row in gone)
+        reasons = Counter(collect_reasons(row["composite"])[metric].detail for row in gone)
         reason = reasons.most_common(1)[0][0]
         lacks.append({"metric": metric, "reviews": len(gone), "reason": reason, "give": _give(metric, reason, gone)})
     return lacks
@@ -305,7 +305,7 @@ def lacking(rows: Sequence[ReviewRow], weights: Mapping[str, float]) -> list[Lac
 
 def _give(metric: str, reason: str, rows: Sequence[ReviewRow]) -> str:
     give = next((words for name, part, words in _GIVE if name == metric and part in reason), "")
-    graphs = (reasons_of(row["tier3"]).get("path_convergence") for row in rows)
+    graphs = (collect_reasons(row["tier3"]).get("path_convergence") for row in rows)
     if give == _JUDGE and any(reason is not None and reason.detail == NO_TRACE for reason in graphs):
         give += f" and {_TRACES}"
     return give
@@ -367,7 +367,7 @@ class Fields:
         return {**self.record, "missing": self.missing}
 
 
-def row_of(review: JournaledReview, config: ReviewConfig, *, judge_asked: bool, models: Sequence[str]) -> ReviewRow:
+def build_row(review: JournaledReview, config: ReviewConfig, *, judge_asked: bool, models: Sequence[str]) -> ReviewRow:
     """Return a review's row: three tiers, the composite, and every reason once more by its full name."""
     tier1 = _tier1(review, config)
     tier2 = _tier2(review, config, judge_asked=judge_asked, models=models)
@@ -395,7 +395,7 @@ def row_of(review: JournaledReview, config: ReviewConfig, *, judge_asked: bool, 
 def read_value(record: Numbers, name: str) -> Value:
     """Return a value of a finished record, or its reason."""
     value = record.get(name)
-    return reasons_of(record).get(name, _NOT_ASKED) if value is None else float(value)
+    return collect_reasons(record).get(name, _NOT_ASKED) if value is None else float(value)
 
 
 def _tier1(review: JournaledReview, config: ReviewConfig) -> Numbers:

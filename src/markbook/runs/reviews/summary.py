@@ -29,9 +29,9 @@ from markbook.runs.reviews.review_rows import (
     SystemSummary,
     Tier,
     WeightSensitivityRecord,
+    build_row,
     lacking,
     read_value,
-    row_of,
 )
 from markbook.runs.reviews.tiers import from_json
 from markbook.stats import clustered_standard_error, t_interval
@@ -451,7 +451,7 @@ def read_journal(journaled: Rows) -> tuple[list[JournaledReview], dict[str, Huma
     return ordered, {str(row.key[0]): row.data for row in rows("human")}
 
 
-def systems_of(run: Run) -> list[str]:
+def list_systems(run: Run) -> list[str]:
     """Return the systems that a run has measured anything of, by name."""
     reviews, _ = read_journal(run.rows)
     return sorted({item.system for item in reviews})
@@ -469,7 +469,7 @@ def score(
     """Return the rows and the summary of what was kept. Pure and idempotent."""
     yardstick = _from_journal_yardstick(human, config)
     config, threshold_from = _calibrate(config, yardstick)
-    rows = [row_of(item, config, judge_asked=judge_asked, models=models) for item in kept]
+    rows = [build_row(item, config, judge_asked=judge_asked, models=models) for item in kept]
     add_label_stability(rows, config)
     summary = summarise(rows, config, papers=papers, yardstick=yardstick, threshold_from=threshold_from)
     return rows, summary

@@ -22,7 +22,7 @@ from markbook.runs.reviews.config import ReviewConfig
 from markbook.text import terminal
 from markbook.trace import Reference, Trace, planning_summary
 from markbook.traces import read_trace
-from markbook.traces.references import ANY, list_unused, read_references, references_of
+from markbook.traces.references import ANY, list_unused, read_reference_values, read_references
 from markbook.types import Attempt, Item, Measurement, Metric, Missing, MissingKind, Sample
 
 BATCH = 512
@@ -217,7 +217,7 @@ def tool_references(config: ReviewConfig) -> dict[str, Reference]:
     """Return what the configuration says of the right tools, by paper; the empty key is for all.
 
     Raises:
-        DataError: it is no reference of tools.
+        DataError: it is not a reference of tools.
         UsageError: there is no such file.
     """
     tool_reference = config.tool_reference
@@ -225,7 +225,7 @@ def tool_references(config: ReviewConfig) -> dict[str, Reference]:
         return {}
     if isinstance(tool_reference, Path):
         return read_references(tool_reference)
-    return references_of(tool_reference, "tool_reference")
+    return read_reference_values(tool_reference, "tool_reference")
 
 
 def reference_for(references: Mapping[str, Reference], attempt: Attempt) -> Reference | None:

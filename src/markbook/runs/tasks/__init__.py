@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from markbook.runs.kind import Ended, Kind, Watcher
+from markbook.runs.kind import Kind, Watcher, WorkEnd
 
 if TYPE_CHECKING:
     from markbook.runs.machines import Machines
@@ -32,7 +32,7 @@ class Tasks(Kind["TaskOptions", "TasksPlan"]):
 
         start_run(plan, machines)
 
-    def work(self, plan: TasksPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> Ended:
+    def work(self, plan: TasksPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> WorkEnd:
         """Ask, run and measure."""
         from markbook.runs.tasks.work import answer_and_mark
 

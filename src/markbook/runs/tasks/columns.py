@@ -16,17 +16,17 @@ from markbook.judge.cases import PanelAgreement
 from markbook.judge.metric import JudgeMetric
 from markbook.model import ModelReply
 from markbook.results.files import SCHEMA
-from markbook.results.sheet import Cell, cell_of
+from markbook.results.sheet import Cell, make_cell
 from markbook.runs.tasks.grading import MarkedAnswer
 from markbook.runs.tasks.metrics import result_keys
 from markbook.runs.tasks.plan import Filtered, Plan, TaskOptions, TaskPlan
 from markbook.runs.tasks.scorers import NOTHING_SAID, ScoreNames
 from markbook.runs.tasks.summaries import (
-    AnswerRow,
     BillRecord,
     ContextGap,
     GroupRecord,
     GroupSummaryRecord,
+    TaskAnswer,
     TaskColumn,
     TaskRecord,
     TasksSummary,
@@ -133,7 +133,7 @@ class ScoreColumns:
         return column
 
     def _nothing(self, number: int, index: int, limits: tuple[float, float]) -> Cell:
-        return cell_of([self._lacking[number].get(index, NOTHING_SAID)], limits)
+        return make_cell([self._lacking[number].get(index, NOTHING_SAID)], limits)
 
     def finish(self) -> None:
         """Take no more rows: a function that never said a name speaks under those of the task file."""
@@ -297,7 +297,7 @@ class MarkCollector:
 
     def add(self, plan: TaskPlan, filtered: Filtered, marked: Sequence[MarkedAnswer]) -> None:
         """Take the marks of the next rows of a task under a filter pipeline."""
-        self._columns_of(plan, filtered).add(marked)
+        self._get_columns(plan, filtered).add(marked)
         is_first = filtered is plan.pipelines[0]
         parts = {bound.key for bound in plan.metrics if bound.is_criterion}
         for answer in marked:
@@ -311,9 +311,9 @@ class MarkCollector:
 
     def names(self, plan: TaskPlan, filtered: Filtered) -> ScoreNames:
         """Return the names under which a task's scorers have spoken so far."""
-        return self._columns_of(plan, filtered).scores.names
+        return self._get_columns(plan, filtered).scores.names
 
-    def _columns_of(self, plan: TaskPlan, filtered: Filtered) -> Columns:
+    def _get_columns(self, plan: TaskPlan, filtered: Filtered) -> Columns:
         column_key = (plan.task.name, filtered.pipeline.name)
         if column_key not in self._taken:
             self._taken[column_key] = Columns(plan, filtered)
@@ -453,12 +453,12 @@ def _same_rows(first: Sequence[Sample], second: Sequence[Sample]) -> bool:
     return [sample.row for sample in first] == [sample.row for sample in second]
 
 
-def _row(plan: TaskPlan, filtered: Filtered, marked: MarkedAnswer) -> AnswerRow:
+def _row(plan: TaskPlan, filtered: Filtered, marked: MarkedAnswer) -> TaskAnswer:
     answer = marked.answer
     reply, row_asked = answer.reply, answer.sample.row
     assert row_asked is not None  # a task's samples are made of its rows
     measurements = marked.measurements.items()
-    row: AnswerRow = {
+    row: TaskAnswer = {
         "task": plan.task.name,
         "id": answer.sample.id,
         "doc_id": row_asked.place,

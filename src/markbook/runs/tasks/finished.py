@@ -15,11 +15,11 @@ from markbook.errors import UsageError
 from markbook.plugins import suggest
 from markbook.results.alignment import digest, in_task
 from markbook.results.comparison import run_headline
-from markbook.results.files import reasons_text, value_of
+from markbook.results.files import get_value, reasons_text
 from markbook.results.kind import Content, Entry, Shown
-from markbook.results.sheet import Aliases, Cell, Sheet, cell_of
+from markbook.results.sheet import Aliases, Cell, Sheet, make_cell
 from markbook.results.stopping import STOPPED_NOTE
-from markbook.runs.tasks.summaries import AnswerRow, TaskRecord, TasksView, pass_cell
+from markbook.runs.tasks.summaries import TaskAnswer, TaskRecord, TasksView, pass_cell
 from markbook.text import cut
 from markbook.text.plot import format_number
 from markbook.types import Direction, Missing, Summary
@@ -148,18 +148,18 @@ def main_metric(view: TasksView) -> tuple[str, str, Direction]:
     return own, pipeline, Summary.from_record(record).direction if record is not None else "higher"
 
 
-def question(row: AnswerRow) -> str:
+def question(row: TaskAnswer) -> str:
     """Return what a reader sees of what was asked: all that the model was told, and the right answers."""
     references = map("Reference: {}".format, row["references"])
-    return "\n\n".join(filter(None, (asked_of(row), *references)))
+    return "\n\n".join(filter(None, (join_prompt(row), *references)))
 
 
-def asked_of(row: AnswerRow) -> str:
+def join_prompt(row: TaskAnswer) -> str:
     """Return what the model was told before it answered."""
     return "\n\n".join(filter(None, (row.get("system"), row.get("prompt"))))
 
 
-def sample_name(row: AnswerRow, *, several: bool) -> str:
+def sample_name(row: TaskAnswer, *, several: bool) -> str:
     """Return what a row of results is called among those of its run, which has one task or several."""
     return f"{row['task']}/{row['id']}" if several else str(row["id"])
 
@@ -176,10 +176,10 @@ class _Mark:
 _NOTHING: Mapping[str, Any] = {}
 
 
-def _mark(row: AnswerRow, metric: str) -> _Mark:
+def _mark(row: TaskAnswer, metric: str) -> _Mark:
     tests = row.get("tests")
     stats = (row.get("stats") or {}).get(metric) or _NOTHING if metric.startswith("pass@") else _NOTHING
-    return _Mark(value_of(row["metrics"], metric, row), bool(tests["passed"]) if tests else None, stats)
+    return _Mark(get_value(row["metrics"], metric, row), bool(tests["passed"]) if tests else None, stats)
 
 
 def _cell(answers: Sequence[_Mark], metric: str, limits: tuple[float, float]) -> Cell:
@@ -187,7 +187,7 @@ def _cell(answers: Sequence[_Mark], metric: str, limits: tuple[float, float]) ->
     passed = all(tests) if tests else None
     if metric.startswith("pass@"):
         return pass_cell(answers[0].value, answers[0].stats, passed=passed)
-    return cell_of([answer.value for answer in answers], limits, passed=passed)
+    return make_cell([answer.value for answer in answers], limits, passed=passed)
 
 
 _TEXT_CAP = 200_000
@@ -254,6 +254,6 @@ class TaskResults(TasksView):
         return Shown(
             str(row.get("model") or "answer"), sample_name(row, several=len(self.summary["tasks"]) > 1), answer_status(row),
             facts, question(row), cut(str(row.get("text") or ""), _TEXT_CAP), reasons_text(row),
-            why=row_why(row), evidence=row_evidence(row), asked=asked_of(row), references=tuple(row["references"]),
+            why=row_why(row), evidence=row_evidence(row), asked=join_prompt(row), references=tuple(row["references"]),
             reply=None if row["reply"] is None else cut(row["reply"], _TEXT_CAP),
         )  # fmt: skip

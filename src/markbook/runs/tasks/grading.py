@@ -23,13 +23,13 @@ from markbook.metrics.measure import measure_together
 from markbook.model import ModelReply
 from markbook.model.connect import COMPLETIONS
 from markbook.runs.asking import goes_on
-from markbook.runs.pass_at_k import problem_of
+from markbook.runs.pass_at_k import find_problem
 from markbook.runs.tasks.metrics import RowPassAtK
 from markbook.runs.tasks.plan import Filtered, TaskPlan
 from markbook.runs.tasks.scorers import RowAnswer, RowScore, ScoreNames, score_rows
 from markbook.runs.tasks.summaries import TestedRecord
 from markbook.types import Attempt, Item, Measurement, Metric, Missing, MissingKind, Outcome, Sample, Verdict
-from markbook.why import Why, why_of
+from markbook.why import Why, read_why
 
 if TYPE_CHECKING:
     from markbook.runs.tasks.plan import TaskOptions
@@ -304,7 +304,7 @@ class Tested:
     @classmethod
     def of(cls, record: TestedRecord) -> Tested:
         """Return it from its JSON."""
-        why = why_of(record.get("why"))
+        why = read_why(record.get("why"))
         return cls(record["passed"], record["verdict"], record["error"], record["detail"], record["fault"], why)
 
 
@@ -499,7 +499,7 @@ def _pass_mark(
     value: float | None = None
     missing: Missing | None = None
     fault = next((tested.fault for tested in outcomes_known if tested.fault), "")
-    broken = problem_of(first.sample.tests, language)
+    broken = find_problem(first.sample.tests, language)
     if broken is not None:
         missing = first.reply.missing or broken
     elif fault:

@@ -13,7 +13,7 @@ from typing import Any
 
 from markbook.report.words import folder_names, harness_date, harness_stamp
 from markbook.results.kind import Content
-from markbook.runs.tasks.summaries import AnswerRow, GroupRecord, TaskRecord, TasksView
+from markbook.runs.tasks.summaries import GroupRecord, TaskAnswer, TaskRecord, TasksView
 from markbook.types import Summary
 
 _UNSAFE = re.compile(r"[^\w.\-]")
@@ -48,7 +48,7 @@ class _Spread:
         self.mean += off / self.n
         self.squares += off * (value - self.mean)
 
-    def error_of(self, value: float | None) -> float | str:
+    def standard_error(self, value: float | None) -> float | str:
         """Return the standard error of a mean; where the value is none of these numbers', that is not known."""
         if value is None or self.n < 2 or not math.isclose(self.mean, value, rel_tol=1e-9, abs_tol=1e-9):
             return "N/A"
@@ -94,7 +94,7 @@ def _look(view: TasksView) -> dict[str, _Task]:
     return tasks
 
 
-def _together(located: Iterable[tuple[int, AnswerRow]]) -> Iterator[tuple[int, list[AnswerRow]]]:
+def _together(located: Iterable[tuple[int, TaskAnswer]]) -> Iterator[tuple[int, list[TaskAnswer]]]:
     """Yield all answers to a row together, with the place of the first; they stand one behind the other."""
     groups = itertools.groupby(located, key=lambda pair: [pair[1][name] for name in ("task", "pipeline", "doc_id")])
     for _, group in groups:
@@ -165,7 +165,7 @@ def _metrics(
         suffix = own or pipeline
         results[f"{name},{suffix}"] = summary.value
         interval = summary.interval
-        results[f"{name}_stderr,{suffix}"] = spreads.get((suffix, name), _Spread()).error_of(summary.value)
+        results[f"{name}_stderr,{suffix}"] = spreads.get((suffix, name), _Spread()).standard_error(summary.value)
         if interval is not None:
             results[f"{name}_interval,{suffix}"] = [interval.low, interval.high]
             results[f"{name}_interval_method,{suffix}"] = interval.method
@@ -230,7 +230,7 @@ def _samples(view: TasksView, name: str, task: _Task) -> Iterator[str]:
         yield json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _means(answers: list[AnswerRow]) -> dict[str, float | None]:
+def _means(answers: list[TaskAnswer]) -> dict[str, float | None]:
     values: dict[str, list[float]] = {}
     for row in answers:
         for key, value in row["metrics"].items():
@@ -240,7 +240,7 @@ def _means(answers: list[AnswerRow]) -> dict[str, float | None]:
     return {key: sum(numbers) / len(numbers) if numbers else None for key, numbers in sorted(values.items())}
 
 
-def _hashes(row: AnswerRow) -> str:
+def _hashes(row: TaskAnswer) -> str:
     return _digest(json.dumps(row["doc"], indent=2, ensure_ascii=False)) + _digest(row["prompt"])
 
 

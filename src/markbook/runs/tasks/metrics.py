@@ -125,7 +125,7 @@ def _expand(use: Use, task: Task) -> Iterator[Documented]:
         if use.aggregation not in ("", "mean"):
             aggregation_name = use.aggregation.name if isinstance(use.aggregation, Function) else use.aggregation
             raise ConfigError(
-                f"aggregation {aggregation_name!r} is not supported here: mean", at=use.place_of("aggregation")
+                f"aggregation {aggregation_name!r} is not supported here: mean", at=use.find_place("aggregation")
             )
         for entry in entries:
             yield Documented(entry.metric, use.key or entry.key, {**entry.options, **use.options}, entry.documented)
@@ -139,7 +139,7 @@ def _expand(use: Use, task: Task) -> Iterator[Documented]:
             f"!function {use.aggregation.name}" if isinstance(use.aggregation, Function) else repr(use.aggregation)
         )
         raise ConfigError(
-            f"aggregation {aggregation_name} of {name!r} is not supported: mean", at=use.place_of("aggregation")
+            f"aggregation {aggregation_name} of {name!r} is not supported: mean", at=use.find_place("aggregation")
         )
     options = {_SPELLINGS.get(key, key): value for key, value in use.options.items()}
     key = use.key or name
@@ -151,13 +151,13 @@ def _configure_judge(entry: Documented, use: Use, judging: Mapping[str, object])
     """Return the metric `judge` with what the user says of it; a task decides neither where a key is sent nor what is paid."""
     for option in entry.options:
         if option in _NOT_OF_JUDGES:
-            raise ConfigError(f"{option!r} of 'judge' is not for a task file to choose", at=use.place_of(option))
+            raise ConfigError(f"{option!r} of 'judge' is not for a task file to choose", at=use.find_place(option))
     for option in ("model", "models"):
         named = entry.options.get(option, ())
         for judge in [named] if isinstance(named, str) else named if isinstance(named, list | tuple) else ():
             if isinstance(judge, str) and split_judge(judge)[1] is not None:
                 reason = "the address of a judge is not for a task file to choose"
-                raise ConfigError(reason, at=use.place_of(option), hint="--judge PROVIDER:NAME@URL")
+                raise ConfigError(reason, at=use.find_place(option), hint="--judge PROVIDER:NAME@URL")
     # A rubric lies beside the file that names it, also when another file extends that one.
     folder = Path(use.at.rsplit(":", 2)[0]).parent
     return Documented(entry.metric, entry.key, {**entry.options, **judging, "folder": folder})
@@ -172,7 +172,7 @@ def _make(entry: Documented, use: Use, profile: Profile, *, allow_code: bool) ->
             options["profile"] = "documented"
     for option in _NOT_FROM_FILES if name in _RUNS_CODE else ():
         if option in options:
-            raise ConfigError(f"{option!r} of {name!r} is not for a task file to choose", at=use.place_of(option))
+            raise ConfigError(f"{option!r} of {name!r} is not for a task file to choose", at=use.find_place(option))
     try:
         _check_options(name, options, use, plugins.factory("metrics", name, allow_code=allow_code))
         metric: Metric = plugins.make("metrics", name, options, allow_code=allow_code)
@@ -195,7 +195,9 @@ def _check_options(name: str, options: Mapping[str, object], use: Use, factory: 
         if option not in parameters:
             hint = plugins.suggest(option, list(parameters)) if parameters else "it takes none"
             raise ConfigError(
-                f"the metric {name!r} has no option {option!r}", at=use.place_of(_find_spelling(option, use)), hint=hint
+                f"the metric {name!r} has no option {option!r}",
+                at=use.find_place(_find_spelling(option, use)),
+                hint=hint,
             )
 
 
@@ -210,12 +212,12 @@ def _passes(use: Use, *, has_tests: bool) -> RowPassAtK:
     unknown = sorted(set(use.options) - {"k", "language"})
     if unknown:
         hint = "k, one number or a list, and language"
-        raise ConfigError(f"pass_at_k has no option {unknown[0]!r}", at=use.place_of(unknown[0]), hint=hint)
+        raise ConfigError(f"pass_at_k has no option {unknown[0]!r}", at=use.find_place(unknown[0]), hint=hint)
     k_option = use.options.get("k", [1])
     ks: list[Any] = k_option if isinstance(k_option, list) else [k_option]
     if not ks or any(not isinstance(k, int) or isinstance(k, bool) or k < 1 for k in ks):
         raise ConfigError(
-            f"k must be a whole number from 1 up, or a list of them, not {k_option!r}", at=use.place_of("k")
+            f"k must be a whole number from 1 up, or a list of them, not {k_option!r}", at=use.find_place("k")
         )
     return RowPassAtK(tuple(sorted(set(ks))), use.at, _language(use))
 
@@ -239,11 +241,11 @@ def _language(use: Use) -> str:
 
     language_name = use.options.get("language", "")
     if not isinstance(language_name, str):
-        raise ConfigError(f"language is a name, not {language_name!r}", at=use.place_of("language"))
+        raise ConfigError(f"language is a name, not {language_name!r}", at=use.find_place("language"))
     try:
         return language(language_name).name if language_name else ""
     except UsageError as error:
-        raise ConfigError(error.message, at=use.place_of("language"), hint=error.hint) from None
+        raise ConfigError(error.message, at=use.find_place("language"), hint=error.hint) from None
 
 
 def _check_fit(metric: Metric, use: Use, *, has_references: bool) -> None:
@@ -256,7 +258,7 @@ def _check_fit(metric: Metric, use: Use, *, has_references: bool) -> None:
     if use.higher_is_better is not None and direction != metric.direction:
         raise ConfigError(
             f"higher_is_better: {str(use.higher_is_better).lower()} contradicts {metric.name}, where {metric.direction} is better",
-            at=use.place_of("higher_is_better"),
+            at=use.find_place("higher_is_better"),
         )
 
 

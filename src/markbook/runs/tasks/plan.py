@@ -159,7 +159,7 @@ def judging_options(options: TaskOptions) -> dict[str, object]:
     return {_OPTIONS[name]: value for name, value in values.items() if value not in (None, "", ())}
 
 
-def judges_of(tasks: Sequence[TaskPlan]) -> Iterator[tuple[str, JudgeMetric]]:
+def iterate_judges(tasks: Sequence[TaskPlan]) -> Iterator[tuple[str, JudgeMetric]]:
     """Yield every rubric before its judges in the tasks, by `task/key`."""
     for task in tasks:
         for bound in task.metrics:
@@ -208,7 +208,7 @@ class JournalMemory(Memory):
 @contextmanager
 def judge_memory(plan: Plan, writer: RunWriter, watch: Watcher) -> Iterator[tuple[Plan, Memory | None]]:
     """Yield the plan with one memory and one cassette for all its judges; the cassette is whole if all was answered."""
-    judges = [metric for _, metric in judges_of(plan.tasks)]
+    judges = [metric for _, metric in iterate_judges(plan.tasks)]
     if not judges:
         yield plan, None
         return

@@ -54,7 +54,7 @@ class Aggregation:
             return None
 
 
-def aggregation_of(use: Use, find: Find) -> Aggregation | None:
+def make_aggregation(use: Use, find: Find) -> Aggregation | None:
     """Return how an entry of a metric list is summed up; None is the mean.
 
     Raises:
@@ -71,7 +71,7 @@ def aggregation_of(use: Use, find: Find) -> Aggregation | None:
     if named not in AGGREGATIONS:
         raise ConfigError(
             f"unknown aggregation {named!r}",
-            at=use.place_of("aggregation"),
+            at=use.find_place("aggregation"),
             hint=suggest(named, ["mean", *AGGREGATIONS]),
         )
     return AGGREGATIONS[named]
@@ -82,7 +82,7 @@ def _foreign(function: Function, own: Callable[..., Any], raws: Sequence[Any]) -
     try:
         return float(value)
     except (TypeError, ValueError) as error:
-        raise ForeignError(f"{function.name} gives {value!r:.100}, which is no number") from error
+        raise ForeignError(f"{function.name} gives {value!r:.100}, which is not a number") from error
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -338,7 +338,7 @@ def _of_pairs(name: str, use: Use, find: Find) -> Scorer:
 
     signature = f"{name}|pairs|v1"
     use_with_aggregation = use if use.aggregation else replace(use, aggregation=_PAIRED[name])
-    return Scorer({key: scored_of(key, use_with_aggregation, find, signature)}, give, signature)
+    return Scorer({key: make_scorer(key, use_with_aggregation, find, signature)}, give, signature)
 
 
 def _of_function(name: Function, use: Use, function: Callable[..., Any], find: Find) -> Scorer:
@@ -363,17 +363,17 @@ def _of_function(name: Function, use: Use, function: Callable[..., Any], find: F
         values = [value.get(key) if isinstance(value, Mapping) else value for value in values]
         return {key: float(any(values))}  # one right answer of several is enough, as in the harness
 
-    return Scorer({key: scored_of(key, use, find, signature)}, give, signature, renames=True, name=name.name)
+    return Scorer({key: make_scorer(key, use, find, signature)}, give, signature, renames=True, name=name.name)
 
 
-def scored_of(key: str, use: Use, find: Find, signature: str, limits: tuple[float, float] = UNBOUNDED) -> Scored:
+def make_scorer(key: str, use: Use, find: Find, signature: str, limits: tuple[float, float] = UNBOUNDED) -> Scored:
     """Return how an entry of a metric list is summed up.
 
     Raises:
         ConfigError: an aggregation that is neither known nor a function that may be called.
     """
     direction: Direction = "lower" if use.higher_is_better is False else "higher"
-    return sign_aggregation(Scored(key, signature, direction, limits), aggregation_of(use, find))
+    return sign_aggregation(Scored(key, signature, direction, limits), make_aggregation(use, find))
 
 
 def sign_aggregation(scored: Scored, aggregation: Aggregation | None) -> Scored:
@@ -455,7 +455,7 @@ def _measure_row(scored: Scored, values: Mapping[str, object] | Missing, row: Ro
 def _no_number(raw: object, scored: Scored) -> str:
     if scored.aggregation is not None:
         return f"a row has no number of its own: {scored.aggregation.name} is of all rows together"
-    return f"the function gives {raw!r:.100}, which is no number"
+    return f"the function gives {raw!r:.100}, which is not a number"
 
 
 def _number(raw: object) -> float | None:
@@ -508,7 +508,7 @@ def row_scorer(task: Task, find: Find) -> Scorer | None:
 
 def _make_scored(use: Use, name: str, find: Find, limits: tuple[float, float], aggregation: str) -> Scored:
     key = use.key or name
-    scored = scored_of(key, use, find, f"{name}|log-likelihoods|v1", limits)
+    scored = make_scorer(key, use, find, f"{name}|log-likelihoods|v1", limits)
     if use.aggregation == "" and aggregation:
         scored = sign_aggregation(scored, AGGREGATIONS[aggregation])
     lower = name in _LOWER if use.higher_is_better is None else not use.higher_is_better
@@ -546,7 +546,7 @@ def _by_function(task: Task, function: Function, find: Find) -> Scorer:
     for use in task.metrics:
         name = use.name.name.rpartition(".")[2] if isinstance(use.name, Function) else use.name
         signature = f"{name}|foreign:{function.name}|code:{code_digest(own)}|v1"
-        scored_by_name[name] = _with_default(name, use, scored_of(name, use, find, signature))
+        scored_by_name[name] = _with_default(name, use, make_scorer(name, use, find, signature))
 
     def give(row: RowAnswer) -> Mapping[str, object]:
         results: list[Any] = [row.result] if row.texts else []

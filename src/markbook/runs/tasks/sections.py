@@ -9,18 +9,18 @@ from typing import Any
 
 from markbook.report import charts
 from markbook.report.page import Chart, Page, Problem, Section, ShownAnswer
-from markbook.report.words import ends_of, interval_text, missing_text
-from markbook.results.evidence import Room, evidence_of
-from markbook.results.files import reasons_of, reasons_text
+from markbook.report.words import interval_ends, interval_text, missing_text
+from markbook.results.evidence import Room, collect_evidence
+from markbook.results.files import collect_reasons, reasons_text
 from markbook.results.sheet import Status
-from markbook.results.stopping import words_of
-from markbook.results.summary import warnings_of
-from markbook.runs.tasks.summaries import AnswerRow, ContextGap, GroupRecord, TaskRecord, TasksSummary, TasksView
+from markbook.results.stopping import describe_stop
+from markbook.results.summary import summarise_warnings
+from markbook.runs.tasks.summaries import ContextGap, GroupRecord, TaskAnswer, TaskRecord, TasksSummary, TasksView
 from markbook.text import cut
 from markbook.text.plot import NOTHING, format_interval, format_number, format_p
 from markbook.text.table import Table
 from markbook.types import Interval, Summary
-from markbook.why import Evidence, Why, why_of
+from markbook.why import Evidence, Why, read_why
 
 # A task run's numbers as tables: the same words in the terminal, in Markdown and in HTML.
 
@@ -56,7 +56,7 @@ def panel_rows(tasks: Mapping[str, TaskRecord]) -> list[tuple[str, ...]]:
 
 def summary_text(summary: TasksSummary) -> str:
     """Return `summary.md`."""
-    stopped = "".join(f"{line}\n\n" for line in words_of(summary["stopped"])) if "stopped" in summary else ""
+    stopped = "".join(f"{line}\n\n" for line in describe_stop(summary["stopped"])) if "stopped" in summary else ""
     return f"# Tasks\n\n{stopped}" + "\n".join(table.markdown() for table in tables(summary))
 
 
@@ -72,7 +72,7 @@ def _task(name: str, record: TaskRecord) -> Table:
     ):
         if count:
             parts.append(f"{count} {words}")
-    if warning := warnings_of((key, summary.note) for key, summary in metrics.items()):
+    if warning := summarise_warnings((key, summary.note) for key, summary in metrics.items()):
         parts.append(warning)
     title = record["alias"] or name
     title = title if title == name else f"{title} ({name})"
@@ -180,7 +180,7 @@ def _costs(view: TasksView) -> dict[str, list[float | None]]:
     return {task: list(costs.values()) for task, costs in costs.items()}
 
 
-def _cost(row: AnswerRow) -> float | None:
+def _cost(row: TaskAnswer) -> float | None:
     cost = row.get("cost")
     return None if cost is None else float(cost)
 
@@ -209,7 +209,7 @@ def task_page(view: TasksView) -> Page:
             ("Model", summary["model"] or "recorded answers"),
             ("Profile", str(summary["profile"])),
         ),
-        warnings=(*(words_of(summary["stopped"]) if "stopped" in summary else ()), *_warnings(tasks)),
+        warnings=(*(describe_stop(summary["stopped"]) if "stopped" in summary else ()), *_warnings(tasks)),
         sections=(*_sections(summary), *(cost_sections(view) if asks_model else ())),
         problems=tuple(problems),
         problems_total=sum(task["rows"] for task in tasks.values()),
@@ -259,7 +259,9 @@ def _metrics(name: str, title: str, tasks: Mapping[str, TaskRecord] | Mapping[st
                  f"{summary.n} of {summary.n_items}", missing_text(summary.n_missing), summary.note)
             )  # fmt: skip
             if summary.value is not None:
-                cells.append({"group": metric, "series": task, "value": round(summary.value, 4), **ends_of(summary)})
+                cells.append(
+                    {"group": metric, "series": task, "value": round(summary.value, 4), **interval_ends(summary)}
+                )
     headers = ("Task", "Metric", "Value", "95 % interval", "Scored", "Missing", "Note")
     table = Table(title, headers, tuple(rows), frozenset({2, 3, 4}))
     metrics = list(dict.fromkeys(str(cell["group"]) for cell in cells))
@@ -319,7 +321,7 @@ def _contexts(gaps: Sequence[ContextGap]) -> Section:
 
 def _problems(view: TasksView) -> list[Problem]:
     """Return the first rows whole, as many as fit, with every answer to them."""
-    answers_by_row: dict[tuple[str, str], list[AnswerRow]] = {}
+    answers_by_row: dict[tuple[str, str], list[TaskAnswer]] = {}
     spent = 0
     once = all(_is_answered_once(task) for task in view.summary["tasks"].values())
     for row in view.rows():
@@ -343,7 +345,7 @@ def _is_answered_once(task: TaskRecord) -> bool:
     return task["answers"] <= task["rows"] and not any("," in name for name in task["metrics"])
 
 
-def _problem(task: str, sample: str, rows: Sequence[AnswerRow], room: Room) -> Problem:
+def _problem(task: str, sample: str, rows: Sequence[TaskAnswer], room: Room) -> Problem:
     answers = tuple(replace(_answer(row, several=len(rows) > 1), evidence=room(row_evidence(row))) for row in rows)
     references = "\n\n".join(f"Reference: {text}" for text in rows[0].get("references") or ())
     prompt = "\n\n".join(part for part in (rows[0].get("system"), rows[0].get("prompt"), references) if part)
@@ -358,27 +360,27 @@ def _problem(task: str, sample: str, rows: Sequence[AnswerRow], room: Room) -> P
     )  # fmt: skip
 
 
-def answer_status(row: AnswerRow) -> Status:
+def answer_status(row: TaskAnswer) -> Status:
     """Return one word for a row: how its tests ended if it has any, else whether it could be scored."""
     tests = row.get("tests")
     if row.get("text") is None:
         return "absent"
-    if any(reason.kind.is_ours for reason in reasons_of(row).values()):
+    if any(reason.kind.is_ours for reason in collect_reasons(row).values()):
         return "error"
     if tests:
         return "passed" if tests["passed"] else "failed"
     return "scored" if str(row["text"]).strip() else "empty"
 
 
-def row_why(row: AnswerRow, *, brief: bool = False) -> Why | None:
+def row_why(row: TaskAnswer, *, brief: bool = False) -> Why | None:
     """Return why an answer's tests failed, None where nothing is known of it."""
-    why = why_of(row["tests"].get("why")) if row.get("tests") else None
+    why = read_why(row["tests"].get("why")) if row.get("tests") else None
     return why.brief(_FAILURES, _PRINTED) if why is not None and brief else why
 
 
-def row_evidence(row: AnswerRow) -> tuple[Evidence, ...]:
+def row_evidence(row: TaskAnswer) -> tuple[Evidence, ...]:
     """Return everything that an answer's scores rest on."""
-    return evidence_of(
+    return collect_evidence(
         row["metrics"],
         row.get("stats") or {},
         row.get("text"),
@@ -387,7 +389,7 @@ def row_evidence(row: AnswerRow) -> tuple[Evidence, ...]:
     )
 
 
-def _answer(row: AnswerRow, *, several: bool) -> ShownAnswer:
+def _answer(row: TaskAnswer, *, several: bool) -> ShownAnswer:
     tests = row.get("tests")
     status = answer_status(row)
     model = str(row.get("model") or "answer")

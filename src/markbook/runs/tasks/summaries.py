@@ -13,7 +13,7 @@ from markbook.datasets.user_code import ForeignError
 from markbook.judge.cases import PanelAgreement
 from markbook.measurements import MissingRecord
 from markbook.results.files import FilesView
-from markbook.results.sheet import Cell, cell_of
+from markbook.results.sheet import Cell, make_cell
 from markbook.results.stopping import StoppedRecord
 from markbook.results.summary import Policy, summarise_cells, summarise_rows
 from markbook.runs.tasks.scorers import Aggregation
@@ -44,7 +44,7 @@ class BillRecord(TypedDict, total=False):
     cost: float
 
 
-class AnswerRow(BillRecord):
+class TaskAnswer(BillRecord):
     """One answer under one filter pipeline: a line of `results.jsonl`."""
 
     task: str
@@ -113,7 +113,7 @@ class TasksSummary(TypedDict):
     stopped: NotRequired[StoppedRecord]
 
 
-TasksView = FilesView[AnswerRow, TasksSummary]
+TasksView = FilesView[TaskAnswer, TasksSummary]
 """A finished run of tasks."""
 
 
@@ -152,7 +152,7 @@ class TaskColumn:
 
 def row_mark(measurements: Sequence[Measurement], limits: tuple[float, float]) -> Cell:
     """Return the mean over the answers to one row that have a value, with how many have none."""
-    return cell_of([measurement.result for measurement in measurements], limits)
+    return make_cell([measurement.result for measurement in measurements], limits)
 
 
 class _PassStats(TypedDict, total=False):
@@ -308,7 +308,7 @@ def _mean_ends(ends: Sequence[tuple[float, float]]) -> tuple[float, float]:
 def _of_numbers(
     columns: Sequence[TaskColumn], pooled: Summary, *, weight_by_size: bool, policy: Policy, seed: int
 ) -> Summary:
-    """Return the mean of the tasks' own numbers, where those are no means of rows that could be pooled."""
+    """Return the mean of the tasks' own numbers, where those are not means of rows that could be pooled."""
     summaries = [(summarise_column(column, policy=policy, seed=seed), len(column.marks)) for column in columns]
     weighted = [
         (task_summary.value, size if weight_by_size else 1)

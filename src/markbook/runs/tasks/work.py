@@ -21,17 +21,17 @@ from markbook.results.stopping import (
     Marks,
     StoppedRecord,
     Stopping,
-    identity_of,
+    describe_stop,
     open_against,
     parse_rule,
+    stop_identity,
     until_enough,
-    words_of,
 )
-from markbook.runs.asking import Replies, check_generator, generator_of, goes_on, timings, usage_of
-from markbook.runs.kind import Ended, Planned, Skipped, Watcher
+from markbook.runs.asking import Replies, check_generator, connect_generator, goes_on, sum_usage, timings
+from markbook.runs.kind import Planned, Skipped, Watcher, WorkEnd
 from markbook.runs.machines import Machines
 from markbook.runs.options import ASKING, with_answerer
-from markbook.runs.pass_at_k import problem_of
+from markbook.runs.pass_at_k import find_problem
 from markbook.runs.tasks.columns import MarkCollector
 from markbook.runs.tasks.grading import (
     FilteredAnswer,
@@ -49,8 +49,8 @@ from markbook.runs.tasks.plan import (
     Plan,
     TaskOptions,
     TaskPlan,
+    iterate_judges,
     judge_memory,
-    judges_of,
     plan_tasks,
     planned_signatures,
 )
@@ -86,7 +86,7 @@ def plan_stop(plan: Plan, options: TaskOptions) -> TaskStop | None:
 
     Raises:
         UsageError: no moment to stop is said or can be told, or the baseline is marked by other metrics.
-        DataError: the baseline is no run, or shares no row with this one, or was measured differently.
+        DataError: the baseline is not a run, or shares no row with this one, or was measured differently.
     """
     baseline = open_against(options.against, options.stop_when)
     if not options.stop_when:
@@ -103,7 +103,7 @@ def plan_stop(plan: Plan, options: TaskOptions) -> TaskStop | None:
     )
     own = _sheet(plan, model, metric, limits, direction)
     stopping = Stopping(parse_rule(options.stop_when), own, baseline_sheet, seed=options.seed)
-    return TaskStop(stopping, model, metric, identity_of(stopping, baseline_sheet))
+    return TaskStop(stopping, model, metric, stop_identity(stopping, baseline_sheet))
 
 
 def _models(plan: TaskPlan) -> list[str]:
@@ -247,7 +247,7 @@ def plan_run(options: TaskOptions, machines: Machines) -> TasksPlan:
         skipped=Skipped(len(plan.rejections), next(iter(plan.rejections), None)),
         options=options,
         plan=plan,
-        generator=generator_of(options),
+        generator=connect_generator(options),
         workers=workers,
         stop=stop,
     )
@@ -261,7 +261,7 @@ def start_run(plan: TasksPlan, machines: Machines) -> None:
         EnvironmentUnfitError: the machine cannot isolate the code well enough, or lacks a language's toolchain.
     """
     check_generator(plan.generator)
-    for _, metric in judges_of(plan.plan.tasks):
+    for _, metric in iterate_judges(plan.plan.tasks):
         metric.check()
     if plan.runs_tests:
         from markbook.programs.sandboxes import BoxSettings
@@ -273,7 +273,7 @@ def start_run(plan: TasksPlan, machines: Machines) -> None:
         machines.start_sandbox(box)
 
 
-def answer_and_mark(plan: TasksPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> Ended:
+def answer_and_mark(plan: TasksPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> WorkEnd:
     """Ask what is not answered yet, run what is not run yet, and measure."""
     options, box = plan.options, machines.box
     replies_to = _replies(plan, journal, watch)
@@ -289,7 +289,7 @@ def answer_and_mark(plan: TasksPlan, journal: RunWriter, machines: Machines, wat
         results = mark_part(done)
     replies = replies_to(done)
     summary = results.summary(options.model or "") | ({"stopped": stopped} if stopped else {})
-    for line in words_of(stopped) if stopped else ():
+    for line in describe_stop(stopped) if stopped else ():
         watch.on_note(line)
     files = {
         "results.jsonl": results.rows(),
@@ -297,14 +297,14 @@ def answer_and_mark(plan: TasksPlan, journal: RunWriter, machines: Machines, wat
         "summary.md": summary_text(summary),
         "timings.jsonl": timings(replies),
     }
-    usage = usage_of(list(replies.values())) if plan.generator is not None else None
+    usage = sum_usage(list(replies.values())) if plan.generator is not None else None
     broken = results.broken
     facts = {"answers": results.answers, "broken": broken, **({"usage": usage} if usage else {})}
     if memory is not None:
         facts["judge_account"] = memory.accounts
     if box is not None:
         facts["isolation"] = box.level.value
-    return Ended(status="incomplete" if broken else "done", facts=facts, files=files)
+    return WorkEnd(status="incomplete" if broken else "done", facts=facts, files=files)
 
 
 def _replies(plan: TasksPlan, journal: RunWriter, watch: Watcher) -> Callable[[Plan], dict[Key, ModelReply]]:
@@ -320,7 +320,7 @@ def _replies(plan: TasksPlan, journal: RunWriter, watch: Watcher) -> Callable[[P
     return lambda part: collector.replies_to(requests(part))
 
 
-def pieces_of(plan: TaskPlan) -> Iterator[Sequence[Sample]]:
+def split_rows(plan: TaskPlan) -> Iterator[Sequence[Sample]]:
     """Yield a task's rows in the pieces in which they are marked: as one where something has to see all of them."""
     size = len(plan.samples)
     if not any(bound.metric.whole_batch for bound in plan.metrics):
@@ -339,7 +339,7 @@ def _mark_replies(
     )
     for task in part.tasks:
         for filtered in task.pipelines:
-            for samples in pieces_of(task):
+            for samples in split_rows(task):
                 filtered_answers = list(answers(task, filtered, samples, replies, options.model or ""))
                 outcomes = _execute(journal, task, filtered_answers, earlier, box, options) if task.passes else {}
                 marked = measure(task, filtered_answers, outcomes, plan.workers, results.names(task, filtered))
@@ -360,7 +360,7 @@ def _manifest(work: Plan, options: TaskOptions, stop: TaskStop | None) -> Manife
         "prompts_and_targets": {task_plan.task.name: task_plan.rows.digest for task_plan in work.tasks},
         "groups": {group.name: dict(group.resolved) for group, _names in work.groups},
     }
-    if judges := {name: metric.signature for name, metric in judges_of(work.tasks)}:
+    if judges := {name: metric.signature for name, metric in iterate_judges(work.tasks)}:
         config["judges"] = judges
     if options.generator:
         config["generator"] = options.generator
@@ -417,7 +417,7 @@ def _execute(
     waiting = {}
     for answer in filtered_answers:
         key = answer.key(name)
-        if key not in done and answer.reply.missing is None and problem_of(answer.sample.tests, language) is None:
+        if key not in done and answer.reply.missing is None and find_problem(answer.sample.tests, language) is None:
             # A right solution, by which the sandbox finds out how to keep tests and candidate apart.
             sample = replace(answer.sample, references=answer.sample.canonical, language=language)
             waiting[json.dumps(key)] = (key, Job(json.dumps(key), answer.text, sample, limits))

@@ -12,7 +12,7 @@ from types import CodeType, ModuleType
 
 from . import explained, marking, wire
 from .exchange.peer import Peer
-from .explained import MODULE, namespace_of
+from .explained import MODULE, build_namespace
 from .marking import Result, failure, mark
 
 TYPE_CHECKING = False
@@ -31,7 +31,7 @@ _REHEARSALS = 8
 """After so many runs the interpreter has adapted the code to what it sees."""
 
 
-_NOBODY = wire.Link(-1, -1)
+_NOBODY = wire.PipePair(-1, -1)
 
 
 class Output:
@@ -188,7 +188,7 @@ def _say(link: wire.Ends, record: dict[str, object]) -> None:
     link.send(wire.encode(record).encode("ascii"))
 
 
-def run(link: wire.Link, stage: Stage, guard: Guard) -> NoReturn:
+def run(link: wire.PipePair, stage: Stage, guard: Guard) -> NoReturn:
     """Serve one attempt, then end the process."""
     try:
         serve(link, stage, guard)
@@ -239,7 +239,7 @@ def _beside(link: wire.Ends, stage: Stage, names: list[str]) -> None:
     """Say which of the names there are, take one test after the other, and say what became of it."""
     _say(link, {"names": [name for name in names if name in stage.namespace]})
     nonce, text, entry, aliases, before, remaining, *test_part = marking.read(link.receive())
-    namespace = namespace_of(stage.namespace, stage.builtins, text, entry, aliases, before)
+    namespace = build_namespace(stage.namespace, stage.builtins, text, entry, aliases, before)
     while True:
         index, test = test_part
         done: dict[int, int] = {}
@@ -290,7 +290,7 @@ def rehearse(guard: Guard) -> None:
             far.send(wire.pack(payload))
         far.shutdown(_socket.SHUT_WR)
         try:  # noqa: SIM105 - `contextlib` would be in the memory of every attempt
-            serve(wire.Link(near.fileno(), near.fileno()), Stage(os.dup(far.fileno())), guard)
+            serve(wire.PipePair(near.fileno(), near.fileno()), Stage(os.dup(far.fileno())), guard)
         except wire.Gone:
             pass  # it has heard everything
         near.close()

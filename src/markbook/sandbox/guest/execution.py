@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, NoReturn
 
-    from .file_transfer import Link
-    from .walls.seccomp import Filter
+    from .file_transfer import StreamRelay
+    from .walls.seccomp import SyscallFilter
 else:
     import _signal as signal
 
@@ -51,7 +51,7 @@ class Place:
         self.owner = owner
         self.rules: dict[bool, int] = {}
         """Descriptors of what may be reached while building, and while running; empty without landlock."""
-        self.filter: Filter | None = None
+        self.filter: SyscallFilter | None = None
         for path in (self.build, self.work):
             os.makedirs(path, mode=0o700, exist_ok=True)
 
@@ -69,7 +69,7 @@ class Place:
         return argument.replace("{build}", self.build).replace("{work}", self.work)
 
 
-class Phase:
+class CommandSpec:
     """What is to be executed, as the host says it."""
 
     def __init__(self, record: dict[str, Any], folders: Place) -> None:
@@ -85,7 +85,9 @@ class Phase:
 class Execution:
     """A phase under way."""
 
-    def __init__(self, phase: Phase, folders: Place, note: Callable[[int], None], link: Link | None = None) -> None:
+    def __init__(
+        self, phase: CommandSpec, folders: Place, note: Callable[[int], None], link: StreamRelay | None = None
+    ) -> None:
         """Prepare; `note` is told the number of the process that is started, `link` is what it reads from and writes to."""
         self._link = link
         self._phase = phase
@@ -97,7 +99,7 @@ class Execution:
         self._seen: dict[int, bytearray] = {}
         self._printed = 0
         self._usage = usage.Usage()
-        self._account = sharing.Account(phase.memory) if folders.filter is not None else None
+        self._account = sharing.SharedGrants(phase.memory) if folders.filter is not None else None
 
     def run(self) -> dict[str, Any]:
         """Execute and return what became of it."""
@@ -193,7 +195,7 @@ class Execution:
         finally:
             os.close(handle)
 
-    def _pass_on(self, link: Link, poll: select.poll, ready: list[int], closed: list[int]) -> None:
+    def _pass_on(self, link: StreamRelay, poll: select.poll, ready: list[int], closed: list[int]) -> None:
         """Give what was printed to the program that this one is joined to, as far as that takes it now."""
         if link.stop in ready:
             self._hit = "stopped"
@@ -295,7 +297,7 @@ def _open_given(data: bytes) -> int:
 
 
 def _become(
-    phase: Phase, folders: Place, standard: tuple[int, int, int], fault: int, account: sharing.Account | None
+    phase: CommandSpec, folders: Place, standard: tuple[int, int, int], fault: int, account: sharing.SharedGrants | None
 ) -> NoReturn:
     """Turn the calling process, a child, into the program."""
     try:
@@ -317,7 +319,7 @@ def _become(
     os._exit(127)
 
 
-def _limit(phase: Phase, folders: Place) -> None:
+def _limit(phase: CommandSpec, folders: Place) -> None:
     """Set hard limits: the kernel's own ends of what is looked at from time to time."""
     # Many kernels count this limit by sampled ticks, a quarter more than was used where a machine is busy: it may only
     # end what nobody looks at any more, for a look tells the time that was used.

@@ -11,7 +11,7 @@ import _operator
 import sys
 import time
 
-from .marking import Sticky, failure, name_of, text_of
+from .marking import Sticky, error_name, error_text, failure
 from .wire import Gone
 
 TYPE_CHECKING = False
@@ -51,7 +51,7 @@ class Living(dict[str, "Any"]):
         return value
 
 
-def namespace_of(
+def build_namespace(
     there: dict[str, Any], pythons: dict[str, Any], text: str, entry: str, aliases: Sequence[str], before: Sequence[Any]
 ) -> dict[str, Any]:
     """Return where tests run: what they define does not reach the solution's own functions.
@@ -124,11 +124,11 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 
 
-class Ended(BaseException):
+class LimitReached(BaseException):
     """A limit of the second run is reached."""
 
 
-_NOT_CAUGHT = (Ended, Sticky, Gone)
+_NOT_CAUGHT = (LimitReached, Sticky, Gone)
 """What ends a run whatever the tests catch."""
 
 
@@ -148,7 +148,7 @@ class Printed:
         if len(self.text) < TEXT:
             self.text += text[: TEXT - len(self.text)]
         if self._left < 0:
-            raise Ended("output")
+            raise LimitReached("output")
 
 
 class Watch:
@@ -158,7 +158,7 @@ class Watch:
         self.test = self.last = -1
         self.found: list[dict[str, Any]] = []
         self.left_out = 0
-        self.lines: Callable[[BaseException], Any] = lines_of
+        self.lines: Callable[[BaseException], Any] = traceback_lines
         """Gives the solution's lines through which an error came."""
         self._left = BUDGET
         self._known: set[tuple[int, int]] = set()
@@ -187,7 +187,7 @@ class Watch:
     def value(self, part: int, value: Any) -> Any:
         """Note a value that is to be true and is not."""
         if not value:
-            self._note(part, {"op": "true", "got": format_value(value), "got_type": kind_of(value)})
+            self._note(part, {"op": "true", "got": format_value(value), "got_type": type_name(value)})
         return value
 
     def failed(self, part: int, error: BaseException | None = None, words: Any = None) -> None:
@@ -196,7 +196,7 @@ class Watch:
             raise error
         facts: dict[str, Any] = {} if error is None else describe_error(error, self.lines)
         if words is not None:
-            facts["error"] = f"AssertionError: {text_of(AssertionError(words))}"[:TEXT]
+            facts["error"] = f"AssertionError: {error_text(AssertionError(words))}"[:TEXT]
         self._note(part, facts, adds=True)
 
     def ended(self, error: BaseException) -> None:
@@ -258,13 +258,13 @@ def serve(say: Callable[[dict[str, Any]], None], stage: Any, code: Any, seed: bo
 
     try:
         load(stage, code, seed)
-        namespace = namespace_of(stage.namespace, stage.builtins, text, entry, aliases, before)
+        namespace = build_namespace(stage.namespace, stage.builtins, text, entry, aliases, before)
         for results in run(tests, namespace, watch):
             tell(tests=results)
-    except Ended as limit:
+    except LimitReached as limit:
         _arm(0)
         answer["limit"] = str(limit)
-        tell(tests=watch.found, lines=lines_of(limit))
+        tell(tests=watch.found, lines=traceback_lines(limit))
     except BaseException as error:
         _arm(0)
         tell(**describe_error(error))
@@ -290,10 +290,10 @@ class _Said:
         """Note where an error came from."""
         if self._limit:
             return
-        if isinstance(error, Ended):
+        if isinstance(error, LimitReached):
             _arm(0)
             self._limit = str(error)
-        self._lines = lines_of(error)
+        self._lines = traceback_lines(error)
 
     def end(self, limit: str, frame: FrameType | None) -> None:
         """Note that a limit is reached, and where; end the solution's code, but no message that is half sent or read.
@@ -306,7 +306,7 @@ class _Said:
             self._peer.wants_output = lambda: _raise(limit)
             self._peer.operations = _NoMore({"said": self.say})
         if not _is_ours(frame):
-            raise Ended(limit)
+            raise LimitReached(limit)
 
     def say(self) -> dict[str, Any]:
         """Return what was printed, the lines of the last error, and the limit that ended it all."""
@@ -318,11 +318,11 @@ class _NoMore(dict[str, "Any"]):
     """Operations of which only a few are left: a limit is reached."""
 
     def __missing__(self, name: str) -> Any:
-        raise Ended(name)
+        raise LimitReached(name)
 
 
 def _raise(limit: str) -> Any:
-    raise Ended(limit)
+    raise LimitReached(limit)
 
 
 def _is_ours(frame: FrameType | None) -> bool:
@@ -390,15 +390,15 @@ def _arm(seconds: float, end: Callable[[str, FrameType | None], None] | None = N
 
 def describe_error(error: BaseException, lines: Callable[[BaseException], Any] | None = None) -> dict[str, Any]:
     """Return what an error says, and the solution's own lines through which it came."""
-    message = text_of(error)
+    message = error_text(error)
     return {
-        "error": f"{name_of(error)}: {message}" if message else name_of(error),
+        "error": f"{error_name(error)}: {message}" if message else error_name(error),
         "kind": failure(error)["k"],
-        "lines": (lines or lines_of)(error),
+        "lines": (lines or traceback_lines)(error),
     }
 
 
-def lines_of(error: BaseException) -> list[list[Any]]:
+def traceback_lines(error: BaseException) -> list[list[Any]]:
     """Return the solution's lines of a traceback, outermost first, each with its function."""
     lines: list[list[Any]] = []
     trace = error.__traceback__
@@ -424,7 +424,7 @@ def _ends(lines: list[list[Any]]) -> list[list[Any]]:
     return lines if len(lines) <= 2 * _FRAMES else [*lines[:_FRAMES], *lines[-_FRAMES:]]
 
 
-def kind_of(value: Any) -> str:
+def type_name(value: Any) -> str:
     """Return the name of a value's type."""
     name = type.__dict__["__name__"].__get__(type(value))
     return name[:100] if type(name) is str else "?"
@@ -436,7 +436,7 @@ def _text(value: Any) -> str:
     except _NOT_CAUGHT:
         raise
     except BaseException as error:
-        return f"<{kind_of(value)} whose repr raises {name_of(error)}>"
+        return f"<{type_name(value)} whose repr raises {error_name(error)}>"
     return text if type(text) is str else str(text)
 
 
@@ -452,7 +452,7 @@ def sides(got: Any, expected: Any) -> dict[str, Any]:
     apart = next((at for at, (a, b) in enumerate(zip(got_text, other)) if a != b), min(len(got_text), len(other)))  # noqa: B905 - as far as both go
     begin = max(0, apart - VALUE // 2) if max(len(got_text), len(other)) > VALUE else 0
     texts = {"got": part(got_text, begin), "expected": part(other, begin)}
-    texts |= {"got_type": kind_of(got), "expected_type": kind_of(expected)}
+    texts |= {"got_type": type_name(got), "expected_type": type_name(expected)}
     where = _difference(got, expected)
     return {**texts, "difference": where} if where else texts
 

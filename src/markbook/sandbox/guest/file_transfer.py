@@ -103,7 +103,7 @@ def _content(name: str, folder: int, most: int) -> bytes | None:
         os.close(descriptor)
 
 
-class Link:
+class StreamRelay:
     """What a program reads from one in another worker, what is passed on to that, and a pipe that is closed to stop it.
 
     What it prints goes through here: it is counted, and the other side sees the end of it only when it is known how the

@@ -102,7 +102,7 @@ class Sticky(BaseException):
     """Ends an attempt whatever the test code catches; see `Parts.__call__` and `mark`."""
 
 
-def text_of(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """Return the error's text, short. It may run the candidate's `__str__`, so only call it where that is harmless."""
     try:
         text = str(error)
@@ -111,7 +111,7 @@ def text_of(error: BaseException) -> str:
         return ""
 
 
-def name_of(error: BaseException) -> str:
+def error_name(error: BaseException) -> str:
     """Return the name of the error's class."""
     name = type.__dict__["__name__"].__get__(type(error))
     return name[:MESSAGE_LENGTH] if type(name) is str else "Error"
@@ -126,14 +126,14 @@ def failure(error: BaseException) -> Result:
         kind = "n"
     elif isinstance(error, MemoryError):
         kind = "m"
-    return {"p": False, "k": kind, "t": name_of(error), "m": text_of(error)}
+    return {"p": False, "k": kind, "t": error_name(error), "m": error_text(error)}
 
 
 def receive_result(form: Any, parts: int = 0) -> Result:
     """Return a result that another process sent, of a test with so many parts: nothing in it that no result has.
 
     Raises:
-        Gone: it is no result.
+        Gone: it is not a result.
     """
     if type(form) is not dict or type(form.get("p")) is not bool:
         raise wire.Gone("no result")

@@ -16,8 +16,8 @@ import sys
 from types import ModuleType
 
 from .child import compile_solution
-from .explained import MODULE, lines_of
-from .marking import name_of, text_of
+from .explained import MODULE, traceback_lines
+from .marking import error_name, error_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -144,15 +144,15 @@ def _report_error(error: BaseException) -> int:
         except BaseException:
             return 1
         return 1
-    message = text_of(error).partition("\n")[0]
+    message = error_text(error).partition("\n")[0]
     lines = "".join(f'  File "<{MODULE}>", line {line}, in {function}\n' for line, function in _lines(error))
-    os.write(2, f"\n{lines}{name_of(error)}: {message}\n".encode("utf-8", "replace"))
+    os.write(2, f"\n{lines}{error_name(error)}: {message}\n".encode("utf-8", "replace"))
     return 1
 
 
 def _lines(error: BaseException) -> list[list[Any]]:
     try:
-        return lines_of(error)
+        return traceback_lines(error)
     except BaseException:  # its traceback is what a class of the program's says that it is
         return []
 

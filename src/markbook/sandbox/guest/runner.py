@@ -173,8 +173,8 @@ class Runner:
 
     def _filter(self, *, scoped: bool) -> None:
         code, own = seccomp.program_filter(private=self._private, scoped=scoped)
-        self._place.filter = seccomp.Filter(code, own)
-        seccomp.Filter(code, own, option=linux.PR_GET_SECCOMP).install()  # whether there is such a thing
+        self._place.filter = seccomp.SyscallFilter(code, own)
+        seccomp.SyscallFilter(code, own, option=linux.PR_GET_SECCOMP).install()  # whether there is such a thing
 
     def serve(self) -> NoReturn:
         """Answer until the owner goes away."""
@@ -193,7 +193,7 @@ class Runner:
         phases: list[dict[str, Any]] = []
         was_building = True
         for record in request["phases"]:
-            phase = execution.Phase(record, folders)
+            phase = execution.CommandSpec(record, folders)
             if was_building and not phase.builds:
                 self._seal(request)
             was_building = phase.builds
@@ -214,11 +214,11 @@ class Runner:
             scratch.empty(folders.build)
         return phases
 
-    def _execute_phase(self, phase: execution.Phase, *, is_linked: bool) -> dict[str, Any]:
+    def _execute_phase(self, phase: execution.CommandSpec, *, is_linked: bool) -> dict[str, Any]:
         link = None
         if is_linked:
             wire.write(self._control, {"awaits": True})
-            link = file_transfer.Link(self._control)
+            link = file_transfer.StreamRelay(self._control)
         run = execution.Execution(phase, self._place, self._note, link)
         try:
             return run.run()

@@ -73,7 +73,7 @@ _PROCESSES = 8
 _FILES = 32
 
 
-class Folder:
+class ScratchFolder:
     """The folder that attempts write to, as it was before the first of them."""
 
     def __init__(self, path: str) -> None:

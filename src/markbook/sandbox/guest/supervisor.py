@@ -14,7 +14,7 @@ import sys
 from . import wire
 from .walls import isolation, linux, seccomp
 from .walls.selftest import try_everything
-from .walls.sharing import Asking, Granting
+from .walls.sharing import Granting, SharingClient
 from .zygote import Zygote
 
 TYPE_CHECKING = False
@@ -124,7 +124,7 @@ def _pristine(config: WorkerSettings, door: _socket.socket, line: _socket.socket
     resource.setrlimit(resource.RLIMIT_AS, (_EXAMINER_MEMORY, _EXAMINER_MEMORY))
     resource.setrlimit(resource.RLIMIT_FSIZE, (_EXAMINER_FILE, _EXAMINER_FILE))
     is_filtered = any(layer["name"] == "seccomp" and layer["ok"] for layer in report)
-    guard = seccomp.Filter(*seccomp.child_filter(alone=False)).install if is_filtered else None
+    guard = seccomp.SyscallFilter(*seccomp.child_filter(alone=False)).install if is_filtered else None
     Pristine(door, line, folder, guard).serve()
 
 
@@ -140,13 +140,13 @@ def _zygote(
         isolation.confine(report, config, makes_files=False)
         if any(layer["name"] == "seccomp" and layer["ok"] for layer in report):
             program = seccomp.child_filter(alone=inside)
-            guard = seccomp.Filter(*program).install
+            guard = seccomp.SyscallFilter(*program).install
             if not inside:
-                asking: list[Asking] = []
-                isolation.step(report, "thread limit", lambda: asking.append(Asking(supervisor)))
+                asking: list[SharingClient] = []
+                isolation.step(report, "thread limit", lambda: asking.append(SharingClient(supervisor)))
                 limit = asking[0].limit if asking else None
                 guard = _Tied(guard, supervisor.fileno())
-            rehearsed = seccomp.Filter(*program, option=linux.PR_GET_SECCOMP).install
+            rehearsed = seccomp.SyscallFilter(*program, option=linux.PR_GET_SECCOMP).install
             try_everything(report, guard, scratch)
     if type(guard) is not _Tied:  # which closes it in every child
         supervisor.close()

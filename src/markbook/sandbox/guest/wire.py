@@ -19,13 +19,13 @@ if TYPE_CHECKING:
         def receive(self) -> bytes:
             """Return the payload of the next frame."""
 
-    class Source(Protocol):
+    class ReadableStream(Protocol):
         """What a stream reads from."""
 
         def recv_into(self, buffer: memoryview, /) -> int:
             """Put what has arrived into the buffer; return how many bytes, 0 when the other side has closed."""
 
-    class Sink(Protocol):
+    class WritableStream(Protocol):
         """What a record is written to."""
 
         def sendall(self, data: bytes, /) -> None:
@@ -98,7 +98,7 @@ def pack(payload: bytes) -> bytes:
     return _LENGTH.pack(len(payload)) + payload
 
 
-class Link:
+class PipePair:
     """Two pipes by their descriptors: between processes on one processor they cost half of what a socket does."""
 
     __slots__ = ("_most", "_reader", "_writer")
@@ -170,7 +170,7 @@ class Link:
 class Stream:
     """Whole JSON records out of a byte stream that may carry several at once."""
 
-    def __init__(self, source: Source, buffer: memoryview | None = None) -> None:
+    def __init__(self, source: ReadableStream, buffer: memoryview | None = None) -> None:
         self._source = source
         self._data = bytearray()
         self._part = memoryview(bytearray(CHUNK)) if buffer is None else buffer
@@ -191,7 +191,7 @@ class Stream:
         """Return the whole records that have arrived.
 
         Raises:
-            Gone: what arrived is no record.
+            Gone: what arrived is not a record.
         """
         records = []
         while (record := self._one()) is not None:
@@ -235,7 +235,7 @@ def read(payload: bytes) -> dict[str, Any]:
     return record
 
 
-def write(sink: Sink, record: dict[str, object]) -> None:
+def write(sink: WritableStream, record: dict[str, object]) -> None:
     """Send one record.
 
     Raises:

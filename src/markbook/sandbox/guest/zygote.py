@@ -1,7 +1,7 @@
 """The process that forks one child per attempt, limits it, and says how it ended. Single-threaded, holds nothing.
 
 Each examiner has a channel of its own to this process, handed over by the process that forked it (`pristine`). A new channel
-ends what is under way on the old one. An examiner may be hostile: what is malformed is no request, only modules that any
+ends what is under way on the old one. An examiner may be hostile: what is malformed is not a request, only modules that any
 solution may have loaded are loaded, and no descriptor of an examiner's stays here.
 
 What an attempt costs is mostly memory pages: every page of this process that it or its child writes to after a fork is
@@ -78,7 +78,7 @@ class Zygote:
         self._channel = _socket.socket(line.family, line.type, 0, os.dup(line.fileno()))
         """That of the examiner of the day, always by the same descriptor."""
         self._scratch = folder
-        self._folder = side_channels.Folder(folder)
+        self._folder = side_channels.ScratchFolder(folder)
         nothing = os.stat(os.devnull).st_rdev
         self._silent = [number for number in range(3) if os.fstat(number).st_rdev == nothing]
         """The standard descriptors that lead nowhere: all of them, but for a standard error that is to be seen."""
@@ -114,7 +114,7 @@ class Zygote:
             self._serve()
 
     def _serve(self) -> None:
-        """Answer the requests of one examiner until it is gone or says what is no request."""
+        """Answer the requests of one examiner until it is gone or says what is not a request."""
         receive, send, size = self._channel.recvmsg, self._channel.send, _socket.CMSG_SPACE(STREAMS.size)
         while True:
             try:
@@ -148,7 +148,7 @@ class Zygote:
         if pid == 0:
             if len(ends) > 2:  # those of a program
                 program.run(ends, self._stage, self._guard)
-            child.run(wire.Link(*ends), self._stage, self._guard)
+            child.run(wire.PipePair(*ends), self._stage, self._guard)
         for descriptor in ends:
             os.close(descriptor)
         handle = os.pidfd_open(pid)

@@ -11,7 +11,7 @@ from markbook.files.stream import Source
 from markbook.trace import Step, StepKind, Trace, add_known
 from markbook.traces import Probe
 from markbook.traces.chat import OpenCalls
-from markbook.traces.plain import bound_value, make_trace, moment, name_of, record, rows, text_of, whole
+from markbook.traces.plain import bound_value, make_trace, moment, read_name, read_text, record, rows, whole
 from markbook.types import Record
 
 
@@ -36,7 +36,7 @@ class AdkSession:
             yield _Run().read(loose, "", self.name)
         for item in items:
             if isinstance(item, dict) and isinstance(item.get("events"), list):
-                yield _Run().read(rows(item["events"]), name_of(item.get("id")), self.name)
+                yield _Run().read(rows(item["events"]), read_name(item.get("id")), self.name)
             elif not isinstance(item, dict) or "author" not in item:
                 source.problems["not an event or a session"] += 1
 
@@ -66,7 +66,7 @@ class _Run:
         )  # fmt: skip
 
     def _event(self, event: Record) -> None:
-        author = name_of(event.get("author"))
+        author = read_name(event.get("author"))
         if not author:
             self.unrecognised["events without an author"] += 1
             return
@@ -80,8 +80,8 @@ class _Run:
         if parts or usage:
             self.steps.append(
                 Step(
-                    StepKind.MESSAGE, agent, kind, start=time, text=text_of("\n".join(text_of(part.get("text")) for part in parts if part.get("text"))),
-                    error=text_of(_get(event, "error_message") or _get(event, "error_code"), 200),
+                    StepKind.MESSAGE, agent, kind, start=time, text=read_text("\n".join(read_text(part.get("text")) for part in parts if part.get("text"))),
+                    error=read_text(_get(event, "error_message") or _get(event, "error_code"), 200),
                     input_tokens=whole(_get(usage, "prompt_token_count")),
                     output_tokens=add_known(
                         whole(_get(usage, key)) for key in ("candidates_token_count", "thoughts_token_count")
@@ -91,24 +91,24 @@ class _Run:
         for part in parts:
             self._call(record(_get(part, "function_call")), author, time)
             self._answer(record(_get(part, "function_response")), time)
-        target = name_of(_get(record(event.get("actions")), "transfer_to_agent"))
+        target = read_name(_get(record(event.get("actions")), "transfer_to_agent"))
         if target:
             self.steps.append(Step(StepKind.HANDOFF, author, "handoff", target, start=time))
 
     def _call(self, call: Record, agent: str, time: float | None) -> None:
-        name = name_of(call.get("name"))
+        name = read_name(call.get("name"))
         if not name:
             return
-        identity = text_of(call.get("id"), 200)
+        identity = read_text(call.get("id"), 200)
         self.calls.add(len(self.steps), identity, name)
         arguments = bound_value(call.get("args"))
         self.steps.append(Step(StepKind.TOOL, agent, name, id=identity, arguments=arguments, start=time))
 
     def _answer(self, answer: Record, time: float | None) -> None:
-        name = name_of(answer.get("name"))
+        name = read_name(answer.get("name"))
         if not name:
             return
-        identity = text_of(answer.get("id"), 200)
+        identity = read_text(answer.get("id"), 200)
         at = self.calls.answer(identity, "" if identity else name)
         if at is None:  # a long call answers twice: that it runs, and what came of it
             at = self.calls.find_answered(identity or name)
@@ -119,6 +119,6 @@ class _Run:
         error = record(response).get("error")
         failed = bool(error) or record(response).get("status") == "error"
         self.steps[at] = replace(
-            self.steps[at], ok=not failed, error=text_of(error, 200) or ("error" if failed else ""), end=time,
-            result=text_of(response),
+            self.steps[at], ok=not failed, error=read_text(error, 200) or ("error" if failed else ""), end=time,
+            result=read_text(response),
         )  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from markbook.files.stream import Source
 from markbook.trace import Step, StepKind, Trace
 from markbook.traces import Probe
-from markbook.traces.plain import make_trace, name_of, number, parse_arguments, record, rows, text_of, to_list
+from markbook.traces.plain import make_trace, number, parse_arguments, read_name, read_text, record, rows, to_list
 from markbook.types import Record
 
 _KEYS = ("agent_interactions", "tool_calls", "coordination_events")
@@ -42,9 +42,9 @@ class AgentsEval:
         called = [_call(row) for row in rows(item.get("tool_calls"))]
         called.sort(key=lambda step: (step.start is None, step.start or 0.0))
         events = rows(item.get("coordination_events"))
-        agents = [name_of(name) for row in events for name in to_list(row.get("target_agents"))]
+        agents = [read_name(name) for row in events for name in to_list(row.get("target_agents"))]
         return make_trace(
-            [*messages, *called], reader=self.name, id=name_of(item.get("execution_id")), agents=agents,
+            [*messages, *called], reader=self.name, id=read_name(item.get("execution_id")), agents=agents,
             unrecognised=unrecognised,
             # The log's own clock: a hand-off has no time of its own in this format.
             start=number(item.get("start_time")), end=number(item.get("end_time")),
@@ -53,11 +53,11 @@ class AgentsEval:
 
 
 def _message(row: Record) -> Step:
-    kind = name_of(row.get("type")) or "message"
+    kind = read_name(row.get("type")) or "message"
     shape = StepKind.HANDOFF if kind in ("delegation", "handoff") else StepKind.MESSAGE
-    text = text_of(row.get("query") or row.get("content"))
+    text = read_text(row.get("query") or row.get("content"))
     time = number(row.get("timestamp"))
-    return Step(shape, name_of(row.get("from")), kind, name_of(row.get("to")), start=time, text=text)
+    return Step(shape, read_name(row.get("from")), kind, read_name(row.get("to")), start=time, text=text)
 
 
 def _call(row: Record) -> Step:
@@ -67,6 +67,6 @@ def _call(row: Record) -> Step:
     success = row.get("success")
     ok = success if isinstance(success, bool) else None
     return Step(
-        StepKind.TOOL, name_of(row.get("agent_id")), name_of(row.get("tool_name")), start=start, end=end, ok=ok,
+        StepKind.TOOL, read_name(row.get("agent_id")), read_name(row.get("tool_name")), start=start, end=end, ok=ok,
         error="" if ok is not False else "failed", arguments=parse_arguments(row.get("context")),
     )  # fmt: skip

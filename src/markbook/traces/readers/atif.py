@@ -10,7 +10,7 @@ from typing import Any
 from markbook.files.stream import Source
 from markbook.trace import Step, StepKind, Trace, add_known
 from markbook.traces import Probe
-from markbook.traces.plain import bound_value, make_trace, moment, name_of, number, record, rows, text_of, whole
+from markbook.traces.plain import bound_value, make_trace, moment, number, read_name, read_text, record, rows, whole
 from markbook.types import Record
 
 _DEEPEST = 20
@@ -43,7 +43,7 @@ class _Run:
         self.notes: Counter[str] = Counter()
         self.unrecognised: Counter[str] = Counter()
         self.names: dict[str, str] = {}
-        self._add(item, name_of(record(item.get("agent")).get("name")) or "agent", 0)
+        self._add(item, read_name(record(item.get("agent")).get("name")) or "agent", 0)
 
     def trace(self, reader: str) -> Trace:
         """Return the run; sums that the trajectory states stand where its steps have none."""
@@ -62,7 +62,7 @@ class _Run:
         if cost is not None:
             facts["cost"] = cost
         return make_trace(
-            self.steps, reader=reader, id=name_of(item.get("session_id") or item.get("trajectory_id")),
+            self.steps, reader=reader, id=read_name(item.get("session_id") or item.get("trajectory_id")),
             unrecognised=dict(self.unrecognised), notes=tuple(f"{n} {what}" for what, n in sorted(self.notes.items())),
             **facts,
         )  # fmt: skip
@@ -74,8 +74,8 @@ class _Run:
             children = []
         names = []
         for child in children:
-            identity = name_of(child.get("trajectory_id"))
-            name = name_of(record(child.get("agent")).get("name")) or "sub-agent"
+            identity = read_name(child.get("trajectory_id"))
+            name = read_name(record(child.get("agent")).get("name")) or "sub-agent"
             # Agents of one program share its name: the id tells them apart.
             names.append(f"{name} {identity}".strip() if name == agent else name)
             if identity:
@@ -89,7 +89,7 @@ class _Run:
             self._add(child, name, depth + 1)
 
     def _step(self, row: Record, agent: str) -> None:
-        kind = name_of(row.get("source"))
+        kind = read_name(row.get("source"))
         if kind not in ("user", "agent", "system"):
             self.unrecognised["steps of an unknown source"] += 1
             return
@@ -98,30 +98,30 @@ class _Run:
         self.steps.append(
             Step(
                 StepKind.MESSAGE, agent if kind == "agent" else "", "assistant" if kind == "agent" else kind,
-                start=time, text=text_of(row.get("message")), input_tokens=whole(spent.get("prompt_tokens")),
+                start=time, text=read_text(row.get("message")), input_tokens=whole(spent.get("prompt_tokens")),
                 output_tokens=whole(spent.get("completion_tokens")), cost=number(spent.get("cost_usd")),
             )
         )  # fmt: skip
         calls: dict[str, int] = {}
         for call in rows(row.get("tool_calls")):
-            identity = text_of(call.get("tool_call_id"), 200)
+            identity = read_text(call.get("tool_call_id"), 200)
             calls[identity] = len(self.steps)
             arguments = bound_value(call.get("arguments"))
-            tool = name_of(call.get("function_name"))
+            tool = read_name(call.get("function_name"))
             self.steps.append(Step(StepKind.TOOL, agent, tool, id=identity, arguments=arguments, start=time))
         for result in rows(record(row.get("observation")).get("results")):
             self._result(result, calls, agent)
 
     def _result(self, result: Record, calls: Mapping[str, int], agent: str) -> None:
-        at = calls.get(text_of(result.get("source_call_id"), 200))
+        at = calls.get(read_text(result.get("source_call_id"), 200))
         if at is None and len(calls) == 1 and not result.get("source_call_id"):
             at = next(iter(calls.values()))
         if at is not None:
-            self.steps[at] = replace(self.steps[at], result=text_of(result.get("content")))
+            self.steps[at] = replace(self.steps[at], result=read_text(result.get("content")))
         elif calls:
             self.unrecognised["results without a call"] += 1
         for reference in rows(result.get("subagent_trajectory_ref")):
-            target = self.names.get(name_of(reference.get("trajectory_id")), "")
+            target = self.names.get(read_name(reference.get("trajectory_id")), "")
             if target:
                 self.steps.append(Step(StepKind.HANDOFF, agent, "delegation", target))
             else:

@@ -12,7 +12,7 @@ from markbook.files.stream import Source
 from markbook.trace import Step, StepKind, Trace
 from markbook.traces import Probe
 from markbook.traces.chat import message_lists, with_listeners
-from markbook.traces.plain import make_trace, name_of, parse_arguments, record, rows, text_of, to_list, whole
+from markbook.traces.plain import make_trace, parse_arguments, read_name, read_text, record, rows, to_list, whole
 from markbook.types import Record
 
 _PEOPLE = frozenset({"human", "user"})
@@ -46,25 +46,25 @@ class WhoAndWhen:
             else:
                 unrecognised["history entries that are no object"] += 1
         correct = item.get("is_correct", item.get("is_corrected"))
-        meta = {key: text_of(item.get(key)) for key in ("mistake_agent", "mistake_step", "mistake_reason")}
+        meta = {key: read_text(item.get(key)) for key in ("mistake_agent", "mistake_step", "mistake_reason")}
         return make_trace(
-            with_listeners(steps), reader=self.name, id=name_of(item.get("question_ID")), meta=meta,
-            success=correct if isinstance(correct, bool) else None, task=text_of(item.get("question")),
-            declared=tuple(name_of(name) for name in record(item.get("system_prompt"))),
+            with_listeners(steps), reader=self.name, id=read_name(item.get("question_ID")), meta=meta,
+            success=correct if isinstance(correct, bool) else None, task=read_text(item.get("question")),
+            declared=tuple(read_name(name) for name in record(item.get("system_prompt"))),
             unrecognised=dict(unrecognised),
         )  # fmt: skip
 
 
 def _read_speaker(entry: Record) -> Step:
     """A speaker is `name`, or `role` with an aside: `Orchestrator (-> WebSurfer)`, `Orchestrator (thought)`."""
-    speaker = name_of(entry.get("name")) or name_of(entry.get("role"))
-    text = text_of(entry.get("content"))
+    speaker = read_name(entry.get("name")) or read_name(entry.get("role"))
+    text = read_text(entry.get("content"))
     kind, target = "message", ""
     split = None if entry.get("name") else _ASIDE.match(speaker)
     if split:
-        speaker, aside = name_of(split["agent"]), split["aside"].strip()
+        speaker, aside = read_name(split["agent"]), split["aside"].strip()
         if aside.startswith("->"):
-            kind, target = "task_request", name_of(aside.removeprefix("->"))
+            kind, target = "task_request", read_name(aside.removeprefix("->"))
         else:
             kind, target = aside, speaker  # a thought goes to nobody else
     agent = "" if speaker.lower() in _PEOPLE else speaker
@@ -107,7 +107,7 @@ class _AutogenRun:
         return make_trace(with_listeners(self.steps), reader=reader, unrecognised=dict(self.unrecognised))
 
     def _message(self, message: Record) -> None:
-        kind, speaker = str(message.get("type") or ""), name_of(message.get("source"))
+        kind, speaker = str(message.get("type") or ""), read_name(message.get("source"))
         if not _AUTOGEN.search(kind):
             self.unrecognised["messages of an unknown type"] += 1
             return
@@ -121,29 +121,29 @@ class _AutogenRun:
             self._results(rows(message.get("content")))
             return
         if kind == "HandoffMessage":
-            target = name_of(message.get("target"))
-            text = text_of(message.get("content"))
+            target = read_name(message.get("target"))
+            text = read_text(message.get("content"))
             self.steps.append(Step(StepKind.HANDOFF, agent, "handoff", target, text=text, **spent))
             return
         asks = kind == "ToolCallRequestEvent"
-        text = "" if asks else text_of(message.get("content"))
+        text = "" if asks else read_text(message.get("content"))
         # A request goes to the agent's own tools, so it is said to itself.
         target = agent if asks or kind in ("ToolCallSummaryMessage", "ThoughtEvent") else ""
         name = "message" if agent else "user"
         self.steps.append(Step(StepKind.MESSAGE, agent, name, target, text=text, **spent))
         for call in rows(message.get("content")) if asks else ():
-            identity = text_of(call.get("id"), 200)
+            identity = read_text(call.get("id"), 200)
             self.calls[identity] = len(self.steps)
-            tool, arguments = name_of(call.get("name")), parse_arguments(call.get("arguments"))
+            tool, arguments = read_name(call.get("name")), parse_arguments(call.get("arguments"))
             self.steps.append(Step(StepKind.TOOL, agent, tool, id=identity, arguments=arguments))
 
     def _results(self, results: list[Record]) -> None:
         for result in results:
-            at = self.calls.get(text_of(result.get("call_id"), 200))
+            at = self.calls.get(read_text(result.get("call_id"), 200))
             if at is None:
                 self.unrecognised["tool results without a call"] += 1
                 continue
             failed = result.get("is_error") is True
             self.steps[at] = replace(
-                self.steps[at], ok=not failed, error="error" if failed else "", result=text_of(result.get("content"))
+                self.steps[at], ok=not failed, error="error" if failed else "", result=read_text(result.get("content"))
             )

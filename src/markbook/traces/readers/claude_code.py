@@ -15,7 +15,7 @@ from typing import Any
 from markbook.files.stream import Source
 from markbook.trace import Step, StepKind, Trace
 from markbook.traces import Probe
-from markbook.traces.plain import bound_value, make_trace, moment, name_of, number, record, rows, text_of, whole
+from markbook.traces.plain import bound_value, make_trace, moment, number, read_name, read_text, record, rows, whole
 from markbook.types import Record
 
 _MAIN = "main"
@@ -61,31 +61,31 @@ class _Sidechains:
         prompts: dict[str, list[str]] = {}
         for row in events:
             blocks = rows(record(row.get("message")).get("content"))
-            started = name_of(record(row.get("toolUseResult")).get("agentId"))
+            started = read_name(record(row.get("toolUseResult")).get("agentId"))
             for block in blocks:
                 if block.get("type") == "tool_result" and started:
-                    self._by_agent[started] = text_of(block.get("tool_use_id"), 200)
-                if block.get("type") == "tool_use" and name_of(block.get("name")) in _SPAWN:
-                    prompt = text_of(record(block.get("input")).get("prompt"))
-                    prompts.setdefault(prompt, []).append(text_of(block.get("id"), 200))
+                    self._by_agent[started] = read_text(block.get("tool_use_id"), 200)
+                if block.get("type") == "tool_use" and read_name(block.get("name")) in _SPAWN:
+                    prompt = read_text(record(block.get("input")).get("prompt"))
+                    prompts.setdefault(prompt, []).append(read_text(block.get("id"), 200))
         for row in events:
             if row.get("isSidechain") is True:
                 self._follow(row, prompts)
 
     def _follow(self, row: Record, prompts: dict[str, list[str]]) -> None:
-        agent, above = name_of(row.get("agentId")), name_of(row.get("parentUuid"))
+        agent, above = read_name(row.get("agentId")), read_name(row.get("parentUuid"))
         agent_found = self._by_agent.get(agent, "") or self._by_row.get(above, "")
         if not agent_found:
-            waiting = prompts.get(text_of(record(row.get("message")).get("content")), [])
+            waiting = prompts.get(read_text(record(row.get("message")).get("content")), [])
             agent_found = waiting.pop(0) if waiting else ""
         if agent_found and agent:
             self._by_agent[agent] = agent_found
         if agent_found:
-            self._by_row[name_of(row.get("uuid"))] = agent_found
+            self._by_row[read_name(row.get("uuid"))] = agent_found
 
     def call(self, row: Record) -> str:
         """Return the id of the call that started a row's agent, empty where nothing says."""
-        return self._by_agent.get(name_of(row.get("agentId")), "") or self._by_row.get(name_of(row.get("uuid")), "")
+        return self._by_agent.get(read_name(row.get("agentId")), "") or self._by_row.get(read_name(row.get("uuid")), "")
 
 
 class _Session:
@@ -113,21 +113,21 @@ class _Session:
         elif kind not in _STRUCTURE:
             self.unrecognised[f"events of type {kind[:40]!r}"] += 1
         if kind == "system" and row.get("subtype") == "init":
-            self.known["id"] = name_of(row.get("session_id"))
+            self.known["id"] = read_name(row.get("session_id"))
         elif not self.known.get("id"):
-            self.known["id"] = name_of(row.get("sessionId"))
+            self.known["id"] = read_name(row.get("sessionId"))
 
     def _agent(self, row: Record) -> str:
-        started_by = text_of(row.get("parent_tool_use_id"), 200)
+        started_by = read_text(row.get("parent_tool_use_id"), 200)
         if row.get("isSidechain") is True:
             started_by = started_by or self.sidechains.call(row)
             # What nothing ties to a call is still one agent for each id.
-            return self.names.get(started_by) or " ".join(filter(None, ("sub-agent", name_of(row.get("agentId")))))
+            return self.names.get(started_by) or " ".join(filter(None, ("sub-agent", read_name(row.get("agentId")))))
         return self.names.get(started_by, "sub-agent") if started_by else _MAIN
 
     def _assistant(self, message: Record, agent: str, time: float | None) -> None:
         """Take one content block: a reply comes in several events that repeat its id and its usage."""
-        identity = text_of(message.get("id"), 200) or f"reply {len(self.replies)}"
+        identity = read_text(message.get("id"), 200) or f"reply {len(self.replies)}"
         usage = record(message.get("usage"))
         if identity not in self.replies:
             self.replies[identity] = len(self.steps)
@@ -136,7 +136,8 @@ class _Session:
         had = self.steps[at]
         self.steps[at] = replace(
             had,
-            text=had.text or text_of([block for block in rows(message.get("content")) if block.get("type") == "text"]),
+            text=had.text
+            or read_text([block for block in rows(message.get("content")) if block.get("type") == "text"]),
             input_tokens=_largest(had.input_tokens, whole(usage.get("input_tokens"))),
             output_tokens=_largest(had.output_tokens, whole(usage.get("output_tokens"))),
         )
@@ -149,33 +150,33 @@ class _Session:
                 self._call(block, agent, time)
 
     def _call(self, block: Record, agent: str, time: float | None) -> None:
-        call, name = text_of(block.get("id"), 200), name_of(block.get("name"))
+        call, name = read_text(block.get("id"), 200), read_name(block.get("name"))
         if call in self.calls:
             return
         self.calls[call] = len(self.steps)
         arguments = record(bound_value(block.get("input")))
         self.steps.append(Step(StepKind.TOOL, agent, name, id=call, arguments=arguments, start=time))
         if name in _SPAWN:
-            self.names[call] = name_of(arguments.get("subagent_type")) or "sub-agent"
-            text = text_of(arguments.get("prompt"))
+            self.names[call] = read_name(arguments.get("subagent_type")) or "sub-agent"
+            text = read_text(arguments.get("prompt"))
             target = self.names[call]
             self.steps.append(Step(StepKind.HANDOFF, agent, "delegation", target, parent=call, start=time, text=text))
 
     def _user(self, message: Record, row: Record) -> None:
         content, time = message.get("content"), moment(row.get("timestamp"))
-        identity = text_of(row.get("uuid"), 200)
-        self.steps.append(Step(StepKind.MESSAGE, "", "user", text=text_of(content), id=identity, start=time))
+        identity = read_text(row.get("uuid"), 200)
+        self.steps.append(Step(StepKind.MESSAGE, "", "user", text=read_text(content), id=identity, start=time))
         for block in rows(content):
             if block.get("type") != "tool_result":
                 continue
-            at = self.calls.get(text_of(block.get("tool_use_id"), 200))
+            at = self.calls.get(read_text(block.get("tool_use_id"), 200))
             if at is None:
                 self.unrecognised["tool results without a call"] += 1
                 continue
             failed = block.get("is_error") is True
             self.steps[at] = replace(
                 self.steps[at], ok=not failed, error="error" if failed else "", end=time,
-                result=text_of(block.get("content")),
+                result=read_text(block.get("content")),
             )  # fmt: skip
 
     def trace(self, reader: str) -> Trace:

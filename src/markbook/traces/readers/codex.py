@@ -15,11 +15,11 @@ from markbook.traces.plain import (
     bound_value,
     make_trace,
     moment,
-    name_of,
     parse_arguments,
+    read_name,
+    read_text,
     record,
     rows,
-    text_of,
     whole,
 )
 from markbook.types import Record
@@ -83,7 +83,7 @@ class _Session:
         elif kind == "event_msg" and payload.get("type") == "token_count":
             self._totals(record(record(payload.get("info")).get("total_token_usage")))
         elif kind == "thread.started":
-            self.known["id"] = name_of(row.get("thread_id"))
+            self.known["id"] = read_name(row.get("thread_id"))
         elif kind == "item.completed":
             self._done(record(row.get("item")))
         elif kind == "turn.completed":
@@ -92,18 +92,18 @@ class _Session:
             self.unrecognised[f"rows of type {kind[:40]!r}"] += 1
 
     def _meta(self, payload: Record) -> None:
-        self.known["id"] = name_of(payload.get("id"))
+        self.known["id"] = read_name(payload.get("id"))
         spawned = record(record(record(payload.get("source")).get("subagent")).get("thread_spawn"))
-        self._agent = name_of(spawned.get("agent_nickname") or spawned.get("agent_role")) or self._agent
+        self._agent = read_name(spawned.get("agent_nickname") or spawned.get("agent_role")) or self._agent
 
     def _item(self, payload: Record, time: float | None) -> None:
-        kind, call = str(payload.get("type")), text_of(payload.get("call_id"), 200)
+        kind, call = str(payload.get("type")), read_text(payload.get("call_id"), 200)
         if kind == "message":
-            role = name_of(payload.get("role")) or "message"
+            role = read_name(payload.get("role")) or "message"
             agent = self._agent if role == "assistant" else ""
-            self.steps.append(Step(StepKind.MESSAGE, agent, role, start=time, text=text_of(payload.get("content"))))
+            self.steps.append(Step(StepKind.MESSAGE, agent, role, start=time, text=read_text(payload.get("content"))))
         elif kind in _CALLS:
-            name = name_of(payload.get("name")) or kind.removesuffix("_call")
+            name = read_name(payload.get("name")) or kind.removesuffix("_call")
             if call:
                 self._calls[call] = len(self.steps)
             arguments = parse_arguments(payload.get(_CALLS[kind]))
@@ -136,15 +136,15 @@ class _Session:
     def _done(self, item: Record) -> None:
         kind = str(item.get("type") or item.get("item_type"))
         if kind in ("agent_message", "assistant_message"):
-            self.steps.append(Step(StepKind.MESSAGE, self._agent, "assistant", text=text_of(item.get("text"))))
+            self.steps.append(Step(StepKind.MESSAGE, self._agent, "assistant", text=read_text(item.get("text"))))
         elif kind in _RUN_ITEMS:
             code, status = item.get("exit_code"), item.get("status")
             ok = code == 0 if isinstance(code, int) else {"completed": True, "failed": False}.get(str(status))
             self.steps.append(
                 Step(
-                    StepKind.TOOL, self._agent, name_of(item.get("tool")) or kind, id=text_of(item.get("id"), 200),
+                    StepKind.TOOL, self._agent, read_name(item.get("tool")) or kind, id=read_text(item.get("id"), 200),
                     arguments=bound_value(item.get(_RUN_ITEMS[kind])), ok=ok, error="" if ok is not False else "failed",
-                    result=text_of(item.get("aggregated_output") or item.get("result")),
+                    result=read_text(item.get("aggregated_output") or item.get("result")),
                 )
             )  # fmt: skip
         elif kind not in ("reasoning", "todo_list", "error"):
@@ -157,8 +157,10 @@ def _outcome(output: object, *, is_command: bool) -> tuple[str, bool | None]:
     if isinstance(parsed_output, dict):
         success, code = parsed_output.get("success"), record(parsed_output.get("metadata")).get("exit_code")
         ok = success if isinstance(success, bool) else code == 0 if isinstance(code, int) else None
-        return text_of(parsed_output.get("output") or parsed_output.get("content") or parsed_output), ok
-    text = text_of("\n".join(text_of(row.get("text")) for row in rows(output)) if isinstance(output, list) else output)
+        return read_text(parsed_output.get("output") or parsed_output.get("content") or parsed_output), ok
+    text = read_text(
+        "\n".join(read_text(row.get("text")) for row in rows(output)) if isinstance(output, list) else output
+    )
     for line in text.split("\n", _MOST_HEADERS)[:_MOST_HEADERS] if is_command else ():
         if match := _CODE.match(line):
             return text, int(match[1]) == 0

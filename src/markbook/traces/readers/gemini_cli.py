@@ -10,7 +10,7 @@ from typing import Any
 from markbook.files.stream import Source
 from markbook.trace import Step, StepKind, Trace, add_known
 from markbook.traces import Probe
-from markbook.traces.plain import bound_value, make_trace, moment, name_of, record, rows, text_of, whole
+from markbook.traces.plain import bound_value, make_trace, moment, read_name, read_text, record, rows, whole
 from markbook.types import Record
 
 _AGENT, _HELPER = "gemini", "sub-agent"
@@ -56,7 +56,7 @@ class _Session:
 
     def add(self, row: Record) -> None:
         """Take a line of a session, a whole session, or an event of a run."""
-        if name_of(row.get("type")) in _EVENTS and isinstance(row.get("timestamp"), str) and "id" not in row:
+        if read_name(row.get("type")) in _EVENTS and isinstance(row.get("timestamp"), str) and "id" not in row:
             self._event(row)
         elif "$rewindTo" in row:
             self._rewind(row["$rewindTo"])
@@ -64,7 +64,7 @@ class _Session:
             self._session(record(row["$set"]))
         elif "sessionId" in row or "messages" in row:
             self._session(row)
-        elif identity := name_of(row.get("id")):
+        elif identity := read_name(row.get("id")):
             # A message is written again as it grows: the last one is whole.
             self.messages[identity] = row
         else:
@@ -82,14 +82,14 @@ class _Session:
         )  # fmt: skip
 
     def _session(self, row: Record) -> None:
-        identity = name_of(row.get("sessionId"))
+        identity = read_name(row.get("sessionId"))
         if identity:
             self.known["id"] = identity
         if row.get("kind") == "subagent":
             self._agent = _HELPER
         for place, message in enumerate(rows(row.get("messages"))):
             # A list that takes the place of an earlier one (a summary, cut results) takes nothing back that was done.
-            self.messages.setdefault(name_of(message.get("id")) or f"#{len(self.messages)}.{place}", message)
+            self.messages.setdefault(read_name(message.get("id")) or f"#{len(self.messages)}.{place}", message)
 
     def _rewind(self, identity: object) -> None:
         """Leave out a message and what followed; an unknown one stands for the start, as it does for the program."""
@@ -100,7 +100,7 @@ class _Session:
         self.notes["messages taken back by the user, left out"] += len(ids) - place
 
     def _message(self, row: Record) -> None:
-        kind, time = name_of(row.get("type")), moment(row.get("timestamp"))
+        kind, time = read_name(row.get("type")), moment(row.get("timestamp"))
         if kind in _NOTES:
             self.notes["messages of the program to its user, no step"] += 1
             return
@@ -123,15 +123,15 @@ class _Session:
             self._call(call)
 
     def _call(self, call: Record) -> None:
-        name = name_of(call.get("name"))
+        name = read_name(call.get("name"))
         if not name:
             self.unrecognised["tool calls without a name"] += 1
             return
-        status = name_of(call.get("status"))
+        status = read_name(call.get("status"))
         ok = _OUTCOMES.get(status)
         self.steps.append(
             Step(
-                StepKind.TOOL, self._agent, name, id=text_of(call.get("id"), 200), arguments=bound_value(call.get("args")),
+                StepKind.TOOL, self._agent, name, id=read_text(call.get("id"), 200), arguments=bound_value(call.get("args")),
                 ok=ok, error=status if ok is False else "", result=_text(call.get("result")),
                 end=moment(call.get("timestamp")),  # it is noted when it has ended
             )
@@ -142,20 +142,20 @@ class _Session:
         kind, time = row["type"], moment(row["timestamp"])
         goes_on, self._goes_on = self._goes_on, False
         if kind == "init":
-            self.known["id"] = name_of(row.get("session_id"))
+            self.known["id"] = read_name(row.get("session_id"))
         elif kind == "message":
             is_reply = row.get("role") == "assistant"
-            text = text_of(row.get("content"))
+            text = read_text(row.get("content"))
             self._goes_on = is_reply and row.get("delta") is True
             if goes_on and self._goes_on:
                 self.steps[-1] = replace(self.steps[-1], text=(self.steps[-1].text + text)[:2_000])
                 return
-            agent, role = (self._agent, "assistant") if is_reply else ("", name_of(row.get("role")) or "message")
+            agent, role = (self._agent, "assistant") if is_reply else ("", read_name(row.get("role")) or "message")
             self.steps.append(Step(StepKind.MESSAGE, agent, role, start=time, text=text))
         elif kind == "tool_use":
-            identity = text_of(row.get("tool_id"), 200)
+            identity = read_text(row.get("tool_id"), 200)
             self._calls[identity] = len(self.steps)
-            name, given = name_of(row.get("tool_name")) or "unknown tool", bound_value(row.get("parameters"))
+            name, given = read_name(row.get("tool_name")) or "unknown tool", bound_value(row.get("parameters"))
             self.steps.append(Step(StepKind.TOOL, self._agent, name, id=identity, start=time, arguments=given))
         elif kind == "tool_result":
             self._answer(row, time)
@@ -167,25 +167,25 @@ class _Session:
             self.notes["messages of the program to its user, no step"] += 1
 
     def _answer(self, row: Record, time: float | None) -> None:
-        place = self._calls.get(text_of(row.get("tool_id"), 200))
+        place = self._calls.get(read_text(row.get("tool_id"), 200))
         if place is None:
             self.unrecognised["tool results without a call"] += 1
             return
-        problem, ok = record(row.get("error")), _OUTCOMES.get(name_of(row.get("status")))
-        error = name_of(problem.get("type")) or "error" if ok is False else ""
-        result = text_of(row.get("output") or problem.get("message"))
+        problem, ok = record(row.get("error")), _OUTCOMES.get(read_name(row.get("status")))
+        error = read_name(problem.get("type")) or "error" if ok is False else ""
+        result = read_text(row.get("output") or problem.get("message"))
         self.steps[place] = replace(self.steps[place], ok=ok, error=error, result=result, end=time)
 
 
 def _text(content: object) -> str:
     """Return the text of a message or result: a string, or parts with a text or a function's response."""
     if not isinstance(content, dict | list):
-        return text_of(content)
+        return read_text(content)
     texts = []
     for part in rows(content) if isinstance(content, list) else [content]:
         response = record(part.get("functionResponse")).get("response")
         if response is not None:
-            texts.append(text_of(record(response).get("output") or record(response).get("error") or response))
+            texts.append(read_text(record(response).get("output") or record(response).get("error") or response))
         elif part.get("thought") is not True:
-            texts.append(text_of(part.get("text")))
+            texts.append(read_text(part.get("text")))
     return "\n".join(text for text in texts if text)[:2_000]

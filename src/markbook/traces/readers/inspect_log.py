@@ -14,12 +14,12 @@ from markbook.traces.chat import OpenCalls, chat_steps
 from markbook.traces.plain import (
     make_trace,
     moment,
-    name_of,
     number,
     parse_arguments,
+    read_name,
+    read_text,
     record,
     rows,
-    text_of,
     to_list,
     whole,
 )
@@ -69,9 +69,9 @@ class InspectLog:
             steps, reader=self.name, id=f"sample {sample.get('id')} epoch {sample.get('epoch')}"[:200],
             task=str(sample.get("id"))[:200], trial=whole(sample.get("epoch")), success=_success(first),
             score=number(first), unrecognised=dict(chat.unrecognised), input_tokens=tokens_in, output_tokens=tokens_out,
-            agents=[name_of(span.get("name")) for span in spans.values() if span.get("type") == "agent"],
+            agents=[read_name(span.get("name")) for span in spans.values() if span.get("type") == "agent"],
             start=min(times, default=None), end=max(times, default=None),
-            notes=(f"the sample ended in an error: {text_of(record(error).get('message'), 200)}",) if error else (),
+            notes=(f"the sample ended in an error: {read_text(record(error).get('message'), 200)}",) if error else (),
         )  # fmt: skip
 
 
@@ -89,7 +89,7 @@ def _with_events(steps: list[Step], events: list[Record], spans: Mapping[str, Re
     tools = [event for event in events if event.get("event") == "tool"]
     waiting = OpenCalls()
     for index, event in enumerate(tools):
-        waiting.add(index, text_of(event.get("id"), 200), "")
+        waiting.add(index, read_text(event.get("id"), 200), "")
     unmatched, merged = set(range(len(tools))), []
     for step in steps:
         at = waiting.answer(step.id, "") if step.kind is StepKind.TOOL and step.id else None
@@ -100,11 +100,11 @@ def _with_events(steps: list[Step], events: list[Record], spans: Mapping[str, Re
 
 
 def _tool(event: Record, spans: Mapping[str, Record], step: Step | None) -> Step:
-    error = name_of(record(event.get("error")).get("type")) or ("failed" if event.get("failed") else "")
+    error = read_name(record(event.get("error")).get("type")) or ("failed" if event.get("failed") else "")
     return Step(
-        StepKind.TOOL, _agent(event, spans) or (step.agent if step else "assistant"), name_of(event.get("function")),
-        id=text_of(event.get("id"), 200), start=moment(event.get("timestamp")), end=moment(event.get("completed")),
-        ok=not error, error=error, arguments=parse_arguments(event.get("arguments")), result=text_of(event.get("result")),
+        StepKind.TOOL, _agent(event, spans) or (step.agent if step else "assistant"), read_name(event.get("function")),
+        id=read_text(event.get("id"), 200), start=moment(event.get("timestamp")), end=moment(event.get("completed")),
+        ok=not error, error=error, arguments=parse_arguments(event.get("arguments")), result=read_text(event.get("result")),
     )  # fmt: skip
 
 
@@ -113,7 +113,7 @@ def _agent(event: Record, spans: Mapping[str, Record]) -> str:
     at, steps = str(event.get("span_id")), 0
     while at in spans and steps < len(spans) + 1:
         if spans[at].get("type") == "agent":
-            return name_of(spans[at].get("name"))
+            return read_name(spans[at].get("name"))
         at, steps = str(spans[at].get("parent_id")), steps + 1
     return ""
 

@@ -8,9 +8,9 @@ from typing import Any
 from markbook.files.stream import Source
 from markbook.trace import Trace
 from markbook.traces import Probe
-from markbook.traces.plain import name_of, record, rows, text_of, whole
-from markbook.traces.span_tree import runs_of
-from markbook.traces.spans import Role, Span, role_of
+from markbook.traces.plain import read_name, read_text, record, rows, whole
+from markbook.traces.span_tree import group_runs
+from markbook.traces.spans import Role, Span, detect_role
 from markbook.types import Record
 
 _NANO_PER_MICRO = 1_000
@@ -27,7 +27,7 @@ class Jaeger:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield one run for each trace."""
-        yield from runs_of(_spans(source.items(), source), source, self.name)
+        yield from group_runs(_spans(source.items(), source), source, self.name)
 
 
 def _traces(row: Record) -> list[Record]:
@@ -43,15 +43,15 @@ def _spans(items: list[Any], source: Source) -> Iterator[tuple[Span, Role]]:
             source.problems["objects that are no trace"] += 1
         for trace in traces:
             for raw in rows(trace["spans"]):
-                span = _span(raw, text_of(trace.get("traceID"), 200))
+                span = _span(raw, read_text(trace.get("traceID"), 200))
                 if span is None:
                     source.problems["objects that are no span"] += 1
                 else:
-                    yield span, role_of(span)
+                    yield span, detect_role(span)
 
 
 def _span(raw: Record, trace: str) -> Span | None:
-    identity = text_of(raw.get("spanID"), 200)
+    identity = read_text(raw.get("spanID"), 200)
     if not identity:
         return None
     tags = _tags(raw.get("tags"))
@@ -60,13 +60,13 @@ def _span(raw: Record, trace: str) -> Span | None:
     failed = status == "ERROR" or str(tags.get("error")).lower() == "true"
     begun = _nanoseconds(start)
     return Span(
-        trace=text_of(raw.get("traceID"), 200) or trace, id=identity, parent=_parent(raw),
-        name=name_of(raw.get("operationName")), start=begun,
+        trace=read_text(raw.get("traceID"), 200) or trace, id=identity, parent=_parent(raw),
+        name=read_name(raw.get("operationName")), start=begun,
         end=None if start is None or took is None else _nanoseconds(start + took),
         ok=False if failed else (True if status == "OK" else None),
-        message=text_of(tags.get("otel.status_description"), 500), attributes=tags,
+        message=read_text(tags.get("otel.status_description"), 500), attributes=tags,
         events=[_event(log) for log in rows(raw.get("logs"))],
-        scope=name_of(tags.get("otel.scope.name") or tags.get("otel.library.name")),
+        scope=read_name(tags.get("otel.scope.name") or tags.get("otel.library.name")),
     )  # fmt: skip
 
 
@@ -83,8 +83,8 @@ def _parent(raw: Record) -> str:
     for kind in ("CHILD_OF", "FOLLOWS_FROM"):
         for reference in references:
             if reference.get("refType") == kind:
-                return text_of(reference.get("spanID"), 200)
-    return text_of(raw.get("parentSpanID"), 200)
+                return read_text(reference.get("spanID"), 200)
+    return read_text(raw.get("parentSpanID"), 200)
 
 
 def _tags(value: object) -> dict[str, object]:

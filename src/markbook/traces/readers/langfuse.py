@@ -8,9 +8,9 @@ from typing import Any
 from markbook.files.stream import Source
 from markbook.trace import Trace, add_known
 from markbook.traces import Probe
-from markbook.traces.plain import dump, moment, name_of, number, parse_arguments, record, rows, text_of, whole
-from markbook.traces.span_tree import nanoseconds, requested_in, runs_of
-from markbook.traces.spans import AGENT, HANDOFF, MODEL, STRUCTURE, TOOL, UNKNOWN, Role, Span, role_of
+from markbook.traces.plain import dump, moment, number, parse_arguments, read_name, read_text, record, rows, whole
+from markbook.traces.span_tree import group_runs, nanoseconds, requested_in
+from markbook.traces.spans import AGENT, HANDOFF, MODEL, STRUCTURE, TOOL, UNKNOWN, Role, Span, detect_role
 from markbook.types import Record
 
 _KINDS = {"GENERATION": MODEL, "TOOL": TOOL, "AGENT": AGENT}
@@ -29,7 +29,7 @@ class Langfuse:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield one run for each trace."""
-        yield from runs_of(_spans(source.items(), source), source, self.name)
+        yield from group_runs(_spans(source.items(), source), source, self.name)
 
 
 def _get(row: Record, name: str) -> Any:
@@ -61,7 +61,7 @@ def _spans(items: list[Any], source: Source) -> Iterator[tuple[Span, Role]]:
         observations = _observations(observation)
         if not observations:
             source.problems["objects that hold no observation"] += 1
-        trace = text_of(record(observation.get("trace")).get("id") or observation.get("id"), 200)
+        trace = read_text(record(observation.get("trace")).get("id") or observation.get("id"), 200)
         for row in observations:
             yield _span(row, trace)
 
@@ -71,13 +71,13 @@ def _span(row: Record, trace: str) -> tuple[Span, Role]:
     attributes = dict(record(parse_arguments(metadata.get("attributes"))))
     failed = str(row.get("level")).upper() == "ERROR"
     span = Span(
-        trace=text_of(_get(row, "traceId"), 200) or trace, id=text_of(row.get("id"), 200),
-        parent=text_of(_get(row, "parentObservationId"), 200), name=name_of(row.get("name")),
+        trace=read_text(_get(row, "traceId"), 200) or trace, id=read_text(row.get("id"), 200),
+        parent=read_text(_get(row, "parentObservationId"), 200), name=read_name(row.get("name")),
         start=nanoseconds(moment(_get(row, "startTime"))), end=nanoseconds(moment(_get(row, "endTime"))),
-        ok=False if failed else None, message=text_of(_get(row, "statusMessage"), 500),
-        attributes=attributes, events=[], scope=name_of(record(parse_arguments(metadata.get("scope"))).get("name")),
+        ok=False if failed else None, message=read_text(_get(row, "statusMessage"), 500),
+        attributes=attributes, events=[], scope=read_name(record(parse_arguments(metadata.get("scope"))).get("name")),
     )  # fmt: skip
-    role = role_of(span)
+    role = detect_role(span)
     role.conversation = ""  # a session of Langfuse holds many traces, each a run
     kind = _KINDS.get(str(row.get("type")).upper())
     if kind is not None and role.kind != HANDOFF:
@@ -89,21 +89,21 @@ def _span(row: Record, trace: str) -> tuple[Span, Role]:
 
 
 def _fill(role: Role, span: Span, row: Record, metadata: Record) -> None:
-    node = name_of(metadata.get("agent_name") or metadata.get("lc_agent_name") or metadata.get("langgraph_node"))
-    role.agent = role.agent or ("" if node == "tools" else node)  # LangGraph's tool node is no agent
+    node = read_name(metadata.get("agent_name") or metadata.get("lc_agent_name") or metadata.get("langgraph_node"))
+    role.agent = role.agent or ("" if node == "tools" else node)  # LangGraph's tool node is not an agent
     output = parse_arguments(row.get("output"))
     if role.kind == AGENT:
         role.agent = role.agent or _bare(span.name)
     elif role.kind == TOOL:
-        role.name = name_of(span.attributes.get("gen_ai.tool.name")) or _bare(span.name)
+        role.name = read_name(span.attributes.get("gen_ai.tool.name")) or _bare(span.name)
         arguments = parse_arguments(row.get("input"))
         role.arguments = role.arguments or (
             arguments if isinstance(arguments, str) else "" if arguments is None else dump(arguments)
         )
-        role.result = role.result or text_of(output)
+        role.result = role.result or read_text(output)
     elif role.kind == MODEL:
         _fill_usage(role, row)
-        role.text = role.text or text_of(record(output).get("content") or output)
+        role.text = role.text or read_text(record(output).get("content") or output)
         role.requested = role.requested or requested_in(output) or requested_in({"tool_calls": _get(row, "toolCalls")})
 
 

@@ -8,8 +8,8 @@ from typing import Any
 from markbook.files.stream import Source
 from markbook.trace import Trace, add_known
 from markbook.traces import Probe
-from markbook.traces.plain import dump, moment, name_of, number, record, rows, text_of, to_list, whole
-from markbook.traces.span_tree import nanoseconds, requested_in, runs_of
+from markbook.traces.plain import dump, moment, number, read_name, read_text, record, rows, to_list, whole
+from markbook.traces.span_tree import group_runs, nanoseconds, requested_in
 from markbook.traces.spans import AGENT, MODEL, STRUCTURE, TOOL, Role, Span
 from markbook.types import Record
 
@@ -29,7 +29,7 @@ class LangSmith:
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield one run for each trace id."""
         items = source.items()
-        yield from runs_of((_span(run) for item in items for run in _flat(item, source)), source, self.name)
+        yield from group_runs((_span(run) for item in items for run in _flat(item, source)), source, self.name)
 
 
 def _flat(item: Any, source: Source) -> Iterator[Record]:
@@ -48,12 +48,12 @@ def _flat(item: Any, source: Source) -> Iterator[Record]:
 
 def _span(run: Record) -> tuple[Span, Role]:
     start, end = moment(run.get("start_time")), moment(run.get("end_time"))
-    error = text_of(run.get("error"), 200)
+    error = read_text(run.get("error"), 200)
     metadata = record(record(run.get("extra")).get("metadata"))
-    agent = name_of(metadata.get("lc_agent_name") or metadata.get("agent_name") or metadata.get("langgraph_node"))
-    agent = "" if agent == "tools" else agent  # LangGraph's tool node is no agent
+    agent = read_name(metadata.get("lc_agent_name") or metadata.get("agent_name") or metadata.get("langgraph_node"))
+    agent = "" if agent == "tools" else agent  # LangGraph's tool node is not an agent
     kind = {"llm": MODEL, "chat_model": MODEL, "tool": TOOL}.get(str(run.get("run_type")), STRUCTURE)
-    name = name_of(run.get("name"))
+    name = read_name(run.get("name"))
     if kind == STRUCTURE and agent and agent == name:
         kind = AGENT
     span = Span(
@@ -65,7 +65,7 @@ def _span(run: Record) -> tuple[Span, Role]:
         inputs = run.get("inputs")
         only = record(inputs).get("input") if set(record(inputs)) == {"input"} else inputs
         role.arguments = only if isinstance(only, str) else dump(only)
-        role.result = text_of(record(run.get("outputs")).get("output") or run.get("outputs"))
+        role.result = read_text(record(run.get("outputs")).get("output") or run.get("outputs"))
     if kind == MODEL:
         usage = record(record(run.get("outputs")).get("usage_metadata"))
         read, written = _generated_tokens(record(run.get("outputs")))

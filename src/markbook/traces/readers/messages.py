@@ -9,7 +9,7 @@ from markbook.files.stream import Source
 from markbook.trace import ExpectedCall, Reference, Trace
 from markbook.traces import Probe
 from markbook.traces.chat import ROLES, chat_steps, message_lists
-from markbook.traces.plain import make_trace, name_of, number, record, rows, text_of, whole
+from markbook.traces.plain import make_trace, number, read_name, read_text, record, rows, whole
 from markbook.types import Record
 
 
@@ -43,7 +43,7 @@ class OpenAIMessages:
         if usage:
             facts["input_tokens"] = whole(usage.get("prompt_tokens", usage.get("input_tokens")))
             facts["output_tokens"] = whole(usage.get("completion_tokens", usage.get("output_tokens")))
-        identity = name_of(around.get("id"))
+        identity = read_name(around.get("id"))
         return make_trace(chat.steps, reader=self.name, id=identity, unrecognised=dict(chat.unrecognised), **facts)
 
 
@@ -73,12 +73,12 @@ class TauBench:
         reference = None
         if isinstance(actions, list):
             calls = tuple(
-                ExpectedCall((name_of(action.get("name")),), record(action.get("kwargs"))) for action in rows(actions)
+                ExpectedCall((read_name(action.get("name")),), record(action.get("kwargs"))) for action in rows(actions)
             )
             reference = Reference(calls, source="data: the task's ground-truth actions")
         task, trial = str(item.get("task_id", "")), whole(item.get("trial"))
         return make_trace(
             chat.steps, reader=self.name, id=f"task {task} trial {trial}", task=task, trial=trial, score=reward,
             success=None if reward is None else reward >= 1, reference=reference, unrecognised=dict(chat.unrecognised),
-            notes=(f"the trajectory ended in an error: {text_of(error, 200)}",) if error else (),
+            notes=(f"the trajectory ended in an error: {read_text(error, 200)}",) if error else (),
         )  # fmt: skip

@@ -14,12 +14,12 @@ from markbook.traces.chat import ROLES
 from markbook.traces.plain import (
     make_trace,
     moment,
-    name_of,
     number,
     parse_arguments,
+    read_name,
+    read_text,
     record,
     rows,
-    text_of,
     to_list,
     whole,
 )
@@ -55,9 +55,9 @@ class MiniSweAgent:
             mini_steps.add(message)
         info = record(item.get("info"))
         return make_trace(
-            mini_steps.steps, reader=self.name, id=name_of(item.get("instance_id")), unrecognised=dict(mini_steps.unrecognised),
+            mini_steps.steps, reader=self.name, id=read_name(item.get("instance_id")), unrecognised=dict(mini_steps.unrecognised),
             cost=number(record(info.get("model_stats")).get("instance_cost")), cached_tokens=add_known(mini_steps.cached),
-            meta={"exit_status": text_of(info.get("exit_status"))},
+            meta={"exit_status": read_text(info.get("exit_status"))},
         )  # fmt: skip
 
 
@@ -69,14 +69,14 @@ class _Steps:
         self._waiting: list[int] = []
 
     def add(self, message: Record) -> None:
-        role, extra = name_of(message.get("role")).lower(), record(message.get("extra"))
+        role, extra = read_name(message.get("role")).lower(), record(message.get("extra"))
         if role not in ROLES and role != "exit":
             self.unrecognised["messages with an unknown role"] += 1
             return
         is_reply = role == "assistant"
         usage = record(record(extra.get("response")).get("usage")) if is_reply else {}
         self.cached.append(whole(record(usage.get("prompt_tokens_details")).get("cached_tokens")))
-        time, text = moment(extra.get("timestamp")), text_of(message.get("content"))
+        time, text = moment(extra.get("timestamp")), read_text(message.get("content"))
         self.steps.append(
             Step(
                 StepKind.MESSAGE, _AGENT if is_reply else "", role, text=text, start=time,
@@ -97,14 +97,14 @@ class _Steps:
             self.steps.append(Step(StepKind.TOOL, _AGENT, name, id=call, arguments=arguments, start=time))
 
     def _answer(self, message: Record, extra: Record, time: float | None) -> None:
-        call = text_of(message.get("tool_call_id"), 200)
+        call = read_text(message.get("tool_call_id"), 200)
         at = next((at for at in self._waiting if call and self.steps[at].id == call), None)
         if at is None and self._waiting and not call:
             at = self._waiting[0]
         if at is None:
             return
         self._waiting.remove(at)
-        text = text_of(message.get("content"))
+        text = read_text(message.get("content"))
         code = whole(extra.get("returncode"))
         returned = _RETURNED.search(text)
         exit_code = code if code is not None or returned is None else int(returned[1])
@@ -119,15 +119,15 @@ def _list_calls(message: Record, extra: Record) -> list[tuple[str, str, object]]
     calls: list[tuple[str, str, object]] = []
     for call in rows(message.get("tool_calls")):
         function = record(call.get("function"))
-        name = name_of(function.get("name")) or _TOOL
-        calls.append((text_of(call.get("id"), 200), name, parse_arguments(function.get("arguments"))))
+        name = read_name(function.get("name")) or _TOOL
+        calls.append((read_text(call.get("id"), 200), name, parse_arguments(function.get("arguments"))))
     if calls:
         return calls
     for action in to_list(extra.get("actions")):
         command = record(action).get("command") if isinstance(action, dict) else action
         if isinstance(command, str):
             calls.append(
-                (text_of(record(action).get("tool_call_id"), 200), _TOOL, {"command": text_of(command, 65_536)})
+                (read_text(record(action).get("tool_call_id"), 200), _TOOL, {"command": read_text(command, 65_536)})
             )
     if calls:
         return calls

@@ -10,8 +10,8 @@ from typing import Any
 from markbook.files.stream import Source
 from markbook.trace import Trace
 from markbook.traces import Probe
-from markbook.traces.plain import MAX_ARGUMENTS, dump, name_of, number, record, rows, text_of, whole
-from markbook.traces.span_tree import requested_in, runs_of
+from markbook.traces.plain import MAX_ARGUMENTS, dump, number, read_name, read_text, record, rows, whole
+from markbook.traces.span_tree import group_runs, requested_in
 from markbook.traces.spans import (
     AGENT,
     MODEL,
@@ -20,9 +20,9 @@ from markbook.traces.spans import (
     UNKNOWN,
     Role,
     Span,
+    detect_role,
     event_attributes,
     maybe_json,
-    role_of,
 )
 from markbook.types import Record
 
@@ -42,7 +42,7 @@ class Mlflow:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield one run for each trace."""
-        yield from runs_of(_spans(source.items(), source), source, self.name)
+        yield from group_runs(_spans(source.items(), source), source, self.name)
 
 
 def _spans_in(item: Record) -> list[Record]:
@@ -68,7 +68,7 @@ def _spans(items: list[Any], source: Source) -> Iterator[tuple[Span, Role]]:
         info = record(held.get("info"))
         named = info.get("trace_id") or info.get("request_id") or held.get("trace_id") or held.get("request_id")
         for raw in spans:
-            span = _span(raw, text_of(named, 200), f"trace {place + 1}")
+            span = _span(raw, read_text(named, 200), f"trace {place + 1}")
             if span is None:
                 source.problems["objects that are no span"] += 1
             else:
@@ -78,19 +78,19 @@ def _spans(items: list[Any], source: Source) -> Iterator[tuple[Span, Role]]:
 def _span(raw: Record, trace: str, unnamed: str) -> Span | None:
     """Return a span in the third version's words or the second's, whose ids stand in `context`."""
     context, status = record(raw.get("context")), record(raw.get("status"))
-    identity = text_of(raw.get("span_id") or context.get("span_id"), 200)
+    identity = read_text(raw.get("span_id") or context.get("span_id"), 200)
     if not identity:
         return None
     attributes = {str(key): _decoded(value) for key, value in record(raw.get("attributes")).items()}
     code = str(status.get("code") or raw.get("status_code") or "").upper()
     own = attributes.get("mlflow.traceRequestId") or raw.get("trace_id") or context.get("trace_id")
     return Span(
-        trace=trace or text_of(own, 200) or unnamed, id=identity,
-        parent=text_of(raw.get("parent_span_id") or raw.get("parent_id"), 200), name=name_of(raw.get("name")),
+        trace=trace or read_text(own, 200) or unnamed, id=identity,
+        parent=read_text(raw.get("parent_span_id") or raw.get("parent_id"), 200), name=read_name(raw.get("name")),
         start=whole(raw.get("start_time_unix_nano", raw.get("start_time"))),
         end=whole(raw.get("end_time_unix_nano", raw.get("end_time"))),
         ok=False if code.endswith("ERROR") else True if code.endswith("OK") else None,
-        message=text_of(status.get("message") or raw.get("status_message"), 500), attributes=attributes,
+        message=read_text(status.get("message") or raw.get("status_message"), 500), attributes=attributes,
         events=rows(raw.get("events")), scope="",
     )  # fmt: skip
 
@@ -107,21 +107,21 @@ def _decoded(value: object) -> object:
 
 def _role(span: Span) -> Role:
     held = span.attributes
-    role = role_of(span)
-    kind = name_of(held.get("mlflow.spanType")).upper()
+    role = detect_role(span)
+    kind = read_name(held.get("mlflow.spanType")).upper()
     role.kind = _KINDS.get(kind, STRUCTURE if kind and role.kind == UNKNOWN else role.kind)
     if span.ok is False:
         role.error = _exception(span) or role.error or "error"
     given, output = held.get("mlflow.spanInputs"), held.get("mlflow.spanOutputs")
     if role.kind == TOOL:
-        role.name = name_of(held.get("gen_ai.tool.name")) or span.name or "unknown tool"
+        role.name = read_name(held.get("gen_ai.tool.name")) or span.name or "unknown tool"
         if not role.arguments and given is not None:
             role.arguments = (given if isinstance(given, str) else dump(given))[: MAX_ARGUMENTS + 1]
-        role.result = role.result or text_of(output)
+        role.result = role.result or read_text(output)
     elif role.kind == MODEL:
         _fill_model(role, held)
         role.requested = role.requested or requested_in(output)
-        role.text = role.text or text_of(output)
+        role.text = role.text or read_text(output)
     return role
 
 
@@ -129,13 +129,13 @@ def _exception(span: Span) -> str:
     for event in span.events:
         name, held = event_attributes(event)
         if name == "exception":
-            return name_of(held.get("exception.type"))
+            return read_name(held.get("exception.type"))
     return ""
 
 
 def _fill_model(role: Role, held: Record) -> None:
     usage, cost = record(held.get("mlflow.chat.tokenUsage")), record(held.get("mlflow.llm.cost"))
-    role.name = role.name or name_of(held.get("mlflow.llm.model"))
+    role.name = role.name or read_name(held.get("mlflow.llm.model"))
     counts = {
         "input_tokens": "input_tokens", "output_tokens": "output_tokens",
         "cached_tokens": "cache_read_input_tokens", "written_tokens": "cache_creation_input_tokens",

@@ -8,8 +8,8 @@ from typing import Any
 from markbook.files.stream import Source
 from markbook.trace import Trace
 from markbook.traces import Probe
-from markbook.traces.plain import MAX_ARGUMENTS, dump, moment, name_of, record, rows, text_of, whole
-from markbook.traces.span_tree import nanoseconds, requested_in, runs_of
+from markbook.traces.plain import MAX_ARGUMENTS, dump, moment, read_name, read_text, record, rows, whole
+from markbook.traces.span_tree import group_runs, nanoseconds, requested_in
 from markbook.traces.spans import AGENT, HANDOFF, MODEL, STRUCTURE, TOOL, UNKNOWN, Role, Span
 from markbook.types import Record
 
@@ -30,7 +30,7 @@ class OpenAIAgents:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield one run for each trace."""
-        yield from runs_of(_spans(source.items(), source), source, self.name)
+        yield from group_runs(_spans(source.items(), source), source, self.name)
 
 
 def _exported(item: Record) -> list[Record]:
@@ -57,25 +57,25 @@ def _span(row: Record) -> tuple[Span, Role]:
     held, error = record(row["span_data"]), row.get("error")
     kind = str(held.get("type"))
     span = Span(
-        trace=text_of(row.get("trace_id"), 200), id=text_of(row["id"], 200), parent=text_of(row.get("parent_id"), 200),
-        name=name_of(held.get("name")) or kind[:200], start=nanoseconds(moment(row.get("started_at"))),
+        trace=read_text(row.get("trace_id"), 200), id=read_text(row["id"], 200), parent=read_text(row.get("parent_id"), 200),
+        name=read_name(held.get("name")) or kind[:200], start=nanoseconds(moment(row.get("started_at"))),
         end=nanoseconds(moment(row.get("ended_at"))), ok=False if error else None,
-        message=text_of(record(error).get("message") or error, 500), attributes={}, events=[], scope="",
+        message=read_text(record(error).get("message") or error, 500), attributes={}, events=[], scope="",
     )  # fmt: skip
     role = Role(
         _KINDS.get(kind, STRUCTURE if kind in _STRUCTURE else UNKNOWN), error=span.message[:200] if error else ""
     )
     if role.kind == AGENT:
-        role.agent = name_of(held.get("name"))
+        role.agent = read_name(held.get("name"))
     elif role.kind == TOOL:
-        role.name = name_of(held.get("name")) or "unknown tool"
+        role.name = read_name(held.get("name")) or "unknown tool"
         given = held.get("input")
         role.arguments = (
             "" if given is None else (given if isinstance(given, str) else dump(given))[: MAX_ARGUMENTS + 1]
         )
-        role.result = text_of(held.get("output"))
+        role.result = read_text(held.get("output"))
     elif role.kind == HANDOFF:
-        role.agent, role.target = name_of(held.get("from_agent")), name_of(held.get("to_agent"))
+        role.agent, role.target = read_name(held.get("from_agent")), read_name(held.get("to_agent"))
     elif role.kind == MODEL:
         _fill_model(role, held)
     return span, role
@@ -85,11 +85,11 @@ def _fill_model(role: Role, held: Record) -> None:
     """Take tokens, text and calls; a span of the Responses form names its reply and holds none of it."""
     usage = record(held.get("usage"))
     details = record(usage.get("input_tokens_details") or usage.get("prompt_tokens_details"))
-    role.name = name_of(held.get("model"))
+    role.name = read_name(held.get("model"))
     role.input_tokens = whole(usage.get("input_tokens", usage.get("prompt_tokens")))
     role.output_tokens = whole(usage.get("output_tokens", usage.get("completion_tokens")))
     role.cached_tokens = whole(details.get("cached_tokens"))
     role.written_tokens = whole(details.get("cache_write_tokens"))
     replies = rows(held.get("output"))
-    role.text = "\n".join(text for reply in replies if (text := text_of(reply.get("content"))))[:2_000]
+    role.text = "\n".join(text for reply in replies if (text := read_text(reply.get("content"))))[:2_000]
     role.requested = requested_in(replies)

@@ -18,12 +18,12 @@ from markbook.traces.plain import (
     bound_value,
     make_trace,
     moment,
-    name_of,
     number,
     parse_arguments,
+    read_name,
+    read_text,
     record,
     rows,
-    text_of,
     to_list,
     whole,
 )
@@ -83,7 +83,7 @@ def _is_event(row: Record) -> bool:
     if isinstance(row.get("kind"), str):
         return row["kind"] in _KINDS and ("source" in row or "timestamp" in row)
     named = isinstance(row.get("action"), str) or isinstance(row.get("observation"), str)
-    return named and ("args" in row or "extras" in row or name_of(row.get("source")) in _SOURCES)
+    return named and ("args" in row or "extras" in row or read_name(row.get("source")) in _SOURCES)
 
 
 def _run(events: Iterable[Record], around: Record, reader: str) -> Trace:
@@ -91,9 +91,9 @@ def _run(events: Iterable[Record], around: Record, reader: str) -> Trace:
     for event in events:
         conversation.add(event)
     known = conversation.totals() | _spent([record(around.get("metrics"))])
-    identity = name_of(around.get("instance_id")) or name_of(around.get("conversation_id"))
+    identity = read_name(around.get("instance_id")) or read_name(around.get("conversation_id"))
     return make_trace(
-        conversation.steps, reader=reader, id=identity, task=name_of(around.get("instance_id")),
+        conversation.steps, reader=reader, id=identity, task=read_name(around.get("instance_id")),
         unrecognised=dict(conversation.unrecognised), **known,
     )  # fmt: skip
 
@@ -150,7 +150,7 @@ class _Conversation:
     def _action(self, row: Record, kind: str) -> None:
         args, time, who = record(row.get("args")), moment(row.get("timestamp")), self._who(row)
         if kind == "system" and len(self._agents) == 1:
-            self._agents = [name_of(args.get("agent_class")) or self._agents[0]]
+            self._agents = [read_name(args.get("agent_class")) or self._agents[0]]
         if kind in ("message", "system"):
             role = kind if kind == "system" else "assistant" if who else "user"
             tokens = record(record(record(row.get("tool_call_metadata")).get("model_response")).get("usage"))
@@ -162,21 +162,23 @@ class _Conversation:
         called = record(row.get("tool_call_metadata"))
         response = record(called.get("model_response"))
         message = record(next(iter(rows(response.get("choices"))), {}).get("message"))
-        identity = name_of(response.get("id"))
+        identity = read_name(response.get("id"))
         if identity not in self._replies and (identity or args.get("thought")):
             # One reply may call several tools: it is one message, and its tokens count once.
             self._replies |= {identity} if identity else set()
             text = message.get("content") or args.get("thought")
             self._reply(who, "assistant", text, time, record(response.get("usage")))
         if kind == "delegate":
-            target = name_of(args.get("agent")) or "delegate"
+            target = read_name(args.get("agent")) or "delegate"
             self.steps.append(Step(StepKind.HANDOFF, who, "delegation", target, start=time))
             self._agents.append(target)
             return
-        call = text_of(called.get("tool_call_id"), 200)
+        call = read_text(called.get("tool_call_id"), 200)
         asked = next((one for one in rows(message.get("tool_calls")) if call and one.get("id") == call), {})
         given = record(asked.get("function")).get("arguments")
-        self._call(row, who, name_of(called.get("function_name")) or kind[:200], call, args if given is None else given)
+        self._call(
+            row, who, read_name(called.get("function_name")) or kind[:200], call, args if given is None else given
+        )
 
     def _observation(self, row: Record, kind: str) -> None:
         if kind == "delegate" and len(self._agents) > 1:
@@ -190,7 +192,7 @@ class _Conversation:
         code = record(extras.get("metadata")).get("exit_code", extras.get("exit_code"))
         ok = False if kind in ("error", "user_rejected") else _success(code, row.get("success"))
         error = "" if ok is not False else kind if kind in ("error", "user_rejected") else f"exit code {code}"
-        self._answer(place, (ok, error), text_of(row.get("content")), moment(row.get("timestamp")))
+        self._answer(place, (ok, error), read_text(row.get("content")), moment(row.get("timestamp")))
 
     # The second.
 
@@ -198,13 +200,13 @@ class _Conversation:
         time, who = moment(row.get("timestamp")), self._who(row)
         if kind == "MessageEvent":
             message = record(row.get("llm_message"))
-            agent = (name_of(row.get("sender")) or who) if who else ""
-            self._replies |= {name_of(row.get("llm_response_id"))} - {""}
+            agent = (read_name(row.get("sender")) or who) if who else ""
+            self._replies |= {read_name(row.get("llm_response_id"))} - {""}
             self._reply(agent, "assistant" if who else "user", message.get("content"), time, {})
         elif kind == "SystemPromptEvent":
             self._reply("", "system", record(row.get("system_prompt")).get("text"), time, {})
         elif kind in ("ActionEvent", "ACPToolCallEvent"):
-            identity = name_of(row.get("llm_response_id"))
+            identity = read_name(row.get("llm_response_id"))
             if identity and identity not in self._replies:
                 self._replies.add(identity)
                 self._reply(who, "assistant", row.get("thought"), time, {})
@@ -220,10 +222,10 @@ class _Conversation:
             self.unrecognised[f"events of kind {kind[:40]!r}"] += 1
 
     def _tool(self, row: Record, who: str) -> None:
-        call = text_of(row.get("tool_call_id"), 200)
+        call = read_text(row.get("tool_call_id"), 200)
         if row["kind"] == "ActionEvent":
             asked = record(row.get("tool_call"))
-            name = name_of(row.get("tool_name")) or name_of(asked.get("name")) or "unknown tool"
+            name = read_name(row.get("tool_name")) or read_name(asked.get("name")) or "unknown tool"
             self._call(row, who, name, call, asked.get("arguments", row.get("action")))
             return
         # A foreign program's call, which it tells again at each change.
@@ -231,30 +233,30 @@ class _Conversation:
             self._call(
                 row,
                 who,
-                name_of(row.get("tool_kind")) or name_of(row.get("title")) or "tool",
+                read_name(row.get("tool_kind")) or read_name(row.get("title")) or "tool",
                 call,
                 row.get("raw_input"),
             )
         ok = {"completed": True, "failed": False}.get(str(row.get("status")))
         if ok is not None:
-            text, time = text_of(row.get("raw_output") or row.get("content")), moment(row.get("timestamp"))
+            text, time = read_text(row.get("raw_output") or row.get("content")), moment(row.get("timestamp"))
             self._answer(self._calls[call], (ok, "" if ok else "failed"), text, time)
 
     def _result(self, row: Record, kind: str, time: float | None) -> None:
-        place = self._calls.get(text_of(row.get("tool_call_id"), 200), self._calls.get(f"#{row.get('action_id')}"))
+        place = self._calls.get(read_text(row.get("tool_call_id"), 200), self._calls.get(f"#{row.get('action_id')}"))
         if place is None:
             self.unrecognised["observations without a call"] += 1
             return
         if kind != "ObservationEvent":
             error = "rejected" if kind == "UserRejectObservation" else "error"
-            self._answer(place, (False, error), text_of(row.get("error") or row.get("rejection_reason")), time)
+            self._answer(place, (False, error), read_text(row.get("error") or row.get("rejection_reason")), time)
             return
         seen = record(row.get("observation"))
         code = seen.get("exit_code", record(seen.get("metadata")).get("exit_code"))
         failed = seen.get("is_error")
         ok = False if failed is True else _success(code, None if failed is None else not failed)
         error = "" if ok is not False else "error" if failed is True else f"exit code {code}"
-        self._answer(place, (ok, error), text_of(seen.get("content") or seen.get("output")), time)
+        self._answer(place, (ok, error), read_text(seen.get("content") or seen.get("output")), time)
 
     # Both.
 
@@ -262,7 +264,7 @@ class _Conversation:
         self._cached.append(whole(record(usage.get("prompt_tokens_details")).get("cached_tokens")))
         self.steps.append(
             Step(
-                StepKind.MESSAGE, agent, role, start=time, text=text_of(text),
+                StepKind.MESSAGE, agent, role, start=time, text=read_text(text),
                 input_tokens=whole(usage.get("prompt_tokens")), output_tokens=whole(usage.get("completion_tokens")),
             )
         )  # fmt: skip

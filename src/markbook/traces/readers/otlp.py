@@ -13,9 +13,9 @@ from markbook.files.stream import Source
 from markbook.trace import Trace
 from markbook.traces import Probe, is_tempo
 from markbook.traces.plain import record, rows
-from markbook.traces.span_spool import MAX_SPANS, Found, SpanSpool, inside, spans, spool_of
-from markbook.traces.span_tree import trace_of
-from markbook.traces.spans import role_of, span_of
+from markbook.traces.span_spool import MAX_SPANS, Found, SpanSpool, inside, open_spool, spans
+from markbook.traces.span_tree import build_trace
+from markbook.traces.spans import detect_role, read_span
 from markbook.types import Record
 
 
@@ -32,14 +32,14 @@ class Otlp:
             return 100
         if is_tempo(probe.head) or any(_holds_batches(row) for row in probe.sample[:5]):
             return 100
-        if any(span_of(row, {}) is not None for row in probe.sample[:5]):
+        if any(read_span(row, {}) is not None for row in probe.sample[:5]):
             return 90
         return 80 if '"span_id"' in probe.head or '"spanId"' in probe.head else 0
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield the runs in the order in which the file first shows them."""
         source.problems.clear()  # what detection stumbled over is met and counted again
-        with spool_of(source.path) as spool:
+        with open_spool(source.path) as spool:
             self._fill(spool, source)
             spool.flush()
             if spool.duplicates:
@@ -51,7 +51,7 @@ class Otlp:
         empty: Trace | None = None
         has_run = False
         for key, count in spool.runs():
-            trace = trace_of(key, spool.spans(key), self.name)
+            trace = build_trace(key, spool.spans(key), self.name)
             if count > MAX_SPANS:
                 spool.index_parents()
                 trace = replace(trace, clipped=count - MAX_SPANS, **spool.totals(key))  # type: ignore[arg-type]  # counts
@@ -74,11 +74,11 @@ class Otlp:
         else:
             pairs = spans(source.chunks(), problems)
         for raw, around in pairs:
-            span = span_of(raw, around)
+            span = read_span(raw, around)
             if span is None:
                 problems["objects that are no span"] += 1
             else:
-                spool.add(span, role_of(span))
+                spool.add(span, detect_role(span))
 
 
 def _holds_batches(row: Record) -> bool:

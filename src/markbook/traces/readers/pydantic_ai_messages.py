@@ -10,7 +10,7 @@ from typing import Any
 from markbook.files.stream import Source
 from markbook.trace import Step, StepKind, Trace
 from markbook.traces import Probe
-from markbook.traces.plain import make_trace, moment, name_of, number, parse_arguments, record, rows, text_of, whole
+from markbook.traces.plain import make_trace, moment, number, parse_arguments, read_name, read_text, record, rows, whole
 from markbook.types import Record
 
 _QUIET = frozenset({"user-prompt", "system-prompt", "instructions", "text", "thinking", "file", "compaction"})
@@ -49,20 +49,20 @@ class _Run:
             if not isinstance(message, dict) or message.get("kind") not in ("request", "response"):
                 self.unrecognised["not a pydantic-ai message"] += 1
                 continue
-            identity = identity or name_of(message.get("run_id"))
+            identity = identity or read_name(message.get("run_id"))
             self._message(message)
         return make_trace(self.steps, reader=reader, id=identity, unrecognised=dict(self.unrecognised))
 
     def _message(self, message: Record) -> None:
         parts = rows(message.get("parts"))
-        texts = [text_of(part.get("content")) for part in parts if str(part.get("part_kind")) in _QUIET]
+        texts = [read_text(part.get("content")) for part in parts if str(part.get("part_kind")) in _QUIET]
         usage = record(message.get("usage"))
         time = moment(message.get("timestamp"))
         is_reply = message["kind"] == "response"
         self.steps.append(
             Step(
                 StepKind.MESSAGE, "agent" if is_reply else "", "assistant" if is_reply else "user", start=time,
-                text=text_of("\n".join(filter(None, texts))),
+                text=read_text("\n".join(filter(None, texts))),
                 input_tokens=whole(usage.get("input_tokens", usage.get("request_tokens"))) if is_reply else None,
                 output_tokens=whole(usage.get("output_tokens", usage.get("response_tokens"))) if is_reply else None,
                 cost=number(record(message.get("provider_details")).get("cost")),
@@ -73,11 +73,11 @@ class _Run:
 
     def _part(self, part: Record, time: float | None) -> None:
         kind = _BUILTIN.get(str(part.get("part_kind")), str(part.get("part_kind")))
-        call = text_of(part.get("tool_call_id"), 200)
+        call = read_text(part.get("tool_call_id"), 200)
         if kind == "tool-call":
             self.waiting[call] = len(self.steps)
             self.steps.append(
-                Step(StepKind.TOOL, "agent", name_of(part.get("tool_name")), id=call, start=time,
+                Step(StepKind.TOOL, "agent", read_name(part.get("tool_name")), id=call, start=time,
                      arguments=parse_arguments(part.get("args")))
             )  # fmt: skip
         elif kind in ("tool-return", "retry-prompt"):
@@ -85,7 +85,7 @@ class _Run:
             failed = kind == "retry-prompt" or part.get("outcome") in ("failed", "denied")
             if at is not None:
                 self.steps[at] = replace(
-                    self.steps[at], ok=not failed, error="retry" if failed else "", result=text_of(part.get("content")),
+                    self.steps[at], ok=not failed, error="retry" if failed else "", result=read_text(part.get("content")),
                     end=moment(part.get("timestamp")),
                 )  # fmt: skip
             elif kind == "tool-return":

@@ -13,11 +13,11 @@ from markbook.traces.plain import (
     bound_value,
     make_trace,
     moment,
-    name_of,
     parse_arguments,
+    read_name,
+    read_text,
     record,
     rows,
-    text_of,
     whole,
 )
 from markbook.types import Record
@@ -77,7 +77,7 @@ def _run(steps: Sequence[object], result: Record, reader: str) -> Trace:
 
 
 def _meta(result: Record) -> dict[str, object]:
-    state = name_of(result.get("state"))
+    state = read_name(result.get("state"))
     return {"state": state} if state else {}
 
 
@@ -101,19 +101,19 @@ class _Memory:
         self.ends += [] if end is None else [end]
         if not _is_step(row):
             if "system_prompt" in row:
-                self.steps.append(Step(StepKind.MESSAGE, "", "system", text=text_of(row["system_prompt"])))
+                self.steps.append(Step(StepKind.MESSAGE, "", "system", text=read_text(row["system_prompt"])))
             elif set(row) != {"output"}:  # the last step of a stream repeats the answer
                 self.unrecognised["steps of an unknown kind"] += 1
             return
         if "task_images" in row:
-            self.steps.append(Step(StepKind.MESSAGE, "", "user", text=text_of(row.get("task"))))
+            self.steps.append(Step(StepKind.MESSAGE, "", "user", text=read_text(row.get("task"))))
             return
         reply, usage = record(row.get("model_output_message")), record(row.get("token_usage"))
         self.steps.append(
             Step(
                 StepKind.MESSAGE, _AGENT, "assistant", start=start, input_tokens=whole(usage.get("input_tokens")),
                 output_tokens=whole(usage.get("output_tokens")),
-                text=text_of(row.get("plan") or row.get("model_output") or reply.get("content")),
+                text=read_text(row.get("plan") or row.get("model_output") or reply.get("content")),
             )
         )  # fmt: skip
         if "plan" not in row:
@@ -122,7 +122,7 @@ class _Memory:
     def _calls(self, row: Record, reply: Record) -> None:
         """Take the calls of an action. Its times, its error and its observations are those of all its calls."""
         error = row.get("error")
-        failure = name_of(record(error).get("type")) or ("error" if error else "")
+        failure = read_name(record(error).get("type")) or ("error" if error else "")
         calls = rows(row.get("tool_calls"))
         if not calls and failure == _RAN:
             calls = rows(reply.get("tool_calls"))  # the memory lists only calls that came back
@@ -131,16 +131,16 @@ class _Memory:
             self.notes["calls of steps of which one failed: the memory does not say which"] += len(calls)
         for call in calls:
             function = record(call.get("function")) or call
-            name = name_of(function.get("name"))
+            name = read_name(function.get("name"))
             if not name:
                 self.unrecognised["tool calls without a name"] += 1
                 continue
             given = function.get("arguments")
             self.steps.append(
                 Step(
-                    StepKind.TOOL, _AGENT, name, id=text_of(call.get("id"), 200),
+                    StepKind.TOOL, _AGENT, name, id=read_text(call.get("id"), 200),
                     arguments=parse_arguments(given) if isinstance(given, str) else bound_value(given),
                     ok=True if not failure else False if is_single else None, error=failure if is_single else "",
-                    result=text_of(row.get("observations") or record(error).get("message")) if is_single else "",
+                    result=read_text(row.get("observations") or record(error).get("message")) if is_single else "",
                 )
             )  # fmt: skip

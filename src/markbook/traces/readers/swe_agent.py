@@ -9,7 +9,7 @@ from typing import Any
 from markbook.files.stream import Source
 from markbook.trace import Step, StepKind, Trace
 from markbook.traces import Probe
-from markbook.traces.plain import make_trace, name_of, number, parse_arguments, record, rows, text_of, whole
+from markbook.traces.plain import make_trace, number, parse_arguments, read_name, read_text, record, rows, whole
 from markbook.types import Record
 
 
@@ -49,26 +49,26 @@ class SweAgent:
             facts["output_tokens"] = whole(stats.get("tokens_received"))
             facts["cost"] = number(stats.get("instance_cost"))
         elif stats:
-            facts["notes"] = ("the log counts no model call, so its token count of 0 is no count",)
-        meta = {"exit_status": text_of(info.get("exit_status"))}
-        identity = name_of(item.get("environment"))
+            facts["notes"] = ("the log counts no model call, so its token count of 0 is not a count",)
+        meta = {"exit_status": read_text(info.get("exit_status"))}
+        identity = read_name(item.get("environment"))
         return make_trace(steps, reader=self.name, id=identity, unrecognised=dict(unrecognised), meta=meta, **facts)
 
 
 def _from_history(history: list[Record], unrecognised: Counter[str]) -> list[Step]:
     steps: list[Step] = []
     for at, entry in enumerate(history):
-        role = name_of(entry.get("role"))
+        role = read_name(entry.get("role"))
         if not role:
             unrecognised["history entries without a role"] += 1
             continue
-        agent = name_of(entry.get("agent")) or "main"
+        agent = read_name(entry.get("agent")) or "main"
         is_reply = role == "assistant"
-        text = text_of(entry.get("content"))
+        text = read_text(entry.get("content"))
         steps.append(Step(StepKind.MESSAGE, agent if is_reply else "", role, text=text))
         if is_reply and not entry.get("is_demo"):
             following = history[at + 1] if at + 1 < len(history) else {}
-            answer = "" if following.get("role") == "assistant" else text_of(following.get("content"))
+            answer = "" if following.get("role") == "assistant" else read_text(following.get("content"))
             steps.extend(_calls(entry, agent, answer))
     return steps
 
@@ -78,19 +78,19 @@ def _calls(entry: Record, agent: str, answer: str) -> list[Step]:
     if calls:
         return [
             Step(
-                StepKind.TOOL, agent, name_of(record(call.get("function")).get("name")), id=text_of(call.get("id"), 200),
+                StepKind.TOOL, agent, read_name(record(call.get("function")).get("name")), id=read_text(call.get("id"), 200),
                 arguments=parse_arguments(record(call.get("function")).get("arguments")), result=answer,
             )
             for call in calls
         ]  # fmt: skip
-    action = text_of(entry.get("action"), 65_536).strip()
+    action = read_text(entry.get("action"), 65_536).strip()
     if not action:
         return []
     tool, _, rest = action.partition(" ")
-    return [Step(StepKind.TOOL, agent, name_of(tool.split("\n")[0]), arguments=rest, result=answer)]
+    return [Step(StepKind.TOOL, agent, read_name(tool.split("\n")[0]), arguments=rest, result=answer)]
 
 
 def _from_turn(entry: Record) -> list[Step]:
-    text = text_of(entry.get("response") or entry.get("thought"))
+    text = read_text(entry.get("response") or entry.get("thought"))
     return [Step(StepKind.MESSAGE, "main", "assistant", text=text),
-            *_calls(entry, "main", text_of(entry.get("observation")))]  # fmt: skip
+            *_calls(entry, "main", read_text(entry.get("observation")))]  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any
 from markbook.files.stream import Source
 from markbook.trace import ExpectedCall, Reference, Step, StepKind, Trace
 from markbook.traces import Probe
-from markbook.traces.plain import bound_value, make_trace, moment, name_of, number, record, rows, text_of, whole
+from markbook.traces.plain import bound_value, make_trace, moment, number, read_name, read_text, record, rows, whole
 from markbook.types import Record
 
 _AGENT, _USER = "agent", "user"
@@ -58,7 +58,7 @@ def _run(item: Record, task: Record, reader: str) -> Trace:
     return make_trace(
         chat.steps, reader=reader, id=f"task {name} trial {trial}"[:200], task=name, trial=trial, score=reward,
         success=None if reward is None else reward >= 1, reference=_reference(task), notes=notes,
-        unrecognised=dict(chat.unrecognised), meta={"termination_reason": text_of(item.get("termination_reason"))},
+        unrecognised=dict(chat.unrecognised), meta={"termination_reason": read_text(item.get("termination_reason"))},
         **facts,
     )  # fmt: skip
 
@@ -69,7 +69,7 @@ def _reference(task: Record) -> Reference | None:
     if not isinstance(actions, list):
         return None
     calls = tuple(
-        ExpectedCall((name_of(action.get("name")),), record(bound_value(action.get("arguments"))))
+        ExpectedCall((read_name(action.get("name")),), record(bound_value(action.get("arguments"))))
         for action in rows(actions)
     )
     return Reference(calls, source="data: the task's expected actions")
@@ -83,7 +83,7 @@ class _Steps:
         self._calls: dict[str, int] = {}
 
     def add(self, message: Record) -> None:
-        role = name_of(message.get("role"))
+        role = read_name(message.get("role"))
         if role not in ("system", "user", "assistant", "tool"):
             self.unrecognised["messages with an unknown role"] += 1
             return
@@ -97,7 +97,7 @@ class _Steps:
         time = moment(message.get("timestamp"))
         self.steps.append(
             Step(
-                StepKind.MESSAGE, _AGENT if is_agent else "", role, start=time, text=text_of(message.get("content")),
+                StepKind.MESSAGE, _AGENT if is_agent else "", role, start=time, text=read_text(message.get("content")),
                 input_tokens=whole(usage.get("prompt_tokens")) if is_agent else None,
                 output_tokens=whole(usage.get("completion_tokens")) if is_agent else None,
                 cost=number(message.get("cost")) if is_agent else None,
@@ -106,19 +106,19 @@ class _Steps:
         if role == "tool":
             self._answer(message, time)
         for call in rows(message.get("tool_calls")):
-            identity, arguments = text_of(call.get("id"), 200), bound_value(call.get("arguments"))
+            identity, arguments = read_text(call.get("id"), 200), bound_value(call.get("arguments"))
             self._calls[identity] = len(self.steps)
             caller = _USER if call.get("requestor") == "user" or role == "user" else _AGENT
-            name = name_of(call.get("name"))
+            name = read_name(call.get("name"))
             self.steps.append(Step(StepKind.TOOL, caller, name, id=identity, arguments=arguments, start=time))
 
     def _answer(self, message: Record, time: float | None) -> None:
-        at = self._calls.get(text_of(message.get("id"), 200))
+        at = self._calls.get(read_text(message.get("id"), 200))
         if at is None:
             self.unrecognised["tool results without a call"] += 1
             return
         failed = message.get("error") is True
         self.steps[at] = replace(
             self.steps[at], ok=not failed, error="error" if failed else "", end=time,
-            result=text_of(message.get("content")),
+            result=read_text(message.get("content")),
         )  # fmt: skip

@@ -55,7 +55,7 @@ from .results import (
 )
 from .separation import Hall, Plan
 from .stdin import Given
-from .tasks import Task
+from .tasks import CompiledTests
 
 TYPE_CHECKING = False
 
@@ -63,16 +63,16 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from .mutation_proof import Useful
-    from .tasks import Job
+    from .tasks import ExaminerJob
 
 
 # One running child as the examiner sees it.
 
 
-class Attempt:
+class ExaminedAttempt:
     """One running child as the examiner sees it."""
 
-    def __init__(self, channel: _socket.socket, job: Job, *, beside: bool = False) -> None:
+    def __init__(self, channel: _socket.socket, job: ExaminerJob, *, beside: bool = False) -> None:
         self._channel = channel
         if beside:
             channel.send(zygote.BLUR)
@@ -84,7 +84,7 @@ class Attempt:
         channel.sendmsg([request], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, descriptors)])
         os.close(their_reader)
         os.close(their_writer)
-        self.link = wire.Link(reader, writer, int(limits[3]))
+        self.link = wire.PipePair(reader, writer, int(limits[3]))
 
     def end(self) -> dict[str, Any]:
         """Have the child killed if it still runs; return how it ended."""
@@ -119,7 +119,7 @@ class Examiner:
         self._jobs = wire.Stream(control, buffer)
         self._buffer = buffer
         self._channel = channel
-        self._task: Task | None = None
+        self._task: CompiledTests | None = None
         self._begun = 0
         """The most memory held before the first job."""
         self._expired = False
@@ -136,11 +136,11 @@ class Examiner:
 
     def answer(self) -> bool:
         """Answer the next job; False if there will be none."""
-        job: Job | None = self._jobs.next()  # type: ignore[assignment]  # what the host writes
+        job: ExaminerJob | None = self._jobs.next()  # type: ignore[assignment]  # what the host writes
         if job is None:
             return False
         if self._task is None:
-            self._task = Task(job["task"], job.get("compiled", ""))  # which come with the first job
+            self._task = CompiledTests(job["task"], job.get("compiled", ""))  # which come with the first job
         task = self._task
         record = self.examine(task, job)
         if "plan" in record:
@@ -160,7 +160,7 @@ class Examiner:
         self._expired = True  # a bare except in a test may swallow what is raised, but not this
         raise Deadline
 
-    def examine(self, task: Task, job: Job) -> dict[str, Any]:
+    def examine(self, task: CompiledTests, job: ExaminerJob) -> dict[str, Any]:
         """Return the record of an attempt."""
         fault = next((fault for fault in task.faults if fault), "")
         seconds = float(job["limits"][0])
@@ -184,7 +184,7 @@ class Examiner:
         record.pop("here", None)
         return {**record, "fault": fault}
 
-    def _explain(self, task: Task, job: Job, record: dict[str, Any]) -> None:
+    def _explain(self, task: CompiledTests, job: ExaminerJob, record: dict[str, Any]) -> None:
         """Put to the record of a failing attempt why it failed."""
         if task.kind == stdin.KIND:
             return  # what was printed is at hand there
@@ -192,7 +192,7 @@ class Examiner:
         self._expired = False
         _arm(float(job["limits"][0]) + explaining.OURS)
         try:
-            why = explaining.explain(task, job, code, record, partial(Attempt, self._channel))
+            why = explaining.explain(task, job, code, record, partial(ExaminedAttempt, self._channel))
             if why is not None:
                 record["why"] = why
         except Deadline:
@@ -200,7 +200,7 @@ class Examiner:
         finally:
             _disarm()
 
-    def _verdict(self, task: Task, job: Job) -> dict[str, Any]:
+    def _verdict(self, task: CompiledTests, job: ExaminerJob) -> dict[str, Any]:
         plan: Plan | None = job.get("plan")
         if task.kind == stdin.KIND:
             return stdin.examine(self._channel, self._given, task, job, self._compile_solution(job["code"]))
@@ -233,7 +233,7 @@ class Examiner:
         return {"later": later} if job.get("defers") else self._decided_beside(task, job, plan, right, later)
 
     def _decided_beside(
-        self, task: Task, job: Job, plan: Plan, right: in_process_tests.Right, later: dict[str, Any]
+        self, task: CompiledTests, job: ExaminerJob, plan: Plan, right: in_process_tests.Right, later: dict[str, Any]
     ) -> dict[str, Any]:
         """Decide beside the candidate what has run apart and is not decided by that, or could not run there.
 
@@ -261,7 +261,9 @@ class Examiner:
         hit = record["hit"] or other["hit"]
         return {**record, "hit": hit, "cpu": record["cpu"] + other["cpu"], "wall": record["wall"] + other["wall"]}
 
-    def _prove(self, task: Task, job: Job, plan: Plan, policies: list[Policy | None]) -> tuple[dict[str, Any], Counts]:
+    def _prove(
+        self, task: CompiledTests, job: ExaminerJob, plan: Plan, policies: list[Policy | None]
+    ) -> tuple[dict[str, Any], Counts]:
         """Run the tests apart, and those in which the candidate's own classes may judge with wrong expectations too.
 
         The two runs come in an order that nobody can foresee, each with a process of its own.
@@ -283,7 +285,13 @@ class Examiner:
         ), all_counts[0]
 
     def _proved_apart(
-        self, task: Task, job: Job, plan: Plan, policies: list[Policy | None], record: dict[str, Any], done: Counts
+        self,
+        task: CompiledTests,
+        job: ExaminerJob,
+        plan: Plan,
+        policies: list[Policy | None],
+        record: dict[str, Any],
+        done: Counts,
     ) -> dict[str, Any]:
         """Label the passes in which objects of the candidate's were given something to judge; no right answer is known."""
         tests = record["tests"]
@@ -305,7 +313,7 @@ class Examiner:
         )
         return {**record, "tests": proved_record["tests"]}
 
-    def _runs_apart(self, task: Task, job: Job, plan: Plan) -> in_process_tests.Run:
+    def _runs_apart(self, task: CompiledTests, job: ExaminerJob, plan: Plan) -> in_process_tests.Run:
         """Return what runs tests apart from the candidate of a job as the plan has them."""
 
         def run(compiled: list[Compiled], which: set[int]) -> dict[str, Any]:
@@ -332,7 +340,7 @@ class Examiner:
                 self._last = (text, None, record)
         return self._last[1:]
 
-    def _calibrate(self, task: Task, job: Job) -> dict[str, Any]:
+    def _calibrate(self, task: CompiledTests, job: ExaminerJob) -> dict[str, Any]:
         """Run a right answer separated, and where that fails a test, also beside it: the plan says what to do where."""
         needed = [text or bool(fault) for text, fault in zip(task.beside, task.faults, strict=True)]
         if not job["code"]:
@@ -374,7 +382,9 @@ class Examiner:
             plan["canary"] = [tried[index] if index in own else places for index, places in enumerate(useful)]
         return {**together, "plan": plan}
 
-    def _beside(self, task: Task, job: Job, together: dict[str, Any], plans: list[Any]) -> tuple[list[Any], Useful]:
+    def _beside(
+        self, task: CompiledTests, job: ExaminerJob, together: dict[str, Any], plans: list[Any]
+    ) -> tuple[list[Any], Useful]:
         """Return the plans, and for the tests that run beside the candidate what of them is worth making wrong.
 
         Such tests run without those that are kept apart, whose expectations are not to enter the candidate's process.
@@ -391,7 +401,7 @@ class Examiner:
         return plans, in_process_tests.try_mutations(task, run, there & right, there, float(job["limits"][0]))
 
     def _run_separated(
-        self, task: Task, job: Job, pins: dict[str, str], policies: list[Policy | None],
+        self, task: CompiledTests, job: ExaminerJob, pins: dict[str, str], policies: list[Policy | None],
         compiled: list[Compiled] | None = None,
     ) -> tuple[dict[str, Any], Counts]:  # fmt: skip
         """Run the tests here that have a policy; learn the pins if the policies learn.
@@ -407,7 +417,7 @@ class Examiner:
         began = time.process_time()
         seconds = float(job["limits"][0])
         _arm(seconds)  # each run has all the time that there is: a test that computes does so in every one
-        attempt = Attempt(self._channel, job)
+        attempt = ExaminedAttempt(self._channel, job)
         hall = Hall(attempt.link, task, job["code"])
         results: list[Result] = []
         done: Counts = [[] for _ in policies]
@@ -449,14 +459,14 @@ class Examiner:
         return record, done
 
     def _in_process(
-        self, task: Task, job: Job, which: set[int], compiled: list[Compiled] | None = None
+        self, task: CompiledTests, job: ExaminerJob, which: set[int], compiled: list[Compiled] | None = None
     ) -> dict[str, Any]:
         """Run these tests beside the candidate, as they are compiled here or as their task has them."""
         code, refused = self._compile_solution(job["code"])
         if refused is not None:
             return settle(task, dict(refused), [])
         _arm(float(job["limits"][0]))  # what it takes to make tests wrong is none of the solution's time
-        attempt = Attempt(self._channel, job, beside=True)
+        attempt = ExaminedAttempt(self._channel, job, beside=True)
         record: dict[str, Any] = {"error": None}
         talk = in_process_tests.Conversation(attempt.link, self._buffer, record)
         try:
@@ -466,7 +476,7 @@ class Examiner:
         record.update(attempt.end())
         return {**settle(task, record, talk.results, which=which), "done": talk.done}
 
-    def _runs(self, task: Task, job: Job) -> in_process_tests.Run:
+    def _runs(self, task: CompiledTests, job: ExaminerJob) -> in_process_tests.Run:
         """Return what runs tests beside the candidate of a job."""
         return lambda compiled, which: self._in_process(task, job, which, compiled)
 

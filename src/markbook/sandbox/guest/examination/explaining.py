@@ -15,7 +15,7 @@ from ..exchange.policy import Policy
 from ..explained import APART, EXPLAIN, FAILED, SEEN
 from ..marking import Sticky
 from . import expressions
-from .expressions import get_called_name, key_of
+from .expressions import expression_key, get_called_name
 from .programs import FILE
 from .separation import Hall
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Protocol
 
-    from .tasks import Job, Task
+    from .tasks import CompiledTests, ExaminerJob
 
-    class Attempt(Protocol):
+    class ExplainedAttempt(Protocol):
         """A child, as the examiner starts and ends it."""
 
-        link: wire.Link
+        link: wire.PipePair
 
         def end(self) -> dict[str, Any]:
             """End it; return how it ended."""
 
-    Begin = Callable[..., Attempt]
+    Begin = Callable[..., ExplainedAttempt]
     """Starts one for a job; `beside`: one beside which tests run."""
 
 SECONDS = 1.0
@@ -57,7 +57,9 @@ _OPERATORS: dict[type[ast.cmpop], str] = {
 _COMPARING = frozenset(("isclose", "allclose", "array_equal"))
 
 
-def explain(task: Task, job: Job, code: Any, record: dict[str, Any], begin: Begin) -> dict[str, Any] | None:
+def explain(
+    task: CompiledTests, job: ExaminerJob, code: Any, record: dict[str, Any], begin: Begin
+) -> dict[str, Any] | None:
     """Return why tests of an attempt failed, None where there is nothing to say.
 
     Args:
@@ -123,7 +125,7 @@ def _apart(got: str, expected: str) -> str:
     return f"{len(ours)} lines instead of {len(theirs)}" if len(ours) != len(theirs) else ""
 
 
-def _read(task: Task, job: Job, failed: list[int]) -> dict[str, Any]:
+def _read(task: CompiledTests, job: ExaminerJob, failed: list[int]) -> dict[str, Any]:
     """Look at tests of a text, in which nothing of the candidate's runs."""
     watch = explained.Watch()
     namespace: dict[str, Any] = {"text": job["code"], "candidate_solution": job["code"], "__name__": "test"}
@@ -132,7 +134,7 @@ def _read(task: Task, job: Job, failed: list[int]) -> dict[str, Any]:
     return _add_sources(task, {"tests": watch.found, "left_out": watch.left_out})
 
 
-def _limits(job: Job, record: dict[str, Any]) -> list[float]:
+def _limits(job: ExaminerJob, record: dict[str, Any]) -> list[float]:
     """Return the second run's limits: one that came to its end comes to it again, another is looked at for a moment."""
     limits = list(job["limits"])
     seconds = SECONDS if record.get("hit") else max(SECONDS, _LONGER * record.get("cpu", 0.0))
@@ -156,13 +158,13 @@ def _join_explanations(explanation: dict[str, Any], other: dict[str, Any]) -> di
 
 
 def _run_apart(
-    task: Task, job: Job, code: Any, which: list[int], limits: list[float], begin: Begin
+    task: CompiledTests, job: ExaminerJob, code: Any, which: list[int], limits: list[float], begin: Begin
 ) -> dict[str, Any]:  # fmt: skip
     """Look at tests that stay here. One that reaches a limit says nothing, those before it what they said."""
     attempt = begin({**job, "limits": limits})
     hall = Hall(attempt.link, task, job["code"])
     watch = explained.Watch()
-    watch.lines = hall.lines_of
+    watch.lines = hall.find_lines
     plan, facts, noted = job["plan"], {}, 0
     done = False
     try:
@@ -203,7 +205,7 @@ def _record(record: Any) -> dict[str, Any]:
 
 
 def _run(
-    task: Task, job: Job, code: Any, failed: list[int], limits: list[float], begin: Begin
+    task: CompiledTests, job: ExaminerJob, code: Any, failed: list[int], limits: list[float], begin: Begin
 ) -> dict[str, Any]:  # fmt: skip
     """Look at tests that go to the solution's process, as they did for their verdict."""
     attempt = begin({**job, "limits": limits}, beside=True)
@@ -231,7 +233,7 @@ def _dumps(value: Any) -> bytes:
     return marshal.dumps(value)
 
 
-def watch_tests(task: Task, which: list[int]) -> list[explained.Test]:
+def watch_tests(task: CompiledTests, which: list[int]) -> list[explained.Test]:
     """Return tests that say what they compare, compiled once a task."""
     for index in which:
         if index not in task.watched:
@@ -346,7 +348,7 @@ def _order_operands(left_side: ast.expr, right: ast.expr, own: set[str]) -> tupl
     """Return what the solution gave, what was wanted, and whether they stand the other way round."""
 
     def count_names(node: ast.expr) -> int:
-        if any(key_of(part).removeprefix(".") in own for part in ast.walk(node)):
+        if any(expression_key(part).removeprefix(".") in own for part in ast.walk(node)):
             return 2
         return int(any(isinstance(part, ast.Name | ast.Call) for part in ast.walk(node)))
 
@@ -372,7 +374,7 @@ def _bound_value(value: Any, depth: int = 6) -> Any:
     return value if value is True or type(value) is int else None
 
 
-def _add_sources(task: Task, explanation: dict[str, Any]) -> dict[str, Any]:
+def _add_sources(task: CompiledTests, explanation: dict[str, Any]) -> dict[str, Any]:
     """Put the source of its assertion to each test that is explained; leave out what names none."""
     tests = []
     tests_found = explanation.get("tests")

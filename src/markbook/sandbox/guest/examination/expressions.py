@@ -146,7 +146,7 @@ def cases(nodes: list[ast.AST], assigned: dict[str, list[ast.expr]]) -> set[str]
         ):
             items = _list_literal_items(node.iter, assigned, _NESTED) or ()
             for target in ast.walk(node.target):
-                if key := key_of(target):
+                if key := expression_key(target):
                     counts[key] = counts.get(key, 0) + len(items)
     return {name for name, count in counts.items() if count == len(assigned.get(name, ()))}
 
@@ -156,7 +156,9 @@ def _items(source: ast.expr, assigned: dict[str, list[ast.expr]]) -> list[ast.ex
     items = _list_literal_items(source, assigned, _NESTED)
     if items is not None:
         return items
-    values = assigned.get(key_of(source), [source]) if isinstance(source, ast.Name | ast.Attribute) else [source]
+    values = (
+        assigned.get(expression_key(source), [source]) if isinstance(source, ast.Name | ast.Attribute) else [source]
+    )
     return [
         ast.Tuple(value.args, ast.Load()) if isinstance(value, ast.Call) and get_called_name(value) == "zip" else value
         for value in values
@@ -170,7 +172,7 @@ def _list_literal_items(source: ast.expr, assigned: dict[str, list[ast.expr]], s
     if not steps:
         return None
     if isinstance(source, ast.Name | ast.Attribute):
-        values = assigned.get(key_of(source), [])
+        values = assigned.get(expression_key(source), [])
         return _list_literal_items(values[0], assigned, steps - 1) if len(values) == 1 else None
     if not isinstance(source, ast.Call) or get_called_name(source) not in ("enumerate", "zip") or not source.args:
         return None
@@ -190,11 +192,11 @@ def _assign(assigned: dict[str, list[ast.expr]], target: ast.expr, value: ast.ex
         same = isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts)
         for position, part in enumerate(target.elts):
             _assign(assigned, part, value.elts[position] if same else value)  # type: ignore[attr-defined]  # `same` says so
-    elif key := key_of(target):
+    elif key := expression_key(target):
         assigned.setdefault(key, []).append(value)
 
 
-def key_of(node: ast.AST) -> str:
+def expression_key(node: ast.AST) -> str:
     """Return a name for a variable: attributes by theirs alone, whatever they belong to."""
     if isinstance(node, ast.Name):
         return node.id
@@ -212,9 +214,13 @@ def flows(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
     for node in nodes:
         if isinstance(node, ast.Assign):
             for target in node.targets:
-                if isinstance(target, ast.Subscript) and (key := key_of(target.value)):
+                if isinstance(target, ast.Subscript) and (key := expression_key(target.value)):
                     values_by_name.setdefault(key, []).append(node.value)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and (key := key_of(node.func.value)):
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and (key := expression_key(node.func.value))
+        ):
             if node.func.attr in _FILL:
                 values_by_name.setdefault(key, []).extend(node.args)
         elif isinstance(node, ast.Call) and get_called_name(node) in defined:
@@ -239,7 +245,7 @@ def trace_names(node: ast.expr, assigned: dict[str, list[ast.expr]], steps: int 
     names_seen: set[str] = set()
     for _ in range(steps):
         names = {
-            key for expression in new for part in ast.walk(expression) if (key := key_of(part)) in assigned
+            key for expression in new for part in ast.walk(expression) if (key := expression_key(part)) in assigned
         } - names_seen
         names_seen |= names
         new = [value for name in sorted(names) for value in assigned[name]]
@@ -249,12 +255,12 @@ def trace_names(node: ast.expr, assigned: dict[str, list[ast.expr]], steps: int 
 
 def mentions(node: ast.AST, names: set[str]) -> bool:
     """Whether one of these names stands in an expression."""
-    return any(key_of(part) in names for part in ast.walk(node) if isinstance(part, ast.Name | ast.Attribute))
+    return any(expression_key(part) in names for part in ast.walk(node) if isinstance(part, ast.Name | ast.Attribute))
 
 
 def get_called_name(node: ast.Call) -> str:
     """Return the name of the function or method that a call calls."""
-    return key_of(node.func).removeprefix(".")
+    return expression_key(node.func).removeprefix(".")
 
 
 def is_literal(node: ast.expr) -> bool:

@@ -14,7 +14,7 @@ from ..marking import SWALLOWED, receive_result
 from . import expressions
 from .mutated_values import below, new_seed, shuffle_items
 from .mutation_canary import Canary
-from .mutation_proof import claims_of, deals, order, partition_claims, proof, scarce
+from .mutation_proof import deals, list_claims, order, partition_claims, proof, scarce
 from .programs import portable
 from .results import difference
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from ..marking import Compiled, Result
     from .mutation_proof import Useful, Variant
-    from .tasks import Job, Task
+    from .tasks import CompiledTests, ExaminerJob
 
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ Count = list[list[int]]
 """The parts of a test that went well, each with how often."""
 
 
-def canaries(task: Task) -> list[Canary]:
+def canaries(task: CompiledTests) -> list[Canary]:
     """Return what of each test can be made wrong, looked for once."""
     if task.canaries is None:
         entry = {task.name, "candidate", *task.aliases} - {""}
@@ -100,7 +100,7 @@ def count_slept(record: dict[str, Any]) -> float:
 class _Trial:
     """The runs of one solution with which its passes are tried."""
 
-    def __init__(self, task: Task, run: Run, which: set[int], right: Right, *, apart: bool) -> None:
+    def __init__(self, task: CompiledTests, run: Run, which: set[int], right: Right, *, apart: bool) -> None:
         self._task, self._run, self._which, self._right, self._apart = task, run, which, right, apart
         self._found = canaries(task)
         self._runs, self._spent, self._slept = 0, 0.0, 0.0
@@ -232,7 +232,9 @@ class _Trial:
         return self.record
 
 
-def prove_passes(task: Task, run: Run, which: set[int], right: Right, *, apart: bool = False) -> dict[str, Any]:
+def prove_passes(
+    task: CompiledTests, run: Run, which: set[int], right: Right, *, apart: bool = False
+) -> dict[str, Any]:
     """Return the record of the true run, each pass in it labelled by what the wrong runs said of it.
 
     One that failed needs no proof. A pass is `flagged` if it passes too where no right answer does, or if other parts
@@ -250,7 +252,7 @@ def prove_passes(task: Task, run: Run, which: set[int], right: Right, *, apart: 
     """
     all_canaries = canaries(task)
     trial = _Trial(task, run, which, right, apart=apart)
-    claims = {index: claims_of(all_canaries[index], right.useful[index]) for index in which}
+    claims = {index: list_claims(all_canaries[index], right.useful[index]) for index in which}
     hidden, visible = partition_claims(claims, all_canaries)
     first = below(_ROUNDS)
     for number in range(_DOUBTED):
@@ -299,7 +301,7 @@ def mark_unchecked(record: dict[str, Any]) -> dict[str, Any]:
     return record
 
 
-def try_mutations(task: Task, run: Run, which: set[int], there: set[int], seconds: float) -> Useful:
+def try_mutations(task: CompiledTests, run: Run, which: set[int], there: set[int], seconds: float) -> Useful:
     """Return what of these tests a right answer fails once it is wrong, found by making it wrong.
 
     Args:
@@ -350,7 +352,7 @@ def _read_counts(form: Any) -> Count:
 class Conversation:
     """One child that runs tests beside the candidate: what is said to it, and what it says."""
 
-    def __init__(self, link: wire.Link, buffer: memoryview, record: dict[str, Any]) -> None:
+    def __init__(self, link: wire.PipePair, buffer: memoryview, record: dict[str, Any]) -> None:
         self._link = link
         self._frames = wire.Stream(link, buffer)
         self._nonce = os.urandom(8).hex()
@@ -359,7 +361,9 @@ class Conversation:
         self.done: dict[int, Count] = {}
         """How often each part of the tests went well, as that process says."""
 
-    def hold(self, task: Task, job: Job, code: Any, compiled: list[Compiled], wanted: list[int]) -> None:
+    def hold(
+        self, task: CompiledTests, job: ExaminerJob, code: Any, compiled: list[Compiled], wanted: list[int]
+    ) -> None:
         """Have the solution loaded, and only then hand over one test after the other and take its result.
 
         Raises:
@@ -390,7 +394,7 @@ class Conversation:
             raise wire.Gone("closed")
         return frame
 
-    def _entry(self, task: Task, text: str, names: Any) -> tuple[str, list[str]]:
+    def _entry(self, task: CompiledTests, text: str, names: Any) -> tuple[str, list[str]]:
         """Return what the tested object is called, and what else it is to be called."""
         if type(names) is not list:
             raise wire.Gone("no names")

@@ -13,12 +13,12 @@ from .expressions import (
     cases,
     difference,
     distance,
+    expression_key,
     flows,
     get_called_name,
     is_computed,
     is_literal,
     keeps_values,
-    key_of,
     mentions,
     trace_names,
 )
@@ -29,11 +29,11 @@ from .mutation_operators import (
     OPERATOR,
     ORDER,
     SURE,
+    ExpectedValues,
+    MutationSite,
     Near,
-    Pool,
-    Site,
-    all_of,
     denied_order,
+    find_conjuncts,
     is_choice,
     make_other,
     rename,
@@ -81,11 +81,11 @@ def _of_part(part: ast.stmt) -> Iterator[ast.AST]:
     return iter((part, *(node for item in part.items for node in ast.walk(item))))
 
 
-class Finder:
+class ExpectationFinder:
     """Finds the sites of one test, in an order that only depends on its text."""
 
     def __init__(
-        self, trees: list[ast.AST], entry: set[str], parts: Sequence[ast.stmt] = (), pool: Pool | None = None,
+        self, trees: list[ast.AST], entry: set[str], parts: Sequence[ast.stmt] = (), pool: ExpectedValues | None = None,
         makers: Collection[str] = (),
     ) -> None:  # fmt: skip
         """Prepare.
@@ -100,12 +100,12 @@ class Finder:
         self._makers = makers
         self._part_of = {id(node): number for number, part in enumerate(parts) for node in _of_part(part)}
         self._part: int | None = None
-        self.sites: list[Site] = []
+        self.sites: list[MutationSite] = []
         self._claim = 0
         self._of = ""
         self._near: Near | None = None
         """What is known of the expectation that is being looked at; None where none is."""
-        self._pool, self._members = pool or Pool(), Pool()
+        self._pool, self._members = pool or ExpectedValues(), ExpectedValues()
         self._entry = entry
         self._nodes = [node for tree in trees for node in expressions.nodes(tree)]
         self._made = assignments(self._nodes)
@@ -116,7 +116,7 @@ class Finder:
             id(part) for node in self._nodes if isinstance(node, ast.Assert) and node.msg for part in ast.walk(node.msg)
         }
         used = (node for node in self._nodes if isinstance(node, ast.Name | ast.Attribute) and id(node) not in strings)
-        loads = [key_of(node) for node in used if isinstance(node.ctx, ast.Load)]
+        loads = [expression_key(node) for node in used if isinstance(node.ctx, ast.Load)]
         self._uses = {name: loads.count(name) for name in self._made}
         self._optional = {id(part) for node in self._nodes if is_choice(node) for part in ast.walk(node)}
         """What need not be true if something else is."""
@@ -195,7 +195,7 @@ class Finder:
         self, change: Callable[[], object], rank: int, *, is_shown: bool = False, node: ast.expr | None = None,
         is_circular: bool = False,
     ) -> None:  # fmt: skip
-        site = Site(
+        site = MutationSite(
             change,
             rank,
             self._claim,
@@ -220,7 +220,7 @@ class Finder:
                 self._truth(value, partial(node.values.__setitem__, position))
         elif isinstance(node, ast.Compare):
             self._compare(node)
-        elif isinstance(node, ast.Call) and (parts := all_of(node)) is not None:
+        elif isinstance(node, ast.Call) and (parts := find_conjuncts(node)) is not None:
             for part in parts:
                 self._truth(part)
         elif isinstance(node, ast.Call) and (get_called_name(node) in _EQUAL or get_called_name(node) == "equals"):
@@ -379,7 +379,7 @@ class Finder:
 
     def _literals(self, node: ast.expr, *, sure: bool, steps: int = _STEPS, names_seen: set[str] | None = None) -> None:
         """Find the literals that an expectation is made of: its own, or those of the names in it."""
-        literal, names = self._made_of(node)
+        literal, names = self._explain_literal(node)
         if literal:
             sure = sure and not is_computed(node) and keeps_values(node)
             rank = SURE if sure else LIKELY if steps == _STEPS else INPUT
@@ -396,20 +396,20 @@ class Finder:
             names_seen.add(name)
             for value in self._made[name]:
                 once = len(self._made[name]) == 1 or name in self._cases
-                is_sure = sure and self._uses[name] == 1 and once and bool(key_of(node))
+                is_sure = sure and self._uses[name] == 1 and once and bool(expression_key(node))
                 self._literals(value, sure=is_sure, steps=steps - 1, names_seen=names_seen)
 
     def _list_arguments(self, tested: ast.expr) -> list[Any]:
         """Return the constants that a call of what is tested is given, by itself or by a name."""
-        names = {key_of(part) for part in ast.walk(tested)} & self._made.keys()
+        names = {expression_key(part) for part in ast.walk(tested)} & self._made.keys()
         nodes = [tested, *(value for name in sorted(names) for value in self._made[name])]
         return [part.value for node in nodes for part in ast.walk(node) if isinstance(part, ast.Constant)]
 
-    def _made_of(self, node: ast.expr) -> tuple[bool, list[str]]:
+    def _explain_literal(self, node: ast.expr) -> tuple[bool, list[str]]:
         """Return whether an expression is a literal, and which names that are given values in the test are in it."""
         entry = self._known.get(id(node))
         if entry is None:
-            names = {key for part in ast.walk(node) if (key := key_of(part)) in self._made} - self._told
+            names = {key for part in ast.walk(node) if (key := expression_key(part)) in self._made} - self._told
             entry = self._known[id(node)] = is_literal(node), sorted(names)
         return entry
 
@@ -424,7 +424,7 @@ class Finder:
                     inner = value.value if isinstance(value, ast.Starred) else value
                     if not self._is_told(inner):
                         self._literals(inner, sure=False, steps=1)
-            elif steps and (key := key_of(part)) in self._made and key in self._told - self._entry:
+            elif steps and (key := expression_key(part)) in self._made and key in self._told - self._entry:
                 for value in self._made[key]:
                     self._inputs(value, steps - 1)
 

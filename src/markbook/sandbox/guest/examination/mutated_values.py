@@ -7,7 +7,7 @@ import builtins
 import os
 from _random import Random
 
-from .expressions import get_called_name, key_of
+from .expressions import expression_key, get_called_name
 
 TYPE_CHECKING = False
 
@@ -70,7 +70,7 @@ def _hears(node: ast.AST) -> bool:
 
 def _is_case(node: ast.AST) -> bool:
     """Whether this is the class of a test case."""
-    return isinstance(node, ast.ClassDef) and any(key_of(base).endswith("TestCase") for base in node.bases)
+    return isinstance(node, ast.ClassDef) and any(expression_key(base).endswith("TestCase") for base in node.bases)
 
 
 def _asserting(nodes: list[ast.AST]) -> Iterator[ast.Call]:
@@ -82,7 +82,7 @@ def _asserting(nodes: list[ast.AST]) -> Iterator[ast.Call]:
         for alias in node.names
     }
     cases = {
-        key_of(target)
+        expression_key(target)
         for node in nodes
         if isinstance(node, ast.Assign)
         and isinstance(node.value, ast.Call)
@@ -97,7 +97,7 @@ def _asserting(nodes: list[ast.AST]) -> Iterator[ast.Call]:
         if isinstance(function, ast.Name):
             is_known = function.id in imported
         else:
-            owner = key_of(getattr(function, "value", function))
+            owner = expression_key(getattr(function, "value", function))
             is_known = (
                 (owner in ("self", "cls") and id(node) in within) or owner in (".testing", "pytest") or owner in cases
             )

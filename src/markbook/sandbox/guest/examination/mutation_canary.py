@@ -6,9 +6,9 @@ import ast
 
 from ..marking import Compiled, Result
 from . import mutated_values
-from .mutated_expectations import Finder
-from .mutation_operators import Pool
-from .programs import FILE, BrokenTest, compile_test, flatten, parts_of
+from .mutated_expectations import ExpectationFinder
+from .mutation_operators import ExpectedValues
+from .programs import FILE, BrokenTest, compile_test, flatten, list_parts
 
 TYPE_CHECKING = False
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Any
 
-    from .mutation_operators import Site
+    from .mutation_operators import MutationSite
 
 
 _FAULTS = (SyntaxError, ValueError, TypeError, ArithmeticError, RecursionError, MemoryError, BrokenTest)
@@ -54,8 +54,8 @@ class Canary:
         """The constants that it expects, and where known those that the other tests do."""
         self.says: list[str] = []
         """For each of them what is said there of what; empty where no other place is looked for that says the same."""
-        self._pool = Pool()
-        self._last: Site | None = None
+        self._pool = ExpectedValues()
+        self._last: MutationSite | None = None
         """What was made wrong last."""
         self.shown: list[bool] = []
         """For each of them whether a solution that reads the code of the test can see that it was made wrong."""
@@ -80,12 +80,14 @@ class Canary:
             for part, text in texts.items()
             if text.strip()
         }
-        program_parts = parts_of(trees["program"]) if "program" in trees else ()
-        self._pool = Pool(self.expected)
-        return trees, Finder(list(trees.values()), self._entry, program_parts, self._pool, self._makers).sites
+        program_parts = list_parts(trees["program"]) if "program" in trees else ()
+        self._pool = ExpectedValues(self.expected)
+        return trees, ExpectationFinder(
+            list(trees.values()), self._entry, program_parts, self._pool, self._makers
+        ).sites
 
     def as_shown(self) -> Compiled | None:
-        """Return the test as a solution beside it sees it, compiled as wrong ones are; None where it is no test.
+        """Return the test as a solution beside it sees it, compiled as wrong ones are; None where it is not a test.
 
         What it says and does not mean is not in it.
         """
@@ -112,7 +114,7 @@ class Canary:
         return mutated_values.restore_hidden(text, self._hidden)
 
     def wrong(self, place: int, seed: int) -> Compiled | None:
-        """Return the test compiled with this made wrong as the seed says; None where that is no test any more.
+        """Return the test compiled with this made wrong as the seed says; None where that is not a test any more.
 
         Nothing else is changed but what says the same once more: a solution is not to tell this from the true test by
         anything but what is expected.

@@ -34,7 +34,7 @@ _KEEP_ORDER = frozenset(("array", "DataFrame", "Index", "Series", "asarray", "de
 """What is made of a list and in which the order of the list is seen by whatever it is compared with."""
 
 
-class Pool:
+class ExpectedValues:
     """What a test expects, from which wrong values are taken that look right."""
 
     def __init__(self, elsewhere: Iterable[Any] = ()) -> None:
@@ -55,7 +55,7 @@ class Near:
 
     def __init__(
         self,
-        pool: Pool,
+        pool: ExpectedValues,
         of: str = "",
         arguments: Sequence[Any] = (),
         *,
@@ -87,7 +87,7 @@ def replace(node: ast.expr, near: Near | None = None) -> bool:
 
     Args:
         node: the literal.
-        near: what is known of it; None where it is no expectation.
+        near: what is known of it; None where it is not an expectation.
 
     Returns:
         Whether it became such a likely value, which an answer with an `==` of its own may rightly take for the same.
@@ -319,7 +319,7 @@ SURE, LIKELY, INPUT, OPERATOR = range(4)
 """No right answer passes then (another literal is compared for equality, for one); hardly any does; it depends."""
 
 
-class Site:
+class MutationSite:
     """One thing in a test that can be made wrong."""
 
     def __init__(
@@ -363,14 +363,14 @@ class Site:
         """What is said of what, where another place may say the same; empty where none is looked for."""
         return f"{self.of} {'bound' if self._is_bound() else self._before}" if self.of and self.node is not None else ""
 
-    def says_as(self, other: Site) -> bool:
+    def says_as(self, other: MutationSite) -> bool:
         """Whether this says of the same what another one says: the same literal, or a bound on the other side."""
         return bool(self.says) and self.says == other.says and self.node is not other.node
 
     def _is_bound(self) -> bool:
         return isinstance(self.change, partial) and self.change.func is mutated_values.shift
 
-    def follow(self, other: Site) -> None:
+    def follow(self, other: MutationSite) -> None:
         """Make it wrong by as much as another one that has been."""
         if self._is_bound():
             self.node.value += other.node.value - other._value  # type: ignore[union-attr]  # both are numbers
@@ -401,7 +401,7 @@ def denied_order(node: ast.expr) -> ast.Compare | None:
     return inner if any(isinstance(end, ast.Constant) and type(end.value) in (int, float) for end in ends) else None
 
 
-def all_of(node: ast.Call) -> Sequence[ast.expr] | None:
+def find_conjuncts(node: ast.Call) -> Sequence[ast.expr] | None:
     """Return what all is to be true by `all([.., ..])`, `all(.. for ..)` and `(.. == ..).all()`; None for anything else."""
     if get_called_name(node) != "all" or len(node.args) > 1:
         return None
@@ -428,14 +428,14 @@ def _changes_swap(holder: ast.ExceptHandler | list[ast.expr], position: str | in
     old = holder[int(position)] if isinstance(holder, list) else holder.type
     if old is None:
         return
-    new = ast.copy_location(ast.Name(name(name_of(old)), ast.Load()), old)
+    new = ast.copy_location(ast.Name(name(get_name(old)), ast.Load()), old)
     if isinstance(holder, list):
         holder[int(position)] = new
     else:
         holder.type = new
 
 
-def name_of(node: ast.expr) -> str:
+def get_name(node: ast.expr) -> str:
     """Return a name; empty for what is none."""
     return node.id if isinstance(node, ast.Name) else ""
 

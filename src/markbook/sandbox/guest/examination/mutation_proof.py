@@ -78,7 +78,7 @@ def _is_often(passes: list[bool], rank: int, *, is_useful: bool) -> bool:
     return sum(passes) > 1 and _OFTEN * sum(passes) > len(passes)
 
 
-def claims_of(canary: Canary, useful: list[list[int]] | None) -> list[list[Variant]]:
+def list_claims(canary: Canary, useful: list[list[int]] | None) -> list[list[Variant]]:
     """Return the variants of each claim of a test: of what may be made wrong, that which says most.
 
     What a solution can see is a claim of its own. So is where an expectation comes from, if no right answer passes
@@ -153,7 +153,7 @@ def order(canary: Canary) -> list[int]:
 
     Some operators, then what says most of each claim, then all the rest; drawn by lot among equals.
     """
-    claims = [[site_index for site_index, _ in claim] for claim in claims_of(canary, None)]
+    claims = [[site_index for site_index, _ in claim] for claim in list_claims(canary, None)]
     operators = shuffle_items([places[0] for places in claims if canary.shown[places[0]]])
     best = shuffle_items([places[below(len(places))] for places in claims if not canary.shown[places[0]]])
     first = operators[:_ASKED] + best

@@ -70,7 +70,7 @@ class Pristine:
         self._door = door
         self._line = line
         self._path = folder
-        self._folder = side_channels.Folder(folder)
+        self._folder = side_channels.ScratchFolder(folder)
         self._guard = guard
         self._examiner = -1
         self._buffer = memoryview(bytearray(wire.CHUNK))

@@ -104,12 +104,12 @@ def instrument(tree: ast.Module) -> int:
     that follow, calls of functions named `assert...` and `with` such a call report that they begin and that they went
     well, and `raise` that it begins: what swallows how they end is seen by that.
     """
-    parts = parts_of(tree)
+    parts = list_parts(tree)
     tree.body = _guard_statements(tree.body, {id(node): index for index, node in enumerate(parts)})
     return sum(isinstance(node, ast.Assert) for node in parts)
 
 
-def parts_of(tree: ast.Module) -> list[ast.stmt]:
+def list_parts(tree: ast.Module) -> list[ast.stmt]:
     """Return the parts of a program that report, in the order of their numbers."""
     nodes = expressions.nodes(tree)
     parts: list[ast.stmt] = [node for node in nodes if isinstance(node, ast.Assert)]
@@ -126,7 +126,7 @@ def repeated_parts(tree: ast.Module) -> frozenset[int]:
     They stand in loops over what is not written down, and in functions that are handed over.
     """
     nodes = expressions.nodes(tree)
-    numbers = {id(node): number for number, node in enumerate(parts_of(tree))}
+    numbers = {id(node): number for number, node in enumerate(list_parts(tree))}
     assigned = assignments(nodes)
     called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
     handed = {node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in called}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ..exchange.policy import Policy
     from .separation import Plan
-    from .tasks import Task
+    from .tasks import CompiledTests
 
 Parts = list[list[int]]
 """The parts of a test that went well, each with how often."""
@@ -38,7 +38,7 @@ def is_confused(end: dict[str, Any]) -> bool:
     return os.WIFEXITED(status) and os.WEXITSTATUS(status) == CONFUSED_EXIT
 
 
-def leave_to_beside(task: Task, policies: list[Policy | None], results: list[Result]) -> None:
+def leave_to_beside(task: CompiledTests, policies: list[Policy | None], results: list[Result]) -> None:
     """Have the tests decided beside the candidate that are left when something could not cross, or not be understood there.
 
     A value that holds itself by a class of its own is such a thing, and an array that took another shape.
@@ -139,7 +139,7 @@ def make_crash_result(end: dict[str, Any]) -> Result:
 
 
 def settle(
-    task: Task,
+    task: CompiledTests,
     record: dict[str, Any],
     results: list[Result],
     verdict: str = "in_process",
@@ -167,7 +167,7 @@ def settle(
     return {**record, "tests": [{**result, "v": verdict} for result in all_results]}
 
 
-def inspect(task: Task, code: str, results: list[Result]) -> None:
+def inspect(task: CompiledTests, code: str, results: list[Result]) -> None:
     """Fail the tests whose demands on the text of the solution itself are not met."""
     tree: Any = None
     for index, test in enumerate(task.tests):
@@ -181,22 +181,22 @@ def inspect(task: Task, code: str, results: list[Result]) -> None:
             results[index] = {**results[index], "p": False, "k": "a", "t": "InspectionError", "m": reason}
 
 
-def without_parts(task: Task, results: list[Result], done: Counts) -> None:
+def without_parts(task: CompiledTests, results: list[Result], done: Counts) -> None:
     """Say of passes of which no assertion was executed that nothing could have failed in them."""
     for index, result in enumerate(results):
         if result["p"] and task.counted[index] and not any(number >= 0 for number, _ in done[index]):
             result["v"] = "unchecked"
 
 
-def without_claims(task: Task, results: list[Result]) -> None:
+def without_claims(task: CompiledTests, results: list[Result]) -> None:
     """Say of passes of tests that claim nothing that nothing wrong could have shown in them."""
     for index, result in enumerate(results):
         if result["p"] and task.silent[index]:
             results[index] = {**result, "v": "unchecked"}
 
 
-def text_tests(task: Task, text: str) -> list[Result]:
-    """Run the tests of an answer that is no program but a text."""
+def text_tests(task: CompiledTests, text: str) -> list[Result]:
+    """Run the tests of an answer that is not a program but a text."""
     namespace: dict[str, Any] = {"text": text, "candidate_solution": text, "__name__": "test"}
     results = [
         {"p": False, "k": "f", "t": "", "m": task.faults[i]} if task.faults[i] else mark(test, namespace)

@@ -173,7 +173,7 @@ def _tokens(rule: Rule, expected: bytes, got: bytes) -> Judgement:
     expected_tokens, tokens = expected.split(), got.split()
     at = _first_difference(rule, expected_tokens, tokens)
     if at is not None:
-        return Judgement(rule.name, line=_line_of(got, at), expected=_at(expected_tokens, at), got=_at(tokens, at))
+        return Judgement(rule.name, line=_find_line(got, at), expected=_at(expected_tokens, at), got=_at(tokens, at))
     if rule.is_spaced:
         gaps = [_SPACES.findall(side) for side in (expected, got)]
         starts = [side[:1].isspace() for side in (expected, got)]
@@ -199,7 +199,7 @@ def _is_same(rule: Rule, expected_token: bytes, token: bytes) -> bool:
     right, actual = _number(expected_token), _number(token)
     if right is None or actual is None:
         return False
-    distance = abs(right - actual)  # of two infinities it is no number, and so within nothing
+    distance = abs(right - actual)  # of two infinities it is not a number, and so within nothing
     if rule.absolute is not None and distance <= rule.absolute:
         return True
     return rule.relative is not None and distance <= rule.relative * abs(right) < float("inf")
@@ -209,7 +209,7 @@ def _number(token: bytes) -> float | None:
     return float(token) if len(token) <= _LONGEST_NUMBER and _NUMBER.fullmatch(token) else None
 
 
-def _line_of(data: bytes, token: int) -> int:
+def _find_line(data: bytes, token: int) -> int:
     """Return the line on which a token stands, the last one for a token that is not there."""
     count = number = 0
     for number, line in enumerate(data.split(b"\n"), start=1):

@@ -16,7 +16,7 @@ from ..exchange import (
 )
 from ..exchange.peer import Crossed, Peer
 from ..exchange.policy import Policy
-from ..exchange.standin import is_module, token_of
+from ..exchange.standin import get_token, is_module
 from ..explained import rebinds
 from ..marking import SWALLOWED, Compiled, Result, Sticky, failure, mark, receive_result
 from . import expressions
@@ -141,7 +141,7 @@ class Hall:
                 objects[entry] = self.peer.also(others).get(others[0])
                 self.flags = ["name_mismatch"]
         for name, value in objects.items():
-            if name != entry and token_of(value) is None:
+            if name != entry and get_token(value) is None:
                 own = names.module_name(value) or names.name_for(value)
                 if own is not None:
                     self.pins[name] = f"module {own}" if names.module_name(value) else own
@@ -222,7 +222,7 @@ class Hall:
                 pass
             return self.said()
 
-    def lines_of(self, error: BaseException) -> Any:
+    def find_lines(self, error: BaseException) -> Any:
         """Return the solution's lines through which an error came, as its process says them; none of one of the test's."""
         return self.said().get("lines") if self.peer.is_from_there(error) else []
 

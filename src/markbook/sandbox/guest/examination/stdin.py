@@ -11,7 +11,7 @@ import struct
 
 from .. import zygote
 from . import explaining, expressions
-from .tasks import STDIN as KIND, Task
+from .tasks import STDIN as KIND, CompiledTests
 
 TYPE_CHECKING = False
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..marking import Result
-    from .tasks import Job
+    from .tasks import ExaminerJob
 
 
 # What programs that read and write are given: files in memory that nobody can change once they are handed over.
@@ -76,7 +76,7 @@ _SYNTAX = ("SyntaxError", "IndentationError", "TabError")
 _FILE_ERRORS = ("[Errno 27]", "[Errno 28]")
 
 
-class Run:
+class ProcessResult:
     """What became of one process."""
 
     __slots__ = ("cpu", "errors", "flooded", "hit", "output", "status", "wall")
@@ -91,7 +91,11 @@ class Run:
 
 
 def examine(
-    channel: _socket.socket, files: Given, task: Task, job: Job, compiled: tuple[Any, dict[str, Any] | None]
+    channel: _socket.socket,
+    files: Given,
+    task: CompiledTests,
+    job: ExaminerJob,
+    compiled: tuple[Any, dict[str, Any] | None],
 ) -> dict[str, Any]:
     """Return the record of one solution: every test in order, or up to the first that fails."""
     code, refused = compiled
@@ -126,7 +130,7 @@ def examine(
     return {**record, "why": explaining.with_lines({"tests": why}, job["code"])} if why else record
 
 
-def _run(channel: _socket.socket, files: Given, job: Job) -> Run:
+def _run(channel: _socket.socket, files: Given, job: ExaminerJob) -> ProcessResult:
     """Have one process made which is given that, and read what it writes until it has ended."""
     limits = job["limits"]
     request = zygote.JOB.pack(*limits[:3], *map(int, limits[3:6])) + ",".join(job.get("preload", ())).encode("ascii")
@@ -148,7 +152,7 @@ def _run(channel: _socket.socket, files: Given, job: Job) -> Run:
     return run
 
 
-def _heard(output: int, errors: int, most: int) -> Run:
+def _heard(output: int, errors: int, most: int) -> ProcessResult:
     """Read what a process writes until it has closed that, or has written too much."""
     poll = select.poll()
     poll.register(output, select.POLLIN)
@@ -167,10 +171,10 @@ def _heard(output: int, errors: int, most: int) -> Run:
                 written.append(part)
             else:
                 tail = (tail + part)[-_TAIL:]
-    return Run(b"".join(written), tail, flooded=size > most)
+    return ProcessResult(b"".join(written), tail, flooded=size > most)
 
 
-def _judge_test(task: Task, index: int, run: Run, *, compiled: bool) -> Result:
+def _judge_test(task: CompiledTests, index: int, run: ProcessResult, *, compiled: bool) -> Result:
     """Return the verdict on one test."""
     if run.flooded:
         text = "the solution printed more than it may"
@@ -189,7 +193,7 @@ def _judge_test(task: Task, index: int, run: Run, *, compiled: bool) -> Result:
     return {"p": False, "k": "a", "t": "WrongAnswer", "m": judgement.message, "result": "WA", "rule": judgement.by}
 
 
-def _judge_crash(run: Run, *, compiled: bool) -> Result:
+def _judge_crash(run: ProcessResult, *, compiled: bool) -> Result:
     """Return the verdict on a process that ended in an error of its own; `compile_tree`: its text is known to be Python."""
     if os.WIFSIGNALED(run.status):
         text = f"the process was ended by signal {os.WTERMSIG(run.status)}"
@@ -203,7 +207,7 @@ def _judge_crash(run: Run, *, compiled: bool) -> Result:
     return {"p": False, "k": "n" if kind == "NameError" else "o", "t": kind[:100], "m": message, "result": result}
 
 
-def _limit(result: Result, run: Run) -> str:
+def _limit(result: Result, run: ProcessResult) -> str:
     if result["result"] == "TLE" or run.hit == b"file":
         return run.hit.decode("ascii")
     if str(result["m"]).startswith(_FILE_ERRORS):

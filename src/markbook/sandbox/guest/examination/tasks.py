@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .mutation_canary import Canary
     from .separation import Plan
 
-    class Job(TypedDict):
+    class ExaminerJob(TypedDict):
         """One attempt to examine, as the host's `sandbox.job` writes it."""
 
         id: str
@@ -46,7 +46,7 @@ STDIN = "stdin"
 """The kind of a task whose solutions are programs that read and write."""
 
 
-class Task:
+class CompiledTests:
     """One sample's tests, compiled once."""
 
     def __init__(self, text: str, compiled: str = "") -> None:

@@ -13,9 +13,9 @@ from .standin import (
     PLAIN_BASES,
     TOKEN,
     Meta,
+    get_token,
     make_called,
     make_class,
-    token_of,
 )
 from .values import Transfer
 
@@ -134,8 +134,8 @@ class Objects:
         raise NotImplementedError
 
     def export(self, value: Any, transfer: Transfer, depth: int) -> Any:
-        """Return the wire form of an object that is no plain value."""
-        token = token_of(value)
+        """Return the wire form of an object that is not a plain value."""
+        token = get_token(value)
         if token is None:
             token = self._stubs.get(id(value))
         if token is not None:
@@ -211,7 +211,7 @@ class Objects:
 
     def _put_error(self, error: BaseException, transfer: Transfer, depth: int = 0) -> Any:
         name = names.name_for(type(error))
-        if name is None or vars(error) or depth > 5 or token_of(error) is not None:
+        if name is None or vars(error) or depth > 5 or get_token(error) is not None:
             return transfer.put(error)
         cause = error.__cause__
         form = ["e", name, transfer.items(list(error.args), 1)]
@@ -264,7 +264,7 @@ class Objects:
         return [_short(name), bases, exported or "", methods, own, names.claim_for(cls), special, _home(cls, name)]
 
     def resolve(self, form: list[Any], transfer: Transfer) -> Any:
-        """Return the object for the wire form of one that is no plain value.
+        """Return the object for the wire form of one that is not a plain value.
 
         Raises:
             Malformed: it is none.
@@ -427,7 +427,7 @@ class Objects:
     def _note(self, token: int, items: list[Any]) -> None:
         """Remember of an object over there of which this side has a copy whether the copy holds a text of that kind."""
         parts = [self._theirs[token], *_parts(items)]  # of bytes the items are numbers
-        if self.examines and any(spells(part) or token_of(part) in self._spelled for part in parts):
+        if self.examines and any(spells(part) or get_token(part) in self._spelled for part in parts):
             self._spelled.add(token)
 
 

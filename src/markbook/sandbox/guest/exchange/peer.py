@@ -20,7 +20,7 @@ from . import names
 from .objects import MAX_NAME, Arrived, Objects
 from .plain_values import ATOMS, MUTABLE, SCALARS, STEPS, Malformed, Uncrossable, contents, is_word
 from .policy import Policy
-from .standin import is_verdict, kind_of, token_of
+from .standin import get_kind, get_token, is_verdict
 from .values import Transfer
 
 TYPE_CHECKING = False
@@ -71,7 +71,7 @@ class Crossed:
         self.known[id(value)] = (value, items)
 
     def has_changed(self, transfer: Transfer | None) -> bool:
-        """Return whether one has changed on this side that is no part of this conversation.
+        """Return whether one has changed on this side that is not part of this conversation.
 
         What nobody holds any more can be neither changed nor seen from now on, and is forgotten. Of very many, some are
         looked at by each call.
@@ -220,15 +220,15 @@ class Peer(Objects):
 
     def may(self, kind: str, one: Any, other: Any) -> bool:
         """Whether the other side is asked about an operator of its object with this operand."""
-        return not self.examines or self.policy.may(kind, kind_of(one), is_handle=token_of(other) is not None)
+        return not self.examines or self.policy.may(kind, get_kind(one), is_handle=get_token(other) is not None)
 
     def may_own(self, name: str, operand: Any, *, operands: bool) -> bool:
         """Whether the class of an object that extends a plain type is asked, where the plain type has an answer."""
-        return not self.examines or self.policy.may_own(name, kind_of(operand), operands=operands)
+        return not self.examines or self.policy.may_own(name, get_kind(operand), operands=operands)
 
     def may_bind(self, name: str, operand: Any) -> bool:
         """Whether the other side's object is told of the class that it stands in, and of that class's objects."""
-        return not self.examines or self.policy.may_bind(name, kind_of(operand))
+        return not self.examines or self.policy.may_bind(name, get_kind(operand))
 
     def use_method(self, what: str) -> None:
         """Note that a method of an object over there is given something to judge."""
@@ -552,7 +552,7 @@ def _simple_forms(values: tuple[Any, ...]) -> list[Any] | None:
         kind = type(value)
         if kind in SCALARS or (kind is int and is_word(value)):
             forms.append(value)
-        elif (token := token_of(value)) is not None:
+        elif (token := get_token(value)) is not None:
             forms.append(["b", token])
         else:
             return None

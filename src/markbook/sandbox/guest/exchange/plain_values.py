@@ -49,14 +49,14 @@ _PARTS = frozenset((type(None), bool, str, float, int))
 
 
 class Malformed(Exception):
-    """What arrived is no value."""
+    """What arrived is not a value."""
 
 
 class Uncrossable(Malformed):
     """An honest value that cannot be made here: it is to be seen where it is."""
 
 
-def text_of(form: list[Any], at: int = 1) -> str:
+def read_text(form: list[Any], at: int = 1) -> str:
     """Return the text at a place of a wire form.
 
     Raises:
@@ -70,21 +70,21 @@ def text_of(form: list[Any], at: int = 1) -> str:
 
 def get_late(form: list[Any]) -> Any:
     """Return a value of a class that is imported only where it is met."""
-    kind, parts = text_of(form), form[2:]
+    kind, parts = read_text(form), form[2:]
     if any(type(part) not in _PARTS for part in parts):
         raise Malformed("no parts")
     if kind == "Decimal":
         import decimal
 
-        return decimal.Decimal(text_of(form, 2))
+        return decimal.Decimal(read_text(form, 2))
     if kind == "Fraction":
         import fractions
 
-        return fractions.Fraction(int(text_of(form, 2), 16), int(text_of(form, 3), 16))
+        return fractions.Fraction(int(read_text(form, 2), 16), int(read_text(form, 3), 16))
     if kind == "array":
         import array
 
-        return array.array(text_of(form, 2), bytes.fromhex(text_of(form, 3)))
+        return array.array(read_text(form, 2), bytes.fromhex(read_text(form, 3)))
     import datetime as dt
 
     if kind not in ("date", "datetime", "time", "timedelta"):

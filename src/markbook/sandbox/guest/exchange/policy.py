@@ -24,7 +24,7 @@ import types
 
 from .objects import CALLABLE
 from .plain_values import SPECIAL
-from .standin import token_of
+from .standin import get_token
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -194,12 +194,12 @@ class Policy:
         own = made_by.__module__ == "solution" or (made_by is types.SimpleNamespace and not is_class)
         if not own or (is_class and not self._grants("write:class")):
             raise AttributeError(f"{name!r} cannot be set from there")
-        if not is_class and (callable(getattr(made_by, name, None)) or callable(vars_of(target).get(name))):
+        if not is_class and (callable(getattr(made_by, name, None)) or callable(own_attributes(target).get(name))):
             raise AttributeError(f"{name!r} is a method of the test's object")
 
 
 def _is_stand_in(value: Any) -> bool:
-    return token_of(value) is not None
+    return get_token(value) is not None
 
 
 def is_of_a_framework(value: Any) -> bool:
@@ -209,7 +209,7 @@ def is_of_a_framework(value: Any) -> bool:
     return any(home.startswith(_FRAMEWORKS) and not home.startswith("unittest.mock") for home in homes)
 
 
-def vars_of(value: Any) -> dict[str, object]:
+def own_attributes(value: Any) -> dict[str, object]:
     """Return the attributes that an object holds itself."""
     attributes = getattr(value, "__dict__", None)
     return attributes if type(attributes) is dict else {}

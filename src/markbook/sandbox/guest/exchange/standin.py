@@ -39,7 +39,7 @@ TOKEN, PEER, BASE, CLAIM = "_markbook_token", "_markbook_peer", "_markbook_base"
 OWN, KIND, METHOD = "_markbook_own", "_markbook_kind", "_markbook_method"
 
 
-def peer_of(value: Any) -> Any:
+def get_peer(value: Any) -> Any:
     """Return the peer whose stand-in this is; raises `AttributeError` for what is none."""
     cls = type(value)
     if issubclass(cls, Meta):  # not `isinstance`, which would ask the stand-in what class it says it is of
@@ -47,8 +47,8 @@ def peer_of(value: Any) -> Any:
     return type.__getattribute__(cls, PEER) or object.__getattribute__(value, "__dict__")[PEER]
 
 
-def token_of(value: Any) -> int | None:
-    """Return the number under which the other side knows what this stands for; None for what is no stand-in."""
+def get_token(value: Any) -> int | None:
+    """Return the number under which the other side knows what this stands for; None for what is not a stand-in."""
     cls = type(value)
     if issubclass(cls, Meta):
         token: int | None = type.__getattribute__(value, "__dict__").get(TOKEN)
@@ -64,7 +64,7 @@ def is_module(value: Any) -> bool:
     return issubclass(type(cls), Meta) and type.__getattribute__(cls, CLAIM) is types.ModuleType
 
 
-def kind_of(value: Any) -> str:
+def get_kind(value: Any) -> str:
     """Return of what type a stand-in says that what it stands for is: `solution`, or `module:class`."""
     cls = type(value)
     kind: str = type.__getattribute__(value if issubclass(cls, Meta) else cls, KIND)
@@ -79,7 +79,7 @@ class Meta(type):
         if "__classcell__" in body:
             raise TypeError("super() in a class whose base is in another process")
         base = next(base for base in bases if isinstance(base, Meta))
-        return peer_of(base).request("class", name, tuple(bases), _without_cell(dict(body)), **options)
+        return get_peer(base).request("class", name, tuple(bases), _without_cell(dict(body)), **options)
 
     def __init__(cls, *_arguments: Any, **_options: Any) -> None:
         """Do nothing: the other side has made the class."""
@@ -88,18 +88,18 @@ class Meta(type):
         """Make an instance, over there."""
         if len(arguments) == 3 and type(arguments[2]) is dict:  # perhaps a class, where this is a metaclass
             arguments = (*arguments[:2], _without_cell(arguments[2]))
-        return peer_of(cls).request("c", cls, *arguments, **options)
+        return get_peer(cls).request("c", cls, *arguments, **options)
 
     def __getattribute__(cls, name: str) -> Any:
         if name in CLASS_OWN or name in (TOKEN, PEER, BASE, CLAIM, OWN, KIND):
             return type.__getattribute__(cls, name)
-        return _got(peer_of(cls), cls, name, type.__getattribute__(cls, KIND))
+        return _got(get_peer(cls), cls, name, type.__getattribute__(cls, KIND))
 
     def __setattr__(cls, name: str, value: Any) -> None:
-        peer_of(cls).request("s", cls, name, value)
+        get_peer(cls).request("s", cls, name, value)
 
     def __delattr__(cls, name: str) -> None:
-        peer_of(cls).request("x", cls, name)
+        get_peer(cls).request("x", cls, name)
 
     def __instancecheck__(cls, value: Any) -> bool:
         return type.__instancecheck__(cls, value)
@@ -129,7 +129,7 @@ def _get(self: Any, name: str) -> Any:
     if name == "__class__":
         return type.__getattribute__(cls, CLAIM) or cls
     if name in ("__deepcopy__", "__copy__"):
-        return lambda *_memo: peer_of(self).request("copy", self, name == "__deepcopy__")
+        return lambda *_memo: get_peer(self).request("copy", self, name == "__deepcopy__")
     base = type.__getattribute__(cls, BASE)
     if base is None:
         if name in COROUTINE and type.__getattribute__(cls, CLAIM) is types.CoroutineType:
@@ -139,7 +139,7 @@ def _get(self: Any, name: str) -> Any:
             return object.__getattribute__(self, name)
     elif name not in _OF_OBJECTS and any(name in vars(kind) for kind in base.__mro__):
         return _of_base(self, cls, base, name)
-    return _got(peer_of(self), self, name, type.__getattribute__(cls, KIND))
+    return _got(get_peer(self), self, name, type.__getattribute__(cls, KIND))
 
 
 def _got(peer: Any, value: Any, name: str, kind: str) -> Any:
@@ -164,7 +164,7 @@ _OF_OBJECTS = ("__dict__", "__doc__", "__module__")
 
 def _of_base(self: Any, cls: type, base: type, name: str) -> Any:
     """Return what the plain type has under a name, unless the class's own is to be asked for."""
-    peer = peer_of(self)
+    peer = get_peer(self)
     if name in type.__getattribute__(cls, OWN) and peer.may_own(name, self, operands=name not in WITHOUT_OPERAND):
         return peer.request("g", self, name)
     if name in MUTATORS and issubclass(base, MUTABLE_BASES):
@@ -176,7 +176,7 @@ def _mutator(name: str) -> Any:
     """Return the method that changes the copy here as the plain type does, and then what it is a copy of."""
 
     def change(self: Any, *arguments: Any, **options: Any) -> Any:
-        peer = peer_of(self)
+        peer = get_peer(self)
         if not peer.examines:
             return peer.request("d", self, name, *arguments, **options)
         cls = type(self)
@@ -195,16 +195,16 @@ def _set(self: Any, name: str, value: Any) -> None:
     if name in EXCEPTION_OWN:
         object.__setattr__(self, name, value)
     else:
-        peer_of(self).request("s", self, name, value)
+        get_peer(self).request("s", self, name, value)
 
 
 def _delete(self: Any, name: str) -> None:
-    peer_of(self).request("x", self, name)
+    get_peer(self).request("x", self, name)
 
 
 def _forward(name: str) -> Any:
     def forward(self: Any, *arguments: Any, **options: Any) -> Any:
-        return peer_of(self).request("d", self, name, *arguments, **options)
+        return get_peer(self).request("d", self, name, *arguments, **options)
 
     return forward
 
@@ -216,7 +216,7 @@ def is_verdict(error: object) -> bool:
 
 def _leave(self: Any, kind: Any = None, error: Any = None, *more: Any) -> Any:
     """Leave a `with` statement; who takes a verdict of the test's there has swallowed it."""
-    peer = peer_of(self)
+    peer = get_peer(self)
     try:
         verdict = peer.request("d", self, "__exit__", kind, error, *more)
     except BaseException as other:
@@ -229,7 +229,7 @@ def _leave(self: Any, kind: Any = None, error: Any = None, *more: Any) -> Any:
 
 
 def _call(self: Any, *arguments: Any, **options: Any) -> Any:
-    """Call what is no object of a class of the candidate's: its own `__call__` is Python's."""
+    """Call what is not an object of a class of the candidate's: its own `__call__` is Python's."""
     attributes = object.__getattribute__(self, "__dict__")
     if METHOD in attributes:
         if arguments or options:
@@ -246,7 +246,7 @@ def _call(self: Any, *arguments: Any, **options: Any) -> Any:
 
 def _operator(name: str, kind: str) -> Any:
     def operate(self: Any, other: Any, *more: Any) -> Any:
-        peer = peer_of(self)
+        peer = get_peer(self)
         if peer.may(kind, self, other):
             return peer.request("d", self, name, other, *more)
         return _refuse_operator(self, name, kind, other)
@@ -270,7 +270,7 @@ def _refuse_operator(self: Any, name: str, kind: str, other: Any) -> Any:
 
 def _contains(self: Any, value: Any) -> bool:
     """Look for something in what can only be gone through: whoever yields everything that it is looked for decides it."""
-    peer_of(self).may("in", self, value)
+    get_peer(self).may("in", self, value)
     return any(item is value or item == value for item in iter(self))
 
 
@@ -278,7 +278,7 @@ def _binding(name: str) -> Any:
     """Return what Python calls of an object that stands in a class, which hands over what the test has not."""
 
     def bind(self: Any, *arguments: Any) -> Any:
-        peer = peer_of(self)
+        peer = get_peer(self)
         if peer.may_bind(name, self):
             return peer.request("d", self, name, *arguments)
         if name in ("__set__", "__delete__"):
@@ -292,12 +292,12 @@ def _driver(self: Any) -> Any:
     """Return the one generator that drives a coroutine over there, however often it is asked for."""
     attributes = object.__getattribute__(self, "__dict__")
     if "_markbook_driver" not in attributes:
-        attributes["_markbook_driver"] = peer_of(self).wait_for(self)
+        attributes["_markbook_driver"] = get_peer(self).wait_for(self)
     return attributes["_markbook_driver"]
 
 
 def _await(self: Any) -> Any:
-    return peer_of(self).wait_for(self)
+    return get_peer(self).wait_for(self)
 
 
 def _deciding(name: str, base: Any) -> Any:
@@ -305,7 +305,7 @@ def _deciding(name: str, base: Any) -> Any:
     native = getattr(base, name)
 
     def decide(self: Any, *arguments: Any, **options: Any) -> Any:
-        peer = peer_of(self)
+        peer = get_peer(self)
         if peer.may_own(name, self, operands=bool(arguments)):
             return peer.request("d", self, name, *arguments, **options)
         return native(self, *arguments, **options)

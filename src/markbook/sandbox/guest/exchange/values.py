@@ -26,8 +26,8 @@ from .plain_values import (
     ordered_set,
     pairs,
     put_late,
+    read_text,
     refill,
-    text_of,
 )
 
 TYPE_CHECKING = False
@@ -65,8 +65,8 @@ def get_array(form: list[Any]) -> Any:
 
     if len(form) != 4:
         raise Malformed("no array")
-    dtype = np.dtype(text_of(form))
-    shape, data = form[2], bytes.fromhex(text_of(form, 3))
+    dtype = np.dtype(read_text(form))
+    shape, data = form[2], bytes.fromhex(read_text(form, 3))
     if dtype.kind not in _KINDS or not dtype.itemsize or dtype.names is not None or dtype.subdtype is not None:
         raise Malformed("no data type of an array's")
     array_data = np.frombuffer(data, dtype)
@@ -88,14 +88,14 @@ def refill_array(value: Any, form: Any) -> None:
         raise Uncrossable("an array that is not to be written to") from None
 
 
-# What puts objects on the wire that are no values. For type checkers alone: nothing imports it to run.
+# What puts objects on the wire that are not values. For type checkers alone: nothing imports it to run.
 
 
 class Handles(Protocol):
     """What puts objects that have no value form on the wire, and takes them off it."""
 
     def export(self, value: Any, transfer: Transfer, depth: int) -> Any:
-        """Return the wire form of an object that is no plain value."""
+        """Return the wire form of an object that is not a plain value."""
 
     def resolve(self, form: list[Any], transfer: Transfer) -> Any:
         """Return the object for such a wire form."""
@@ -336,7 +336,7 @@ def _get_reference(t: Transfer, form: list[Any]) -> Any:
 
 
 def _get_int(_t: Transfer, form: list[Any]) -> int:
-    return int(text_of(form), 16)
+    return int(read_text(form), 16)
 
 
 def _get_complex(_t: Transfer, form: list[Any]) -> complex:
@@ -360,7 +360,7 @@ def _get_slice(t: Transfer, form: list[Any]) -> slice:
 
 
 def _get_name(t: Transfer, form: list[Any]) -> Any:
-    return t.handles.by_name(text_of(form))
+    return t.handles.by_name(read_text(form))
 
 
 def _put_dict(t: Transfer, value: dict[Any, Any], depth: int) -> Any:
@@ -404,7 +404,7 @@ def _put_wrapped(t: Transfer, value: Any, depth: int) -> Any:
 def _get_wrapped(t: Transfer, form: list[Any]) -> Any:
     if len(form) != 3:
         raise Malformed("nothing wrapped")
-    wrapper, content = _WRAPPERS.get(text_of(form)), t.get(form[2])
+    wrapper, content = _WRAPPERS.get(read_text(form)), t.get(form[2])
     if wrapper is None or type(content) is not wrapper[1]:
         raise Malformed("nothing wrapped")
     return wrapper[0](*content) if type(content) is list and wrapper[0] is ChainMap else wrapper[0](content)
@@ -417,7 +417,7 @@ def _put_memory(t: Transfer, value: memoryview, depth: int) -> Any:
 
 
 def _get_memory(_t: Transfer, form: list[Any]) -> Any:
-    return memoryview(bytes.fromhex(text_of(form))).cast(text_of(form, 2))  # type: ignore[call-overload]  # checked there
+    return memoryview(bytes.fromhex(read_text(form))).cast(read_text(form, 2))  # type: ignore[call-overload]  # checked there
 
 
 _WRAPPERS: dict[str, tuple[Any, type]] = {
@@ -457,8 +457,8 @@ _GET: dict[str, Any] = {
     "D": _get_mapping(dict),
     "S": _get_set,
     "F": _get_frozen,
-    "B": lambda _t, form: bytes.fromhex(text_of(form)),
-    "Y": lambda t, form: t.begin(bytearray.fromhex(text_of(form))),
+    "B": lambda _t, form: bytes.fromhex(read_text(form)),
+    "Y": lambda t, form: t.begin(bytearray.fromhex(read_text(form))),
     "C": _get_complex,
     "R": _get_range,
     "Z": _get_slice,

@@ -187,7 +187,7 @@ def confine(report: Report, config: WorkerSettings, *, makes_files: bool) -> Non
         allowed = [inside(path) if private else path for path in config["readable"]]
         step(report, "landlock", lambda: landlock.restrict(allowed, [scratch, *_DEVICES]))
     if config["level"] in "ABC":
-        filter_ = seccomp.Filter(seccomp.worker_filter(private=private, makes_files=makes_files))
+        filter_ = seccomp.SyscallFilter(seccomp.worker_filter(private=private, makes_files=makes_files))
         step(report, "seccomp", filter_.install)
     step(report, "limits", _limit)
 

@@ -269,7 +269,7 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
 
 
-class Filter:
+class SyscallFilter:
     """A filter ready to be installed with one call: that of an `option` to `prctl`, another one only to rehearse."""
 
     def __init__(self, code: bytes, own: Sequence[int] = (), option: int = linux.PR_SET_SECCOMP) -> None:

@@ -40,7 +40,7 @@ def ask(program: bytes) -> int:
     Raises:
         OSError: the kernel has no such filters, or somebody outside uses one.
     """
-    asking = seccomp.Filter(program)
+    asking = seccomp.SyscallFilter(program)
     return linux.syscall(
         _SECCOMP[linux.MACHINE],
         ctypes.c_uint(_SET_FILTER), ctypes.c_uint(_NEW_LISTENER), ctypes.byref(asking.program), what="seccomp listener",
@@ -82,7 +82,7 @@ _SHARED = b"/dev/zero (deleted)"
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-class Account:
+class SharedGrants:
     """What one program has been granted to share."""
 
     def __init__(self, most: int) -> None:
@@ -103,7 +103,7 @@ class Account:
         try:
             listener = ask(seccomp.sharing_filter(asks=True))
         except OSError:  # or somebody outside listens already
-            seccomp.Filter(seccomp.sharing_filter(asks=False)).install()
+            seccomp.SyscallFilter(seccomp.sharing_filter(asks=False)).install()
             return
         hand_over(self._far, listener)
 
@@ -152,7 +152,7 @@ def _shares(process: int) -> bool:
 _COUNT = struct.Struct("<i")
 
 
-class Asking:
+class SharingClient:
     """The side of the zygote, whose children have to ask from now on."""
 
     def __init__(self, channel: _socket.socket) -> None:
