@@ -62,7 +62,7 @@ $(INTEROP)/.installed: pyproject.toml constraints.txt
 	@touch $@
 
 interop: $(INTEROP)/.installed  ## run beside the real lm-evaluation-harness, and on a real Ray cluster
-	$(INTEROP)/bin/python -m pytest tests/interop tests/test_engine_ray.py
+	$(INTEROP)/bin/python -m pytest tests/interop tests/unit/engine/test_engine_ray.py
 
 check: $(STAMP)  ## format, lint, types, layers
 	$(BIN)/ruff format --check .

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bench import _candidate_words as words
 
-PARTS = Path(__file__).resolve().parents[1] / "tests" / "attacks" / "parts"
+PARTS = Path(__file__).resolve().parents[1] / "tests" / "security" / "attacks" / "parts"
 Piece = tuple[str, str]
 """What kind it is, and its text."""
 

@@ -20,7 +20,7 @@ import traceback
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "security")]
 LONGEST = 8192
 """Bytes of an input."""
 
@@ -36,7 +36,7 @@ def main() -> None:
     if options.seconds is not None:
         (_guided if guided else _plain)(options.target[0], options.seconds)
         return
-    import fuzz_targets
+    from support import fuzz_targets
 
     names = options.target or list(fuzz_targets.TARGETS)
     print(f"{len(names)} targets, {'atheris' if guided else 'changed seeds'}, {options.minutes:g} minutes")
@@ -67,7 +67,7 @@ def _guided(name: str, seconds: float) -> None:
     import atheris
 
     with atheris.instrument_imports(include=["markbook", "fuzz_targets"]):
-        import fuzz_targets
+        from support import fuzz_targets
 
         scratch = tempfile.TemporaryDirectory(prefix="markbook-fuzz-")
         for data in fuzz_targets.seeds(name):  # readers import late: reach the imports now
@@ -93,7 +93,7 @@ def _guided(name: str, seconds: float) -> None:
 
 def _plain(name: str, seconds: float) -> None:
     """Change kept inputs at random; keep those that end in a way not seen before."""
-    import fuzz_targets
+    from support import fuzz_targets
 
     chance = random.Random(name)
     pool = fuzz_targets.seeds(name)

@@ -82,22 +82,22 @@ def _run_tests(kept: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
     What a file gave is saved at once, so that a stage that was broken off shows what it reached.
     """
     patterns = {test.partition("::")[0] for fault in TABLE for tests in fault.tests.values() for test in tests}
-    files = sorted({path.name for pattern in patterns for path in (ROOT / "tests").glob(pattern)})
-    missing = [pattern for pattern in patterns if not list((ROOT / "tests").glob(pattern))]
+    files = sorted({path for pattern in patterns for path in (ROOT / "tests").rglob(pattern)})
+    missing = [pattern for pattern in patterns if not list((ROOT / "tests").rglob(pattern))]
     if missing:
         sys.exit(f"no such test file: {', '.join(missing)}")
     found: dict[str, list[dict[str, Any]]] = {}
     for name in files:
-        found[name] = _run_file(name)
-        ends = Counter(case["end"] for case in found[name])
-        print(f"{name:36} {dict(ends)}", file=sys.stderr, flush=True)
+        found[name.name] = _run_file(name)
+        ends = Counter(case["end"] for case in found[name.name])
+        print(f"{name.name:36} {dict(ends)}", file=sys.stderr, flush=True)
         _save({**kept, "table": found})
     return found
 
 
-def _run_file(name: str) -> list[dict[str, Any]]:
+def _run_file(name: Path) -> list[dict[str, Any]]:
     with tempfile.NamedTemporaryFile(suffix=".xml") as report:
-        command = [sys.executable, "-m", "pytest", "-q", f"tests/{name}", f"--junitxml={report.name}"]
+        command = [sys.executable, "-m", "pytest", "-q", str(name), f"--junitxml={report.name}"]
         subprocess.run([*command, "-o", "junit_family=xunit1"], cwd=ROOT, capture_output=True, check=False)
         suite = ET.parse(report.name).getroot()
     return [

@@ -1,9 +1,9 @@
 """Searching for a way around the sandbox: `python -m bench.sandbox_fuzz --minutes 60 --seed 1`.
 
-Candidates are made up at random (`_candidates.py`) before wrong answers to the problems of `tests/attacks/shapes.py`, run
+Candidates are made up at random (`_candidates.py`) before wrong answers to the problems of `tests/security/attacks/shapes.py`, run
 in batches at level A and B in turn, with and without a canonical solution, honest answers in between. Counted are passes
 by their label, runs that were aborted, and honest answers that lost marks. Each find is made as small as it can be and
-written to `generated/sandbox_fuzz` (`--finds`) as a program that `tests/attacks` can take over. The exit code is 1 if a wrong
+written to `generated/sandbox_fuzz` (`--finds`) as a program that `tests/security/attacks` can take over. The exit code is 1 if a wrong
 answer passed as separated or in_process, a run was aborted or an honest answer lost marks. Nothing is run below the
 level of the batch. A seed makes the same candidates each time; what they do may hang on the clock.
 """
@@ -25,7 +25,7 @@ from markbook.sandbox import Job, Sandbox
 from markbook.types import Isolation, Limits, Outcome
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "security")]
 LIMITS = Limits(seconds=0.3, wall_seconds=0.6, memory_bytes=1 << 30, processes=20)
 BATCH = 60
 """Candidates that are run at once, with an honest answer after every tenth."""

@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 CALLS = {"raises", "warns", "fail"}
-CORPORA = ("tests/attacks/", "tests/honest/", "tests/data/", "tests/fuzz_corpus/")
+CORPORA = ("tests/security/attacks/", "tests/security/honest/", "tests/data/", "tests/fuzz_corpus/")
 """Programs that are marked, whose asserts are none of ours."""
 
 

@@ -1,7 +1,7 @@
 """Change the product in one place at a time, and see whether a test command notices: how much a suite holds, as a number.
 
     python scripts/mutants.py --each 10 --seed 1 -- make test
-    python scripts/mutants.py --packages stats text --each 3 -- .venv/bin/python -m pytest -q -x tests/test_stats.py
+    python scripts/mutants.py --packages stats text --each 3 -- .venv/bin/python -m pytest -q -x tests/unit/stats/test_stats.py
 
 Of every package of `src/markbook` (its modules of no package count as one) `--each` mutants are drawn by the seed, the same
 for the same sources. Each is made in a copy of the tree, where the command is run: a mutant is killed where the command

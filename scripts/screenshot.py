@@ -15,7 +15,7 @@ _MOST = 150_000
 
 def main() -> None:
     """Mark the bundled exam and draw the first screen of its report."""
-    from browsers import Watched, chromium
+    from support.browsers import Watched, chromium
 
     from markbook import exam
 

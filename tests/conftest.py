@@ -6,11 +6,11 @@ fuzz` searches with new seeds; what it finds becomes an `@example` beside its te
 
 import gc
 import os
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from support import byte_code, levels
+from support.paths import SHARED
 from support.times import Times
 
 SEED = 20261121
@@ -21,8 +21,6 @@ PATIENT = {
 settings.register_profile("steady", derandomize=True, **PATIENT)
 settings.register_profile("search", max_examples=1000, print_blob=True, **PATIENT)
 settings.load_profile("steady")
-
-SHARED = Path(__file__).resolve().parents[1].parent / "shared"
 
 
 def pytest_addoption(parser):
@@ -126,7 +124,7 @@ def box():
 @pytest.fixture
 def exam_run(tmp_path):
     """Return a maker of finished exam runs whose outcomes are invented, so that no solution needs to run."""
-    import made_runs
+    from support import made_runs
 
     def make(name="run", **options):
         return made_runs.exam_run(tmp_path / name, **options)

@@ -1,7 +1,7 @@
 """The numbers that the RunCodeEval document works out, held against ours."""
 
 import pytest
-from exam_kit import problem
+from support.exam_kit import problem
 
 from markbook.benchmarks.codeeval import CodeEval
 from markbook.runs.exam.grading import Tally

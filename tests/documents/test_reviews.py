@@ -5,7 +5,7 @@ import json
 import math
 
 import pytest
-from fake_openai import FakeOpenAI, fill, schema_of, structured
+from support.fake_openai import FakeOpenAI, fill, schema_of, structured
 
 from markbook.documented import (
     assess_constructiveness,

@@ -50,7 +50,7 @@ def share(config):
 
 def compile_tests(tests, level, folder):
     """Leave the byte code of all test files, and of what they import, in a folder."""
-    files = [path for path in tests.glob("test_*.py") if not levels.is_left_out(path, level)]
+    files = [path for path in tests.rglob("test_*.py") if not levels.is_left_out(path, level)]
     files.sort(key=lambda path: path.stat().st_size, reverse=True)
     command = (sys.executable, "-m", "pytest", "--collect-only", "-qq", "--level", level, "-p", "no:cacheprovider")
     share = len(os.sched_getaffinity(0))

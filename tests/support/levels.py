@@ -14,8 +14,9 @@ import os
 from collections import defaultdict
 from pathlib import Path
 
-import honest_kit
 from hypothesis import settings
+
+from support import honest_kit
 
 LEVELS = ("quick", "test", "all")
 DRAW = "MARKBOOK_TEST_DRAW"

@@ -428,11 +428,11 @@ def _by_suffix() -> dict[str, Language]:
     known: dict[str, Language] = {}
     for name in names():
         try:
-            language = language(name)
+            definition = language(name)
         except MarkbookError:
             continue  # a broken plugin says so to whoever asks for that language
-        for suffix in language.suffixes:
-            known.setdefault(suffix, language)
+        for suffix in definition.suffixes:
+            known.setdefault(suffix, definition)
     return known
 
 

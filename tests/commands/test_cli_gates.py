@@ -1,0 +1,352 @@
+"""Gates of every command: `--fail-under NAME=X`, one grammar and one message; `--fail-if-worse RUN`."""
+
+import json
+import re
+
+import pytest
+from support import exam_kit, review_kit
+from support.fake_openai import FakeOpenAI, good, text
+from support.review_kit import markbook, only_run
+
+from markbook.errors import GateFailed, UsageError
+from markbook.results.gates import GateMark, hold_gates, parse_gate
+
+
+def task_run(folder, name, right, *more):
+    words = [f"answer number {n} is here" for n in range(30)]
+    (folder / "rows.jsonl").write_text("".join(json.dumps({"word": word}) + "\n" for word in words))
+    task = "name: t\ndata: {path: rows.jsonl}\nprompt: '{{ word }}'\nreference: '{{ word }}'\nmetrics: [exact_match]\n"
+    (folder / "t.yaml").write_text(task)
+    said = [{"doc_id": n, "prediction": word if n < right else "no"} for n, word in enumerate(words)]
+    file = exam_kit.write_rows(folder / f"{name}.jsonl", said)
+    output = folder / name
+    return output, markbook("run", folder / "t.yaml", "--predictions", file, "--output", output, *more)
+
+
+def exam_run(folder, name, right, *more):
+    problems = [exam_kit.problem(f"p{n}") for n in range(20)]
+    wrong = "def f(x):\n    return -x\n"
+    said = [exam_kit.answer(f"p{n}", problems[0]["canonical_solution"] if n < right else wrong) for n in range(20)]
+    benchmark = exam_kit.write_rows(folder / "benchmark.jsonl", problems)
+    file = exam_kit.write_rows(folder / f"{name}.jsonl", said)
+    output = folder / name
+    args = ("--benchmark", benchmark, "--solutions", file, "--isolation", "weak", "--workers", "1", "--output", output)
+    return output, markbook("exam", *args, *more)
+
+
+@pytest.mark.parametrize(("make", "all_right"), [(task_run, 30), (exam_run, 20)])
+def test_a_run_that_is_worse_than_its_baseline_exits_one(tmp_path, make, all_right):
+    good, (code, _, _) = make(tmp_path, "good", all_right)
+    assert code == 0
+    baseline = only_run(good)
+
+    worse, (fails, _, told) = make(tmp_path, "worse", all_right // 3, "--fail-if-worse", baseline)
+    _, (passes, _, said) = make(tmp_path, "same", all_right, "--fail-if-worse", baseline)
+
+    assert fails == 1
+    assert "is worse than" in told
+    assert (only_run(worse) / "run.json").exists()
+    assert passes == 0
+    assert "not shown to be worse" in said
+
+
+def test_a_gate_names_a_model_of_the_compared_runs_also_beside_a_baseline(tmp_path):
+    """A baseline has models of the same names, so those of both runs are shown with their run's name behind them."""
+    for name, right in (("old", 5), ("new", 15)):
+        (tmp_path / name).mkdir()
+        exam_run(tmp_path / name, "m", right)
+    runs = {name: only_run(tmp_path / name / "m") for name in ("old", "new")}
+    both = ("compare", runs["new"], "--fail-if-worse", runs["old"], "--fail-under")
+
+    assert markbook(*both, "gpt=70%")[0] == 0
+    assert markbook(*both, "exam_score=70%")[0] == 0  # what is below it in the baseline was not asked about
+    code, _, told = markbook(*both, "gpt=80%")
+    assert code == 1
+    assert "75%, and at least 80% is asked for" in told
+
+
+def test_a_review_is_held_against_an_earlier_one(tmp_path):
+    papers, rows = review_kit.papers(tmp_path), review_kit.reviews(tmp_path)
+    args = (
+        "review",
+        "--papers",
+        papers,
+        "--reviews",
+        rows,
+        "--similarity",
+        "cosine,jaccard",
+        "--policy",
+        "renormalise",
+    )
+    first = markbook(*args, "--output", tmp_path / "first")
+
+    code, _, told = markbook(*args, "--output", tmp_path / "second", "--fail-if-worse", only_run(tmp_path / "first"))
+
+    assert first[0] == code == 0, told
+    assert "not shown to be worse" in told
+
+
+@pytest.mark.parametrize("baseline", ["missing", "other"])
+def test_a_baseline_that_is_none_is_found_out_before_any_work(tmp_path, baseline):
+    if baseline == "other":
+        exam_run(tmp_path, "exam", 20)
+    place = only_run(tmp_path / "exam") if baseline == "other" else tmp_path / "nowhere"
+
+    output, (code, _, told) = task_run(tmp_path, "new", 30, "--fail-if-worse", place)
+
+    assert code == 2
+    assert "baseline" in told or "not a run folder" in told
+    assert not output.exists()
+
+
+GOOD = "def f(x):\n    return x\n"
+
+
+def exam_command(folder):
+    problems = [exam_kit.problem(f"p{n}") for n in range(4)]
+    said = [exam_kit.answer(f"p{n}", GOOD if n < 2 else "def f(x):\n    return -x\n") for n in range(4)]
+    benchmark, file = (
+        exam_kit.write_rows(folder / "b.jsonl", problems),
+        exam_kit.write_rows(folder / "s.jsonl", said),
+    )
+    return ["exam", "--benchmark", benchmark, "--solutions", file, "--isolation", "weak", "--output", folder / "out"]
+
+
+def run_command(folder):
+    task = "name: t\ndata: {path: rows.jsonl}\nprompt: x\nreference: '{{ w }}'\nmetrics: [exact_match, edit_distance]\n"
+    (folder / "t.yaml").write_text(task)
+    exam_kit.write_rows(folder / "rows.jsonl", [{"w": "a"}, {"w": "b"}])
+    said = exam_kit.write_rows(folder / "said.jsonl", [{"doc_id": n, "prediction": "a"} for n in range(2)])
+    return ["run", folder / "t.yaml", "--predictions", said, "--output", folder / "out"]
+
+
+def review_command(folder):
+    rows = [{"paper_id": "one", "system": "mas", "review": review_kit.FIRST}]
+    args = ["--papers", review_kit.papers(folder), "--reviews", review_kit.reviews(folder, rows)]
+    return ["review", *args, "--similarity", "cosine,jaccard", "--output", folder / "out"]
+
+
+def score_command(folder):
+    rows = [{"candidate": "a", "reference": "a"}, {"candidate": "a", "reference": "b"}]
+    return ["score", "exact_match,edit_distance", exam_kit.write_rows(folder / "rows.jsonl", rows)]
+
+
+def compare_command(folder):
+    args = exam_command(folder)
+    other = [exam_kit.answer(f"p{n}", GOOD, "other") for n in range(4)]
+    markbook(*args, "--solutions", folder / "s.jsonl", exam_kit.write_rows(folder / "o.jsonl", other))
+    return ["compare", only_run(folder / "out")]
+
+
+def judge_command(folder):
+    return ["judge", "check", "--judge", "openai:nobody", "--papers", review_kit.papers(folder)]
+
+
+COMMANDS = {
+    "exam": (exam_command, "exam_score"),
+    "run": (run_command, "exact_match"),
+    "review": (review_command, "tier1.jaccard_score"),
+    "score": (score_command, "exact_match"),
+    "compare": (compare_command, "gpt"),
+    "judge check": (judge_command, "weighted_kappa"),
+}
+REFUSED = {
+    "{name}": "is not a threshold",
+    "{name}=": "is not a threshold",
+    "=0.5": "is not a threshold",
+    "{name}=high": "is not a threshold",
+    "{name}=nan": "is not a threshold",
+    "{name}=60": "lies outside",
+    "{name}=600%": "lies outside",
+    "{name}x=0.5": "there is nothing called '{name}x' to hold a threshold (did you mean '{name}'",
+}
+
+
+def test_the_documents_total_is_the_exam_score(tmp_path):
+    assert markbook(*COMMANDS["exam"][0](tmp_path), "--fail-under", "total=1%")[0] in (0, 1)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("gate", REFUSED)
+def test_a_gate_that_can_hold_nothing_is_refused_before_any_work(command, gate, tmp_path):
+    make, name = COMMANDS[command]
+    args = make(tmp_path)
+    before = set(tmp_path.rglob("*"))
+
+    code, out, told = markbook(*args, "--fail-under", gate.format(name=name))
+
+    assert (code, out) == (2, "")
+    assert REFUSED[gate].format(name=name) in told
+    assert set(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("command", "gate", "code"),
+    [
+        ("exam", "exam_score=0.5", 0),
+        ("exam", "gpt=50%", 0),
+        ("exam", "gpt=51%", 1),
+        ("run", "exact_match=0.5", 0),
+        ("run", "t/exact_match=50%", 0),
+        ("run", "exact_match=50.1%", 1),
+        ("run", "edit_distance=50%", 0),
+        ("run", "edit_distance=0.49", 1),
+        ("review", "jaccard_score=90%", 0),
+        ("review", "tier1.jaccard_score=0.9", 0),
+        ("review", "composite_score=0", 1),
+        ("score", "exact_match=50%", 0),
+        ("score", "exact_match=51%", 1),
+        ("score", "edit_distance=50%", 0),
+        ("score", "edit_distance=49%", 1),
+        ("compare", "exam_score=50%", 0),
+        ("compare", "gpt=0.51", 1),
+        ("compare", "other=100%", 0),
+    ],
+)
+def test_one_grammar_and_one_direction_on_every_command(command, gate, code, tmp_path):
+    ended, _, told = markbook(*COMMANDS[command][0](tmp_path), "--fail-under", gate)
+
+    assert ended == code, told
+    assert (" is asked for" in told) == (code == 1)
+
+
+def test_what_fails_is_said_in_the_unit_of_the_gate(tmp_path):
+    args = exam_command(tmp_path)
+
+    percent, plain = markbook(*args, "--fail-under", "gpt=60%")[2], markbook(*args, "--fail-under", "gpt=0.6")[2]
+
+    assert "gpt is 50%, and at least 60% is asked for" in percent
+    assert "gpt is 0.5, and at least 0.6 is asked for" in plain
+
+
+def test_a_model_without_counterpart_in_the_baseline_is_found_before_any_work(tmp_path):
+    baseline = compare_command(tmp_path)[1]
+    said = exam_kit.write_rows(tmp_path / "new.jsonl", [exam_kit.answer("p0", GOOD, "third")])
+    args = ["--benchmark", tmp_path / "b.jsonl", "--solutions", said, "--isolation", "weak"]
+
+    code, _, told = markbook("exam", *args, "--output", tmp_path / "new", "--fail-if-worse", baseline)
+
+    assert code == 2
+    assert "none is called 'third'" in told
+    assert not (tmp_path / "new").exists()
+
+
+def two_models(folder):
+    """Return the folder of a run of a task over the answers of two models."""
+    _, (code, _, err) = task_run(folder, "plain", 30)
+    assert code == 0, err
+    said = [{"doc_id": n, "prediction": "x", "model": name} for n in range(30) for name in ("first", "second")]
+    file = exam_kit.write_rows(folder / "two.jsonl", said)
+    task = (folder / "t.yaml").read_text() + "generate: {samples: 2}\n"
+    (folder / "two.yaml").write_text(task)
+    code, _, err = markbook("run", folder / "two.yaml", "--predictions", file, "--output", folder / "two")
+    assert code == 0, err
+    return only_run(folder / "two")
+
+
+def test_answers_without_counterpart_in_the_baseline_are_found_before_any_work(tmp_path):
+    baseline = two_models(tmp_path)
+    said = [{"doc_id": n, "prediction": "x", "model": "third"} for n in range(30)]
+    file = exam_kit.write_rows(tmp_path / "third.jsonl", said)
+    args = ("run", tmp_path / "t.yaml", "--predictions", file, "--output", tmp_path / "new")
+
+    code, _, told = markbook(*args, "--fail-if-worse", baseline)
+
+    assert code == 2
+    assert "none is called 'third'" in told
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("asks", [False, True])
+def test_a_baseline_without_the_metric_is_found_before_any_work(tmp_path, monkeypatch, asks):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    good, _ = task_run(tmp_path, "good", 30)
+    task = (tmp_path / "t.yaml").read_text().replace("exact_match", "bleu")
+    (tmp_path / "bleu.yaml").write_text(task)
+    with FakeOpenAI(lambda _request, _n: text("x")) as server:
+        answers = ("--model", "openai:m", "--base-url", server.base_url) if asks else ()
+        args = answers or ("--predictions", tmp_path / "good.jsonl")
+        new = ("--output", tmp_path / "new", "--fail-if-worse", only_run(good))
+
+        code, _, told = markbook("run", tmp_path / "bleu.yaml", *args, *new)
+        asked = server.calls
+
+    assert code == 2
+    assert "the run has no metric 'bleu'" in told
+    assert asked == 0
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_run_is_held_by_its_own_first_metric_whatever_comes_first_in_the_baseline(tmp_path):
+    both = "metrics: [exact_match, bleu]"
+    task_run(tmp_path, "plain", 30)
+    task = (tmp_path / "t.yaml").read_text()
+    for name, metrics in (("old", both), ("new", "metrics: [bleu]")):
+        (tmp_path / f"{name}.yaml").write_text(task.replace("metrics: [exact_match]", metrics))
+    args = ("--predictions", tmp_path / "plain.jsonl")
+    assert markbook("run", tmp_path / "old.yaml", *args, "--output", tmp_path / "old")[0] == 0
+
+    code, _, told = markbook(
+        "run", tmp_path / "new.yaml", *args, "--output", tmp_path / "new", "--fail-if-worse", only_run(tmp_path / "old")
+    )
+
+    assert code == 0, told
+    assert "not shown to be worse" in told
+
+
+def test_a_system_without_counterpart_in_the_baseline_is_found_before_any_judge_is_asked(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    papers = review_kit.papers(tmp_path)
+
+    def args(*systems):
+        rows = [{"paper_id": "one", "system": name, "review": review_kit.FIRST} for name in systems]
+        reviews = review_kit.reviews(tmp_path, rows)
+        return ("review", "--papers", papers, "--reviews", reviews, "--similarity", "cosine,jaccard")
+
+    assert markbook(*args("first", "second"), "--output", tmp_path / "old")[0] == 0
+    baseline = only_run(tmp_path / "old")
+    with FakeOpenAI(good) as server:
+        judge = ("--judge", "openai:m", "--base-url", server.base_url)
+        new = ("--output", tmp_path / "new", "--fail-if-worse", baseline)
+
+        code, _, told = markbook(*args("third"), *judge, *new)
+        asked = server.calls
+
+    assert code == 2
+    assert "none is called 'third'" in told
+    assert asked == 0
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_rescored_system_without_counterpart_is_found_before_any_work(tmp_path):
+    papers = review_kit.papers(tmp_path)
+    for name, systems in (("old", ("first", "second")), ("other", ("third",))):
+        rows = [{"paper_id": "one", "system": system, "review": review_kit.FIRST} for system in systems]
+        args = ("review", "--papers", papers, "--reviews", review_kit.reviews(tmp_path, rows))
+        assert markbook(*args, "--similarity", "cosine,jaccard", "--output", tmp_path / name)[0] == 0
+
+    old, other = only_run(tmp_path / "old"), only_run(tmp_path / "other")
+    code, _, told = markbook("review", "--rescore", other, "--output", tmp_path / "new", "--fail-if-worse", old)
+
+    assert code == 2
+    assert "none is called 'third'" in told
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("text", ["a=1_0%", "a=\u0663", "a=0._5"])
+def test_a_threshold_is_written_in_plain_digits(text):
+    with pytest.raises(UsageError, match="is not a threshold"):
+        parse_gate(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "words"),
+    [
+        ("a=50%", 0.49999, "a is 49.999%, and at least 50% is asked for"),
+        ("a=0.5", 0.499999, "a is 0.499999, and at least 0.5 is asked for"),
+        ("a=50%", 0.4, "a is 40%, and at least 50% is asked for"),
+    ],
+)
+def test_a_mark_just_below_is_told_from_its_threshold(text, value, words):
+    with pytest.raises(GateFailed, match=re.escape(words)):
+        hold_gates([parse_gate(text)], [GateMark("a", ("a",), value)])

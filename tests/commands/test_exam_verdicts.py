@@ -1,0 +1,95 @@
+"""How verdicts came about stands in every report of an exam, the unchecked ones beside the separated share."""
+
+import csv
+import io
+import json
+
+import pytest
+from support.exam_kit import answer, hold, problem, rows, scores
+from support.review_kit import markbook
+
+GOOD = "def f(x):\n    return x\n"
+APART = {"assertion": "func(1) == 1"}
+PROVED = {"ctx": "import time", "assertion": "func(2) == 2"}
+OPEN = {"ctx": "import time\nr = func(3)", "assertion": "r is None or True"}
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory):
+    tests = [APART, PROVED, OPEN, OPEN]
+    return hold(tmp_path_factory.mktemp("mixed"), [problem("a", tests=tests)], [answer("a", GOOD)])
+
+
+def test_rows_and_scores_say_which_verdicts_are_unchecked(mixed):
+    (row,) = rows(mixed)
+
+    assert [test["verdict"] for test in row["test_details"]] == ["separated", "in_process", "unchecked", "unchecked"]
+    assert [test["passed"] for test in row["test_details"]] == [True] * 4
+    found = scores(mixed)["verdicts"]
+    assert (found["separated_share"], found["unchecked"], found["unchecked_share"]) == (0.25, 2, 0.5)
+    assert found["by_kind"] == {"in_process": 1, "separated": 1, "unchecked": 2}
+
+
+def test_summary_and_page_say_how_many_verdicts_are_unchecked(mixed):
+    assert "25.00 % of the verdicts from separate processes, 2 unchecked." in mixed.read("gpt/evaluation_summary.md")
+    page = mixed.read("report.html")
+    assert "gpt: 2 verdicts are unchecked" in page
+    assert '<td class="r-unchecked">unchecked</td>' in page
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "junit", "markdown"])
+def test_reports_for_other_programs_say_it_too(mixed, form):
+    code, _, err = markbook("report", str(mixed.folder), "--format", form)
+
+    assert code == 0, err
+    name = {"csv": "report.csv", "json": "report.json", "junit": "report.junit.xml", "markdown": "report.md"}[form]
+    text = mixed.read(name)
+    if form == "csv":
+        (row,) = csv.DictReader(io.StringIO(text))
+        assert (row["verdict"], row["unchecked"]) == ("unchecked", "2")
+    elif form == "json":
+        found = json.loads(text)
+        assert found["models"]["gpt"]["unchecked"] == 2
+        assert (found["rows"][0]["verdict"], found["rows"][0]["unchecked"]) == ("unchecked", 2)
+    elif form == "junit":
+        assert '<property name="verdict" value="unchecked"/>' in text
+    else:
+        assert "2 verdicts are unchecked" in text
+
+
+def test_the_terminal_shows_unchecked_verdicts_beside_the_separated_share(tmp_path):
+    tests = [APART, OPEN]
+    code, out, err = exam_command(tmp_path, tests)
+
+    assert code == 0, err
+    assert "50.00" in out
+    assert "gpt: 1 of 2 verdicts unchecked" in out
+
+
+def exam_command(tmp_path, tests, *more):
+    from support.exam_kit import write_rows
+
+    benchmark = write_rows(tmp_path / "b.jsonl", [problem("a", tests=tests)])
+    answers = write_rows(tmp_path / "s.jsonl", [answer("a", GOOD)])
+    args = ["--benchmark", benchmark, "--solutions", answers, "--output", tmp_path / "out", "--isolation", "weak"]
+    return markbook("exam", *map(str, args), *more)
+
+
+def test_in_process_stands_in_the_head_of_every_report(tmp_path):
+    code, out, err = exam_command(tmp_path, [APART, PROVED], "--in-process")
+
+    assert code == 0, err
+    assert out.startswith("Verdicts were not separated (--in-process)")
+    (folder,) = (tmp_path / "out").iterdir()
+    head = (folder / "gpt" / "evaluation_summary.md").read_text(encoding="utf-8").split("## ")[0]
+    assert "Verdicts were not separated (--in-process)" in head
+    assert "Verdicts were not separated (--in-process)" in (folder / "report.html").read_text(encoding="utf-8")
+    found = json.loads((folder / "gpt" / "test_results_score.json").read_text(encoding="utf-8"))["verdicts"]
+    assert (found["separated_share"], found["unchecked"]) == (0.0, 2)
+
+
+def test_a_check_of_the_benchmark_counts_what_is_unchecked(tmp_path):
+    code, out, err = exam_command(tmp_path, [APART, OPEN], "--check-benchmark")
+
+    assert code == 0, err
+    assert "50.0 % of tests separated, 1 unchecked" in out

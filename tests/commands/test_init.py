@@ -1,0 +1,171 @@
+"""What a newcomer starts from runs as it is: the starters, and the blocks of the page on benchmarks."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.exam_kit import answer, hold, problem
+from support.paths import ROOT
+from support.review_kit import markbook, only_run
+
+import markbook as markbook_api
+from markbook.errors import UsageError
+from markbook.runs.exam.results import ExamResults
+
+PAGE = ROOT / "docs" / "benchmarks.md"
+
+
+def start(tmp_path, what):
+    """Make a starter and run the command that it names; return the run's folder."""
+    code, said, _ = markbook("init", what, tmp_path / "my own")
+    assert code == 0
+    words = shlex.split(said.strip().splitlines()[-1])
+    assert words[0] == "markbook"
+    isolation = ("--isolation", "weak") if what == "exam" else ()
+    assert markbook(*words[1:], "--output", tmp_path / "out", *isolation)[0] == 0
+    return only_run(tmp_path / "out")
+
+
+def test_the_exam_that_init_writes_can_be_held(tmp_path):
+    run = start(tmp_path, "exam")
+
+    totals = [
+        json.loads((run / model / "test_results_score.json").read_text())["total"] for model in ("first", "second")
+    ]
+    assert totals == [100.0, pytest.approx(100 / 3, abs=0.01)]
+
+
+def test_the_task_that_init_writes_can_be_run(tmp_path):
+    run = start(tmp_path, "task")
+
+    rows = [json.loads(line) for line in (run / "results.jsonl").read_text().splitlines()]
+    assert len(rows) == 3
+    text = (run / "summary.json").read_text()
+    assert "0.666" in text  # two of three are exactly the reference
+    assert "names_it" in text
+
+
+def test_the_reviews_that_init_writes_can_be_scored(tmp_path):
+    run = start(tmp_path, "review")
+
+    assert len((run / "results.jsonl").read_text().splitlines()) == 4
+
+
+def test_init_overwrites_nothing(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes").write_text("precious")
+
+    code, _, told = markbook("init", "exam", tmp_path / "mine")
+
+    assert code == 2
+    assert "not empty" in told
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["notes"]
+
+
+def test_the_problems_of_the_page_on_benchmarks_are_sound_and_its_answers_are_marked(tmp_path):
+    blocks = re.findall(r"```json (\w+)\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
+    for kind in ("benchmark", "answers"):
+        rows = [json.dumps(json.loads(text)) for name, text in blocks if name == kind]
+        (tmp_path / f"{kind}.jsonl").write_text("\n".join(rows))
+    given = ("--benchmark", tmp_path / "benchmark.jsonl", "--isolation", "weak")
+
+    assert [name for name, _ in blocks] == ["benchmark", "benchmark", "answers"]
+    assert markbook("exam", *given, "--check-benchmark")[0] == 0
+    marked = ("--solutions", tmp_path / "answers.jsonl", "--output", tmp_path / "out", "--error-policy", "partial")
+    assert markbook("exam", *given, *marked)[0] == 0
+    score = json.loads((only_run(tmp_path / "out") / "first" / "test_results_score.json").read_text())
+    assert score["total"] == 25.0  # of two problems one was answered, and one of its two tests passed
+
+
+def test_the_steps_of_the_action_mark_report_and_hold_the_gate(tmp_path):
+    root = PAGE.parents[1]
+    start = root / "examples" / "start" / "exam"
+    output, summary = tmp_path / "output", tmp_path / "summary.md"
+    environment = {
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "BENCHMARK": str(start / "benchmark.jsonl"),
+        "SOLUTIONS": str(start / "answers.jsonl"),
+        "BASELINE": "",
+        "FAIL_UNDER": "second=90%",
+        "GITHUB_OUTPUT": str(output),
+        "GITHUB_STEP_SUMMARY": str(summary),
+    }
+
+    found = subprocess.run(
+        ["bash", root / "scripts" / "action.sh"],
+        cwd=tmp_path,
+        env={**os.environ, **environment},
+        capture_output=True,
+        check=False,
+    )
+
+    assert found.returncode == 1, found.stderr.decode()  # the gate that was set
+    assert b"second is 33.33%, and at least 90% is asked for" in found.stderr
+    assert "first" in summary.read_text()
+    assert output.read_text().startswith("run=markbook-runs/evaluation_")
+    assert "![" not in summary.read_text()
+
+    (run,) = (tmp_path / "markbook-runs").iterdir()
+    second = {"BASELINE": str(run), "FAIL_UNDER": "", "GITHUB_STEP_SUMMARY": str(tmp_path / "second.md")}
+    absent = {"BASELINE": str(tmp_path / "nothere"), "FAIL_UNDER": ""}
+    ended = []
+    for more in (second, absent):
+        made = subprocess.run(
+            ["bash", root / "scripts" / "action.sh"],
+            cwd=tmp_path,
+            env={**os.environ, **environment, **more},
+            capture_output=True,
+            check=False,
+        )
+        ended.append((made.returncode, b"marked" in made.stderr))
+
+    assert ended == [(0, True), (2, False)]
+    assert "First minus second" in (tmp_path / "second.md").read_text()
+
+
+def test_a_run_in_python_has_scores_and_failures(tmp_path):
+    start(tmp_path, "exam")
+    run = markbook_api.open_run(only_run(tmp_path / "out"))
+
+    assert {model: round(summary.value, 4) for model, summary in run.scores.items()} == {"first": 1.0, "second": 0.3333}
+    assert run.score("second").n == 3
+    assert sorted((each.model, each.sample, each.status) for each in run.failures()) == [
+        ("second", "lists/1", "partial"),
+        ("second", "text/1", "partial"),
+    ]
+    assert list(run.failures("first")) == []
+    assert "exam done" in repr(run)
+    with pytest.raises(UsageError, match="no model 'third'"):
+        run.score("third")
+
+
+def test_failures_come_in_the_order_of_the_benchmark_whatever_was_done_first(tmp_path, monkeypatch):
+    names, wrong = ["p2", "p1", "p3"], ["def f(x):\n    return -x\n", "def f(x):\n    return x + 1\n"]
+    answers = [answer(name, text, model, sample=n) for name in names for model in "ba" for n, text in enumerate(wrong)]
+    run = hold(tmp_path, [problem(name) for name in names], answers)
+    entries = ExamResults.entries
+    monkeypatch.setattr(ExamResults, "entries", lambda self: reversed(list(entries(self))))
+
+    found = [(each.model, each.sample, dict(each.facts)["Attempt"]) for each in run.failures()]
+
+    assert found == [(model, name, number) for model in "ba" for name in names for number in "12"]
+
+
+def test_a_full_disk_is_said_and_leaves_no_half_starter(tmp_path, monkeypatch):
+    def full(_from, to, **_options):
+        Path(to).mkdir(parents=True)
+        (Path(to) / "task.yaml").write_text("")
+        raise shutil.Error([("task.yaml", str(to), "[Errno 28] No space left on device: 'task.yaml'")])
+
+    monkeypatch.setattr(shutil, "copytree", full)
+    code, _, err = markbook("init", "task", tmp_path / "mine")
+
+    assert code == 73
+    assert "No space left on device" in err
+    assert not (tmp_path / "mine").exists()

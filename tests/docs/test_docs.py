@@ -1,0 +1,75 @@
+"""Every fenced block of README.md and of docs/ runs, is checked, or says in the page why it cannot (see docs_kit)."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from support import docs_checks, docs_kit, docs_shelf
+from support.fake_openai import FakeOpenAI
+from support.paths import TESTS
+
+PAGES = [page for page in docs_kit.pages() if docs_kit.blocks_of(page)]
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory):
+    """Return the folder that every page begins with a copy of."""
+    return docs_shelf.fill(tmp_path_factory.mktemp("shelf"))
+
+
+@pytest.fixture(scope="module")
+def server():
+    with FakeOpenAI(docs_shelf.reply) as server:
+        yield server
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in docs_kit.FOLLOWED])
+def test_the_blocks_of_a_page_run(page, shelf, server, tmp_path, monkeypatch):
+    folder = tmp_path / "here"
+    shutil.copytree(shelf, folder)
+    monkeypatch.chdir(folder)
+    for name, value in docs_shelf.environment(server.base_url).items():
+        monkeypatch.setenv(name, value)
+
+    with docs_kit.Session(page, folder, server.base_url) as session:
+        session.go_through(docs_kit.blocks_of(page))
+
+    if os.environ.get("MARKBOOK_WRITE_DOCS"):
+        docs_kit.write_page(page, session.said)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_block_says_what_it_is(page):
+    found = docs_kit.blocks_of(page)
+
+    assert [str(block) for block in found if docs_kit.fate(block, found) == "?"] == []
+    # what a reader would type is not a mere text
+    hidden = [str(block) for block in found if block.language == "text" and "\nmarkbook " in f"\n{block.text}"]
+    assert hidden == []
+    assert page in docs_kit.FOLLOWED or docs_kit.loose(page) == []
+
+
+def test_pages_that_a_test_of_their_own_follows_are_read_by_it():
+    for page, test in docs_kit.FOLLOWED.items():
+        assert Path(page).name in (TESTS / "docs" / test).read_text(encoding="utf-8")
+
+
+def test_most_blocks_run():
+    count = docs_kit.counted()
+    by_fate = {fate: sum(n for (each, _), n in count.items() if each == fate) for fate, _ in count}
+
+    assert by_fate["run"] > 3 * by_fate.get("not run", 0)
+
+
+@pytest.mark.parametrize("page", [*docs_kit.pages(), "CONTRIBUTING.md", "SECURITY.md", "llms.txt"])
+def test_commands_that_a_sentence_names_exist_with_their_options(page):
+    text = (docs_checks.ROOT / page).read_text(encoding="utf-8")
+
+    assert docs_checks.unknown(text) == []
+
+
+def test_a_command_that_there_is_not_is_found():
+    text = "`markbook exam --benchmark B`, `markbook exma`, `markbook judge check --nothing`, `markbook exam\\|run --seed 1`, python -m bench.no"
+
+    assert docs_checks.unknown(text) == ["markbook exma", "markbook judge check --nothing", "bench.no"]

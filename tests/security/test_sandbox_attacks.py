@@ -1,0 +1,110 @@
+"""Hostile programs get the verdict that stands in their header, at every level of isolation that this machine has.
+
+Each runs against two tests of one problem: one that is kept apart from it, and one that says it must run beside it.
+Levels C and D leave the machine's files open, so only the honest programs run there.
+"""
+
+import itertools
+import os
+from pathlib import Path
+
+import pytest
+from support.paths import TESTS
+
+from markbook.errors import EnvironmentUnfitError
+from markbook.sandbox import Job, Sandbox
+from markbook.types import Isolation, Limits, Sample, Test, Verdict
+
+PROGRAMS = TESTS / "security" / "attacks" / "programs"
+RIGHT = "def f(n):\n    return [k * k for k in range(n)]\n"
+PROBLEM = Sample(
+    id="squares",
+    tests=(
+        Test(assertion="func(4) == [0, 1, 4, 9]"),
+        Test(setup="import time", assertion="func(5) == [0, 1, 4, 9, 16]"),
+    ),
+    entry_point="f",
+    references=(RIGHT,),
+)
+OWN_ERRORS = {"base_exception", "error_assertion"}
+LEVELS = [Isolation.A, Isolation.B]
+LIMITS = Limits(seconds=0.6, wall_seconds=1.5, memory_bytes=1 << 30)
+
+
+def programs(*, honest_only=False):
+    return {
+        path.stem: path.read_text(encoding="utf-8")
+        for path in sorted(PROGRAMS.glob("*.py"))
+        if path.stem.startswith("honest_") or not honest_only
+    }
+
+
+def wanted(text):
+    header = dict(line[2:].split(": ", 1) for line in text.splitlines()[1:3])
+    return header["separated"], header["beside"]
+
+
+def word(result):
+    return "flagged" if result.verdict == Verdict.FLAGGED else "pass" if result.passed else "fail"
+
+
+def run_all(level, texts):
+    """Run every program with an honest one behind it in the same worker."""
+    with Sandbox(workers=1, isolation="weak", at_most=level, dedupe=False) as box:
+        if box.level != level:
+            pytest.skip(f"this machine reaches level {box.level} at most")
+        jobs = []
+        for name, text in texts.items():
+            jobs += [
+                Job(name, text, PROBLEM, LIMITS),
+                Job(f"after {name}", RIGHT, PROBLEM, LIMITS),
+            ]
+        outcomes = {job.key: outcome for job, outcome in box.run(jobs)}
+        pids = [worker.pid for worker in box._worker_pool.workers]
+    return outcomes, pids
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_every_program_gets_the_verdict_in_its_header(level, part):
+    """`make test` runs each program at one of the levels."""
+    drawn = part.of(itertools.product(LEVELS, programs()), len(LEVELS), stratum=lambda case: case[1])
+    texts = {name: text for name, text in programs().items() if (level, name) in drawn}
+
+    outcomes, pids = run_all(level, texts)
+
+    got = {name: tuple(map(word, outcomes[name].tests)) for name in texts}
+    assert got == {name: wanted(text) for name, text in texts.items()}
+    assert {tuple(result.verdict for result in outcome.tests) for outcome in outcomes.values() if outcome.passed} == {
+        (Verdict.SEPARATED, Verdict.IN_PROCESS)
+    }
+    failed = [outcome for outcome in outcomes.values() if not outcome.passed]
+    assert {result.verdict for outcome in failed for result in outcome.tests} == set(Verdict) - {Verdict.UNCHECKED}
+    # where a comparison used up the time, or an error of the program's own class crossed, it was decided beside the test
+    beside = [name for name in texts if outcomes[name].tests[0].verdict == Verdict.IN_PROCESS]
+    assert {name for name in beside if not outcomes[name].limit} == OWN_ERRORS & texts.keys()
+    disturbed = [name for name in texts if outcomes[f"after {name}"].passed != 2]
+    assert disturbed == []
+    assert not Path("/var/tmp/markbook-attack").exists()
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+@pytest.mark.parametrize("level", [Isolation.C, Isolation.D])
+def test_honest_programs_pass_at_the_weak_levels_too(level):
+    texts = programs(honest_only=True)
+
+    try:
+        outcomes, _ = run_all(level, texts)
+    except EnvironmentUnfitError as error:
+        pytest.skip(str(error))
+
+    assert {name: tuple(map(word, outcomes[name].tests)) for name in texts} == dict.fromkeys(texts, ("pass", "pass"))
+
+
+def test_no_hostile_program_is_expected_to_pass():
+    hostile = {name: wanted(text) for name, text in programs().items() if not name.startswith("honest_")}
+
+    assert len(hostile) >= 80
+    assert len(programs(honest_only=True)) >= 10
+    assert [name for name, verdicts in hostile.items() if "pass" in verdicts] == []

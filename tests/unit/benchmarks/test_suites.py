@@ -1,0 +1,305 @@
+"""Tests that leave their calls to a runner are called; tests that would pass whatever is tested are broken."""
+
+import asyncio
+import gc
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from support.exam_kit import write_rows
+from support.review_kit import markbook as command
+
+import markbook
+from markbook.benchmarks.benchmark import load_benchmark
+from markbook.benchmarks.faults import find_fault
+from markbook.errors import UsageError
+from markbook.rewards import Rewarder
+from markbook.sandbox import run_tests
+from markbook.testcode.programs import complete_program, parse_python
+from markbook.types import Test
+
+RIGHT, WRONG = "def f(x): return x + 1\n", "def f(x): return 99\n"
+CASE = "import unittest\nclass Cases(unittest.TestCase):\n    def test_a(self): self.assertEqual(f(1), 2)\n"
+PYTEST = "def test_a(): assert f(1) == 2\ndef test_b(x=3): assert f(x) == 4\n"
+SUITES = {
+    "check": "def check(candidate):\n    assert candidate(1) == 2\n",
+    "functions": PYTEST,
+    "a coroutine": "async def test_a(): assert f(1) == 2\n",
+    "a class": (
+        "class TestF:\n"
+        "    def setup_method(self, method): self.x = 1\n"
+        "    def test_a(self): assert f(self.x) == 2\n"
+        "    def teardown_method(self): self.x = 0\n"
+    ),
+    "a case": CASE,
+    "its runner": f"{CASE}unittest.main(\n    exit=False)\n",
+    "a script": f'{CASE}if __name__ == "__main__":\n    unittest.main()\n',
+    "a script that calls": 'def run(): assert f(1) == 2\nif __name__ == "__main__":\n    run()\n',
+    "a mock by decorator": (
+        "from unittest.mock import patch\n@patch('math.sqrt', return_value=2)\ndef test_a(root): assert f(1) == root()\n"
+    ),
+    "beside an eval": "x = eval('1')\ndef test_a(): assert f(x) == 2\n",
+    "a base": f"{CASE}class More(Cases):\n    def test_b(self): self.assertEqual(f(2), 3)\n",
+    "a coroutine in a case": (
+        "import unittest\n"
+        "class Cases(unittest.IsolatedAsyncioTestCase):\n"
+        "    async def test_a(self): self.assertEqual(f(1), 2)\n"
+    ),
+    "what another case adds": (
+        "import unittest as ut\n"
+        "class Plain(ut.TestCase):\n    def test_a(self): self.assertEqual(2, 2)\n"
+        "class More(Plain):\n    def test_b(self): self.assertEqual(f(1), 2)\n"
+        "Plain.maxDiff = None\n"
+    ),
+    "what a class inherits": "class Base:\n    def test_a(self): assert f(1) == 2\nclass TestA(Base): pass\n",
+    "another name": "from unittest import TestCase as A, main\nclass T(A):\n    def test_a(self): self.assertEqual(f(1), 2)\nmain()\n",
+    "a name of its own": "import unittest\nB = unittest.TestCase\nclass T(B):\n    def test_a(self): self.assertEqual(f(1), 2)\n",
+    "a base without tests": (
+        "import unittest\nclass Base(unittest.TestCase): x = 1\n"
+        "class T(Base):\n    def test_a(self): self.assertEqual(f(self.x), 2)\n"
+    ),
+    "a mixin": (
+        "import unittest\nclass TestMixin:\n    def test_a(self): self.assertEqual(f(self.x), 2)\n"
+        "class T(TestMixin, unittest.TestCase): x = 1\n"
+    ),
+    "one loader beside a runner": f"{CASE}unittest.TestLoader().loadTestsFromTestCase(Cases)\nunittest.main()\n",
+    "one that may be skipped": CASE + "    def test_b(self): self.skipTest('no network')\n",
+    "a helper that is not a test": "class TestRunner:\n    def __init__(self, n): self.n = n\n    def test(self): assert f(self.n) == 2\nTestRunner(1).test()\n",
+    "a script without spaces": "def run(): assert f(1) == 2\nif(__name__ == '__main__'): run()\n",
+    "a script that ends": "import sys\ndef main():\n    assert f(1) == 2\n    return 0\nif __name__ == '__main__':\n    sys.exit(main())\n",
+    "a script that raises its end": "def main(): return f(1) != 2\nif __name__ == '__main__':\n    raise SystemExit(main())\n",
+    "a status behind something": "import sys; ok = f(1) == 2; sys.exit(0 if ok else 1,)\n",
+    "a check with a default": "def check(candidate, n=1):\n    assert candidate(n) == 2\n",
+    "registered": "tests = []\ndef add(one):\n    tests.append(one)\n    return one\n@add\ndef first(): assert f(1) == 2\nfor one in tests: one()\n",
+    "a comparison": "f(1) == 2",
+    "a status": "import sys\nsys.exit(0 if f(1) == 2 else 1)\n",
+    "a status of all": "def main():\n    return int(f(1) != 2)\nimport sys\nif f(1) != 2:\n    sys.exit('no')\nsys.exit(\n    main()\n)\n",
+}
+NOTHING = {
+    "f(1) == 2\nf(2) == 3\n": "line 1 compares",
+    "f(1) == 2, 'msg'": "line 1 compares",
+    "assert (f(1) == 2, 'msg')": "always true",
+    "import sys\nsys.exit(0)\n": "calls and asserts nothing",
+    "f(1)\nraise SystemExit\n": "ends with SystemExit",
+    "# nothing": "calls and asserts nothing",
+    "def check(c): assert c(1) == 2\n": "none of what it asserts is reached",
+    "if True:\n    def test_a(): assert f(1) == 2\n": "none of what it asserts is reached",
+    "def test_a(): assert (f(1) == 2, 'msg')\n": "always true",
+    "def setup_module(): pass\ndef test_a(): assert f(1) == 2\n": "setup_module, line 1, is called by pytest alone",
+    "import pytest\n@pytest.mark.parametrize('x', [1])\ndef test_a(x): assert f(x) == 2\n": "test_a, line 3, has marks of pytest's",
+    "def test_a(tmp_path): assert f(1) == 2\n": "test_a, line 1, takes arguments",
+}
+CLAIMS = {"(f(1) == 2, 'msg')": "a tuple", "lambda: f(1) == 2": "a function"}
+
+
+def mark_items(items):
+    async def main():
+        async with Rewarder(workers=1, isolation="weak") as rewarder:
+            return await rewarder.mark(items)
+
+    return asyncio.run(main())
+
+
+def item(code, tests, **more):
+    return {"code": code, "tests": tests, "entry_point": "f", **more}
+
+
+@pytest.mark.parametrize("tests", SUITES.values(), ids=SUITES)
+@pytest.mark.parametrize("canonical", [None, RIGHT])
+def test_a_suite_of_tests_is_called(tests, canonical):
+    known = {} if canonical is None else {"canonical": canonical}
+
+    right, wrong = mark_items([item(RIGHT, tests, **known), item(WRONG, tests, **known)])
+
+    assert (right.reward, right.valid, wrong.reward, wrong.valid) == (1.0, True, 0.0, True)
+
+
+DEEP = {
+    "attributes": "def test_a(): assert f(1) == 2\nif a" + ".b" * 400 + " == 1:\n    pass\n",
+    "sums": "def test_a(): assert f(1) == 2\nx = f" + " + f" * 1200 + "\n",
+    "names": "".join(f"class A{n}(B): pass\n" for n in range(1000)) + "x = y + z\n" * 30_000,
+}
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("key", DEEP)
+def test_a_deep_or_long_program_of_tests_costs_no_other_item(key):
+    try:
+        found = [reward.reward for reward in mark_items([item(RIGHT, DEEP[key]), item(RIGHT, "assert f(1) == 2\n")])]
+    except UsageError as error:  # as every item of which nothing can be said
+        assert "items[0].tests[0]: " in str(error)
+    else:
+        assert found[1] == 1.0
+
+
+def test_in_another_process_it_is_called_too():
+    right, wrong = (
+        mark_items([{"code": code, "tests": [{"program": PYTEST}], "language": "python"}])[0] for code in (RIGHT, WRONG)
+    )
+
+    assert (right.reward, wrong.reward) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize(("tests", "said"), NOTHING.items())
+def test_tests_that_would_pass_whatever_is_tested_are_refused(tests, said):
+    assert said in find_fault(Test(program=tests))
+
+
+@pytest.mark.parametrize(("claim", "said"), CLAIMS.items())
+def test_a_claim_that_is_always_true_is_refused(claim, said):
+    assert said in find_fault(Test(assertion=claim))
+
+
+def test_a_test_that_only_sets_up_is_refused():
+    assert "compares" in find_fault(Test(setup="f(1) == 2"))
+
+
+def test_a_skipped_test_is_no_passed_one():
+    code = "import unittest\ndef f(x): raise unittest.SkipTest\n"
+    declared = (
+        CASE.replace("    def", "    @unittest.skip('')\n    def") + "    def test_b(self): self.assertEqual(f(2), 3)\n"
+    )
+
+    forged, honest = mark_items([item(code, CASE), item(RIGHT, declared)])
+
+    assert (forged.reward, honest.reward) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "def check(candidate):\n    assert candidate(1) == 2\n\ncheck(f)\n",
+        "def test(x): assert f(x) == 2\ntest(1)\n",
+        "def test(x): assert f(x) == 2\ndef run():\n    test(1)\nrun()\n",
+        "import unittest\nclass A(unittest.TestCase):\n    def test(self): pass\nunittest.TestSuite([A('test')]).run(unittest.TestResult())\n",
+        "assert f(1) == 2\n",
+        "no python (\n",
+    ],
+)
+def test_what_is_called_already_stays_as_it_is(program):
+    assert complete_program(program, "f") == program
+
+
+def test_tests_are_not_run_twice_and_lines_keep_their_numbers():
+    text = f"{CASE}\nif (__name__ ==\n    '__main__'):\n    unittest.main(\n        verbosity=2,\n    )\nmarker = 1\n"
+
+    assert complete_program(text).splitlines().index("marker = 1") == text.splitlines().index("marker = 1")
+
+
+def test_one_that_claims_nothing_is_unchecked(tmp_path):
+    (outcome,) = (run_tests(RIGHT, "print(f(1))\n", entry_point="f", canonical=RIGHT).tests,)
+
+    assert [(test.passed, test.verdict.value) for test in outcome] == [(True, "unchecked")]
+
+
+def test_one_that_would_pass_whatever_is_tested_is_not_run():
+    with pytest.raises(UsageError, match="the tests: none of what it asserts is reached"):
+        run_tests(RIGHT, "def check(c): assert c(1) == 2\n")
+
+
+def test_one_of_which_nothing_was_executed_is_unchecked():
+    outcome = run_tests(RIGHT, "for n in []:\n    assert f(n) == 2\nf(1)\n", entry_point="f", canonical=RIGHT)
+
+    assert [(test.passed, test.verdict.value) for test in outcome.tests] == [(True, "unchecked")]
+
+
+def test_an_exam_sets_aside_what_would_pass_whatever_is_tested(tmp_path):
+    row = {"task_id": 1, "text": "?", "code": RIGHT, "test_setup_code": ""}
+    benchmark = write_rows(
+        tmp_path / "mbpp.jsonl",
+        [{**row, "test_list": ["f(1) == 2"]}, {**row, "task_id": 2, "test_list": ["assert f(1) == 2"]}],
+    )
+
+    code, out, err = command("exam", "--benchmark", str(benchmark), "--check-benchmark")
+
+    assert code == 1
+    assert "Mbpp/1" in out + err
+    assert "compares and does not assert it" in out + err
+
+
+def test_benchmarks_that_call_their_tests_are_as_they_were(shared_data):
+    paths = [
+        shared_data / "humaneval" / "HumanEval.jsonl.gz",
+        shared_data / "mbpp" / "mbpp.jsonl.gz",
+        shared_data / "codeeval-v1" / "benchmark",
+    ]
+    for path in paths:
+        for sample in load_benchmark(Path(path), "auto").samples:
+            for test in sample.tests:
+                assert complete_program(test.program, sample.entry_point) == test.program, sample.id
+                assert "whatever is tested" not in find_fault(test, sample.entry_point), sample.id
+
+
+def test_a_metric_of_programs_has_no_value_by_tests_that_would_pass_whatever_is_tested():
+    found = markbook.measure(
+        "pass_at_k", [[RIGHT], [WRONG], [WRONG]], [["f(1) == 2"], [PYTEST], ["def check(c): assert c(1) == 2"]]
+    )
+
+    assert [(one.value, one.missing and one.missing.kind.value) for one in found] == [
+        (None, "undefined"),
+        (0.0, None),
+        (None, "undefined"),
+    ]
+
+
+def test_bigcodebench_is_read_as_it_is_published(tmp_path):
+    prompt = 'import math\n\ndef task_func(x):\n    """Return x and one."""\n'
+    row = {
+        "task_id": "BigCodeBench/0",
+        "complete_prompt": prompt,
+        "instruct_prompt": "Write task_func.",
+        "canonical_solution": "    return x + 1",
+        "code_prompt": "import math\ndef task_func(x):\n",
+        "test": CASE.replace("f(1)", "task_func(1)"),
+        "entry_point": "task_func",
+        "libs": "['math']",
+    }
+    benchmark = write_rows(tmp_path / "bcb.jsonl", [row])
+    answers = [{"task_id": row["task_id"], "solution": f"{prompt}    return x + {n}", "model": str(n)} for n in (1, 2)]
+    write_rows(tmp_path / "answers.jsonl", answers)
+
+    code, out, err = command("exam", "--benchmark", str(benchmark), "--check-benchmark")
+    assert code == 0, out + err
+    run = markbook.exam(benchmark, tmp_path / "answers.jsonl", output=tmp_path / "out", isolation="weak")
+
+    assert {model: run.score(model).value for model in ("1", "2")} == {"1": 1.0, "2": 0.0}
+
+
+def test_threads_may_parse_at_the_same_time():
+    """In Python 3.11.7 one of them meets a SystemError where a collection lets the other go on in between."""
+    text = (
+        "".join(f"def f{n}(a, b): return [a + b * {n}, (a, b), {{a: b}}]\n" for n in range(60)) + "f(" * 30 + ")" * 30
+    )
+    errors = []
+
+    def parse(depth):
+        if depth:
+            parse(depth - 1)
+            return
+        for _ in range(15):
+            try:
+                parse_python(text)
+            except SystemError as error:
+                errors.append(error)
+
+    def pause(_phase, _info):
+        time.sleep(0)
+
+    before = gc.get_threshold(), sys.getswitchinterval()
+    gc.callbacks.append(pause)
+    gc.set_threshold(5)
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=parse, args=(depth,)) for depth in (0, 10, 20, 30)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        gc.callbacks.remove(pause)
+        gc.set_threshold(*before[0])
+        sys.setswitchinterval(before[1])
+
+    assert errors == []

@@ -1,0 +1,168 @@
+"""The Ray engine: a real cluster on this machine, the same results as without one. Skipped where Ray is not installed."""
+
+import importlib.util
+import json
+import operator
+import os
+import subprocess
+import sys
+import urllib.request
+
+import pytest
+from support import review_kit
+from support.paths import ROOT
+
+from markbook import plugins
+from markbook.errors import ConfigError, ExtraMissingError, IncompleteError
+
+HAS_RAY = importlib.util.find_spec("ray") is not None
+with_ray = pytest.mark.skipif(not HAS_RAY, reason="Ray is not installed; `make interop` installs it")
+TIME_FILES = {"run.json", "timings.jsonl"}
+
+
+def results(folder):
+    """Return a run's files by name, without those that hold times, and without the page, which shows them."""
+    (run,) = folder.glob("evaluation_*")
+    files = {path.relative_to(run).as_posix(): path for path in run.rglob("*") if path.is_file()}
+    return {
+        name: path.read_bytes()
+        for name, path in files.items()
+        if not name.startswith("journal") and path.name not in TIME_FILES and path.suffix != ".html"
+    }
+
+
+def run_both(tmp_path, *args):
+    """Run a command with both engines and return the results of each."""
+    found = []
+    for engine in ("local", "ray"):
+        done = subprocess.run(
+            [sys.executable, "-m", "markbook", *args, "--engine", engine, "--workers", "2", "--output", engine],
+            cwd=tmp_path, capture_output=True, text=True, timeout=200, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        found.append(results(tmp_path / engine))
+    return found
+
+
+def test_a_missing_ray_is_said_with_the_way_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+
+    with pytest.raises(ExtraMissingError, match=r"markbook\[ray\]"):
+        plugins.create("engines", "ray", workers=1)
+
+
+def test_no_worker_is_an_error():
+    with pytest.raises(ConfigError, match="0 workers"):
+        plugins.create("engines", "ray", workers=0)
+
+
+@pytest.fixture(scope="module")
+def executor():
+    with plugins.create("engines", "ray", workers=2) as made:
+        yield made
+
+
+@with_ray
+@pytest.mark.filterwarnings("default")
+def test_results_and_errors_come_back_as_they_were_raised(executor):
+    assert list(executor.map(abs, range(-500, 0))) == list(range(500, 0, -1))
+    assert isinstance(executor.submit(operator.truediv, 1, 0).exception(), ZeroDivisionError)
+
+
+@with_ray
+@pytest.mark.filterwarnings("default")
+def test_work_is_done_again_when_its_worker_dies(executor, tmp_path):
+    def once_dead(mark):
+        if not mark.exists():
+            mark.touch()
+            os._exit(1)
+        return "done"
+
+    assert executor.submit(once_dead, tmp_path / "mark").result() == "done"
+    assert (tmp_path / "mark").exists()
+
+
+@with_ray
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_work_that_kills_every_worker_is_incomplete_and_not_a_result(executor):
+    error = executor.submit(os._exit, 1).exception()
+
+    assert isinstance(error, IncompleteError)
+    assert "worker was lost" in str(error)
+
+
+@with_ray
+@pytest.mark.slow
+def test_an_exam_is_the_same_on_ray(tmp_path):
+    exam = ROOT / "examples" / "exam"
+    solutions = [str(path) for path in sorted(exam.iterdir()) if path.name != "benchmark"]
+
+    local, ray = run_both(
+        tmp_path, "exam", "--benchmark", str(exam / "benchmark"), "--solutions", *solutions, "--timeout", "2"
+    )
+
+    assert local == ray
+    assert any(name.endswith("test_results.jsonl") for name in local)
+
+
+@with_ray
+@pytest.mark.slow
+def test_tasks_with_tests_and_texts_are_the_same_on_ray(tmp_path):
+    rows = [
+        {"id": str(n), "q": f"Write f{n}.", "a": f"the answer is {n}", "t": [f"assert f() == {n}"]} for n in range(40)
+    ]
+    texts = [{"id": str(n), "prediction": f"the answer is {n % 7}"} for n in range(40)]
+    code = [{"id": str(n), "prediction": f"def f():\n    return {n % 7}\n"} for n in range(40)]
+    for name, content in (("rows", rows), ("texts", texts), ("code", code)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in content))
+    head = "name: {}\ndata: {{path: rows.jsonl, id: id}}\nprompt: '{{{{ q }}}}'\n"
+    (tmp_path / "texts.yaml").write_text(
+        head.format("texts") + "reference: '{{ a }}'\nmetrics: [bleu, rougeL, meteor]\n"
+    )
+    (tmp_path / "code.yaml").write_text(head.format("code") + "tests: t\nmetrics: [pass_at_k]\n")
+    answers = tmp_path / "answers"
+    answers.mkdir()
+    for name in ("texts", "code"):
+        (tmp_path / f"{name}.jsonl").rename(answers / f"{name}.jsonl")
+
+    local, ray = run_both(tmp_path, "run", "texts.yaml", "code.yaml", "--predictions", "answers", "--isolation", "weak")
+
+    assert local == ray
+    values = {row["metrics"].get("pass@1") for row in map(json.loads, local["results.jsonl"].splitlines())}
+    assert values == {None, 0.0, 1.0}
+
+
+@with_ray
+@pytest.mark.slow
+def test_reviews_are_the_same_on_ray(tmp_path):
+    papers, reviews = review_kit.papers(tmp_path), review_kit.reviews(tmp_path)
+
+    local, ray = run_both(
+        tmp_path, "review", "--papers", str(papers), "--reviews", str(reviews), "--similarity", "cosine,jaccard"
+    )
+
+    assert local == ray
+    assert "results.jsonl" in local
+
+
+@with_ray
+def test_the_reward_server_marks_on_a_cluster():
+    with subprocess.Popen(
+        [sys.executable, "-m", "markbook", "serve", "--port", "0", "--engine", "ray", "--workers", "2", "--isolation", "weak"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as server:  # fmt: skip
+        try:
+            address = server.stdout.readline().strip()
+            items = [{"id": text, "code": f"def f(x): return {text}", "tests": ["f(1) == 1"]} for text in ("x", "-x")]
+            request = urllib.request.Request(
+                f"{address}/v1/mark", json.dumps({"items": items}).encode(), {"Content-Type": "application/json"}
+            )
+            with urllib.request.urlopen(request, timeout=120) as answer:
+                results = json.load(answer)["results"]
+        finally:
+            server.terminate()
+            _, said = server.communicate(timeout=60)
+
+    assert [one["reward"] for one in results] == [1.0, 0.0], said
+    assert server.returncode == 0, said

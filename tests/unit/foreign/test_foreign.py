@@ -1,0 +1,330 @@
+"""Other tools' results through the door: each format read as it lies, compared with any other, never changed."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import statistics
+import zipfile
+
+import pytest
+from support.foreign_files import (
+    BROKEN,
+    FORMATS,
+    ITEMS,
+    evalplus,
+    human_eval,
+    inspect_log,
+    lm_eval,
+    mark,
+    prompt,
+    table,
+)
+from support.made_files import task_row, task_run
+
+from markbook import compare, open_run
+from markbook.cli import cli
+from markbook.errors import DataError, UsageError
+from markbook.results.kind import open_results
+from markbook.results.leaderboard import standings
+from markbook.testing import assert_marks
+
+
+def run_cli(*args):
+    from click.testing import CliRunner
+
+    return CliRunner().invoke(cli, [str(arg) for arg in args], catch_exceptions=True)
+
+
+SCORED = [item for item in range(ITEMS) if item not in BROKEN]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_gives_the_same_n_missing_and_bounds(tmp_path, name):
+    run = open_run(FORMATS[name](tmp_path, 0))
+    sheet = open_results(run).sheet(None)
+    (one,) = standings(sheet)
+    total = sum(mark(0, item) for item in SCORED)
+    assert (one.model, one.summary.n, one.summary.n_items) == ("model-0", 18, 20)
+    assert sum(one.summary.n_missing.values()) == 2
+    assert one.summary.value == pytest.approx(total / 18, abs=1e-12)
+    assert one.summary.bounds == pytest.approx((total / 20, (total + 2) / 20))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_is_compared_in_pairs(tmp_path, name):
+    found = compare([FORMATS[name](tmp_path, 0), FORMATS[name](tmp_path, 1)])
+    pair = found.pair("model-1", "model-0")
+    gaps = [mark(1, item) - mark(0, item) for item in SCORED]
+    assert pair.n == 18
+    assert pair.difference.value == pytest.approx(statistics.mean(gaps), abs=1e-12)
+    assert pair.difference.se == pytest.approx(statistics.stdev(gaps) / math.sqrt(18), abs=1e-9)
+    better, worse = sum(gap > 0 for gap in gaps), sum(gap < 0 for gap in gaps)
+    exact = min(
+        1.0, 2 * sum(math.comb(better + worse, k) for k in range(min(better, worse) + 1)) / 2 ** (better + worse)
+    )
+    assert pair.p == pytest.approx(exact, abs=1e-9)
+
+
+def test_a_mixture_is_paired_by_id(tmp_path):
+    found = compare(
+        [lm_eval(tmp_path, 0), inspect_log(tmp_path, 1), evalplus(tmp_path, 2), human_eval(tmp_path, 3)],
+        metric=["acc", "match", "plus", "passed"],
+    )
+    assert found.n_common == 18
+    assert found.metric == "acc / match / plus / passed"
+    assert {pair.n for pair in found.pairs} == {18}
+
+
+def test_what_is_marked_by_different_metrics_is_refused_with_the_way_out(tmp_path):
+    result = run_cli("compare", lm_eval(tmp_path, 0), inspect_log(tmp_path, 1))
+    assert result.exit_code
+    assert "acc, match" in str(result.exception)
+    assert "--metric acc --metric match" in str(result.exception)
+
+
+def test_items_without_a_common_id_are_paired_by_what_was_asked(tmp_path):
+    for model, name in ((0, "a"), (1, "b")):
+        rows = [{"item": f"{name}{item}", "input": prompt(item), "score": mark(model, item)} for item in range(ITEMS)]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[model:]))
+    found = compare([tmp_path / "a.jsonl", tmp_path / "b.jsonl"])
+    assert found.n_common == 19
+    assert found.alignment["runs"][0]["n_unpaired"] == 1
+
+
+def test_the_same_id_with_another_question_is_not_paired_and_counted(tmp_path):
+    for name, word in (("a", "plus"), ("b", "times")):
+        rows = [{"item": str(at), "input": f"{at} {word if at < 3 else 'and'} 1", "score": at % 2} for at in range(9)]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = compare([tmp_path / "a.jsonl", tmp_path / "b.jsonl"])
+    assert found.n_common == 6
+    assert found.alignment["n_same_id_other_content"] == 3
+
+
+def test_repeats_are_kept_as_repeats(tmp_path):
+    rows = [{"task_id": f"t{at}", "completion": "x", "result": "", "passed": bool(go <= at % 3)} for at in range(6) for go in range(3)]  # fmt: skip
+    path = tmp_path / "m_results.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    sheet = open_results(open_run(path)).sheet(None)
+    assert [cell.value for cell in sheet.marks["m"].values()] == pytest.approx([1 / 3, 2 / 3, 1] * 2)
+
+
+def test_samples_that_the_tool_planned_and_did_not_log_are_absent(tmp_path):
+    path = lm_eval(tmp_path, 0)
+    samples = next(path.parent.glob("samples_*"))
+    samples.write_text("\n".join(samples.read_text().splitlines()[:15]) + "\n")
+    (one,) = standings(open_results(open_run(path)).sheet(None))
+    assert one.summary.n_missing == {"absent": 5, "undefined": 2}
+    log = json.loads(inspect_log(tmp_path, 1, form="json").read_text())
+    log["samples"] = log["samples"][:15]
+    (tmp_path / "cut.json").write_text(json.dumps(log))
+    (one,) = standings(open_results(open_run(tmp_path / "cut.json")).sheet(None))
+    assert one.summary.n_missing == {"absent": 5, "failed": 2}
+
+
+def test_a_folder_means_all_results_below_it(tmp_path):
+    lm_eval(tmp_path, 0)
+    lm_eval(tmp_path, 1)
+    result = run_cli("compare", tmp_path, "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["n_common"] == 18
+
+
+def test_columns_of_a_table_are_named(tmp_path):
+    (tmp_path / "all.csv").write_text("q,who,right\n1,a,1\n2,a,0\n3,a,nan\n1,b,1\n2,b,1\n3,b,\n")
+    result = run_cli("compare", tmp_path / "all.csv", "--map", "item=q,model=who,score=right", "--json")
+    assert result.exit_code == 0
+    ranking = {one["model"]: one["summary"] for one in json.loads(result.stdout)["ranking"]}
+    assert ranking["a"]["n_missing"] == {"undefined": 1}
+    assert ranking["b"]["n_missing"] == {"absent": 1}
+    missing = run_cli("compare", tmp_path / "all.csv", "--map", "item=q,score=rihgt")
+    assert "no column 'rihgt'" in str(missing.exception)
+    assert "'right'" in str(missing.exception)
+
+
+@pytest.mark.parametrize("text", ["item", "item=a", "itm=a,score=b", "score=a,score=b", "score="])
+def test_a_map_that_says_nothing_is_refused(tmp_path, text):
+    result = run_cli("compare", table(tmp_path, 0), "--map", text)
+    assert isinstance(result.exception, UsageError)
+
+
+def test_parquet_is_a_table(tmp_path):
+    pytest.importorskip("pyarrow")
+    columns = {"item": "item", "model": "model", "score": "score", "error": "error"}
+    (one,) = standings(open_results(open_run(table(tmp_path, 0, suffix="parquet"), columns=columns)).sheet(None))
+    assert (one.summary.n, one.summary.n_items) == (18, 20)
+
+
+def test_gates_hold_other_tools_results(tmp_path):
+    paths = evalplus(tmp_path, 0), evalplus(tmp_path, 2)
+    assert run_cli("compare", *paths, "--fail-under", "plus=10%").exit_code == 0
+    assert run_cli("compare", *paths, "--fail-under", "plus=90%").exception.exit_code == 1
+    assert_marks(paths[1], at_least=0.5, not_worse_than=paths[0])
+    with pytest.raises(AssertionError, match="model-0"):
+        assert_marks(paths[0], at_least=0.9)
+
+
+@pytest.mark.parametrize("format_name", ["html", "md", "csv", "json", "junit"])
+def test_reports_are_made_of_them_and_nothing_is_written_beside(tmp_path, format_name):
+    path = evalplus(tmp_path, 0)
+    refused = run_cli("report", path, "--format", format_name)
+    assert "--output" in str(refused.exception)
+    result = run_cli("report", path, "--format", format_name, "--output", tmp_path / "out")
+    assert result.exit_code == 0, result.exception
+    assert [one.name for one in tmp_path.iterdir() if one.name != "out"] == [path.name]
+
+
+def test_view_shows_them(tmp_path):
+    from markbook.report.browser import RunSite
+
+    inspect_log(tmp_path, 0)
+    site = RunSite(tmp_path)
+    listed = site.page("/", {})
+    assert "log-0.eval" in listed
+    (number,) = set(re.findall(r"/run/(\d+)", listed))
+    assert "sums/19" in site.page(f"/run/{number}", {})
+    assert "the sandbox went away" in site.page(f"/attempt/{number}/3", {})
+
+
+def test_import_keeps_them_as_a_run(tmp_path):
+    paths = lm_eval(tmp_path, 0), lm_eval(tmp_path, 1)
+    result = run_cli("import", *paths, "-o", tmp_path / "kept")
+    assert result.exit_code == 0, result.exception
+    kept = compare(result.stdout.split())
+    read = compare(paths)
+    assert kept.pairs == read.pairs
+    assert kept.to_json()["ranking"] == read.to_json()["ranking"]
+
+
+def test_every_eval_ever_is_written_and_read_back(tmp_path):
+    path = evalplus(tmp_path, 0)
+    result = run_cli("report", path, "--format", "every-eval-ever", "--output", tmp_path / "out")
+    assert result.exit_code == 0, result.exception
+    record = json.loads((tmp_path / "out/every_eval_ever/model-0.json").read_text())
+    (found,) = record["evaluation_results"]
+    assert found["score_details"]["details"] == {"n_scored": "18", "n_items": "20", "missing_failed": "2"}
+    (again,) = standings(open_results(open_run(tmp_path / "out/every_eval_ever/model-0.jsonl")).sheet(None))
+    assert again.summary.n == 18
+    assert again.summary.value == found["score_details"]["score"]
+
+
+def _zip(path, members):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("m_eval_results.json", b'{"eval": {"a": [{"base_status": "pass"}], "a": []}}', "stands twice"),
+        ("m_eval_results.json", b'{"eval": {"a": [{"base_status": "pass"' + b"}]}" + b"[" * 100_000, "not JSON|nested"),
+        ("m_eval_results.json", b'{"eval": {"base_status": ' + b"[" * 100_000, "nested too deeply"),
+        ("m_eval_results.json", b'{"eval": {"a": [{"base_status": "\xff"}]}}', "not UTF-8"),
+        ("m_eval_results.json", b'{"eval": {"a": [{"base_status": "\\ud800"}]}}', "lone surrogate"),
+        ("m_eval_results.json", b'{"eval": {"a": ["base_status"]}}', "no evalplus file"),
+        (
+            "m_results.jsonl",
+            b'{"task_id": 1, "passed": true, "result": ""}\n'[:-4] + b"\n",
+            "neither a run nor results",
+        ),
+        ("log.eval", b"PK\x03\x04 and no more", "cannot be read"),
+        ("results_x.json", b"{}", "neither a run nor results"),
+    ],
+)
+def test_a_damaged_file_is_refused_in_words(tmp_path, name, content, words):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(DataError, match=words):
+        open_results(open_run(tmp_path / name)).sheet(None)
+
+
+def test_a_log_without_a_score_is_refused_and_not_called_a_wrong_metric(tmp_path):
+    about = {"model": "m", "dataset": {}, "config": {}}
+    log = {
+        "version": 2,
+        "status": "error",
+        "eval": about,
+        "samples": [{"id": 1, "epoch": 1, "input": "q", "scores": {}}],
+    }
+    (tmp_path / "log.json").write_text(json.dumps(log))
+    with pytest.raises(DataError, match="no sample in this inspect file has a score"):
+        open_results(open_run(tmp_path / "log.json")).sheet(None)
+
+
+def test_a_run_of_ours_is_compared_with_another_tools(tmp_path):
+    run = task_run(tmp_path / "ours", [task_row(at, at % 2) for at in range(8)])
+    ours = open_results(run).sheet(None)
+    lines = [f"{sample},other,{(at // 2) % 2}" for at, sample in enumerate(ours.samples)]
+    (tmp_path / "t.csv").write_text("\n".join(["item,model,score", *lines]) + "\n")
+    found = compare([run, tmp_path / "t.csv"], metric=[ours.metric, "score"])
+    assert found.n_common == 8
+    assert found.metric == f"{ours.metric} / score"
+
+
+def test_a_line_that_cannot_be_read_is_counted_and_said(tmp_path):
+    path = human_eval(tmp_path, 0)
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines[:-2], lines[-2][:-5], '{"task_id": 1, "task_id": 2}']) + "\n")
+    sheet = open_results(open_run(path)).sheet(None)
+    assert len(sheet.samples) == ITEMS - 2
+    assert any("stands twice" in note for note in sheet.notes)
+    found = compare([path, human_eval(tmp_path, 1)])
+    assert any("could not be read" in note for note in found.notes)
+
+
+def test_a_zip_bomb_is_refused(tmp_path):
+    header = json.dumps({"version": 2, "status": "success", "eval": {"model": "m"}})
+    bomb = b'{"id": "' + b"0" * (2 << 20)
+    path = _zip(tmp_path / "log.eval", {"header.json": header} | {f"samples/{at}.json": bomb for at in range(20)})
+    with pytest.raises(DataError, match="unfolds to more than"):
+        open_results(open_run(path)).sheet(None)
+
+
+def test_names_that_lead_elsewhere_lead_nowhere(tmp_path):
+    sample = {"id": "../../x", "epoch": 1, "input": "q", "scores": {"match": {"value": "C"}}}
+    header = {"version": 2, "status": "success", "eval": {"model": "../../<script>", "dataset": {}}}
+    members = {"header.json": json.dumps(header), "samples/../../../etc/x.json": json.dumps(sample)}
+    path = _zip(tmp_path / "in" / "log.eval", members) if (tmp_path / "in").mkdir() is None else None
+    result = run_cli("report", path, "--format", "every-eval-ever", "--output", tmp_path / "out")
+    assert result.exit_code == 0
+    assert {one.name for one in tmp_path.iterdir()} == {"in", "out"}
+    run_cli("report", path, "--output", tmp_path / "out")
+    assert "<script>&" not in (tmp_path / "out/report.html").read_text()
+    assert "../../<script>" not in (tmp_path / "out/report.html").read_text()
+
+
+def test_an_aggregate_without_samples_is_refused_with_the_way_out(tmp_path):
+    path = lm_eval(tmp_path, 0)
+    next(path.parent.glob("samples_*")).unlink()
+    with pytest.raises(DataError, match="--log_samples"):
+        compare([path, lm_eval(tmp_path, 1)])
+
+
+def test_two_filters_are_two_metrics_of_one_sample(tmp_path):
+    path = lm_eval(tmp_path, 0)
+    samples = next(path.parent.glob("samples_*"))
+    lines = [json.loads(line) for line in samples.read_text().splitlines()]
+    both = [line | {"filter": name, "acc": 1.0 if name == "flexible" else line["acc"]} for line in lines for name in ("strict", "flexible")]  # fmt: skip
+    samples.write_text("\n".join(map(json.dumps, both)) + "\n")
+    results = open_results(open_run(path))
+    assert list(results.columns) == ["acc,strict", "acc,flexible"]
+    assert standings(results.sheet("acc,flexible"))[0].summary.value == 1.0
+    assert standings(results.sheet("acc,strict"))[0].summary.n == 18
+
+
+def test_epochs_and_scorers_of_several_keys(tmp_path):
+    samples = [
+        {"id": item, "epoch": epoch, "input": [{"role": "user", "content": "q"}], "scores": {"rubric": {"value": {"style": epoch / 2, "fact": "P"}}}}
+        for item in (1, 2)
+        for epoch in (1, 2)
+    ]  # fmt: skip
+    about = {"model": "m", "dataset": {"sample_ids": [1, 2, 3]}, "config": {"epochs": 2}}
+    (tmp_path / "log.json").write_text(json.dumps({"version": 2, "status": "error", "eval": about, "samples": samples}))
+    results = open_results(open_run(tmp_path / "log.json"))
+    assert list(results.columns) == ["rubric/style", "rubric/fact"]
+    sheet = results.sheet("rubric/style")
+    assert sheet.marks["m"]["1"].value == 0.75
+    assert sheet.marks["m"]["3"].n_missing == {"absent": 2}
+    assert "error" in sheet.notes[0]

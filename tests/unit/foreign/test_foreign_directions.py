@@ -1,0 +1,125 @@
+"""Other tools' runs in which less is better of one part and more of another, and other corners of their files."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+from support.foreign_files import promptfoo
+
+from markbook import open_run
+from markbook.cli import cli
+from markbook.errors import DataError
+from markbook.results.kind import open_results
+from markbook.results.leaderboard import standings
+
+
+def run_cli(*args):
+    return CliRunner().invoke(cli, [str(arg) for arg in args], catch_exceptions=True)
+
+
+def numbers(path, metric):
+    sheet = open_results(open_run(path)).sheet(metric)
+    return sheet.direction, {one.model: (one.summary.value, one.summary.n) for one in standings(sheet)}
+
+
+def eee(folder, model, scores):
+    """Write ten instances an evaluation: acc, of which more is better, and wer, of which less is."""
+    kinds = [{"evaluation_name": name, "metric_config": {"lower_is_better": name == "wer"}} for name in scores]
+    record = {"schema_version": "0.2.1", "evaluation_id": "e", "model_info": {"id": model}, "evaluation_results": kinds}
+    path = folder / f"{model}.json"
+    path.write_text(json.dumps(record))
+    rows = [
+        {"schema_version": "0.2.1", "evaluation_id": "e", "model_id": model, "evaluation_name": name, "sample_id": str(at),
+         "input": {"raw": f"{name} {at}"}, "output": {"raw": ["x"]}, "evaluation": {"score": score}}
+        for name, score in scores.items() for at in range(10)
+    ]  # fmt: skip
+    path.with_suffix(".jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_every_eval_ever_of_both_directions_has_two_metrics(tmp_path):
+    first, second = eee(tmp_path, "A", {"wer": 0.1, "acc": 0.9}), eee(tmp_path, "B", {"wer": 0.8, "acc": 0.9})
+
+    assert numbers(first, None) == ("higher", {"A": (0.9, 10)})
+    assert numbers(second, "score (lower is better)") == ("lower", {"B": (0.8, 10)})
+    result = run_cli("compare", first, second, "--metric", "score (lower is better)")
+    assert "A (10.0) is better than B" in result.output
+
+
+def test_lm_eval_of_both_directions_has_two_metrics(tmp_path):
+    stamp = "2026-01-02T03-04-05.678901"
+    for task, value in {"t": 1.0, "u": 0.25}.items():
+        rows = [
+            {"doc_id": at, "doc": {"q": f"{task}{at}"}, "target": "x", "arguments": {"gen_args_0": {"arg_0": "q"}},
+             "resps": [["x"]], "filtered_resps": ["x"], "filter": "none", "doc_hash": f"{task}{at}", "score": value}
+            for at in range(4)
+        ]  # fmt: skip
+        (tmp_path / f"samples_{task}_{stamp}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path = tmp_path / f"results_{stamp}.json"
+    about = {
+        "results": {"t": {}, "u": {}}, "config": {}, "model_name": "A", "versions": {},
+        "higher_is_better": {"t": {"score": True}, "u": {"score": False}},
+        "n-samples": {"t": {"effective": 4}, "u": {"effective": 4}},
+    }  # fmt: skip
+    path.write_text(json.dumps(about))
+
+    assert numbers(path, "score") == ("higher", {"A": (1.0, 4)})
+    assert numbers(path, "score (lower is better)") == ("lower", {"A": (0.25, 4)})
+
+
+def test_promptfoos_prompts_with_the_same_beginning_are_two_models(tmp_path):
+    path = promptfoo(tmp_path, 0)
+    document = json.loads(path.read_text())
+    results = document["results"]["results"]
+    twins = []
+    for place, ending in enumerate(("Think first.", "Answer at once.")):
+        for row in results:
+            text = "You are careful and honest. " * 4 + ending
+            twins.append(row | {"prompt": {"raw": text, "label": text}, "promptIdx": place})
+    document["results"]["results"] = twins
+    path.write_text(json.dumps(document))
+
+    sheet = open_results(open_run(path)).sheet(None)
+
+    assert len(sheet.models) == 2
+
+
+def test_a_crashed_tau_bench_trajectory_has_no_score(tmp_path):
+    path = tmp_path / "tau.json"
+    rows = [
+        {"task_id": 0, "reward": 1.0, "info": {}, "traj": [], "trial": 0},
+        {"task_id": 1, "reward": 0.0, "info": {"error": "RateLimitError: slow down", "traceback": "x"}, "traj": [], "trial": 0},
+    ]  # fmt: skip
+    path.write_text(json.dumps(rows))
+
+    sheet = open_results(open_run(path)).sheet(None)
+    (standing,) = standings(sheet)
+
+    assert (standing.summary.value, standing.summary.n, standing.summary.n_missing) == (1.0, 1, {"failed": 1})
+
+
+def test_a_time_beyond_the_year_9999_in_parquet_ends_with_a_sentence(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "ts.parquet"
+    times = pyarrow.array([1 << 50, 1], pyarrow.timestamp("s"))
+    parquet.write_table(pyarrow.table({"item": ["a", "b"], "score": [1.0, 0.0], "at": times}), path)
+
+    result = run_cli("import", path, "--map", "item=item,score=score", "-o", tmp_path / "out")
+
+    assert isinstance(result.exception, DataError), result.exception
+    assert "not a readable Parquet file" in str(result.exception)
+
+
+def test_jaegers_times_in_nanoseconds_are_unknown_times(tmp_path):
+    span = {"traceID": "t", "spanID": "s", "operationName": "chat", "duration": 10, "startTime": 1_700_000_000_000_000_000,
+            "tags": [{"key": "gen_ai.operation.name", "type": "string", "value": "chat"}]}  # fmt: skip
+    path = tmp_path / "jg.json"
+    path.write_text(json.dumps({"data": [{"traceID": "t", "spans": [span], "processes": {}}]}))
+
+    result = run_cli("trace", path)
+
+    assert not isinstance(result.exception, OverflowError)
+    assert result.exit_code == 0, result.output

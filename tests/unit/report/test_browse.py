@@ -1,0 +1,640 @@
+"""The local page: what it shows, how quickly it opens, and whom it refuses."""
+
+import http.client
+import json
+import re
+import threading
+
+import pytest
+from support.browsers import Watched, axe_source, chromium, serious_faults
+from support.load import PATIENCE
+from support.made_files import review_row, review_run, task_row, task_run
+from support.made_runs import exam_run as made
+from support.payloads import HTML
+
+from markbook.report.browser import RunSite, Server, find_runs
+from markbook.report.local_server import COOKIE, NotFound
+from markbook.report.run_index import STATUSES, Index
+from markbook.results.kind import open_results
+from markbook.runs.exam.view import OUTCOME
+from markbook.stats import clustered_standard_error, mean_interval
+from markbook.store import open_run
+
+MODELS = {"strong": 0.9, "weak": 0.2}
+
+
+class Client:
+    """Asks a started server, as a browser with its cookie would."""
+
+    def __init__(self, server):
+        self.server = server
+        self.cookie = f"{COOKIE}={server.token}"
+
+    def get(self, path, *, cookie=None, host=None, method="GET"):
+        link = http.client.HTTPConnection(*self.server.server_address, timeout=PATIENCE)
+        headers = {"Cookie": self.cookie if cookie is None else cookie, "Host": host or self.server.host}
+        link.request(method, path, headers=headers)
+        answer = link.getresponse()
+        body = answer.read().decode()
+        link.close()
+        return answer, body
+
+
+@pytest.fixture
+def serve():
+    started = []
+
+    def make(folder):
+        server = Server(folder)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        thread.start()
+        started.append((server, thread))
+        return Client(server)
+
+    yield make
+    for server, thread in started:
+        server.shutdown()
+        server.server_close()
+        thread.join(PATIENCE)
+
+
+@pytest.fixture
+def folder(exam_run, tmp_path):
+    exam_run("a", models=MODELS, problems=30, attempts=3, absent=0.1)
+    task_run(tmp_path / "b", [task_row(at, None if at == 2 else at / 10) for at in range(5)])
+    review_run(tmp_path / "c", [review_row("p1", "mas", 0.5, 0.7), review_row("p2", "mas", None, None)])
+    return tmp_path
+
+
+def locations(folder, command):
+    index = next(
+        Index(open_results(run, partial=True)) for run in map(open_run, find_runs(folder)) if run.command == command
+    )
+    index.start()
+    index.wait(1 << 62, PATIENCE)
+    return index
+
+
+def number_of(client, command):
+    _, body = client.get("/")
+    rows = [row for row in body.split("<tr>") if f'<span class="note">{command}</span>' in row]
+    return int(rows[0].split('href="/run/')[1].split('"')[0])
+
+
+def test_list_shows_every_run_and_filters(serve, folder):
+    client = serve(folder)
+
+    _, everything = client.get("/")
+    _, exams = client.get("/?q=made-up")
+
+    assert everything.count('href="/run/') == 3
+    assert exams.count('href="/run/') == 1
+
+
+def test_attempts_are_paged_and_filtered(serve, folder):
+    client = serve(folder)
+    number = number_of(client, "exam")
+    index = locations(folder, "exam")
+    total = len(index)
+
+    _, first = client.get(f"/run/{number}")
+    _, second = client.get(f"/run/{number}?start=50")
+    _, weak = client.get(f"/run/{number}?model=weak&status=passed")
+    _, one = client.get(f"/run/{number}?sample=CLOSURES_4")
+
+    assert first.count('href="/attempt/') == 50
+    assert f"{total:,} attempts" in first
+    assert second.count('href="/attempt/') == min(50, total - 50)
+    fits, count = index.search(model="weak", status="passed", count=500)
+    assert weak.count('href="/attempt/') == len(fits) == count
+    assert one.count('href="/attempt/') == len(
+        [o for o in index.search(count=500)[0] if o.sample.startswith("closures_4")]
+    )
+
+
+def test_statuses_and_scores_are_the_exams_own(folder):
+    index = locations(folder, "exam")
+    view = index.results
+    for model, tally in view.tallies.items():
+        found = index.search(model=model, count=1000)[0]
+        assert sum(one.score for one in found) == pytest.approx(sum(tally.zero))
+        assert sum(one.status == "passed" for one in found) == sum(tally.right)
+        assert sum(one.status in ("error", "empty") for one in found) == sum(tally.errors.values())
+
+
+def test_an_attempt_shows_prompt_code_tests_and_others(serve, folder):
+    client = serve(folder)
+    number = number_of(client, "exam")
+    at = locations(folder, "exam").search(count=1)[0][0].location
+
+    answer, body = client.get(f"/attempt/{number}/{at}")
+
+    assert answer.status == 200
+    for words in (
+        "<h2>Prompt</h2>",
+        'class="k">def',
+        "<h2>Tests</h2>",
+        "separated",
+        "Other attempts at it",
+        "compare with",
+    ):
+        assert words in body
+
+
+def test_two_attempts_are_set_side_by_side(serve, folder):
+    client = serve(folder)
+    number = number_of(client, "exam")
+    one, two = (found.location for found in locations(folder, "exam").search(count=2)[0])
+
+    _, body = client.get(f"/compare?a={number}:{one}&b={number}:{two}")
+    _, same = client.get(f"/compare?a={number}:{one}&b={number}:{one}")
+
+    assert 'class="del">-' in body
+    assert 'class="add">+' in body
+    assert "The two answers are the same." in same
+
+
+def test_tasks_and_reviews_open_too(serve, folder):
+    client = serve(folder)
+    for command, words in (("run", "an answer"), ("review", "tier1 cosine_score")):
+        number = number_of(client, command)
+        at = locations(folder, command).search(count=1)[0][0].location
+        _, run = client.get(f"/run/{number}")
+        answer, body = client.get(f"/attempt/{number}/{at}")
+        assert f"/attempt/{number}/{at}" in run
+        assert answer.status == 200
+        assert words in body
+
+
+def test_without_the_token_there_is_nothing(serve, folder):
+    client = serve(folder)
+
+    for cookie in ("", f"{COOKIE}=", f"{COOKIE}=wrong", f"other={client.server.token}"):
+        answer, body = client.get("/", cookie=cookie)
+        assert answer.status == 403
+        assert "evaluation" not in body
+
+
+def test_the_token_becomes_a_cookie_and_leaves_the_address(serve, folder):
+    client = serve(folder)
+
+    answer, _ = client.get(f"/?token={client.server.token}", cookie="")
+
+    assert (answer.status, answer.getheader("Location")) == (303, "/")
+    assert "HttpOnly; SameSite=Strict" in answer.getheader("Set-Cookie")
+
+
+def test_another_host_name_is_refused(serve, folder):
+    client = serve(folder)
+
+    assert client.get("/", host="evil.test")[0].status == 421
+    assert client.get("/", host=f"localhost:{client.server.server_address[1]}")[0].status == 421
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
+def test_nothing_can_be_written(serve, folder, method):
+    before = sorted((path, path.stat().st_mtime_ns) for path in folder.rglob("*"))
+    client = serve(folder)
+
+    client.get("/")
+    client.get(f"/run/{number_of(client, 'exam')}")
+
+    assert client.get("/", method=method)[0].status == 501
+    assert sorted((path, path.stat().st_mtime_ns) for path in folder.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/run/99", "/run/x", "/run/-1", "/attempt/0/5", "/attempt/0/99999999999999", "/compare", "/compare?a=0:1&b=9:9", "/report/9",
+     "/../../etc/passwd", "/run/0/../../x", "/run/0?start=x", "/run/%D9%A3", "/static/x"],
+)  # fmt: skip
+def test_made_up_addresses_are_not_found(serve, folder, path):
+    client = serve(folder)
+
+    answer, body = client.get(path)
+
+    assert answer.status == 404
+    assert "Traceback" not in body
+
+
+def test_headers_shut_everything_off(serve, folder):
+    answer, _ = serve(folder).get("/")
+
+    policy = answer.getheader("Content-Security-Policy")
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert re.fullmatch(r".*; script-src 'sha256-[^' ]*'; .*", policy)
+    assert answer.getheader("Cache-Control") == "no-store"
+    assert answer.getheader("X-Content-Type-Options") == "nosniff"
+
+
+def test_a_linked_report_is_not_followed(serve, folder, tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    run = next(path for path in find_runs(folder) if path.parent.name == "a")
+    (run / "report.html").symlink_to(secret)
+    client = serve(folder)
+    number = number_of(client, "exam")
+
+    assert client.get(f"/report/{number}")[0].status == 404
+    (run / "report.html").unlink()
+    (run / "report.html").write_text("<h1>report</h1>")
+    answer, body = client.get(f"/report/{number}")
+    assert body == "<h1>report</h1>"
+    assert answer.getheader("Content-Security-Policy") == "sandbox allow-scripts"
+
+
+def test_a_damaged_run_is_named_and_does_not_stop_the_others(folder):
+    (folder / "d").mkdir()
+    (folder / "d" / "run.json").write_text("{")
+
+    page = RunSite(folder).page("/", {})
+
+    assert "run.json is damaged" in page
+    assert page.count('href="/run/') == 3
+
+
+def test_what_is_wrong_with_one_run_is_said_on_its_page(serve, tmp_path):
+    from support.made_runs import exam_run as make
+
+    run = make(tmp_path / "runs" / "strange", problems=3)
+    path = run.folder / "run.json"
+    record = json.loads(path.read_text()) | {"command": "unheard-of"}
+    del record["identity"]  # which would say that it was changed
+    path.write_text(json.dumps(record))
+    client = serve(run.folder.parent)
+
+    _, page = client.get("/")
+    number = page.split('href="/run/')[1].split('"')[0]
+    reply, text = client.get(f"/run/{number}")
+
+    assert reply.status == 500
+    assert "unheard-of" in text
+
+
+def test_a_torn_row_stops_the_index_and_is_said(folder):
+    run = next(path for path in find_runs(folder) if path.parent.name == "b")
+    with (run / "results.jsonl").open("a") as file:
+        file.write('{"torn')
+    index = Index(open_results(open_run(run, check=False), partial=True))
+    index.start()
+    index.wait(1 << 62, PATIENCE)
+
+    assert len(index) == 5
+    assert "results.jsonl is damaged at byte" in index.failure
+
+
+def test_a_page_appears_while_the_index_is_being_built(folder, monkeypatch):
+    index = locations(folder, "exam")
+    released = threading.Event()
+
+    def slowly():
+        for number, found in enumerate(index.results.entries()):
+            if number == 100:
+                released.wait(PATIENCE)
+            yield found
+
+    slow = Index(type("Slow", (), {"entries": staticmethod(slowly), "sheet": index.results.sheet})())
+    monkeypatch.setattr("markbook.report.run_index._CHUNK", 20)
+    monkeypatch.setattr("markbook.report.run_index.FIRST_CHUNK", 20)
+    slow.start()
+    slow.wait(50, PATIENCE)
+    try:
+        assert not slow.is_done
+        assert len(slow.search(count=50)[0]) == 50
+    finally:
+        released.set()
+    slow.wait(1 << 62, PATIENCE)
+    assert len(slow) == len(index)
+
+
+def test_an_unknown_page_raises(folder):
+    with pytest.raises(NotFound):
+        RunSite(folder).page("/x/y/z", {})
+
+
+def test_hostile_words_stay_words_on_every_page(serve, tmp_path):
+    from test_report_html import hostile_run
+
+    hostile_run(tmp_path / "h", HTML, HTML[:4])
+    client = serve(tmp_path)
+    index = locations(tmp_path, "exam")
+    found = index.search(count=300)[0]
+    run = f"{number_of(client, 'exam')}"
+    pages = [
+        "/",
+        f"/run/{run}",
+        f"/run/{run}?sample={HTML[0].replace('<', '%3C').replace(' ', '+')}",
+        f"/matrix/{run}?order=item",
+    ]
+    pages += [f"/attempt/{run}/{one.location}" for one in found[::7]]
+    pages += [f"/compare?a={run}:{found[0].location}&b={run}:{found[1].location}", f"/run/{run}?text=owned&sort=-error"]
+
+    for path in pages:
+        answer, body = client.get(path)
+        assert answer.status == 200, path
+        assert body.count("<script") == 1, path
+        assert "<img" not in body, path
+        assert "\x00" not in body, path
+
+
+def test_the_page_works_in_a_browser(serve, folder, tmp_path):
+    client = serve(folder)
+    with chromium() as browser, Watched(browser, client.server.address, offline=False) as seen:
+        page = seen.page
+        assert "token" not in page.url
+        page.click(f"a[href='/run/{number_of(client, 'exam')}']")
+        page.select_option("select[name=model]", "weak")
+        page.click("button:has-text('Filter')")
+        assert "model=weak" in page.url
+        page.locator("input[name=at]").first.check()
+        page.locator("input[name=at]").nth(1).check()
+        page.click("button:has-text('Side by side')")
+        assert page.locator("h1").inner_text() == "Two attempts"
+        assert seen.complaints == []
+        assert all(request.startswith(f"http://{client.server.host}/") for request in seen.requests)
+
+
+@pytest.mark.slow
+def test_axe_finds_no_serious_fault(serve, folder, tmp_path):
+    client = serve(folder)
+    number = number_of(client, "exam")
+    one, two = (found.location for found in locations(folder, "exam").search(count=2)[0])
+    with chromium() as browser:
+        source = axe_source(tmp_path)
+        with Watched(browser, client.server.address, offline=False) as seen:
+            for path in (
+                "/",
+                f"/run/{number}",
+                f"/attempt/{number}/{one}",
+                f"/compare?a={number}:{one}&b={number}:{two}",
+            ):
+                seen.page.goto(f"http://{client.server.host}{path}")
+                assert serious_faults(seen.page, source) == [], path
+
+
+def test_index_survives_rows_of_other_kinds(folder):
+    index = locations(folder, "exam")
+    run = next(run for run in map(open_run, find_runs(folder)) if run.command == "exam")
+
+    assert len(index) == sum(1 for _ in run.rows(OUTCOME))
+
+
+def number_in(site):
+    return site.page("/", {}).split('href="/run/')[1].split('"')[0]
+
+
+def test_a_run_has_a_name_tags_notes_and_scores_in_the_list(tmp_path):
+    from support.exam_kit import answer, hold, problem
+
+    rows = [problem(str(at)) for at in range(4)]
+    answers = [answer(str(at), "def f(x): return x") for at in range(3)]
+    first = hold(tmp_path, rows, answers, name="before <b>", tags=("night", "v1"), notes="the old prompt")
+    again = hold(tmp_path, rows, answers, name="after")
+    page = RunSite(tmp_path / "out").page("/", {})
+    found = RunSite(tmp_path / "out").page("/", {"q": "night"})
+
+    assert first.manifest["tags"] == ["night", "v1"]
+    assert [(one["model"], one["value"], one["n"]) for one in again.manifest["scores"]] == [("gpt", 0.75, 4)]
+    for words in ("before &lt;b&gt;", "the old prompt", ">night</a>", "gpt <strong>75.0</strong>", "trend of 2 runs"):
+        assert words in page
+    assert found.count('href="/run/') == 1
+    number = page.split('href="/trend/')[1].split('"')[0]
+    trend = RunSite(tmp_path / "out").page(f"/trend/{number}", {}).split("<main")[1]
+    assert trend.count("<svg") == 2
+    assert trend.index("before") < trend.index("after")
+
+
+def test_a_resumed_run_keeps_its_name(tmp_path):
+    from support.exam_kit import answer, hold, problem
+
+    def run(**more):
+        return hold(tmp_path, [problem("1")], [answer("1", "def f(x): return x")], **more)
+
+    first = run(name="mine", tags=("a",))
+    record = first.folder / "run.json"
+    record.write_text(record.read_text().replace('"status": "done"', '"status": "interrupted"'))
+    again = run(resume=first.folder)
+
+    assert (again.folder, again.manifest["name"], again.manifest["tags"]) == (first.folder, "mine", ["a"])
+
+
+@pytest.mark.parametrize(
+    "sort", ["score", "-score", "sample", "-sample", "model", "error", "topic", "seconds", "status"]
+)
+def test_attempts_are_sorted(folder, sort):
+    index = locations(folder, "exam")
+    everything = index.search(count=500)[0]
+    found = index.search(sort=sort, count=500)[0]
+    column = sort.lstrip("-")
+    keys = [getattr(one, column) for one in found]
+    if column == "sample":
+        keys = [int(one.rpartition("_")[2]) if one.startswith("strings") else -1 for one in keys]
+        keys = [one for one in keys if one >= 0]
+    if column == "status":
+        keys = [STATUSES.index(one) for one in keys]
+
+    assert sorted(found) == sorted(everything)
+    assert keys == sorted(keys, reverse=sort.startswith("-"))
+
+
+def test_attempts_are_filtered_by_error_topic_score_and_words(serve, folder):
+    client = serve(folder)
+    number = number_of(client, "exam")
+    everything = locations(folder, "exam").search(count=500)[0]
+    cases = {
+        "error=NameError": sum(one.error == "NameError" for one in everything),
+        "topic=closures": sum(one.topic == "closures" for one in everything),
+        "at_least=0.5&at_most=0.9": sum(0.5 <= one.score <= 0.9 for one in everything),
+        "sample=%3Dclosures_4": sum(one.sample == "closures_4" for one in everything),
+        "text=weak+take+2&status=passed": sum(one.model == "weak" and one.status == "passed" for one in everything)
+        // 3,
+    }
+    for asked, count in cases.items():
+        _, body = client.get(f"/run/{number}?{asked}")
+        assert count > 0
+        if "text" in asked:
+            assert abs(body.count('href="/attempt/') - count) <= 6, asked
+            assert "found in" in body
+        else:
+            assert f"{count:,} attempts" in body, asked
+
+
+def test_the_means_of_topics_stand_beside_their_intervals(serve, folder):
+    client = serve(folder)
+    weak = locations(folder, "exam").search(topic="closures", model="weak", count=500)[0]
+    wanted = clustered_standard_error([one.score for one in weak], [one.sample for one in weak])
+
+    _, body = client.get(f"/run/{number_of(client, 'exam')}")
+
+    assert f'{wanted.value:.3f} <span class="note">[{wanted.low:.3f}, {wanted.high:.3f}]</span>' in body
+    assert len({one.sample for one in weak}) == wanted.stats["n_clusters"] < len(weak)
+
+
+def test_single_attempts_of_a_topic_have_the_interval_of_a_share(exam_run, tmp_path):
+    exam_run("", models={"even": 0.5}, problems=40)
+    index = locations(tmp_path, "exam")
+
+    topics = index.by_topic()
+
+    assert topics.total == len(topics.shown) == 4
+    for topic in topics.shown:
+        some = index.search(topic=topic.name, count=100)[0]
+        wanted = mean_interval([one.score for one in some])
+        found = topic.means["even"]
+        assert (found.value, found.low, found.high) == (wanted.value, wanted.low, wanted.high)
+        assert found.low < found.value < found.high
+
+
+def test_next_and_previous_keep_what_was_asked_for(serve, folder):
+    client = serve(folder)
+    number = number_of(client, "exam")
+    found = locations(folder, "exam").search(sort="-score", model="weak", count=500)[0]
+    asked = "model=weak&sort=-score"
+
+    _, first = client.get(f"/attempt/{number}/{found[0].location}?{asked}")
+    _, second = client.get(f"/attempt/{number}/{found[1].location}?{asked}")
+
+    assert 'rel="prev"' not in first
+    assert f'rel="next" href="/attempt/{number}/{found[1].location}?model=weak&amp;sort=-score"' in first
+    assert f'rel="prev" href="/attempt/{number}/{found[0].location}?' in second
+    assert f"1 of {len(found)}" in first
+
+
+def test_the_matrix_has_items_by_models_with_answers(serve, folder):
+    client = serve(folder)
+    number = number_of(client, "exam")
+
+    _, differ = client.get(f"/matrix/{number}")
+    _, flaky = client.get(f"/matrix/{number}?order=flaky")
+
+    assert differ.count('<th scope="row">') == 20
+    assert "# weak, take" in differ
+    entries = locations(folder, "exam").search(count=500)[0]
+    scores = {}
+    for one in entries:
+        scores.setdefault((one.sample, one.model), set()).add(one.score)
+    flips = {sample for (sample, _), several in scores.items() if len(several) > 1}
+    assert f"{len(flips)} items at which" in flaky
+
+
+def test_lists_are_copied_as_csv_and_markdown(serve, folder):
+    import csv
+
+    client = serve(folder)
+    number = number_of(client, "exam")
+    total = len(locations(folder, "exam"))
+
+    answer, text = client.get(f"/copy/{number}.csv?model=weak")
+    rows = list(csv.DictReader(text.splitlines()))
+    _, words = client.get(f"/copy/{number}.md")
+
+    assert answer.getheader("Content-Type").startswith("text/csv")
+    assert {row["model"] for row in rows} == {"weak"}
+    assert len(words.splitlines()) == 2 + total
+    assert client.get(f"/copy/{number}.exe")[0].status == 404
+
+
+def test_links_hold_when_the_folder_is_served_again(folder):
+    first, second = RunSite(folder), RunSite(folder)
+
+    assert number_in(first) == number_in(second)
+
+
+def test_the_token_keeps_the_address_that_was_asked_for(serve, folder):
+    client = serve(folder)
+
+    answer, _ = client.get(f"//evil.test/run/1?sort=-score&token={client.server.token}", cookie="")
+
+    assert answer.getheader("Location") == "/evil.test/run/1?sort=-score"
+
+
+def test_a_run_that_goes_on_is_shown_and_grows(tmp_path, monkeypatch):
+    from support import made_runs
+
+    from markbook.report import browser as pages
+    from markbook.runs.exam.view import attempt_record
+    from markbook.store import RunWriter
+    from markbook.types import Attempt, Outcome
+
+    monkeypatch.setattr(pages, "_LIVE_SECONDS", 0.0)
+    run = made_runs.exam_run(tmp_path, models={"m": 1.0}, problems=3, finish="")
+    record = run.folder / "run.json"
+    record.write_text(record.read_text().replace('"interrupted"', '"running"'))
+    site = RunSite(tmp_path)
+    number = number_in(site)
+    before = site.page(f"/run/{number}", {})
+
+    from markbook.store.run import Manifest
+
+    manifest = Manifest("exam", run.manifest["config"], run.manifest["inputs"])
+    with RunWriter.resume(run.folder, manifest) as writer:
+        writer.add(OUTCOME, ("m", "closures_0", 1), attempt_record(Attempt("closures_0", "x", "m", 1), Outcome(())))
+        writer.commit()
+        after = site.page(f"/run/{number}", {})
+
+    assert "This run is going on." in before
+    assert 'http-equiv="refresh"' in before
+    assert "3 of 3 attempts are marked" in before
+    assert "4 of 3 attempts are marked" in after
+
+
+def test_the_first_page_of_a_finished_run_asks_nothing_that_takes_its_whole_journal(tmp_path, monkeypatch):
+    from markbook.runs.exam.view import ExamView
+
+    run = made(tmp_path / "runs")
+    site = RunSite(tmp_path / "runs")
+    number = site.page("/", {}).split('href="/run/')[1].split('"')[0]
+    original, asked = ExamView.planned.fget, []
+
+    def planned(view):
+        asked.append(threading.current_thread())
+        return original(view)
+
+    monkeypatch.setattr(ExamView, "planned", property(planned))
+
+    assert run.folder.name in site.page(f"/run/{number}", {})
+    assert threading.main_thread() not in asked  # the index may, beside the page
+
+
+def test_counts_of_a_run_that_is_still_read_are_said_to_be_so_far(folder):
+    from markbook.report.run_pages import run_page
+
+    index = locations(folder, "exam")
+    about = {
+        "title": "t", "facts": [], "size": 50, "failure": "", "has_report": False, "is_live": False, "planned": 0,
+        "headline": "",
+    }  # fmt: skip
+
+    class StillRead:
+        """Is done only when the page is nearly made, as a thread that ends while it is written."""
+
+        is_done = False
+
+        def __getattr__(self, name):
+            if name == "errors":
+                self.is_done = True
+            return getattr(index, name)
+
+        def __len__(self):
+            return len(index)
+
+    page = run_page(StillRead(), 1, about, {})
+
+    assert "read so far; reload for more" in page
+    assert all("so far)" in link for link in re.findall(r"<a href=\"/run/1\?error=[^>]*>[^<]*</a>", page))
+    assert "read so far" not in run_page(index, 1, about, {})
+
+
+def test_a_page_that_cannot_be_made_closes_no_connection(serve, folder, monkeypatch, caplog):
+    client = serve(folder)
+
+    def broken(request):
+        raise KeyError(request.path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(client.server.pages, "answer", broken)
+        answer, body = client.get("/run/0")
+
+    assert (answer.status, body) == (500, "This page cannot be made: KeyError: '/run/0'")
+    assert "the page /run/0 cannot be made" in caplog.text
+    assert client.get("/")[0].status == 200

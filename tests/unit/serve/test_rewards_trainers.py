@@ -1,0 +1,331 @@
+"""Rewards in the shapes of trainers, and from a server's address."""
+
+import asyncio
+import json
+import math
+import os
+import runpy
+import sys
+from types import SimpleNamespace
+
+import pytest
+from support.exam_kit import write_rows
+from support.paths import ROOT
+from test_server import RIGHT, SLEEP, TESTS, Running, item, settings
+
+from markbook.errors import UsageError
+from markbook.rewards import (
+    NoReward,
+    Rewarder,
+    TRLReward,
+    VerifiersReward,
+    VerlReward,
+    _item,
+    _neutral,
+    _select_known,
+    _truth,
+    completion_text,
+)
+from markbook.serve.records import Reward
+from markbook.types import Missing, MissingKind
+
+WRONG = "def f(x):\n    return 1\n"
+LOCAL = {"workers": 1, "isolation": "weak", "timeout": 5}
+
+
+def test_trl_gets_a_number_a_row_and_one_without_advantage_where_nothing_was_measured():
+    with TRLReward(invalid="mask", retries=0, **{**LOCAL, "seconds": 1.5, "timeout": 50}) as reward:
+        chat = [{"role": "assistant", "content": f"```python\n{WRONG}```"}]
+        columns = {"tests": [TESTS] * 4, "entry_point": ["f"] * 4, "level": [1, 2, 3, 4]}
+        found = reward(prompts=["p", "p", "p", "q"], completions=[RIGHT, chat, SLEEP, WRONG], **columns)
+        # TRL adds up with nansum: None and NaN would be a 0, below the mean of the prompt (1 + 0.5) / 2
+        assert (found, reward.mask) == ([1.0, 0.5, 0.75, 0.5], [True, True, False, True])
+    late = Reward("0", None, Missing(MissingKind.TIMEOUT, "late"))
+    with pytest.raises(NoReward, match="nor for any other completion of its prompt"):
+        _neutral(["p", "q"], [late, Reward("1", 1.0)])
+
+
+@pytest.mark.parametrize("invalid", ["nan", math.nan])
+def test_trl_is_given_no_nan_for_it_takes_that_for_0(invalid):
+    with pytest.raises(UsageError, match="TRL counts NaN as a reward of 0"):
+        TRLReward(invalid=invalid)
+
+
+def test_verl_gets_a_score_and_whether_it_is_one():
+    with VerlReward(**LOCAL) as score:
+        truth = {"tests": TESTS, "entry_point": "f"}
+        assert score("mine", WRONG, truth, extra_info=None) == {"score": 0.5, "valid": True, "acc": False}
+        got = score.batch(["a"] * 2, [RIGHT, WRONG], [truth, '["f(1) == 1"]'], [None] * 2)
+        assert [one["score"] for one in got] == [1.0, 1.0]
+        assert asyncio.run(score.single("mine", RIGHT, truth))["acc"] is True
+
+
+def test_verifiers_awaits_a_number():
+    with VerifiersReward(**LOCAL) as rubric:
+        assert asyncio.run(rubric.reward(prompt="p", completion=RIGHT, answer=TESTS, state={}, info={})) == 1.0
+        assert asyncio.run(rubric.reward(completion=WRONG, info={"tests": TESTS})) == 0.5
+
+
+class Data(SimpleNamespace):
+    """A task's row, as a model of pydantic's has it."""
+
+    def model_dump(self):
+        return dict(vars(self))
+
+
+def rollout(reply, **fields):
+    """Return a trace of verifiers' newer interface: the task's data and what the model said last."""
+    return SimpleNamespace(task=SimpleNamespace(type="Mine", data=Data(prompt="p", **fields)), last_reply=reply)
+
+
+def test_verifiers_newer_interface_gives_a_trace():
+    with VerifiersReward(**LOCAL) as marks:
+        scored = [
+            asyncio.run(marks.trace_reward(trace, **columns))
+            for trace, columns in (
+                (rollout(RIGHT, tests=TESTS, idx=3), {}),
+                (rollout(f"```python\n{WRONG}```", answer=json.dumps({"tests": TESTS})), {}),
+                (rollout(WRONG, hidden=1), {"tests": TESTS}),
+            )
+        ]
+    assert scored == [1.0, 0.5, 0.5]
+
+
+@pytest.mark.parametrize("fields", [{"tests": []}, {"hidden": 1}, {"tests": TESTS, "kind": "nothing"}])
+def test_no_fault_is_a_0_in_verifiers_newer_interface(fields):
+    with VerifiersReward(retries=0, **LOCAL) as marks, pytest.raises(NoReward):
+        asyncio.run(marks.trace_reward(rollout(RIGHT, **fields)))
+
+
+def test_what_completes_a_benchmarks_task_has_its_prompts_imports_as_in_an_exam(tmp_path):
+    prompt = 'from typing import List\n\n\ndef top(xs: List[int]) -> int:\n    """Return the largest."""\n'
+    row = {"task_id": "T/0", "prompt": prompt, "entry_point": "top", "canonical_solution": "    return max(xs)\n", "test": "def check(candidate):\n    assert candidate([1, 3, 2]) == 3\n"}  # fmt: skip
+    path = write_rows(tmp_path / "b.jsonl", [row])
+    reply = "```python\ndef top(xs: List[int]) -> int:\n    return max(xs)\n```"
+
+    with TRLReward(benchmark=path, **LOCAL) as reward:
+        assert reward(prompts=["p"], completions=[reply], task_id=["T/0"]) == [1.0]
+    with VerlReward(benchmark=path, **LOCAL) as score:
+        assert score("mine", reply, {"task_id": "T/0"})["score"] == 1.0
+
+
+def test_a_server_that_does_not_answer_is_named_at_once(caplog):
+    async def main():
+        async with Rewarder(url="http://127.0.0.1:9", seconds=2) as rewarder:
+            return await rewarder.mark([{"code": RIGHT, "tests": TESTS}] * 2)
+
+    found = asyncio.run(main())
+
+    assert [one.missing.kind.value for one in found] == ["unavailable"] * 2
+    (said,) = [record.getMessage() for record in caplog.records if record.name == "markbook.serve.rewarder"]
+    assert said.startswith("http://127.0.0.1:9: the server cannot be reached: ConnectError")
+    assert said.endswith("; asking again for 2 seconds")
+
+
+@pytest.mark.parametrize(("invalid", "wanted"), [("nan", math.nan), ("mask", math.nan), (-1, -1.0)])
+def test_a_reward_without_a_value_becomes_what_the_user_says(invalid, wanted):
+    with VerlReward(invalid=invalid, retries=0, **{**LOCAL, "seconds": 0.3, "timeout": 50}) as score:
+        got = score("mine", SLEEP, {"tests": TESTS})
+        assert got["valid"] is False
+        assert got["score"] == pytest.approx(wanted, nan_ok=True)
+        assert math.isnan(got["acc"])  # the mean of it is what verl's validation shows
+
+
+def test_a_reward_without_a_value_ends_the_training_by_default():
+    with VerlReward(retries=0, **{**LOCAL, "seconds": 0.3, "timeout": 50}) as score:
+        with pytest.raises(NoReward, match="timeout: not marked within its deadline"):
+            score("mine", SLEEP, {"tests": TESTS})
+        assert score.mask == [False]
+    with pytest.raises(UsageError, match="neither 'raise', 'nan', 'mask' nor a number"):
+        VerlReward(invalid="zero")
+
+
+class Rubric:
+    """What verifiers makes of a reward function: every Exception is a 0."""
+
+    def __init__(self, function):
+        self._function = function
+
+    async def score(self, **state):
+        try:
+            return float(await self._function(**state))
+        except Exception:  # noqa: BLE001 - as there
+            return 0.0
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"completion": SLEEP, "answer": TESTS},
+        {"completion": RIGHT, "answer": ""},
+        {"completion": RIGHT, "answer": '{"tests": ['},
+        {"completion": RIGHT, "answer": {"tests": TESTS, "langauge": "python"}},
+        {"completion": RIGHT, "answer": {"tests": TESTS, "code": RIGHT}},
+        {"completion": 5, "answer": TESTS},
+        {"completion": [{"role": "tool", "content": RIGHT}], "answer": TESTS},
+        {"completion": [{"role": "assistant", "content": [{"type": "image"}]}], "answer": TESTS},
+    ],
+)
+def test_no_fault_is_a_0_where_a_rubric_makes_0_of_every_exception(state):
+    with VerifiersReward(retries=0, **{**LOCAL, "seconds": 0.5, "timeout": 50}) as rubric, pytest.raises(NoReward):
+        asyncio.run(Rubric(rubric.reward).score(prompt="p", state={}, **state))
+
+
+TWICE = "twice() { echo $(( 2 * $1 )); }\n"
+BASH = {"language": "bash", "tests": ["set -e\n[[ $(twice 2) = 4 ]]\n"]}
+
+
+def test_a_language_is_kept_in_every_shape():
+    with TRLReward(**LOCAL) as reward:
+        columns = {name: [value] for name, value in BASH.items()}
+        assert reward(prompts=["p"], completions=[TWICE], **columns) == [1.0]
+    wanted = {"code": TWICE, **BASH}
+    assert _truth(TWICE, BASH) == _truth(TWICE, json.dumps(BASH)) == wanted
+    assert _item(TWICE, _select_known({**BASH, "split": "train"})) == wanted
+
+
+class Array:
+    """What numpy and pandas make of a list."""
+
+    def __init__(self, *values):
+        self._values = list(values)
+
+    def tolist(self):
+        return self._values
+
+
+def test_tables_may_fill_what_a_row_has_not():
+    tests = Array({"assertion": "f(1) == 1", "setup": None, "inspection": Array("return")})
+    with VerlReward(**LOCAL) as score:
+        truth = {"tests": tests, "entry_point": "f", "kind": None}
+        assert score("mine", RIGHT, truth, reward_router_address="x")["score"] == 1.0
+
+
+class Message:
+    """A message that is a record, as newer trainers have it."""
+
+    def __init__(self, role, content):
+        self.role, self.content = role, content
+
+
+@pytest.mark.parametrize(
+    ("completion", "text"),
+    [
+        ("a", "a"),
+        ([{"role": "assistant", "content": "a"}], "a"),
+        ([{"content": "a"}], "a"),
+        ([{"role": "assistant", "content": None}], ""),
+        ([{"role": "assistant", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}], "ab"),
+        ([{"role": "assistant", "content": "a"}, {"role": "tool", "content": "b"}], "a"),
+        ([Message("assistant", "a"), Message("user", "b")], "a"),
+        ([], None),
+    ],
+)
+def test_the_text_of_a_completion_is_what_the_model_said_last(completion, text):
+    assert completion_text(completion) == text
+
+
+def test_a_server_marks_as_this_machine_does():
+    server = Running(settings())
+    items = [item(RIGHT), item(WRONG), item(None), item("def f(:\n")]
+
+    async def marked(**options):
+        async with Rewarder(**options) as rewarder:
+            return await rewarder.mark(items)
+
+    there = asyncio.run(marked(url=server.address, timeout=5))
+    here = asyncio.run(marked(**LOCAL))
+    assert [(one.reward, one.missing, one.error) for one in there] == [
+        (one.reward, one.missing, one.error) for one in here
+    ]
+    server.drain()
+    server.join()
+
+
+def test_a_server_that_is_not_there_gives_a_reason_and_no_number():
+    async def marked():
+        async with Rewarder(url="http://127.0.0.1:9", seconds=0.2) as rewarder:
+            return await rewarder.mark([item(RIGHT)])
+
+    (found,) = asyncio.run(marked())
+    assert (found.reward, found.missing.kind.value) == (None, "unavailable")
+
+
+def test_a_server_that_refuses_is_quoted():
+    server = Running(settings())
+
+    async def marked():
+        async with Rewarder(url=server.address) as rewarder:
+            await rewarder.mark([{"code": "x"}])
+
+    with pytest.raises(UsageError, match=r"the server refuses: items\[0\]: it has no tests"):
+        asyncio.run(marked())
+    server.drain()
+    server.join()
+
+
+def test_a_batch_that_is_more_than_a_server_takes_is_sent_in_parts():
+    server = Running(settings())  # of one client six may wait
+    items = [item(f"{RIGHT}# {number}\n") for number in range(20)]
+
+    async def marked():
+        async with Rewarder(url=server.address, seconds=60) as rewarder:
+            return await rewarder.mark(items)
+
+    assert [one.reward for one in asyncio.run(marked())] == [1.0] * 20
+    server.drain()
+    server.join()
+
+
+@pytest.mark.parametrize(("said", "wait"), [("2", 2.0), ("Fri, 31 Dec 2027 23:59:59 GMT", 1.0), ("", 1.0), ("-3", 0.0)])
+def test_a_proxy_may_say_when_to_come_back(said, wait):
+    from markbook.serve.rewarder import _wait
+
+    assert _wait(said) == wait
+
+
+def test_what_is_no_address_is_said_at_once():
+    with pytest.raises(UsageError, match="'localhost:8080' is not an address of a server"):
+        Rewarder(url="localhost:8080")
+
+
+def test_a_rewarder_that_was_not_started_says_so():
+    with pytest.raises(UsageError, match="has not been started"):
+        asyncio.run(Rewarder(workers=1).mark([item(RIGHT)]))
+
+
+@pytest.mark.parametrize("options", [LOCAL, {"url": "http://127.0.0.1:9"}])
+@pytest.mark.parametrize("bad", [{"code": "\ud800"}, {"tests": ["'\ud800'"]}])
+def test_half_a_character_is_said_before_anything_is_run(options, bad):
+    async def marked():
+        async with Rewarder(**options) as rewarder:
+            await rewarder.mark([{**item(RIGHT), **bad}])
+
+    with pytest.raises(UsageError, match=r"half a character|surrogates not allowed"):
+        asyncio.run(marked())
+
+
+def test_what_a_full_pool_has_no_room_for_in_time_is_no_error():
+    from markbook.programs.sandboxes import BoxSettings
+    from markbook.serve.pool import Pool, PoolSettings
+    from markbook.serve.rewarder import _Local
+
+    async def main():
+        pool = Pool(PoolSettings(box=BoxSettings(workers=1, isolation="weak"), queue=2))
+        local = _Local(pool, "", 50.0)
+        await local.open()
+        try:
+            return [pair[1] async for pair in local.stream([item(f"{RIGHT}# {n}") for n in range(3)], 0.2)]
+        finally:
+            await local.close()
+
+    assert [(one.reward, one.missing.kind.value) for one in asyncio.run(main())] == [(None, "timeout")] * 3
+
+
+def test_the_example_runs(capsys, monkeypatch):
+    path = ROOT / "examples" / "rewards" / "trainers.py"
+    monkeypatch.setattr(sys, "argv", [os.fspath(path)])
+    runpy.run_path(os.fspath(path), run_name="__main__")
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "TRL       [1.0, 0.5]"
+    assert said[-1] == "verifiers 1.0"
