@@ -20,7 +20,7 @@ from rich.text import Text
 from markbook.cli.options import usage_text
 from markbook.results.gates import Gate, GateMark, check_gates
 from markbook.runs.exam.plan import ExamPlan, exam_signatures
-from markbook.runs.kind import Planned, Progress, Start, Watcher
+from markbook.runs.kind import Planned, Progress as Step, Start, Watcher
 from markbook.text import terminal
 from markbook.text.plot import NOTHING, Scale, format_interval, format_number, format_percent
 from markbook.types import Verdict
@@ -125,7 +125,7 @@ class ExamTerminal(Watcher):
             self._live = bar, task
             bar.start()
 
-    def did(self, step: Progress) -> None:
+    def did(self, step: Step) -> None:
         """Move the bar."""
         self._done += 1
         self._fresh += 1

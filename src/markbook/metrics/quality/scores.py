@@ -365,7 +365,7 @@ def check_tools(tools: Sequence[str]) -> tuple[str, ...]:
     return tuple(tools)
 
 
-def findings(tools: Sequence[str], sources: Sequence[str | None]) -> list[dict[str, object]]:
+def list_findings(tools: Sequence[str], sources: Sequence[str | None]) -> list[dict[str, object]]:
     """Return, for each source, `{tool: {"version", "rules": {rule id: count}}}`; empty for None."""
     findings_by_source: list[dict[str, object]] = [{} for _ in sources]
     if not tools or not any(source is not None for source in sources):
@@ -592,7 +592,7 @@ def _with_evidence(
         text = item.attempt.text
         source = python_source.read(text) if isinstance(text, str) and text.strip() else ""
         sources.append(source.text if isinstance(source, python_source.PythonSource) else None)
-    findings = findings(tools, sources)
+    reports = list_findings(tools, sources)
     return [
         Measurement(
             metric=measurement.metric,
@@ -604,5 +604,5 @@ def _with_evidence(
             stats={**measurement.stats, "evidence": evidence},
             signature=measurement.signature,
         )
-        for measurement, evidence in zip(measurements, findings, strict=True)
+        for measurement, evidence in zip(measurements, reports, strict=True)
     ]
