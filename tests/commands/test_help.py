@@ -1,18 +1,16 @@
 """Help pages fit 80 columns, their examples keep their lines, and shells complete what a word may be."""
 
-import importlib
-
 import click
 import pytest
 from click.shell_completion import ShellComplete
 from support.review_kit import markbook
 
-from markbook.cli import _COMMANDS, _MODULES, cli
+from markbook.cli import _COMMANDS, cli
 
 
 def _commands():
     for name in _COMMANDS:
-        found = importlib.import_module(f"markbook.cli.{_MODULES.get(name, name)}").command
+        found = cli.get_command(click.Context(cli), name)
         yield (name,), found
         if isinstance(found, click.Group):
             for inner in found.list_commands(click.Context(found)):

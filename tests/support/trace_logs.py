@@ -4,9 +4,10 @@ The runs were made with the frameworks themselves before a made-up model; ids an
 """
 
 import json
-from pathlib import Path
 
-DATA = Path(__file__).with_name("data") / "traces"
+from support.paths import TESTS
+
+DATA = TESTS / "data" / "traces"
 
 
 def lines_of(name):

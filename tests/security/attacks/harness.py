@@ -30,10 +30,9 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))  # also when this file is run by itself
 
 from attacks.shapes import GIVEN, GROUPS, SHAPES, Shape  # noqa: E402
-from markbook.sandbox.worker_pool import Layer, reached  # noqa: E402
 
 from markbook.sandbox import Job, Sandbox  # noqa: E402
-from markbook.sandbox.worker import Worker  # noqa: E402
+from markbook.sandbox.worker import Layer, Worker, reduce_level  # noqa: E402
 from markbook.types import Isolation, Limits, Outcome  # noqa: E402
 
 RULES = ("wall", "proof", "plain", "beside", "neighbours")
@@ -161,7 +160,7 @@ class Range:
             )  # never less: these are no programs to run without
             self._box = Sandbox(workers=1, isolation=wanted, at_most=self.level, dedupe=False)
             self._box.start()
-        if any(reached(self.level, layers_of(worker)) != self.level for worker in self._box._worker_pool.workers):
+        if any(reduce_level(self.level, layers_of(worker)) != self.level for worker in self._box._worker_pool.workers):
             raise SystemExit(f"a worker is below level {self.level}: the attacks are not run")
         return self._box
 
