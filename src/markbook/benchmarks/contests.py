@@ -50,7 +50,8 @@ class Apps:
             raise RowError("'input_output' is not an object")
         pairs = pair_lists(input_output, "inputs", "outputs")
         name = read_name(record, "problem_id", "task_id", "id", "url") if _has_id(record) else at
-        right = _solutions(record)
+        solutions = parse_json_field(record.get("solutions"), "solutions")
+        right = tuple(text for text in solutions if isinstance(text, str))[:1] if isinstance(solutions, list) else ()
         meta = {key: str(record[key]) for key in ("difficulty", "source") if record.get(key)}
         call = input_output.get("fn_name")
         if call is None:
@@ -65,45 +66,32 @@ class Apps:
             )
         if not isinstance(call, str) or not call.isidentifier():
             raise RowError("'fn_name' is not a name")
-        return _function(name, record, call, pairs, at, right, meta)
+        if not pairs:
+            raise RowError("there is no test")
+        is_method = "class Solution" in str(record.get("starter_code") or "")
+        tests = []
+        for number, (arguments, outputs) in enumerate(pairs, start=1):
+            if not isinstance(arguments, list):
+                raise RowError(f"the input of test {number} is not a list of arguments")
+            # the data set wraps what is returned in a list of one
+            expected = outputs[0] if isinstance(outputs, list) and len(outputs) == 1 else outputs
+            tests.append(function_test(f"Solution().{call}" if is_method else call, arguments, expected))
+        entry_point = SOLUTION if is_method else call
+        return Sample(
+            id=name,
+            input=text_field(record, "question"),
+            references=tuple(callable_by_tests(text, entry_point, call) for text in right),
+            tests=tuple(tests),
+            entry_point=entry_point,
+            method=call,
+            source=at,
+            problem_type=ProblemType.CLASS if is_method else ProblemType.FUNCTION,
+            meta=dict(meta),
+        )
 
 
 def _has_id(record: Mapping[str, object]) -> bool:
     return any(record.get(key) not in (None, "") for key in ("problem_id", "task_id", "id", "url"))
-
-
-def _function(
-    name: str, record: Mapping[str, object], call: str, pairs: list[tuple[Any, Any]], at: str, right: tuple[str, ...],
-    known: Mapping[str, object],
-) -> Sample:  # fmt: skip
-    """Return a row whose tests call a function, a method of `Solution` where the starter code says so."""
-    if not pairs:
-        raise RowError("there is no test")
-    is_method = "class Solution" in str(record.get("starter_code") or "")
-    tests = []
-    for number, (arguments, outputs) in enumerate(pairs, start=1):
-        if not isinstance(arguments, list):
-            raise RowError(f"the input of test {number} is not a list of arguments")
-        # the data set wraps what is returned in a list of one
-        expected = outputs[0] if isinstance(outputs, list) and len(outputs) == 1 else outputs
-        tests.append(function_test(f"Solution().{call}" if is_method else call, arguments, expected))
-    entry_point = SOLUTION if is_method else call
-    return Sample(
-        id=name,
-        input=text_field(record, "question"),
-        references=tuple(callable_by_tests(text, entry_point, call) for text in right),
-        tests=tuple(tests),
-        entry_point=entry_point,
-        method=call,
-        source=at,
-        problem_type=ProblemType.CLASS if is_method else ProblemType.FUNCTION,
-        meta=dict(known),
-    )
-
-
-def _solutions(record: Mapping[str, object]) -> tuple[str, ...]:
-    solutions = parse_json_field(record.get("solutions"), "solutions")
-    return tuple(text for text in solutions if isinstance(text, str))[:1] if isinstance(solutions, list) else ()
 
 
 class CodeContests:

@@ -134,32 +134,28 @@ def command(*, as_json: bool) -> int:
     if as_json:
         click.echo(json.dumps({**finding.record(), "fit": finding.is_fit}, indent=2, ensure_ascii=False))
     else:
-        _show(finding)
+        click.echo(f"Python      {finding.python}")
+        click.echo(f"System      {finding.system}, {finding.processors} usable processors")
+        click.echo(f"Isolation   {finding.isolation or 'none'}: {_LEVELS[finding.isolation]}")
+        for layer in finding.layers:
+            click.echo(
+                f"  {'ok    ' if layer.ok else 'FAILED'}  {layer.name}{f'  ({layer.detail})' if layer.detail else ''}"
+            )
+        if finding.problem:
+            click.echo(f"  FAILED  {finding.problem}")
+        click.echo("Extras")
+        for name, is_there in finding.extras.items():
+            click.echo(
+                f"  {'ok    ' if is_there else 'absent'}  {name}"
+                + ("" if is_there else f"  (pip install 'markbook[{name}]')")
+            )
+        click.echo("Languages")
+        for name, version in finding.languages.items():
+            click.echo(f"  {'ok    ' if version else 'absent'}  {name}  ({version or _install(name)})")
+        click.echo("Write access")
+        for name, can in finding.writable.items():
+            click.echo(f"  {'ok    ' if can else 'FAILED'}  {name}")
     return 0 if finding.is_fit else 3
-
-
-def _show(finding: MachineFinding) -> None:
-    click.echo(f"Python      {finding.python}")
-    click.echo(f"System      {finding.system}, {finding.processors} usable processors")
-    click.echo(f"Isolation   {finding.isolation or 'none'}: {_LEVELS[finding.isolation]}")
-    for layer in finding.layers:
-        click.echo(
-            f"  {'ok    ' if layer.ok else 'FAILED'}  {layer.name}{f'  ({layer.detail})' if layer.detail else ''}"
-        )
-    if finding.problem:
-        click.echo(f"  FAILED  {finding.problem}")
-    click.echo("Extras")
-    for name, is_there in finding.extras.items():
-        click.echo(
-            f"  {'ok    ' if is_there else 'absent'}  {name}"
-            + ("" if is_there else f"  (pip install 'markbook[{name}]')")
-        )
-    click.echo("Languages")
-    for name, version in finding.languages.items():
-        click.echo(f"  {'ok    ' if version else 'absent'}  {name}  ({version or _install(name)})")
-    click.echo("Write access")
-    for name, can in finding.writable.items():
-        click.echo(f"  {'ok    ' if can else 'FAILED'}  {name}")
 
 
 def _install(name: str) -> str:

@@ -120,7 +120,25 @@ class ExamTerminal(Watcher):
         self._total, self._done, self._passed, self._fresh = start.total, start.done, start.good, 0
         self._start = self._last = time.monotonic()
         if self._console.is_terminal:
-            bar = _bar(self._console, start.well)
+            from rich.progress import (
+                BarColumn,
+                MofNCompleteColumn,
+                Progress,
+                TextColumn,
+                TimeElapsedColumn,
+                TimeRemainingColumn,
+            )
+
+            bar = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TextColumn(f"{{task.fields[passed]}} {start.well}, {{task.fields[rate]}}/s"),
+                TimeElapsedColumn(),
+                TimeRemainingColumn(),
+                console=self._console,
+                transient=True,
+            )
             task = bar.add_task(start.doing, total=self._total, completed=self._done, passed=self._passed, rate="-")
             self._live = bar, task
             bar.start()
@@ -174,29 +192,6 @@ def exam_mark(model: str, value: float | None = None) -> GateMark:
     return GateMark(model, (model, "exam_score", "total"), value)
 
 
-def _bar(console: Console, well: str) -> Progress:
-    """Return a live bar; only a terminal has one."""
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn(f"{{task.fields[passed]}} {well}, {{task.fields[rate]}}/s"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-    )
-
-
 def show_run(run: Run, *, as_json: bool) -> None:
     """Print a finished exam on stdout: its scores, its errors and where its files are."""
     if run.status == "incomplete":
@@ -239,7 +234,11 @@ def show_run(run: Run, *, as_json: bool) -> None:
         console.print(_error_table(errors))
     if usage := run.manifest.get("usage"):
         click.echo(usage_text(usage))
-    _say_files(console, run, folders)
+    reports = [run.folder / name for name in ("model_comparison_summary.md", "model_comparison.json", "report.html")]
+    lines = [f"{run.folder / folder}/" for folder in folders.values()]
+    lines += [str(report) for report in reports if report.exists()]
+    for line in lines:
+        console.print(Text(line), soft_wrap=True, highlight=False)
 
 
 def _print_record(run: Run, models: Mapping[str, object]) -> None:
@@ -370,14 +369,6 @@ def _error_table(errors: Mapping[str, ErrorRecord]) -> Table:
             NOTHING if rate is None else f"{format_number(rate, 1)} %",
         )
     return table
-
-
-def _say_files(console: Console, run: Run, folders: dict[str, str]) -> None:
-    reports = [run.folder / name for name in ("model_comparison_summary.md", "model_comparison.json", "report.html")]
-    lines = [f"{run.folder / folder}/" for folder in folders.values()]
-    lines += [str(report) for report in reports if report.exists()]
-    for line in lines:
-        console.print(Text(line), soft_wrap=True, highlight=False)
 
 
 def show_check(check: BenchmarkCheck) -> None:

@@ -229,7 +229,24 @@ def check(**options: Unpack[_Asked]) -> None:
     if options["as_json"]:
         click.echo(text, nl=False)
     else:
-        _judge_show(report)
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
+        from markbook.text import terminal
+
+        table = Table(title=Text(f"{terminal(report['judge'], limit=60)} on {report['reviews']} texts"))
+        for head in ("probe", "value", "95 % interval", "n"):
+            table.add_column(head, justify="left" if head == "probe" else "right", no_wrap=True)
+        for name, estimate in _rows(report):
+            low, high = estimate["low"], estimate["high"]
+            spread = format_interval(low, high)
+            table.add_row(name, format_number(estimate["value"]), spread, str(estimate["n"]))
+        Console().print(table)
+        if note := report["same_family_preference"]["note"]:
+            say(f"Same family: {note}.")
+        if report["drift"] and (note := report["drift"]["note"]):
+            say(f"Drift: {note}.")
     hold_gates(gates, _marks(report["agreement_with_humans"]))
     if report["unanswered"]:
         reasons = "; ".join(f"{count} x {reason}" for reason, count in report["unanswered"].items())
@@ -303,27 +320,6 @@ def _marks(agreement: People | None = None) -> list[GateMark]:
             ("exact", agreement and agreement["exact"], (0.0, 1.0)),
         )
     ]
-
-
-def _judge_show(report: Examined) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    from markbook.text import terminal
-
-    table = Table(title=Text(f"{terminal(report['judge'], limit=60)} on {report['reviews']} texts"))
-    for head in ("probe", "value", "95 % interval", "n"):
-        table.add_column(head, justify="left" if head == "probe" else "right", no_wrap=True)
-    for name, estimate in _rows(report):
-        low, high = estimate["low"], estimate["high"]
-        spread = format_interval(low, high)
-        table.add_row(name, format_number(estimate["value"]), spread, str(estimate["n"]))
-    Console().print(table)
-    if note := report["same_family_preference"]["note"]:
-        say(f"Same family: {note}.")
-    if report["drift"] and (note := report["drift"]["note"]):
-        say(f"Drift: {note}.")
 
 
 def _rows(report: Examined) -> Iterator[tuple[str, Told]]:

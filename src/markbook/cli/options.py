@@ -513,7 +513,9 @@ def fill_from_run(options: dict[str, object], command: str, options_kept: Sequen
     context = click.get_current_context()
     parameters = {parameter.name: parameter for parameter in context.command.params}
     for option in options_kept:
-        value = _read_recorded(manifest, option.place)
+        part, _, name = option.place.partition(".")
+        section = manifest.get(part)
+        value = section.get(name) if isinstance(section, Mapping) else None
         if value is None or is_given(option.name):
             continue
         parameter = parameters[option.name]
@@ -536,12 +538,6 @@ def _manifest(run: str) -> dict[str, object] | None:
     if not Path(run).is_dir():
         raise UsageError("there is no such run folder to resume", at=run, hint=beside(run))
     return open_manifest(run)
-
-
-def _read_recorded(manifest: Mapping[str, object], key: str) -> Any:
-    part, _, name = key.partition(".")
-    section = manifest.get(part)
-    return section.get(name) if isinstance(section, Mapping) else None
 
 
 def _check_trust(danger: str, flag: str, value: object, at: str) -> None:

@@ -118,7 +118,13 @@ def command(
     from markbook.store import open_run
 
     opened = open_run(run, columns=columns)
-    _say_partial(opened)
+    # Say on stderr how much of a run that broke off is marked
+    if opened.status != "done":
+        from markbook.results.kind import open_results
+
+        note = open_results(opened, partial=True).partial_note()
+        if note:
+            click.echo(note, err=True)
     if figures is not None:
         return _figures(opened, Path(figures), as_json=as_json)
     if output == "-":
@@ -150,16 +156,6 @@ def _figures(run: Run, folder: Path, *, as_json: bool) -> int:
     if not is_whole:
         click.echo(f"PNG needs an extra package: {INSTALL}", err=True)
     return 0 if is_whole else INCOMPLETE
-
-
-def _say_partial(run: Run) -> None:
-    """Say on stderr how much of a run that broke off is marked."""
-    if run.status != "done":
-        from markbook.results.kind import open_results
-
-        note = open_results(run, partial=True).partial_note()
-        if note:
-            click.echo(note, err=True)
 
 
 def _print(run: Run, format_name: str) -> int:

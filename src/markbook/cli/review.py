@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
@@ -40,7 +40,7 @@ from markbook.text.plot import format_number
 if TYPE_CHECKING:
     from markbook.model.budget import AccountRecord
     from markbook.results.compare import Baseline
-    from markbook.results.gates import Gate, GateMark
+    from markbook.results.gates import GateMark
     from markbook.runs.reviews.config import ReviewConfig
     from markbook.runs.reviews.review import TierTime
     from markbook.runs.reviews.review_rows import ReviewSummary
@@ -153,7 +153,18 @@ def command(**options: Any) -> None:
             else _rescore(review_options, review_options["rescored"], baseline)
         )
     _show(run, as_json=options["as_json"], verbose=options["verbose"])
-    _finish(run, gates)
+    from markbook.errors import IncompleteError
+    from markbook.results.files import read_part
+    from markbook.results.gates import hold_gates
+    from markbook.runs.reviews.finished import ReviewResults
+
+    hold_gates(gates, _marks(ReviewResults(run).summary))
+    if run.status == "incomplete":
+        raise IncompleteError(
+            "incomplete: " + "; ".join(read_part(run, "incomplete", list[str], [])),
+            at=str(run.folder),
+            hint=f"markbook review --resume {run.folder} tries again",
+        )
     hold_against_baseline(run, baseline, options["seed"])
 
 
@@ -386,18 +397,3 @@ def _marks(summary: ReviewSummary | None = None) -> list[GateMark]:
         for system, metrics in systems.items()
         for key, name in ((f"{tier}.{name}", name) for tier, name in FIELDS)
     ]
-
-
-def _finish(run: Run, gates: Sequence[Gate]) -> None:
-    from markbook.errors import IncompleteError
-    from markbook.results.files import read_part
-    from markbook.results.gates import hold_gates
-    from markbook.runs.reviews.finished import ReviewResults
-
-    hold_gates(gates, _marks(ReviewResults(run).summary))
-    if run.status == "incomplete":
-        raise IncompleteError(
-            "incomplete: " + "; ".join(read_part(run, "incomplete", list[str], [])),
-            at=str(run.folder),
-            hint=f"markbook review --resume {run.folder} tries again",
-        )

@@ -56,18 +56,14 @@ def prepare() -> None:
 
     A character that the terminal's encoding lacks, or half of one out of a foreign file, is written by its number.
     """
-    _open_all()
-    sys.stdout = _prepare_stream(sys.stdout, 1)
-    sys.stderr = _prepare_stream(sys.stderr, 2)
-
-
-def _open_all() -> None:
-    """Let nothing of ours get the number of a standard stream that the caller has closed."""
+    # Let nothing of ours get the number of a standard stream that the caller has closed
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
+    sys.stdout = _prepare_stream(sys.stdout, 1)
+    sys.stderr = _prepare_stream(sys.stderr, 2)
 
 
 def _prepare_stream(stream: TextIO | None, number: int) -> TextIO:

@@ -58,7 +58,22 @@ def _complaint(model: type[BaseModel], node: Node, steps: Sequence[int | str], e
     if error["type"] == "extra_forbidden":
         parent = find(node, steps[:-1])
         key = str(steps[-1])
-        fields = _fields_at(model, error["loc"][:-1])
+        loc = error["loc"][:-1]
+        current: list[type[BaseModel]] = [model]
+        for step in loc:
+            if isinstance(step, int):
+                continue
+            by_class = [cls for cls in current if cls.__name__ == step]
+            nested = [
+                inner
+                for cls in current
+                for name, info in cls.model_fields.items()
+                if step in (name, info.alias)
+                for inner in _models_in(info.annotation)
+            ]
+            current = by_class or nested or current
+        names = {info.alias or name for cls in current for name, info in cls.model_fields.items()}
+        fields = sorted(names)
         near = difflib.get_close_matches(key, fields, n=2, cutoff=0.6)
         hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"known: {', '.join(fields)}"
         return parent.key_at(key), f"unknown key {key_path!r} ({hint})"
@@ -83,25 +98,6 @@ def _steps(node: Node, loc: Sequence[int | str], kind: str) -> tuple[int | str, 
         elif kind == "missing" and position == len(loc) - 1:
             steps.append(step)
     return tuple(steps)
-
-
-def _fields_at(model: type[BaseModel], loc: Sequence[int | str]) -> list[str]:
-    """Return the keys that a nested model knows; `loc` may name union branches by the model's class name."""
-    current: list[type[BaseModel]] = [model]
-    for step in loc:
-        if isinstance(step, int):
-            continue
-        by_class = [cls for cls in current if cls.__name__ == step]
-        nested = [
-            inner
-            for cls in current
-            for name, info in cls.model_fields.items()
-            if step in (name, info.alias)
-            for inner in _models_in(info.annotation)
-        ]
-        current = by_class or nested or current
-    names = {info.alias or name for cls in current for name, info in cls.model_fields.items()}
-    return sorted(names)
 
 
 def _models_in(annotation: Any) -> list[type[BaseModel]]:

@@ -207,7 +207,11 @@ class _Builder:
     def build(self, text: str) -> Node:
         root: Node | None = None
         documents = 0
-        for event in _events(text):
+        from ruamel.yaml import YAML
+
+        yaml: Any = YAML(typ="safe", pure=True)
+        events: Iterator[Event] = yaml.parse(text)
+        for event in events:
             kind = type(event).__name__
             if kind == "DocumentStartEvent":
                 documents += 1
@@ -308,7 +312,13 @@ class _Builder:
                 raise ConfigError("a key must be plain text", at=key.at)
             name = "null" if key.value is None else str(key.value)
             if name == "<<":
-                merged = _merge(value) | merged
+                sources = value.value if isinstance(value.value, list) else [value]
+                result: dict[str, Node] = {}
+                for source in sources:
+                    if not isinstance(source.value, dict):
+                        raise ConfigError("<< takes a mapping or a list of mappings", at=source.at)
+                    result = source.value | result
+                merged = result | merged
                 continue
             if name in own:
                 line, column = keys[name]
@@ -332,22 +342,3 @@ class _Builder:
         return ConfigError(
             f"tag {tag_name} is not allowed", at=self.at(event), hint="nothing in a file is ever executed"
         )
-
-
-def _events(text: str) -> Iterator[Event]:
-    from ruamel.yaml import YAML
-
-    yaml: Any = YAML(typ="safe", pure=True)
-    events: Iterator[Event] = yaml.parse(text)
-    return events
-
-
-def _merge(node: Node) -> dict[str, Node]:
-    """Return what a merge key `<<` brings: a mapping, or a list of them of which the first wins."""
-    sources = node.value if isinstance(node.value, list) else [node]
-    result: dict[str, Node] = {}
-    for source in sources:
-        if not isinstance(source.value, dict):
-            raise ConfigError("<< takes a mapping or a list of mappings", at=source.at)
-        result = source.value | result
-    return result

@@ -261,7 +261,9 @@ class PeerRead:
         if not papers:
             reason = rejections[0].reason if rejections else "no reviews/*.json and no *.pdf.json"
             raise DataError(f"this holds no paper in the PeerRead layout: {reason}", at=str(path))
-        return Papers(tuple(_unique(papers)), tuple(rejections), digests, _counts(papers, rejections))
+        # Hold that ids are unique; groups by folder and stem make them so
+        assert len({paper.id for paper in papers}) == len(papers)
+        return Papers(tuple(papers), tuple(rejections), digests, _counts(papers, rejections))
 
 
 _Group = dict[str, tuple[Path, DigestedObject]]
@@ -302,12 +304,6 @@ def _place(folder: Path, root: Path) -> tuple[str, ...]:
     return folder.relative_to(root).parts if folder.is_relative_to(root) else (folder.name,)
 
 
-def _unique(papers: Sequence[Paper]) -> list[Paper]:
-    """Hold that ids are unique; groups by folder and stem make them so."""
-    assert len({paper.id for paper in papers}) == len(papers)
-    return list(papers)
-
-
 def _paper(unique: str, folder: Path, files: _Group) -> Paper:
     notes: list[str] = []
     file, read = files.get("reviews") or files["text"]
@@ -320,7 +316,9 @@ def _paper(unique: str, folder: Path, files: _Group) -> Paper:
     split = folder.name if folder.name in _SPLITS else ""
     venue = as_text(record.get("conference")) or (folder.parent.name if split else folder.name)
     scale = _scale(f"{venue} {folder.parent.name if split else folder.name}")
-    authors = _authors(record.get("authors"))
+    value = record.get("authors")
+    names = value if isinstance(value, list) else re.split(r",|\band\b", value) if isinstance(value, str) else []
+    authors = frozenset(name.strip().casefold() for name in names if isinstance(name, str) and name.strip())
     raw = [entry for entry in record.get("reviews", []) if isinstance(entry, Mapping)]
     if len(raw) < len(record.get("reviews", [])):
         notes.append(f"{len(record['reviews']) - len(raw)} entries of `reviews` are not objects")
@@ -359,11 +357,6 @@ def _sections(metadata: Mapping[str, object]) -> tuple[tuple[PaperSection, ...],
         if text or heading:
             parts.append(PaperSection(heading, text))
     return (tuple(parts) if any(part.text for part in parts) else ()), mended
-
-
-def _authors(value: object) -> frozenset[str]:
-    names = value if isinstance(value, list) else re.split(r",|\band\b", value) if isinstance(value, str) else []
-    return frozenset(name.strip().casefold() for name in names if isinstance(name, str) and name.strip())
 
 
 def _scale(venue: str) -> tuple[float, float] | None:

@@ -40,17 +40,7 @@ def ray(workers: int | None = None) -> Executor:
     """
     if workers is not None and workers < 1:
         raise ConfigError(f"{workers} workers can do no work", hint="--workers 1 or more")
-    _set_environment()
-    package = need("ray", extra="ray")
-    owned = not package.is_initialized()
-    if owned:
-        _join(package, workers)
-    processors = int(package.cluster_resources().get("CPU", 1))
-    return RayExecutor(package, window=workers or AHEAD * processors, owned=owned)
-
-
-def _set_environment() -> None:
-    """Say what Ray reads from the environment when it is imported; what the user has set stands."""
+    # Say what Ray reads from the environment when it is imported; what the user has set stands
     variables = {"RAY_USAGE_STATS_ENABLED": "0"}
     # Ray warns otherwise that a later version will leave the accelerators of a task without any alone.
     variables["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"
@@ -59,25 +49,27 @@ def _set_environment() -> None:
         variables |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
     for name, value in variables.items():
         os.environ.setdefault(name, value)
-
-
-def _join(package: Any, workers: int | None) -> None:
-    address = os.environ.get("RAY_ADDRESS", "")
-    options: dict[str, Any] = {"address": address, "log_to_driver": False, "configure_logging": False}
-    if not address:
-        options |= {"address": "local", "include_dashboard": False}
-        if workers is not None:
-            options["num_cpus"] = workers
-    before = signal.getsignal(signal.SIGTERM)
-    try:
-        package.init(**options)
-    except (ConnectionError, OSError, RuntimeError, TimeoutError, ValueError) as error:
-        raise IncompleteError(
-            f"the Ray cluster cannot be joined: {error}", at=address, hint="is RAY_ADDRESS right?"
-        ) from error
-    finally:
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, before)  # Ray puts its own in its place
+    package = need("ray", extra="ray")
+    owned = not package.is_initialized()
+    if owned:
+        address = os.environ.get("RAY_ADDRESS", "")
+        options: dict[str, Any] = {"address": address, "log_to_driver": False, "configure_logging": False}
+        if not address:
+            options |= {"address": "local", "include_dashboard": False}
+            if workers is not None:
+                options["num_cpus"] = workers
+        before = signal.getsignal(signal.SIGTERM)
+        try:
+            package.init(**options)
+        except (ConnectionError, OSError, RuntimeError, TimeoutError, ValueError) as error:
+            raise IncompleteError(
+                f"the Ray cluster cannot be joined: {error}", at=address, hint="is RAY_ADDRESS right?"
+            ) from error
+        finally:
+            if threading.current_thread() is threading.main_thread():
+                signal.signal(signal.SIGTERM, before)  # Ray puts its own in its place
+    processors = int(package.cluster_resources().get("CPU", 1))
+    return RayExecutor(package, window=workers or AHEAD * processors, owned=owned)
 
 
 class RayExecutor(Executor):

@@ -164,7 +164,22 @@ def _task(task: str, path: Path, model: str, effective: int, problems: tuple[Cou
         if isinstance(line, Rejection):
             lost[line.reason] += 1
         elif isinstance(line, Line):
-            sample = _sample(line.record)
+            record = line.record
+            arguments = record.get("arguments")
+            question = arguments
+            if isinstance(arguments, dict):  # since 0.4.4: {"gen_args_0": {"arg_0": ...}}
+                question = mapping(next(iter(arguments.values()), {})).get("arg_0")
+            elif isinstance(arguments, list) and arguments and isinstance(arguments[0], list):
+                question = arguments[0][0] if arguments[0] else ""
+            reply = record.get("filtered_resps")
+            digest = record.get("doc_hash")
+            sample = _Sample(
+                str(record.get("filter", "none")),
+                cut_text(question),
+                cut_text(reply[0] if isinstance(reply, list) and len(reply) == 1 else reply),
+                f"lm-eval:{digest}" if isinstance(digest, str) else digest_input("lm-eval", record.get("doc")),
+                {name: value for name, value in record.items() if name not in _OWN and _is_score(value)},
+            )
             docs[words(line.record.get("doc_id"))].append(len(samples))
             samples.append(sample)
             filters[sample.filter].update(dict.fromkeys(sample.values))
@@ -204,24 +219,6 @@ class _Sample:
     text: str
     content: str
     values: Mapping[str, object]
-
-
-def _sample(record: Mapping[str, object]) -> _Sample:
-    arguments = record.get("arguments")
-    question = arguments
-    if isinstance(arguments, dict):  # since 0.4.4: {"gen_args_0": {"arg_0": ...}}
-        question = mapping(next(iter(arguments.values()), {})).get("arg_0")
-    elif isinstance(arguments, list) and arguments and isinstance(arguments[0], list):
-        question = arguments[0][0] if arguments[0] else ""
-    reply = record.get("filtered_resps")
-    digest = record.get("doc_hash")
-    return _Sample(
-        str(record.get("filter", "none")),
-        cut_text(question),
-        cut_text(reply[0] if isinstance(reply, list) and len(reply) == 1 else reply),
-        f"lm-eval:{digest}" if isinstance(digest, str) else digest_input("lm-eval", record.get("doc")),
-        {name: value for name, value in record.items() if name not in _OWN and _is_score(value)},
-    )
 
 
 def _is_score(value: object) -> bool:

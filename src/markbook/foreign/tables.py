@@ -96,20 +96,17 @@ class Plain:
                 lost[line.reason] += 1
                 continue
             if rows is None:
-                columns = _check_columns(columns, line.record, probe)
+                for column in (probe.columns or {}).values():
+                    if column not in line.record:
+                        raise DataError(
+                            f"there is no column {column!r}", at=str(probe.path), hint=suggest(column, [*line.record])
+                        )
+                columns = {role: column for role, column in columns.items() if column in line.record}
                 rows = MarkedRows(counts="repeat" not in columns)
             rows.append(_row(line.record, columns, file_stem(probe.path), repeats))
         metric = (probe.columns or {}).get("score", "score")
         rows = MarkedRows() if rows is None else rows
         return Marked(rows, collect_columns(rows, first=(metric,)), suffix(probe.path), dict(lost))
-
-
-def _check_columns(columns: Mapping[str, str], record: Mapping[str, object], probe: ResultsProbe) -> dict[str, str]:
-    """Return the columns that are there; those that the user named must be."""
-    for column in (probe.columns or {}).values():
-        if column not in record:
-            raise DataError(f"there is no column {column!r}", at=str(probe.path), hint=suggest(column, [*record]))
-    return {role: column for role, column in columns.items() if column in record}
 
 
 def _row(record: Mapping[str, object], columns: Mapping[str, str], model: str, repeats: dict[str, int]) -> Row:

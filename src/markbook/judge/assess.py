@@ -210,6 +210,11 @@ def make_questions(
         read = tuple(cut_texts[name] for name in rubric.reads)
         for model in settings.models:
             for sample in range(settings.samples):
+                words = rubric.name if part.of == 1 else f"{rubric.name}, part {part.number} of {part.of}"
+                if "paper" in rubric.reads and settings.profile == "documented":
+                    words += (
+                        f" on the paper's first {DOCUMENTED_EXCERPT:,} characters, as the documented profile has it"
+                    )
                 call = Call(
                     model=model,
                     rubric=rubric.name,
@@ -219,18 +224,10 @@ def make_questions(
                     settings={**wire, "seed": settings.seed + sample},
                     sample=sample,
                     mode=settings.mode,
-                    told=_describe_question(rubric, settings, part),
+                    told=f"{words}; a call is found if model, texts, settings and mode are those recorded",
                 )
                 chars = len(part.text) or 1
                 yield JudgeQuestion(rubric, model, part.number, sample, chars, pieces.coverage * share, call, read)
-
-
-def _describe_question(rubric: Rubric, settings: JudgeSettings, part: Part) -> str:
-    """Return in words what is asked, so that a reader sees why a recording does not have it."""
-    words = rubric.name if part.of == 1 else f"{rubric.name}, part {part.number} of {part.of}"
-    if "paper" in rubric.reads and settings.profile == "documented":
-        words += f" on the paper's first {DOCUMENTED_EXCERPT:,} characters, as the documented profile has it"
-    return f"{words}; a call is found if model, texts, settings and mode are those recorded"
 
 
 def _pieces(subject: Subject, settings: JudgeSettings) -> Cut:

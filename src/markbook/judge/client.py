@@ -183,15 +183,12 @@ def reduce_logprobs(tokens: Iterable[Mapping[str, object]]) -> tuple[TokenRecord
             name, value = str(alternative.get("token", "")).strip(), alternative.get("logprob")
             if name in _DIGITS and isinstance(value, int | float) and -1e300 < value < _CERTAIN:
                 # Two spellings of one digit (with and without a space) add up.
-                digits[name] = _log_sum(digits.get(name, -math.inf), min(0.0, float(value)))
+                first = digits.get(name, -math.inf)
+                other = min(0.0, float(value))
+                high = max(first, other)
+                digits[name] = high + math.log(math.exp(first - high) + math.exp(other - high))
         reduced.append(TokenRecord(token=str(token.get("token", "")), digits=digits))
     return tuple(reduced)
-
-
-def _log_sum(first: float, other: float) -> float:
-    """Return the logarithm of the sum of two probabilities given by theirs, however small they are."""
-    high = max(first, other)
-    return high + math.log(math.exp(first - high) + math.exp(other - high))
 
 
 def weigh(

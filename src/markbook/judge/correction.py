@@ -125,7 +125,23 @@ def correct(asked: CorrectionRequest) -> Corrected:
         DataError: no judged row, no label, a row twice, labels of which none belongs to a judged row, or of several draws.
         UsageError: systems that the rows do not have.
     """
-    read = _read(asked)
+    read = _Read()
+    lines = _lines(asked.judged, read.problems) if isinstance(asked.judged, Path) else asked.judged
+    for line in lines:
+        key = read_item(line.record)
+        if key in read.rows:
+            hint = "one row an item and system: name two systems' rows by `system`; of a run with several tasks name the folder"
+            raise DataError(f"the item {key[0]!r:.60} stands twice", at=line.at, hint=hint)
+        read.rows[key] = line.record
+        value = _score(line.record, asked.score)
+        if value is None:
+            read.without_score += 1
+        else:
+            read.scores[key] = value
+    if not read.scores:
+        at = str(asked.judged) if isinstance(asked.judged, Path) else ""
+        raise DataError(f"no row has a number {asked.score!r}", at=at, hint="--score names the key")
+    _join(read, asked)
     table = _table(read, asked)
     if settled := sum(table.settled):
         read.problems.append(f"{settled} items have no answer to label: their scores stand as they are")
@@ -171,27 +187,6 @@ def _next(table: _Table, more: int) -> list[NextLabel]:
     ]
     chosen = (unlabelled_item.item for unlabelled_item in draw(unlabelled, min(more, _MOST_NAMED)))
     return [NextLabel(id=item.id, system=item.system, against=item.against) for item in chosen]
-
-
-def _read(request: CorrectionRequest) -> _Read:
-    read = _Read()
-    lines = _lines(request.judged, read.problems) if isinstance(request.judged, Path) else request.judged
-    for line in lines:
-        key = read_item(line.record)
-        if key in read.rows:
-            hint = "one row an item and system: name two systems' rows by `system`; of a run with several tasks name the folder"
-            raise DataError(f"the item {key[0]!r:.60} stands twice", at=line.at, hint=hint)
-        read.rows[key] = line.record
-        value = _score(line.record, request.score)
-        if value is None:
-            read.without_score += 1
-        else:
-            read.scores[key] = value
-    if not read.scores:
-        at = str(request.judged) if isinstance(request.judged, Path) else ""
-        raise DataError(f"no row has a number {request.score!r}", at=at, hint="--score names the key")
-    _join(read, request)
-    return read
 
 
 def _lines(path: Path, problems: list[str]) -> Iterable[Line]:

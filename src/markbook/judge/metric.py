@@ -415,10 +415,7 @@ def judge(  # noqa: PLR0913 - one argument an option, as a task file names them
     plan = plan_panel(
         _list_models(models or model), _check_options(options, retries), seed=seed, retries=retries, seconds=seconds
     )
-    return _metric(read_rubric(rubric, folder), plan)
-
-
-def _metric(read: Rubric, plan: JudgePlan) -> JudgeMetric:
+    read = read_rubric(rubric, folder)
     needs_reference = read.is_pairwise or "reference" in map(role, read.reads)
     return JudgeMetric(read, plan, _signature(read, plan), needs_reference)
 

@@ -53,7 +53,14 @@ def contradiction(tests: str, comparison: EqualityForm) -> str | None:
     if last is None or not re.fullmatch(comparison.end, tests[last.end() :]):
         return None
     inner = last["inner"]
-    sides = _split(inner, comparison.separator)
+    bare = _bare(inner)
+    parts, depth, begun = [], 0, 0
+    for at, sign in enumerate(bare):
+        depth += (sign in _OPEN) - (sign in _CLOSE)
+        if depth == 0 and at >= begun and bare.startswith(comparison.separator, at):
+            parts.append(inner[begun:at])
+            begun = at + len(comparison.separator)
+    sides = [*parts, inner[begun:]]
     if len(sides) != 2 or (not comparison.is_constant and any(_names(side) for side in sides)):
         return None
     other = _other(sides[1])
@@ -61,18 +68,6 @@ def contradiction(tests: str, comparison: EqualityForm) -> str | None:
         return None
     start, end = (position - last.start() for position in last.span("inner"))
     return f"{last[0][:start]}{sides[0]}{comparison.separator}{other}{last[0][end:]}".strip()
-
-
-def _split(text: str, separator: str) -> list[str]:
-    """Return what stands between separators that are in no text and no bracket."""
-    bare = _bare(text)
-    parts, depth, begun = [], 0, 0
-    for at, sign in enumerate(bare):
-        depth += (sign in _OPEN) - (sign in _CLOSE)
-        if depth == 0 and at >= begun and bare.startswith(separator, at):
-            parts.append(text[begun:at])
-            begun = at + len(separator)
-    return [*parts, text[begun:]]
 
 
 def _bare(text: str) -> str:

@@ -61,7 +61,12 @@ class Compute:
             self.add_batch(predictions=rows, references=[None] * len(rows) if references is None else references)
         rows, answers = self._predictions, self._references
         self._predictions, self._references = [], []
-        return _numbers(self._metrics, _measure(self._metrics, self._options, rows, answers))
+        measured_by_name = _measure(self._metrics, self._options, rows, answers)
+        numbers: dict[str, float | int | None] = {}
+        for name, measured in measured_by_name.items():
+            numbers[name] = self._metrics[name].summarise(measured)
+            numbers[f"{name}_missing"] = sum(measurement.missing is not None for measurement in measured)
+        return numbers
 
 
 class Accumulator:
@@ -187,13 +192,3 @@ def _measure(
     metrics: Mapping[str, Metric], options: Mapping[str, object], rows: Sequence[object], answers: Sequence[object]
 ) -> dict[str, list[Measurement]]:
     return measure_rows(metrics, rows, answers, options)
-
-
-def _numbers(
-    metrics: Mapping[str, Metric], measured_by_name: Mapping[str, list[Measurement]]
-) -> dict[str, float | int | None]:
-    numbers: dict[str, float | int | None] = {}
-    for name, measured in measured_by_name.items():
-        numbers[name] = metrics[name].summarise(measured)
-        numbers[f"{name}_missing"] = sum(measurement.missing is not None for measurement in measured)
-    return numbers

@@ -271,7 +271,9 @@ def measure_rows(
     for name, metric in pairwise.items():
         for i, missing in problems.items():
             if metric.needs_reference or problem(candidates[i], (), needs_reference=False) is not None:
-                measurements[name][i] = _missing(metric.name, metric.signature, i, missing)
+                measurements[name][i] = Measurement(
+                    metric.name, missing=missing, sample_id=str(i), signature=metric.signature
+                )
     return {name: measurements[name] for name in made}
 
 
@@ -308,10 +310,6 @@ def _with_row(item: Item, rows: Sequence[object]) -> Item:
     return (
         replace(item, sample=replace(item.sample, row=TaskRow(record, place))) if isinstance(record, Mapping) else item
     )
-
-
-def _missing(name: str, signature: str, i: int, missing: Missing) -> Measurement:
-    return Measurement(name, missing=missing, sample_id=str(i), signature=signature)
 
 
 def measure_together(metrics: Sequence[Metric], items: Sequence[Item]) -> list[list[Measurement]]:

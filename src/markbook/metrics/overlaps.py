@@ -45,28 +45,24 @@ def overlaps(tokens: Tokens, rows: Sequence[Row], order: int) -> Numbers:
     n_references = max((len(references) for _, references in rows), default=0)
     side_bits = n_references.bit_length()
     if order * tokens.width + side_bits > 63:
-        return _in_halves(tokens, rows, order)
+        # Compute for fewer rows, which have fewer tokens and so shorter numbers; a single row is searched
+        if len(rows) == 1:
+            return np.array([_Search(tokens, order).matches(*rows[0])], dtype=np.int64)
+        parts = []
+        for half in (rows[: len(rows) // 2], rows[len(rows) // 2 :]):
+            texts = sorted({text for candidate, references in half for text in (candidate, *references)})
+            positions = {text: i for i, text in enumerate(texts)}
+            moved = [
+                (positions[candidate], tuple(positions[reference] for reference in references))
+                for candidate, references in half
+            ]
+            parts.append(overlaps(tokens.of(texts), moved, order))
+        return np.concatenate(parts)
     spelled = _encode_ngrams(tokens, order, side_bits)
     for chosen, width in tables(tokens, rows):
         table = _fill_table(tokens, spelled, [rows[i] for i in chosen], width)
         counts[chosen] = _count_groups(table, order, tokens.width, side_bits, n_references)
     return counts
-
-
-def _in_halves(tokens: Tokens, rows: Sequence[Row], order: int) -> Numbers:
-    """Compute for fewer rows, which have fewer tokens and so shorter numbers; a single row is searched."""
-    if len(rows) == 1:
-        return np.array([_Search(tokens, order).matches(*rows[0])], dtype=np.int64)
-    parts = []
-    for half in (rows[: len(rows) // 2], rows[len(rows) // 2 :]):
-        texts = sorted({text for candidate, references in half for text in (candidate, *references)})
-        positions = {text: i for i, text in enumerate(texts)}
-        moved = [
-            (positions[candidate], tuple(positions[reference] for reference in references))
-            for candidate, references in half
-        ]
-        parts.append(overlaps(tokens.of(texts), moved, order))
-    return np.concatenate(parts)
 
 
 class _Search:
@@ -286,23 +282,19 @@ def _pieces(pairs: list[Pair]) -> Iterator[list[Pair]]:
 
 def _score_blocks(n_metrics: int, pairs: list[Pair], score: Callable[[Block], Columns]) -> Columns:
     try:
-        return score(_block(pairs))
+        numbers: dict[str, int] = {}
+        number = numbers.setdefault
+        rows = [
+            (number(candidate, len(numbers)), tuple([number(reference, len(numbers)) for reference in references]))
+            for candidate, references in pairs
+        ]
+        return score(Block(list(numbers), rows))
     except Exception as error:  # noqa: BLE001 - the measurement border: a crash becomes a record, the run goes on
         if len(pairs) == 1:
             return [[(missing_error(error), NO_STATS)]] * n_metrics
     middle = len(pairs) // 2
     halves = [_score_blocks(n_metrics, half, score) for half in (pairs[:middle], pairs[middle:])]
     return [[*first, *second] for first, second in zip(*halves, strict=True)]
-
-
-def _block(pairs: Sequence[Pair]) -> Block:
-    numbers: dict[str, int] = {}
-    number = numbers.setdefault
-    rows = [
-        (number(candidate, len(numbers)), tuple([number(reference, len(numbers)) for reference in references]))
-        for candidate, references in pairs
-    ]
-    return Block(list(numbers), rows)
 
 
 def _measurements(

@@ -103,7 +103,21 @@ def classify_fault(error: Exception) -> RequestFault:
         # The exception's own words are longer, and its class says no more than the status.
         status, body = int(getattr(error, "status_code", 0)), getattr(error, "body", None)
         detail = redact(f"status {status}: {_read_error_message(body)}")[:_MAX_DETAIL]
-        return _of_status(status, body, detail, _wait(error))
+        headers = getattr(error, "headers", None) or {}
+        if not headers:
+            headers = getattr(getattr(error.__cause__, "response", None), "headers", None) or {}
+        wait = parse_retry_after(headers.get("retry-after"), datetime.now(UTC))
+        text = json.dumps(body, default=str).casefold()
+        if any(words in text for words in _PAY_FIRST):
+            return RequestFault(detail, again=False, fatal=True)
+        if status in _AGAIN or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            return RequestFault(detail, wait=wait)
+        if status == HTTPStatus.NOT_FOUND and any(word in text for word in _ASKED_FOR):
+            return RequestFault(detail, again=False, unsupported=True)
+        is_redirect = HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST
+        return RequestFault(
+            detail, again=False, fatal=status in _FATAL or is_redirect, unsupported=status in _UNSUPPORTED
+        )
     if _is_theirs(error, "UserError"):
         return RequestFault(detail, again=False, fatal=True)
     if (reason := _unreadable(chain)) is not None:
@@ -139,18 +153,6 @@ def _read_error_message(body: object) -> str:
     return message if isinstance(message, str) else json.dumps(message, default=str)
 
 
-def _of_status(status: int, body: object, detail: str, wait: float | None) -> RequestFault:
-    text = json.dumps(body, default=str).casefold()
-    if any(words in text for words in _PAY_FIRST):
-        return RequestFault(detail, again=False, fatal=True)
-    if status in _AGAIN or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return RequestFault(detail, wait=wait)
-    if status == HTTPStatus.NOT_FOUND and any(word in text for word in _ASKED_FOR):
-        return RequestFault(detail, again=False, unsupported=True)
-    is_redirect = HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST
-    return RequestFault(detail, again=False, fatal=status in _FATAL or is_redirect, unsupported=status in _UNSUPPORTED)
-
-
 def _chain(error: BaseException) -> Iterator[BaseException]:
     """Yield an exception and what it came of."""
     visited: set[int] = set()
@@ -159,14 +161,6 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         visited.add(id(exception))
         yield exception
         exception = exception.__cause__ or exception.__context__
-
-
-def _wait(error: Exception) -> float | None:
-    """Return the seconds of a Retry-After header, given as seconds or as a date."""
-    headers = getattr(error, "headers", None) or {}
-    if not headers:
-        headers = getattr(getattr(error.__cause__, "response", None), "headers", None) or {}
-    return parse_retry_after(headers.get("retry-after"), datetime.now(UTC))
 
 
 def parse_retry_after(stated: object, now: datetime) -> float | None:

@@ -106,20 +106,16 @@ def _place_word(word: str, folder: str) -> str:
 def _whole(judge: Judge, tool: Toolchain) -> Whole:
     """Return how one judge is built and started."""
     if judge.is_scripted:
-        return _add_scripts(dict(judge.files))
+        files = dict(judge.files)
+        line = files.get("build", b"").partition(b"\n")[0].decode("utf-8", "replace")
+        by = tuple(line[2:].split(None, 1)) if line.startswith("#!") else ()
+        build = (*(by or ("/bin/sh",)), "build") if "build" in files else ()
+        return Whole(files, build, (f"{BUILD}/run",), programs=(EVERY,))
     if judge.convention != "function":
         return whole(tool, dict(judge.files))
     judge_files = {name or "checker.py": content for name, content in judge.files}
     program = whole(tool, {"main.py": FUNCTION.encode()})
     return replace(program, files={**program.files, **judge_files})
-
-
-def _add_scripts(files: Mapping[str, bytes]) -> Whole:
-    """Return a program that brings its own scripts: `build` by whom its first line names, since no mode says it may be run."""
-    line = files.get("build", b"").partition(b"\n")[0].decode("utf-8", "replace")
-    by = tuple(line[2:].split(None, 1)) if line.startswith("#!") else ()
-    build = (*(by or ("/bin/sh",)), "build") if "build" in files else ()
-    return Whole(files, build, (f"{BUILD}/run",), programs=(EVERY,))
 
 
 def ready(seat: Seat[T], judge: Judge) -> Steps[str]:
@@ -386,7 +382,9 @@ class AttemptInTurns:
         self._level = level
         self._right = right
         self._tool = find(job.sample.language or "python")
-        self._limits = _limits(job, self._tool)
+        limits, language = limits_for(job), self._tool.language
+        memory = limits.memory_bytes + language.runtime_bytes
+        self._limits = replace(limits, processes=max(limits.processes, language.processes), memory_bytes=memory)
         self._cpu = 0.0
         self._wall = 0.0
 
@@ -582,13 +580,6 @@ class AttemptInTurns:
             slowest=max((judged.seconds for judged in judged_tests.values()), default=0.0),
             why=streams_why((judged.why for _, judged in sorted(judged_tests.items()) if judged.why), built),
         )
-
-
-def _limits(job: Job, tool: Toolchain) -> Limits:
-    """Return the limits of each test; the threads and the memory of a runtime are not the program's."""
-    limits, language = limits_for(job), tool.language
-    memory = limits.memory_bytes + language.runtime_bytes
-    return replace(limits, processes=max(limits.processes, language.processes), memory_bytes=memory)
 
 
 def _going_on(phase: Phase, program: Whole) -> ProgramRun:

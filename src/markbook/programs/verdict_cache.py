@@ -164,7 +164,8 @@ class Recall:
     ) -> Iterator[Job]:
         """Yield the jobs that have to be run; put the others with their outcomes, or with the equal one under way."""
         for job in jobs:
-            name = _content(job)
+            files = [f"{name}:{hashlib.blake2b(text).hexdigest()}" for name, text in job.files.items()]
+            name = digest(job.code, task_name(job.sample), repr((limits_for(job), job.limits, job.meets_all)), *files)
             if self._dedupe and name in under:
                 self.duplicates += 1
                 under[name].append(job)
@@ -210,12 +211,6 @@ class Recall:
 def _drain(ready: deque[tuple[Job, Outcome]]) -> Iterator[tuple[Job, Outcome]]:
     while ready:
         yield ready.popleft()
-
-
-def _content(job: Job) -> str:
-    """Return a name for all of a job that its outcome depends on."""
-    files = [f"{name}:{hashlib.blake2b(text).hexdigest()}" for name, text in job.files.items()]
-    return digest(job.code, task_name(job.sample), repr((limits_for(job), job.limits, job.meets_all)), *files)
 
 
 @functools.lru_cache(maxsize=64)

@@ -190,17 +190,13 @@ def render_report(name: str, results: Results) -> Mapping[str, Content]:
     plugin = NAMES.get(name, name)
     render: Callable[[Results], Mapping[str, Content]] = plugins.create_typed("reports", plugin)
     with plugins.plugin_errors("reports", plugin):
-        return _check_files(render(results))
-
-
-def _check_files(files: Mapping[str, Content]) -> Mapping[str, Content]:
-    """Return what a report gave, if it is files by their paths inside the folder that is asked for."""
-    if not isinstance(files, Mapping):
-        raise TypeError(f"a report gives a mapping of paths to contents, not {type(files).__name__}")
-    for path in files:
-        if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
-            raise ValueError(f"the path {path!r} leads out of the report's folder")
-    return files
+        files = render(results)
+        if not isinstance(files, Mapping):
+            raise TypeError(f"a report gives a mapping of paths to contents, not {type(files).__name__}")
+        for path in files:
+            if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
+                raise ValueError(f"the path {path!r} leads out of the report's folder")
+        return files
 
 
 def write_figures(run: Run, output: Path) -> tuple[list[Path], bool]:

@@ -59,13 +59,8 @@ def as_parquet() -> Render:
     return lambda results: {"report.parquet": _parquet(results)}
 
 
-def _columns(results: Results) -> list[str]:
-    """Return every column of the rows, in order of first appearance."""
-    return list(dict.fromkeys(name for row in results.flat_rows() for name in row))
-
-
 def _csv(results: Results) -> Iterator[str]:
-    columns = _columns(results)
+    columns = list(dict.fromkeys(name for row in results.flat_rows() for name in row))
     yield _csv_line([csv_cell(name) for name in columns])
     for row in results.flat_rows():
         yield _csv_line([csv_cell(row.get(name)) for name in columns])
@@ -106,16 +101,11 @@ def _junit(results: Results) -> Iterator[str]:
             if current is not None:
                 yield "</testsuite>\n"
             current = case.suite
-            yield _suite(case.suite, counts[case.suite])
+            count = counts[case.suite]
+            numbers = f'tests="{count["tests"]}" failures="{count["failure"]}" errors="{count["error"]}" skipped="{count["skipped"]}"'
+            yield f"<testsuite name={_attribute(case.suite)} {numbers}>\n"
         yield _case(case)
     yield "</testsuite>\n</testsuites>\n" if current is not None else "</testsuites>\n"
-
-
-def _suite(name: str, count: Mapping[str, int]) -> str:
-    numbers = (
-        f'tests="{count["tests"]}" failures="{count["failure"]}" errors="{count["error"]}" skipped="{count["skipped"]}"'
-    )
-    return f"<testsuite name={_attribute(name)} {numbers}>\n"
 
 
 def _case(case: Case) -> str:
@@ -315,24 +305,20 @@ def mlflow(experiment: str = "markbook", tracking_uri: str = "") -> Callable[[Re
             experiment_found = client.get_experiment_by_name(experiment)
             experiment_id = experiment_found.experiment_id if experiment_found else client.create_experiment(experiment)
             name = client.create_run(experiment_id, tags={"mlflow.source.name": "markbook"}).info.run_id
-            _log(client, name, results)
+            # Log a run's settings and numbers; a run that MLflow did not take whole is marked as failed there
+            try:
+                for setting, value in _settings(results).items():
+                    client.log_param(name, setting, value)
+                for number, value in _clean_names(numbers(results)).items():
+                    client.log_metric(name, number, value)
+            except Exception:
+                with suppress(Exception):
+                    client.set_terminated(name, "FAILED")
+                raise
+            client.set_terminated(name)
         return {"mlflow.json": json.dumps({"experiment_id": experiment_id, "run_id": name}) + "\n"}
 
     return render
-
-
-def _log(client: Any, name: str, results: Results) -> None:
-    """Log a run's settings and numbers; a run that MLflow did not take whole is marked as failed there."""
-    try:
-        for setting, value in _settings(results).items():
-            client.log_param(name, setting, value)
-        for number, value in _clean_names(numbers(results)).items():
-            client.log_metric(name, number, value)
-    except Exception:
-        with suppress(Exception):
-            client.set_terminated(name, "FAILED")
-        raise
-    client.set_terminated(name)
 
 
 def wandb(project: str = "markbook", mode: str = "") -> Callable[[Results], Mapping[str, str]]:

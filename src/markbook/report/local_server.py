@@ -114,12 +114,6 @@ def whole(text: str) -> int:
     return int(text)
 
 
-def _place(path: str, query: Mapping[str, str]) -> str:
-    """Return the address that was asked for, without the token; of this site, whatever stands in it."""
-    rest = urlencode({name: value for name, value in query.items() if name != "token"})
-    return "/" + quote(path.lstrip("/\\"), safe="/.") + (f"?{rest}" if rest else "")
-
-
 def _digest(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
@@ -141,7 +135,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if "token" in query and self.server.who(query["token"]) is not None:
             # From here on a cookie: the token leaves the address bar, the history and any screenshot.
             cookie = f"{self._cookie}={query['token']}; HttpOnly; SameSite=Strict; Path=/"
-            self._admit(_place(parts.path, query), cookie)
+            rest = urlencode({name: value for name, value in query.items() if name != "token"})
+            self._admit(("/" + quote(parts.path.lstrip("/\\"), safe="/.") + (f"?{rest}" if rest else "")), cookie)
             return
         self._answer(parts.path, query)
 

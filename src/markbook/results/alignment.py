@@ -105,7 +105,7 @@ class _Register:
 
 def _known_by(sample: str, content: str, aliases: Aliases | None, *, is_loose: bool) -> tuple[list[str], Sequence[str]]:
     """Return what a sample's content is known by among ours, and elsewhere; another tool's by its task's name too."""
-    bare = _bare(content)
+    bare = content.rpartition(":")[2]
     if is_loose and bare and "/" in sample:
         return [in_task(sample.partition("/")[0], bare), bare], ()
     ours = [key for key in (bare, aliases.ours if aliases else "") if key]
@@ -120,10 +120,6 @@ def in_task(task: str, content: str) -> str:
 def _by(content: str) -> str:
     """Return who made a digest: two tools ask the same in other words, so that theirs differing says nothing."""
     return content.rpartition(":")[0]
-
-
-def _bare(content: str) -> str:
-    return content.rpartition(":")[2]
 
 
 def is_mixed(sheets: Sequence[Sheet]) -> bool:

@@ -169,7 +169,11 @@ def read_titled_sheets(runs: Sequence[Run], metric: str | Sequence[str] | None) 
     """
     names = [metric] if isinstance(metric, str) else list(metric or ())
     results = [open_results(run) for run in runs]
-    titles = _titles(runs)
+    count = Counter(run.folder.name for run in runs)
+    titles = [
+        run.folder.name if count[run.folder.name] == 1 else f"{run.folder.parent.name}/{run.folder.name}"
+        for run in runs
+    ]
     if names:
         sheets = [_find_first_sheet(result, names) for result in results]
     else:
@@ -200,15 +204,6 @@ def _as_verdicts(sheets: Sequence[Sheet]) -> list[Sheet] | None:
     names = ", ".join(dict.fromkeys(sheet.metric for sheet in sheets))
     note = f"{names} are compared as one number here: each says whether all tests passed."
     return [replace(sheet, metric=_VERDICTS, signatures={}, notes=(*sheet.notes, note)) for sheet in sheets]
-
-
-def _titles(runs: Sequence[Run]) -> list[str]:
-    """Return what each run is called: its folder, and of two files of one name in two folders the folder too."""
-    count = Counter(run.folder.name for run in runs)
-    return [
-        run.folder.name if count[run.folder.name] == 1 else f"{run.folder.parent.name}/{run.folder.name}"
-        for run in runs
-    ]
 
 
 def _find_first_sheet(results: Results, names: Sequence[str]) -> Sheet:

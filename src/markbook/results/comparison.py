@@ -214,7 +214,10 @@ def headline(comparison: Comparison, samples: str = "samples") -> Headline:
         )
     tied = [best, *(name for name in names[1:] if not apart(best, name))]
     rest = [name for name in names if name not in tied]
-    on = _on(comparison, names, samples)
+    n = comparison.n_common
+    if not n and len(names) == 2:
+        n = comparison.pair(*names).n
+    on = f"these {n:,} {samples}" if n else f"the {samples} that they share"
     value = next(standing.summary.value for standing in comparison.standings if standing.model == best)
     score = f" ({scale.value(value)})" if value is not None else ""
     if len(tied) == 1:
@@ -231,14 +234,6 @@ def headline(comparison: Comparison, samples: str = "samples") -> Headline:
             text += "."
     text += _left_out(comparison, names, samples)
     return Headline(text, _step(comparison, tied, rest, apart, pairs, samples))
-
-
-def _on(comparison: Comparison, names: Sequence[str], samples: str) -> str:
-    """Return over which samples these models are compared."""
-    n = comparison.n_common
-    if not n and len(names) == 2:
-        n = comparison.pair(*names).n
-    return f"these {n:,} {samples}" if n else f"the {samples} that they share"
 
 
 def _left_out(comparison: Comparison, names: Sequence[str], samples: str) -> str:
@@ -365,7 +360,14 @@ def _step(
     if gap == 0:
         return f"{both} scored alike here; other or harder {samples} may tell them apart, more of the same hardly."
     if differences is None:
-        return _unsure(pair, both, samples)
+        if pair.n < 2:
+            return f"{both} have a single one of the {samples} in common; more would tell how sure their difference is."
+        if "n_clusters" in pair.difference.stats:
+            why = pair.difference.note.removesuffix(": no interval")
+            return f"How sure the difference between {both} is cannot be said ({why}); {samples} of other clusters would tell."
+        return (
+            f"{both} differ by the same on all {pair.n:,} {samples} that both have; more would tell whether that holds."
+        )
     level = holm_level(pair, count_open(comparison.pairs, comparison.alpha), comparison.alpha)
     needed = items_to_show(differences, gap, alpha=level, most=_HOPELESS)
     if needed is None:
@@ -376,18 +378,6 @@ def _step(
         f"{_about(max(needed, pair.n + 1))} {samples} like these would settle {both}, "
         f"if they differ by the {scale.value(gap)}{unit} seen here."
     ).replace("about", "About", 1)
-
-
-def _unsure(pair: Pair, both: str, samples: str) -> str:
-    """Return why nothing says how many samples would tell two apart that differ."""
-    if pair.n < 2:
-        return f"{both} have a single one of the {samples} in common; more would tell how sure their difference is."
-    if "n_clusters" in pair.difference.stats:
-        why = pair.difference.note.removesuffix(": no interval")
-        return (
-            f"How sure the difference between {both} is cannot be said ({why}); {samples} of other clusters would tell."
-        )
-    return f"{both} differ by the same on all {pair.n:,} {samples} that both have; more would tell whether that holds."
 
 
 def _about(number: int) -> str:
@@ -552,7 +542,13 @@ def compare_sheet(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> Compar
     Raises:
         DataError: fewer than two models, more than `MOST_COMPARED`, or no two that share a sample with a value.
     """
-    _need_two(sheet)
+    if len(sheet.models) < 2:
+        raise DataError(
+            f"there is nothing to compare with: only the model {sheet.models[0]!r} is here"
+            if sheet.models
+            else "there is no model to compare",
+            hint="name a second run, or a run of several models",
+        )
     if len(sheet.models) > MOST_COMPARED:
         raise DataError(too_many(len(sheet.models)), hint="compare some of them, or rank all with `markbook site`")
     order = standings(sheet, alpha=alpha, seed=seed)
@@ -586,16 +582,6 @@ def compare_sheet(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> Compar
 def too_many(models: int) -> str:
     """Return in words that so many models are not compared two by two."""
     return f"{models:,} models are not compared two by two: {MOST_COMPARED} are the most"
-
-
-def _need_two(sheet: Sheet) -> None:
-    if len(sheet.models) < 2:
-        raise DataError(
-            f"there is nothing to compare with: only the model {sheet.models[0]!r} is here"
-            if sheet.models
-            else "there is no model to compare",
-            hint="name a second run, or a run of several models",
-        )
 
 
 def _has_value(sheet: Sheet, model: str, sample: str) -> bool:

@@ -142,29 +142,25 @@ Tokens = Sequence[tuple[str, str]]
 def overlapping(name: str, stats: Mapping[str, object], text: str, references: Sequence[str]) -> Evidence | None:
     """Return the matched and missed words of BLEU or ROUGE; None where the stats are of something else."""
     if {"counts", "totals"} <= stats.keys():
-        return _bleu(name, stats, text, references)
+        from markbook.metrics.text import tokenizers
+
+        counts, totals = _numbers(stats["counts"]), _numbers(stats["totals"])
+        lead = ", ".join(
+            f"{hit} of {of} {_SIZES.get(n, f'{n}-grams')}"
+            for n, (hit, of) in enumerate(zip(counts, totals, strict=False), 1)
+        )
+        lead += f"; {stats.get('sys_len')} words against {stats.get('ref_len')}"
+        for tokenizer, low, end in itertools.product(tokenizers.NAMES, (False, True), (False, True)):
+            ours, *theirs = (
+                [(word, word) for word in tokenizers.words(tokenizer, side, lowercase=low, keep_end=end)]
+                for side in (text, *references)
+            )
+            if len(ours) == stats.get("sys_len") and _hits(ours, theirs, len(counts)) == counts:
+                return Evidence(name, lead, lists=_lists(ours, theirs, (1, 2)))
+        return Evidence(name, lead)
     if {"precision", "recall"} <= stats.keys() and "chunks" not in stats:
         return _rouge(name, stats, text, references)
     return None
-
-
-def _bleu(name: str, stats: Mapping[str, object], text: str, references: Sequence[str]) -> Evidence | None:
-    from markbook.metrics.text import tokenizers
-
-    counts, totals = _numbers(stats["counts"]), _numbers(stats["totals"])
-    lead = ", ".join(
-        f"{hit} of {of} {_SIZES.get(n, f'{n}-grams')}"
-        for n, (hit, of) in enumerate(zip(counts, totals, strict=False), 1)
-    )
-    lead += f"; {stats.get('sys_len')} words against {stats.get('ref_len')}"
-    for tokenizer, low, end in itertools.product(tokenizers.NAMES, (False, True), (False, True)):
-        ours, *theirs = (
-            [(word, word) for word in tokenizers.words(tokenizer, side, lowercase=low, keep_end=end)]
-            for side in (text, *references)
-        )
-        if len(ours) == stats.get("sys_len") and _hits(ours, theirs, len(counts)) == counts:
-            return Evidence(name, lead, lists=_lists(ours, theirs, (1, 2)))
-    return Evidence(name, lead)
 
 
 def _hits(ours: Tokens, theirs: Sequence[Tokens], order: int) -> list[int]:
@@ -219,7 +215,13 @@ def _lists(ours: Tokens, theirs: Sequence[Tokens], sizes: Sequence[int]) -> tupl
     lists: list[tuple[str, tuple[str, ...]]] = []
     for n in sizes:
         own, reference_grams = _grams(ours, n), _most(theirs, n)
-        spelled = _spell_ngrams((*theirs, ours), n)
+        several = (*theirs, ours)
+        spellings: dict[tuple[str, ...], str] = {}
+        for tokens in several:
+            for at in range(len(tokens) - n + 1):
+                part = tokens[at : at + n]
+                spellings.setdefault(tuple(word for _, word in part), " ".join(word for word, _ in part))
+        spelled = spellings
         for words, grams in (
             ("missed", reference_grams - own),
             ("not in the reference", own - reference_grams),
@@ -228,16 +230,6 @@ def _lists(ours: Tokens, theirs: Sequence[Tokens], sizes: Sequence[int]) -> tupl
             if grams:
                 lists.append((f"{_SIZES[n]} {words}, {grams.total()}", _list_ngrams(grams, spelled)))
     return tuple(lists)
-
-
-def _spell_ngrams(several: Sequence[Tokens], n: int) -> dict[tuple[str, ...], str]:
-    """Return how each n-gram is written where it comes first."""
-    spellings: dict[tuple[str, ...], str] = {}
-    for tokens in several:
-        for at in range(len(tokens) - n + 1):
-            part = tokens[at : at + n]
-            spellings.setdefault(tuple(word for _, word in part), " ".join(word for word, _ in part))
-    return spellings
 
 
 def _list_ngrams(grams: Counter[tuple[str, ...]], spelled: Mapping[tuple[str, ...], str]) -> tuple[str, ...]:

@@ -90,21 +90,20 @@ def check_gates(gates: Iterable[Gate], marks: Sequence[GateMark]) -> None:
                 f"there is nothing called {gate.name!r} to hold a threshold", hint=suggest(gate.name, names)
             )
         for mark in meant:
-            _check_limit(gate, mark)
-
-
-def _check_limit(gate: Gate, mark: GateMark) -> None:
-    low, high = mark.range
-    if gate.is_percent and not (low >= -1 and high <= 1):
-        raise UsageError(
-            f"the threshold {gate.format_value(gate.limit)} of {gate.name!r} means nothing: its values are {low:g} to {high:g}",
-            hint="write it without the percent sign",
-        )
-    if not low <= gate.limit <= high:
-        hint = f"{gate.limit:g}% or {gate.limit / 100:g}?" if 1 < gate.limit <= 100 else "0.8 and 80% are the same"
-        raise UsageError(
-            f"the threshold {gate.format_value(gate.limit)} of {gate.name!r} lies outside {low:g}..{high:g}", hint=hint
-        )
+            low, high = mark.range
+            if gate.is_percent and not (low >= -1 and high <= 1):
+                raise UsageError(
+                    f"the threshold {gate.format_value(gate.limit)} of {gate.name!r} means nothing: its values are {low:g} to {high:g}",
+                    hint="write it without the percent sign",
+                )
+            if not low <= gate.limit <= high:
+                hint = (
+                    f"{gate.limit:g}% or {gate.limit / 100:g}?" if 1 < gate.limit <= 100 else "0.8 and 80% are the same"
+                )
+                raise UsageError(
+                    f"the threshold {gate.format_value(gate.limit)} of {gate.name!r} lies outside {low:g}..{high:g}",
+                    hint=hint,
+                )
 
 
 def reaches(value: float | None, limit: float, direction: Direction) -> bool:

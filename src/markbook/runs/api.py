@@ -170,11 +170,21 @@ def review(  # noqa: PLR0913 - the command's options, each with its own default
     """
     refuse_unknown(settings, [*inspect.signature(review).parameters, *ReviewSettings.__annotations__], "review")
     judges = (judge,) if isinstance(judge, str) else tuple(judge)
+    chosen = config if isinstance(config, ReviewConfig) else read_config(Path(config)) if config else default_config()
+    if policy:
+        chosen = replace(chosen, policy=check_policy(policy))
+    if similarity:
+        chosen = replace(
+            chosen, similarity=parse_similarity(tuple(similarity)), semantic_asked="semantic" in similarity
+        )
+    if tool_reference is not None:
+        references = tool_reference if isinstance(tool_reference, Mapping) else Path(tool_reference)
+        chosen = replace(chosen, tool_reference=references)
     request = ReviewRequest(
         papers=Path(papers),
         reviews=Path(reviews),
         traces=None if traces is None else Path(traces),
-        config=_configure(config, policy, similarity, tool_reference),
+        config=chosen,
         judges=tuple(name for name in judges if name != "off"),
         judge_options=options or JudgeOptions(),
         output=output,
@@ -200,23 +210,3 @@ def _record_request(
     inputs = {name: source for name, source in zip(names, places, strict=True) if source is not None}
     paths = {name: os.fspath(source) for name, source in inputs.items() if isinstance(source, str | os.PathLike)}
     return {**paths, **request} if len(paths) == len(inputs) else {}
-
-
-def _configure(
-    config: _Place | ReviewConfig | None,
-    policy: str,
-    similarity: Sequence[str],
-    tool_reference: _Place | Mapping[str, object] | None,
-) -> ReviewConfig:
-    """Return the configuration with what was asked for beside it."""
-    chosen = config if isinstance(config, ReviewConfig) else read_config(Path(config)) if config else default_config()
-    if policy:
-        chosen = replace(chosen, policy=check_policy(policy))
-    if similarity:
-        chosen = replace(
-            chosen, similarity=parse_similarity(tuple(similarity)), semantic_asked="semantic" in similarity
-        )
-    if tool_reference is not None:
-        references = tool_reference if isinstance(tool_reference, Mapping) else Path(tool_reference)
-        chosen = replace(chosen, tool_reference=references)
-    return chosen

@@ -263,20 +263,16 @@ def sampling_with(sampling: Sampling, text: str) -> Sampling:
             stops.append(value)
         elif key in _NUMBERS and sign:
             name, kind = _NUMBERS[key]
-            changed[name] = _number(key, value, kind)
+            try:
+                number = kind(value)
+            except ValueError:
+                number = -1
+            least = 1 if key.startswith("max") else 0
+            if not least <= number < float("inf") or (key == "top_p" and not 0 < number <= 1):
+                raise UsageError(f"--gen-kwargs: {key} cannot be {value!r}")
+            changed[name] = number
         elif key != _IGNORED or not sign:
             hint = suggest(key, [*_NUMBERS, _STOPS]) if sign else "KEY=VALUE,KEY=VALUE"
             raise UsageError(f"--gen-kwargs: {pair.strip()!r} says nothing that a server is told", hint=hint)
     changed_sampling = replace(sampling, **changed)  # type: ignore[arg-type]  # each is of its field's type, by the table above
     return replace(changed_sampling, stop=tuple(stops)) if stops else changed_sampling
-
-
-def _number(key: str, value: str, kind: type[float]) -> float:
-    try:
-        number = kind(value)
-    except ValueError:
-        number = -1
-    least = 1 if key.startswith("max") else 0
-    if not least <= number < float("inf") or (key == "top_p" and not 0 < number <= 1):
-        raise UsageError(f"--gen-kwargs: {key} cannot be {value!r}")
-    return number

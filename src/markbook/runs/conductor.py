@@ -15,7 +15,7 @@ from markbook import plugins
 from markbook.errors import MarkbookError, StrictDataError
 from markbook.report.exports import render_report
 from markbook.results.kind import Content, Results, get_seed
-from markbook.runs.kind import Kind, P, Planned, R, Watcher, WorkEnd
+from markbook.runs.kind import Kind, P, R, Watcher, WorkEnd
 from markbook.runs.machines import Machines
 from markbook.runs.options import RunOptions
 from markbook.store import Manifest, Run, RunWriter, open_manifest, open_run
@@ -88,7 +88,13 @@ def conduct(kind: Kind[R, P] | str, request: R, watcher: Watcher | None = None) 
         plan = part.plan(request, machines)
         watch.on_plan(plan)
         if request.strict:
-            _refuse_skipped(plan)
+            skipped = plan.skipped
+            if skipped.first is not None:
+                raise StrictDataError(
+                    f"{skipped.count} rows would be skipped; the first: {skipped.first.reason}",
+                    at=skipped.first.at,
+                    hint="mend them, or leave out --strict",
+                )
         manifest = label_manifest(plan.manifest, request)
         if request.resume is not None and is_finished(Path(request.resume), manifest):
             return open_run(request.resume)
@@ -151,13 +157,3 @@ def _open_writer(request: RunOptions, manifest: Manifest) -> RunWriter:
     if request.resume is not None:
         return RunWriter.resume(Path(request.resume), manifest)
     return RunWriter.create(Path(request.output), manifest)
-
-
-def _refuse_skipped(plan: Planned) -> None:
-    skipped = plan.skipped
-    if skipped.first is not None:
-        raise StrictDataError(
-            f"{skipped.count} rows would be skipped; the first: {skipped.first.reason}",
-            at=skipped.first.at,
-            hint="mend them, or leave out --strict",
-        )

@@ -188,7 +188,21 @@ def run_tests(
         EnvironmentUnfitError: this machine cannot isolate the code well enough.
         UsageError: a test program would pass whatever is tested.
     """
-    sample = _sample(tests, entry_point, canonical)
+    if isinstance(tests, str):
+        tests_given: tuple[Test, ...] = (Test(program=tests),)
+    else:
+        tests_given = tuple(tests)
+    for test in tests_given:
+        if test.program and (fault := program_fault(test.program, entry_point)):
+            raise UsageError(f"the tests: {fault}")
+    reads = bool(tests_given) and all(test.stdin is not None for test in tests_given)
+    sample = Sample(
+        "",
+        tests=tests_given,
+        entry_point=entry_point,
+        references=(canonical,) if canonical else (),
+        problem_type=ProblemType.STDIN if reads else None,
+    )
     box = _take(isolation, separate=separate)
     try:
         ((_, outcome),) = box.run([Job("", code, sample, limits)])
@@ -222,24 +236,6 @@ async def arun_tests(
         canonical=canonical,
         isolation=isolation,
         separate=separate,
-    )
-
-
-def _sample(tests: Sequence[Test] | str, entry_point: str, canonical: str) -> Sample:
-    if isinstance(tests, str):
-        tests_given: tuple[Test, ...] = (Test(program=tests),)
-    else:
-        tests_given = tuple(tests)
-    for test in tests_given:
-        if test.program and (fault := program_fault(test.program, entry_point)):
-            raise UsageError(f"the tests: {fault}")
-    reads = bool(tests_given) and all(test.stdin is not None for test in tests_given)
-    return Sample(
-        "",
-        tests=tests_given,
-        entry_point=entry_point,
-        references=(canonical,) if canonical else (),
-        problem_type=ProblemType.STDIN if reads else None,
     )
 
 

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -115,32 +115,6 @@ _PLAINLY = ("-s", "-S", "-P", "-X", "no_debug_ranges")
 """No packages, no folder of its own; and no columns in code, whose widths would tell what stood there before it was made wrong."""
 
 
-def _start_worker(
-    python: str, main: str, config: WorkerSettings, descriptors: Collection[int]
-) -> subprocess.Popen[bytes]:
-    """Start the module `main` of the guest with its settings and with the descriptors that it keeps."""
-    return subprocess.Popen(
-        [python, *_PLAINLY, "-c", _BOOT.format(main), json.dumps(config), str(HERE)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=None if os.environ.get("MARKBOOK_SANDBOX_DEBUG") else subprocess.DEVNULL,
-        pass_fds=descriptors,
-        env=_environment(),
-        start_new_session=True,
-    )
-
-
-def _new_scratch() -> tuple[str, int]:
-    """Return a scratch folder with a descriptor that claims it until this process ends."""
-    import fcntl  # only here: this module is imported on systems without it
-
-    sweep_scratch()
-    folder = tempfile.mkdtemp(prefix=_SCRATCH)
-    claim = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    return folder, claim
-
-
 def _remove_scratch(folder: str) -> None:
     """Remove a scratch folder, and what tests could write to beside it first.
 
@@ -212,7 +186,13 @@ class Worker:
         self.hello: Hello = {}
         self.alarmed = False
         """Whether, now that it has ended, its examiner was ended for the processor time that it used."""
-        self._scratch, self._claim = _new_scratch()
+        import fcntl  # only here: this module is imported on systems without it
+
+        sweep_scratch()
+        folder = tempfile.mkdtemp(prefix=_SCRATCH)
+        claim = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        self._scratch, self._claim = (folder, claim)
         self.sock = self._door = self._start(interpreter, main, str(level), processor, list(folders))
         """Where it is given jobs: where its process is, of which each examiner gets another one."""
         self.sock.setblocking(False)
@@ -239,7 +219,15 @@ class Worker:
             "modules": PRELOADED,
         }
         try:
-            self._process = _start_worker(interpreter.python, main, config, (theirs.fileno(), lifeline))
+            self._process = subprocess.Popen(
+                [interpreter.python, *_PLAINLY, "-c", _BOOT.format(main), json.dumps(config), str(HERE)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=None if os.environ.get("MARKBOOK_SANDBOX_DEBUG") else subprocess.DEVNULL,
+                pass_fds=((theirs.fileno(), lifeline)),
+                env=_environment(),
+                start_new_session=True,
+            )
         except OSError as error:  # no process can be made now, or the interpreter has gone
             ours.close()
             os.close(self._lifeline)

@@ -221,7 +221,7 @@ def read_object(data: bytes, what: str = "the body") -> dict[str, object]:
         raise Refused(400, f"{what} is no JSON: {error}") from None
     if not isinstance(value, dict):
         raise Refused(400, f"{what} is no JSON object")
-    return _whole(value, what) if _is_torn(data) else dict(value)
+    return _whole(value, what) if (b"\\ud" in data or b"\\uD" in data) else dict(value)
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -235,11 +235,6 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
         twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
         raise ValueError(f"the key {twice[:40]!r} stands twice in an object")
     return value
-
-
-def _is_torn(data: bytes) -> bool:
-    """Whether half characters of the encoding UTF-16 may be written out in it."""
-    return b"\\ud" in data or b"\\uD" in data
 
 
 def _whole(value: dict[str, object], what: str) -> dict[str, object]:

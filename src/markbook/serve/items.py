@@ -433,7 +433,19 @@ def _own_sample(item: PlacedItem) -> Sample:
     canonical = item.text("canonical")
     sample = Sample(id="", tests=tests, references=(canonical,) if canonical else (), prompt_code=item.text("prompt"))
     if tests[0].stdin is not None:
-        return _items_of_streams(sample, item, tool)
+        if item.text("kind", 20) not in ("", ProblemType.STDIN):
+            raise UsageError(f"'kind' is {item.text('kind')!r}", at=item.at, hint="its tests are of 'stdin'")
+        if sample.prompt_code:
+            raise UsageError(
+                "'prompt' beside tests with 'stdout'", at=item.at, hint="such an answer is a whole program"
+            )
+        seconds = item.value.get("timeout")
+        return replace(
+            sample,
+            problem_type=ProblemType.STDIN,
+            language="" if tool is None else tool.language.name,
+            seconds=float(seconds) if isinstance(seconds, int | float) else None,
+        )
     if tool is not None:
         if item.value.get("kind") is not None:
             raise UsageError("'kind' is for answers in Python", at=item.at, hint="leave it out")
@@ -449,18 +461,3 @@ def _by_test(sample: Sample) -> Sample:
     if sample.problem_type is not ProblemType.STDIN or any(test.points is not None for test in sample.tests):
         return sample
     return replace(sample, tests=tuple(replace(test, points=1.0) for test in sample.tests))
-
-
-def _items_of_streams(sample: Sample, item: PlacedItem, tool: Toolchain | None) -> Sample:
-    """Return the task of a program that reads and writes; a `timeout` of the item's own is that of each test."""
-    if item.text("kind", 20) not in ("", ProblemType.STDIN):
-        raise UsageError(f"'kind' is {item.text('kind')!r}", at=item.at, hint="its tests are of 'stdin'")
-    if sample.prompt_code:
-        raise UsageError("'prompt' beside tests with 'stdout'", at=item.at, hint="such an answer is a whole program")
-    seconds = item.value.get("timeout")
-    return replace(
-        sample,
-        problem_type=ProblemType.STDIN,
-        language="" if tool is None else tool.language.name,
-        seconds=float(seconds) if isinstance(seconds, int | float) else None,
-    )

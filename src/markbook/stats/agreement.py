@@ -352,7 +352,26 @@ def icc(
     dropped = len(table) - len(complete)
 
     def statistic(units: Ints) -> float | None:
-        return _compute_icc(complete[units], kind)
+        table = complete[units]
+        n, k = table.shape
+        if n < 2 or not has_variation(table.ravel()):
+            return None
+        table = table - table.mean()
+        table = table / abs(table).max()  # the coefficient has no unit: what counts as nothing must not have one either
+        grand = table.mean()
+        total = float(((table - grand) ** 2).sum())
+        between = k * float(((table.mean(axis=1) - grand) ** 2).sum())
+        raters = n * float(((table.mean(axis=0) - grand) ** 2).sum())
+        rows, columns = between / (n - 1), raters / (k - 1)
+        error = max(0.0, total - between - raters) / ((n - 1) * (k - 1))
+        if kind == "ICC1":
+            within = (total - between) / (n * (k - 1))
+            top, bottom = rows - within, rows + (k - 1) * within
+        elif kind == "ICC2":
+            top, bottom = rows - error, rows + (k - 1) * error + k * (columns - error) / n
+        else:
+            top, bottom = rows - error, rows + (k - 1) * error
+        return None if abs(bottom) <= 1e-12 else top / bottom
 
     return _with_interval(
         statistic,
@@ -363,26 +382,3 @@ def icc(
         seed=seed,
         note=_left_out(dropped),
     )
-
-
-def _compute_icc(table: Floats, kind: str) -> float | None:
-    """Return the coefficient of a complete units x raters table from its mean squares; None if 0/0."""
-    n, k = table.shape
-    if n < 2 or not has_variation(table.ravel()):
-        return None
-    table = table - table.mean()
-    table = table / abs(table).max()  # the coefficient has no unit: what counts as nothing must not have one either
-    grand = table.mean()
-    total = float(((table - grand) ** 2).sum())
-    between = k * float(((table.mean(axis=1) - grand) ** 2).sum())
-    raters = n * float(((table.mean(axis=0) - grand) ** 2).sum())
-    rows, columns = between / (n - 1), raters / (k - 1)
-    error = max(0.0, total - between - raters) / ((n - 1) * (k - 1))
-    if kind == "ICC1":
-        within = (total - between) / (n * (k - 1))
-        top, bottom = rows - within, rows + (k - 1) * within
-    elif kind == "ICC2":
-        top, bottom = rows - error, rows + (k - 1) * error + k * (columns - error) / n
-    else:
-        top, bottom = rows - error, rows + (k - 1) * error
-    return None if abs(bottom) <= 1e-12 else top / bottom

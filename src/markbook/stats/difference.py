@@ -101,19 +101,15 @@ def _counts(first: Floats, second: Floats, gaps: Floats) -> dict[str, float]:
     counts["sd"] = float(gaps.std(ddof=1)) if has_variation(gaps) else 0.0  # equal gaps differ by their rounding
     counts["se_unpaired"] = math.sqrt((float(first.var(ddof=1)) + float(second.var(ddof=1))) / n)
     if has_variation(first) and has_variation(second):
-        counts["correlation"] = _correlation(first, second)
+        import numpy as np
+
+        first_scaled, two = first - first.mean(), second - second.mean()
+        first_scaled, two = first_scaled / np.abs(first_scaled).max(), two / np.abs(two).max()
+        counts["correlation"] = float(
+            (first_scaled * two).sum()
+            / math.sqrt(float((first_scaled * first_scaled).sum()) * float((two * two).sum()))
+        )
     return counts
-
-
-def _correlation(first: Floats, second: Floats) -> float:
-    """Return Pearson's r; deviations are scaled first, so that squares of tiny ones do not vanish."""
-    import numpy as np
-
-    first_scaled, two = first - first.mean(), second - second.mean()
-    first_scaled, two = first_scaled / np.abs(first_scaled).max(), two / np.abs(two).max()
-    return float(
-        (first_scaled * two).sum() / math.sqrt(float((first_scaled * first_scaled).sum()) * float((two * two).sum()))
-    )
 
 
 def equal_differences_p(n: int) -> float:
@@ -303,27 +299,22 @@ def minimum_detectable_effect(
         raise ValueError(f"unknown method {method!r}: normal or t")
     effect = (normal_quantile(1 - alpha) + normal_inverse(power)) / math.sqrt(n)
     if method == "t":
-        effect = _noncentral_effect(n, alpha, power, effect)
+        from scipy.special import nctdtr
+
+        critical = t_quantile(1 - alpha, n - 1)
+        low, high = 0.0, 8 * effect + 8
+        for _ in range(200):
+            middle = (low + high) / 2
+            shift = middle * math.sqrt(n)
+            reached = 1 - float(nctdtr(n - 1, shift, critical)) + float(nctdtr(n - 1, shift, -critical))
+            # Far out the lower tail underflows to nan in some versions; there the power is 1 for all purposes.
+            if not reached < power:
+                high = middle
+            else:
+                low = middle
+        effect = (low + high) / 2
     stats = {"alpha": alpha, "power": power, "sd": sd}
     return Estimate(effect * sd, n=n, method=f"mde-{method}", confidence=1 - alpha, stats=stats)
-
-
-def _noncentral_effect(n: int, alpha: float, power: float, start: float) -> float:
-    """Return the effect in units of sd at which the two-sided t test has this power, by bisection."""
-    from scipy.special import nctdtr
-
-    critical = t_quantile(1 - alpha, n - 1)
-    low, high = 0.0, 8 * start + 8
-    for _ in range(200):
-        middle = (low + high) / 2
-        shift = middle * math.sqrt(n)
-        reached = 1 - float(nctdtr(n - 1, shift, critical)) + float(nctdtr(n - 1, shift, -critical))
-        # Far out the lower tail underflows to nan in some versions; there the power is 1 for all purposes.
-        if not reached < power:
-            high = middle
-        else:
-            low = middle
-    return (low + high) / 2
 
 
 def items_needed(effect: float, sd: float, *, alpha: float = 0.05, power: float = 0.8) -> int:

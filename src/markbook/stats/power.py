@@ -124,7 +124,7 @@ def _power_of_few(differences: Differences, n: int, gap: float, alpha: float) ->
     mean = differences.mean / share
     sd = math.sqrt(max(1e-12 * differences.size**2, (differences.sd**2 + differences.mean**2) / share - mean**2))
     effect = gap / share / sd
-    counts = range(_least_signs(alpha), n + 1)
+    counts = range((2 + math.floor(-math.log2(alpha))), n + 1)
     chances = ((_binomial(n, m, share), m) for m in counts)
     return math.fsum(chance * _flip_power(m, effect, alpha) for chance, m in chances if chance > 1e-6)
 
@@ -136,11 +136,6 @@ def _flip_power(m: int, effect: float, alpha: float) -> float:
     if below == 1:
         return min(normal_below(effect) ** m, t_power(m - 1, effect * math.sqrt(m), 1 / steps))  # all have one sign
     return t_power(m - 1, effect * math.sqrt(m), (below - 0.5) / steps)
-
-
-def _least_signs(alpha: float) -> int:
-    """Return how many differing items it takes at least for a p below alpha."""
-    return 2 + math.floor(-math.log2(alpha))
 
 
 def t_power(degrees: float, shift: float, alpha: float) -> float:

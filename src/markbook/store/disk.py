@@ -41,7 +41,27 @@ class FolderLock:
         with _taking:
             if self._name in _held:
                 raise RunInUseError("this run folder is in use by this very process", at=str(folder))
-            self._handle = _take(self._path)
+            try:
+                import fcntl
+            except ImportError as error:
+                raise EnvironmentUnfitError(
+                    "this system has no POSIX file locks, so a run folder cannot be protected",
+                    hint="use Linux or macOS",
+                ) from error
+            handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+            try:
+                fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                owner = os.read(handle, 200).decode(errors="replace").strip() or "an unknown process"
+                os.close(handle)
+                raise RunInUseError(
+                    f"this run folder is in use by {owner}",
+                    at=str(self._path.parent),
+                    hint="wait for it or end it, then try again",
+                ) from error
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, f"pid {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
+            self._handle = handle
             self._is_held = True
             _held.add(self._name)
 
@@ -57,28 +77,6 @@ class FolderLock:
                 # Any close drops all locks of this process on the file: nobody may take it before that.
                 os.close(self._handle)
                 _held.discard(self._name)
-
-
-def _take(path: Path) -> int:
-    """Return the descriptor of the lock's file, locked and with our name in it."""
-    try:
-        import fcntl
-    except ImportError as error:
-        raise EnvironmentUnfitError(
-            "this system has no POSIX file locks, so a run folder cannot be protected", hint="use Linux or macOS"
-        ) from error
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
-    try:
-        fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        owner = os.read(handle, 200).decode(errors="replace").strip() or "an unknown process"
-        os.close(handle)
-        raise RunInUseError(
-            f"this run folder is in use by {owner}", at=str(path.parent), hint="wait for it or end it, then try again"
-        ) from error
-    os.ftruncate(handle, 0)
-    os.pwrite(handle, f"pid {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
-    return handle
 
 
 READ_SIZE = 1 << 20

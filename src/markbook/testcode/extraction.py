@@ -160,12 +160,8 @@ def _that_bind(node: ast.AST) -> Iterator[ast.AST]:
 @functools.lru_cache(maxsize=8)  # an answer is asked for three times over before it is known what it is
 def _names(text: str) -> frozenset[str] | None:
     """Return the names of a module's top level, None if it does not parse."""
-    tree = _parse(text)
+    tree = None if len(text) > PARSE_CAP else programs.parse(text)
     return None if tree is None else frozenset(top_level_names(tree))
-
-
-def _parse(text: str) -> ast.Module | None:
-    return None if len(text) > PARSE_CAP else programs.parse(text)
 
 
 def _candidates(reply: str) -> Iterator[tuple[Step, str]]:
@@ -221,7 +217,8 @@ def extract_answer(
         tests: what it puts behind it.
         raw: leave out what the model thought aloud, and look for fenced code.
     """
-    begun = _begun(prompt)
+    last = prompt.rstrip().rpartition("\n")[2]
+    begun = last if _WORD.search(last) and not last.strip().startswith(_COMMENT) else ""
     code, step = _extract_fenced(without_thoughts(reply), begun) if raw else (reply, "as_is")
     if prompt.lstrip().startswith("<?php"):
         code = code.rstrip().removesuffix("?>")  # the benchmark's tests behind it would be no code
@@ -254,12 +251,6 @@ def with_imports(text: str, setup: str, packages: Sequence[str]) -> str:
         if re.search(rf"\b{package.rpartition('/')[2]}\.", text) and f'"{package}"' not in setup + text
     )
     return "".join(f'import "{package}"\n' for package in imports_wanted) + text
-
-
-def _begun(prompt: str) -> str:
-    """Return the line by which a prompt begins the definition that is asked for."""
-    last = prompt.rstrip().rpartition("\n")[2]
-    return last if _WORD.search(last) and not last.strip().startswith(_COMMENT) else ""
 
 
 def _same(line: str, other: str) -> bool:

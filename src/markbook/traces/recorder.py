@@ -110,7 +110,8 @@ class Recorder:
 
     def trace_tool(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return the function, plain or async, recorded as a tool call with its keyword and positional arguments."""
-        name, arguments = _get_function_name(function), _binder(function)
+        inner = function.func if isinstance(function, functools.partial) else function
+        name, arguments = str(getattr(inner, "__name__", type(inner).__name__)), _binder(function)
 
         if inspect.iscoroutinefunction(function):
 
@@ -177,12 +178,6 @@ def _binder(function: Callable[..., Any]) -> Binder:
         return {str(index): value for index, value in enumerate(args)} | kwargs
 
     return arguments
-
-
-def _get_function_name(function: Callable[..., Any]) -> str:
-    """Return a function's name; a partial one has that of what it calls."""
-    inner = function.func if isinstance(function, functools.partial) else function
-    return str(getattr(inner, "__name__", type(inner).__name__))
 
 
 def open_for_spans(path: Path) -> IO[str]:

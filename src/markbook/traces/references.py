@@ -138,7 +138,10 @@ def _tools(tools_field: Any) -> tuple[str, ...]:
 def _reference(reference: Any, name: str, at: str) -> Reference:
     source = f"file {name}"
     if isinstance(reference, dict):
-        _check_keys(reference, at)
+        # Refuse a misspelt key, which would be read as a context or not at all
+        for key in reference:
+            if key not in _KEYS and (near := difflib.get_close_matches(key, _KEYS, n=1, cutoff=0.8)):
+                raise DataError(f"{key!r:.40} is not a key of a reference", at=at, hint=f"did you mean {near[0]!r}?")
     if _is_map(reference) and not _is_reference(reference):
         return Reference(
             source=source, tools={str(context): _tools(tools_field) for context, tools_field in reference.items()}
@@ -154,13 +157,6 @@ def _reference(reference: Any, name: str, at: str) -> Reference:
         raise DataError(f"`path_length` of a reference is {length!r:.40}, which is not a whole number from 0 up", at=at)
     expected_calls = None if calls is None else tuple(_call(item, at) for item in calls)
     return Reference(expected_calls, whole(length), source=source)
-
-
-def _check_keys(reference: Record, at: str) -> None:
-    """Refuse a misspelt key, which would be read as a context or not at all."""
-    for key in reference:
-        if key not in _KEYS and (near := difflib.get_close_matches(key, _KEYS, n=1, cutoff=0.8)):
-            raise DataError(f"{key!r:.40} is not a key of a reference", at=at, hint=f"did you mean {near[0]!r}?")
 
 
 def _call(item: Any, at: str) -> ExpectedCall:

@@ -69,7 +69,13 @@ def any_value(value: Any, depth: int = MAX_DEPTH) -> Any:
     content = value[shape]
     match _SHAPES[shape]:
         case "int":
-            return _integer(content)
+            # 64-bit integers are strings in OTLP JSON; parsers must take numbers too
+            if isinstance(content, str) and len(content) <= 20:
+                try:
+                    return int(content)
+                except ValueError:
+                    return content
+            return content
         case "array":
             items = record(content).get("values")
             return [any_value(item, depth - 1) for item in items] if isinstance(items, list) else []
@@ -77,16 +83,6 @@ def any_value(value: Any, depth: int = MAX_DEPTH) -> Any:
             return attributes(record(content).get("values"), depth - 1)
         case _:
             return content
-
-
-def _integer(value: Any) -> Any:
-    """64-bit integers are strings in OTLP JSON; parsers must take numbers too."""
-    if isinstance(value, str) and len(value) <= 20:
-        try:
-            return int(value)
-        except ValueError:
-            return value
-    return value
 
 
 def attributes(value: Any, depth: int = MAX_DEPTH) -> dict[str, object]:
@@ -374,7 +370,22 @@ def _fill_model(role: Role, span: Span) -> None:
     if messages:
         _read_parts(role, rows(messages))
     else:
-        _read_flattened(role, attributes)
+        # OpenInference flattens lists into dotted keys: `llm.output_messages.N.message.tool_calls.M.tool_call...`
+        prefix = "llm.output_messages."
+        calls: dict[str, dict[str, object]] = {}
+        texts = []
+        for key, value in attributes.items():
+            if not key.startswith(prefix):
+                continue
+            call_prefix, _, leaf = key.rpartition(".tool_call.")
+            if call_prefix:
+                field_name = {"function.name": "name", "function.arguments": "arguments", "id": "id"}.get(leaf)
+                if field_name:
+                    calls.setdefault(call_prefix, {})[field_name] = value
+            elif ".content" in key and isinstance(value, str):
+                texts.append(value)
+        role.requested = [record(call) for call in calls.values() if read_name(call.get("name"))]
+        role.text = read_text("\n".join(texts))
 
 
 def _read_parts(role: Role, messages: list[Record]) -> None:
@@ -387,23 +398,4 @@ def _read_parts(role: Role, messages: list[Record]) -> None:
                 role.requested.append({
                     "name": read_name(part.get("name")), "id": part.get("id"), "arguments": part.get("arguments"),
                 })  # fmt: skip
-    role.text = read_text("\n".join(texts))
-
-
-def _read_flattened(role: Role, attributes: Record) -> None:
-    """OpenInference flattens lists into dotted keys: `llm.output_messages.N.message.tool_calls.M.tool_call...`."""
-    prefix = "llm.output_messages."
-    calls: dict[str, dict[str, object]] = {}
-    texts = []
-    for key, value in attributes.items():
-        if not key.startswith(prefix):
-            continue
-        call_prefix, _, leaf = key.rpartition(".tool_call.")
-        if call_prefix:
-            field_name = {"function.name": "name", "function.arguments": "arguments", "id": "id"}.get(leaf)
-            if field_name:
-                calls.setdefault(call_prefix, {})[field_name] = value
-        elif ".content" in key and isinstance(value, str):
-            texts.append(value)
-    role.requested = [record(call) for call in calls.values() if read_name(call.get("name"))]
     role.text = read_text("\n".join(texts))

@@ -177,10 +177,32 @@ def show(total: TraceSum, steps: int) -> None:
     console.print(_summary(total))
     for source, count in total.references.most_common(5):
         console.print(Text(f"reference: {terminal(source)} ({count} run{'s' * (count != 1)})"))
-    for line in _caveats(total):
+    lines = [f"{count} not understood: {terminal(reason)}" for reason, count in total.unrecognised.most_common(10)]
+    lines += [f"note: {terminal(note)}" for note in list(total.notes)[:10]]
+    if len(total.notes) > 10:
+        lines.append(f"note: {len(total.notes) - 10} more notes (--json has them)")
+    if total.clipped:
+        lines.append(f"{total.clipped} spans lie beyond the limit of one run: counted, not marked")
+    for line in lines:
         console.print(Text(line, style="yellow"))
     console.print()
-    console.print(_timeline(total, steps, console.width))
+    first = total.first
+    assert first is not None
+    title = "Timeline" if total.count == 1 else f"Timeline of the first run ({terminal(first.id, limit=60)})"
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table.add_column("at", justify="right", width=9, no_wrap=True)
+    table.add_column("took", justify="right", width=8, no_wrap=True)
+    for name, wide in (("agent", 18), ("step", 32), ("detail", max(20, console.width - 76))):
+        table.add_column(name, overflow="ellipsis", no_wrap=True, width=wide)
+    steps_listed = first.steps[: max(0, steps)]
+    begin = first.start
+    for step in steps_listed:
+        at = "" if step.start is None or begin is None else f"{step.start - begin:.3f}"
+        took = "" if step.seconds is None else f"{step.seconds:.3f}"
+        table.add_row(at, took, _word(step.agent, 24), _what(step), _word(_detail(step), 300, "dim"))
+    if len(first.steps) > len(steps_listed):
+        table.add_row("", "", Text(f"... {len(first.steps) - len(steps_listed):,} more steps (--steps)"), "", "")
+    console.print(table)
     console.print(_graph(total))
     console.print()
     console.print(_numbers(total))
@@ -210,36 +232,6 @@ def _summary(total: TraceSum) -> Text:
     if total.seconds is not None:
         line += f"   time {total.seconds:.2f} s"
     return Text(line)
-
-
-def _caveats(total: TraceSum) -> list[str]:
-    lines = [f"{count} not understood: {terminal(reason)}" for reason, count in total.unrecognised.most_common(10)]
-    lines += [f"note: {terminal(note)}" for note in list(total.notes)[:10]]
-    if len(total.notes) > 10:
-        lines.append(f"note: {len(total.notes) - 10} more notes (--json has them)")
-    if total.clipped:
-        lines.append(f"{total.clipped} spans lie beyond the limit of one run: counted, not marked")
-    return lines
-
-
-def _timeline(total: TraceSum, steps: int, width: int) -> Table:
-    first = total.first
-    assert first is not None
-    title = "Timeline" if total.count == 1 else f"Timeline of the first run ({terminal(first.id, limit=60)})"
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    table.add_column("at", justify="right", width=9, no_wrap=True)
-    table.add_column("took", justify="right", width=8, no_wrap=True)
-    for name, wide in (("agent", 18), ("step", 32), ("detail", max(20, width - 76))):
-        table.add_column(name, overflow="ellipsis", no_wrap=True, width=wide)
-    steps_listed = first.steps[: max(0, steps)]
-    begin = first.start
-    for step in steps_listed:
-        at = "" if step.start is None or begin is None else f"{step.start - begin:.3f}"
-        took = "" if step.seconds is None else f"{step.seconds:.3f}"
-        table.add_row(at, took, _word(step.agent, 24), _what(step), _word(_detail(step), 300, "dim"))
-    if len(first.steps) > len(steps_listed):
-        table.add_row("", "", Text(f"... {len(first.steps) - len(steps_listed):,} more steps (--steps)"), "", "")
-    return table
 
 
 def _what(step: Step) -> Text:

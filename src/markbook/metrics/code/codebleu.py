@@ -221,7 +221,12 @@ def codebleu(
         ExtraMissingError: the extra `code` (tree-sitter and its grammars) is not installed.
     """
     if profile == "documented":
-        return _plain_bleu()
+        metric: PairMetric = plugins.create("metrics", "bleu", convention="hf")
+        return PairMetric(
+            name="codebleu",
+            signature=f"codebleu|profile:documented|{metric.signature}",
+            score=functools.partial(_as_bleu, metric),
+        )
     if profile != "corrected":
         raise UsageError(f"unknown profile {profile!r}", hint="corrected, documented")
     lang = SPELLINGS.get(lang.lower(), lang.lower())
@@ -237,15 +242,6 @@ def codebleu(
         score=functools.partial(_score, lang, shares),
         read=functools.partial(_codebleu_read, lang),
         version=2,
-    )
-
-
-def _plain_bleu() -> PairMetric:
-    metric: PairMetric = plugins.create("metrics", "bleu", convention="hf")
-    return PairMetric(
-        name="codebleu",
-        signature=f"codebleu|profile:documented|{metric.signature}",
-        score=functools.partial(_as_bleu, metric),
     )
 
 

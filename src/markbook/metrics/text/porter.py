@@ -92,7 +92,7 @@ def stem(word: str) -> str:
         return _IRREGULAR[lowered]
     if len(word) <= 2:
         return lowered
-    return _step_5(_step_4(_step_3(_step_2(_step_1c(_step_1b(_step_1a(lowered)))))))
+    return _step_5(_step_4(_replace(_step_2(_step_1c(_step_1b(_step_1a(lowered)))), _RULES_3)))
 
 
 def _shape(word: str) -> str:
@@ -121,10 +121,6 @@ def _ends_cvc(word: str) -> bool:
     if len(word) == 2:
         return shape == "vc"
     return shape.endswith("cvc") and word[-1] not in "wxy"
-
-
-def _ends_double_consonant(word: str) -> bool:
-    return len(word) >= 2 and word[-1] == word[-2] and _shape(word)[-1] == "c"
 
 
 def _replace(word: str, rules: Mapping[str, tuple[tuple[str, str], ...]]) -> str:
@@ -158,7 +154,7 @@ def _step_1b(word: str) -> str:
 def _after_1b(word: str) -> str:
     if word.endswith(("at", "bl", "iz")):
         return word + "e"
-    if _ends_double_consonant(word):
+    if len(word) >= 2 and word[-1] == word[-2] and _shape(word)[-1] == "c":
         return word if word[-1] in "lsz" else word[:-1]
     if word.endswith("*d"):
         return word[:-2] + "d"  # NLTK takes its own rule marker for a suffix; kept, or such a token would differ
@@ -177,10 +173,6 @@ def _step_2(word: str) -> str:
     if word.endswith("logi"):
         return word[:-1] if _measure(word[:-3]) > 0 else word
     return _replace(word, _RULES_2)
-
-
-def _step_3(word: str) -> str:
-    return _replace(word, _RULES_3)
 
 
 def _step_4(word: str) -> str:

@@ -149,7 +149,8 @@ def _runnable(package: Package) -> tuple[list[_Runnable], list[str]]:
 
 
 def _check_submission(submission: Submission, outcome: Outcome) -> Submitted:
-    result = _result(outcome)
+    results = [test.result for test in outcome.tests if test.result not in ("AC", "-")]
+    result = "JE" if "JE" in results or outcome.benchmark_fault else next(iter(results), "AC")
     if outcome.score is not None and result != "JE":
         share = outcome.score
         holds = 0 < share < 1 if submission.is_partial else (share == 1.0) == (submission.promised == ("AC",))
@@ -170,12 +171,6 @@ def _check_submission(submission: Submission, outcome: Outcome) -> Submitted:
         holds,
         f"promised {promised}, got {got}" + (f" ({why})" if why and not holds else ""),
     )
-
-
-def _result(outcome: Outcome) -> str:
-    """Return the result of the whole: the judge's fault, else the first test's that failed."""
-    results = [test.result for test in outcome.tests if test.result not in ("AC", "-")]
-    return "JE" if "JE" in results or outcome.benchmark_fault else next(iter(results), "AC")
 
 
 _CONSTANTS = ("None", "True", "False", "0", "1", "-1", "''", "[]", "{}", "()")

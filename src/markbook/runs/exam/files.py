@@ -22,8 +22,8 @@ from markbook.runs.exam.score_tables import (
     summary_text,
 )
 from markbook.runs.exam.view import ExamView, MarkedAttempt
-from markbook.types import Outcome, Sample, TestResult, Verdict
-from markbook.why import Failure, Why
+from markbook.types import Outcome, TestResult, Verdict
+from markbook.why import Failure
 
 # `test_results.jsonl`: one row an attempt, in benchmark order.
 
@@ -101,7 +101,10 @@ def result_row(attempt: MarkedAttempt) -> str:
         record["benchmark_fault"] = outcome.benchmark_fault
     if outcome.why:
         about_all = {name: value for name, value in outcome.why.to_record().items() if name != "failures"}
-        record["why"] = about_all | _whole(outcome.why, sample)
+        ended = (
+            [failure.to_record() for failure in outcome.why.failures if failure.part < 0] if sample.is_program else []
+        )
+        record["why"] = about_all | ({"ended": ended} if ended else {})
     return json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -117,12 +120,6 @@ def _message(outcome: Outcome) -> str | None:
     if not outcome.error:
         return None
     return f"{outcome.error_type}: {outcome.error_message}" if outcome.error_type else outcome.error_message
-
-
-def _whole(why: Why, sample: Sample) -> dict[str, object]:
-    """Return what ended a test as a whole and belongs to none of its assertions."""
-    ended = [failure.to_record() for failure in why.failures if failure.part < 0] if sample.is_program else []
-    return {"ended": ended} if ended else {}
 
 
 def test_detail(number: int, test: TestResult, failure: Failure | None) -> TestDetail:

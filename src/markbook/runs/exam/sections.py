@@ -263,7 +263,16 @@ def exam_sections(tallies: Sequence[Tally], comparison: Comparison | None) -> li
         sections.append(passes)
     sections.append(_errors(tallies))
     if any(tally.results for tally in tallies):
-        sections.append(_programs(tallies))
+        rows = tuple((tally.model, *(f"{tally.results[name]:,}" for name in _RESULTS)) for tally in tallies)
+        table = Table(
+            title="Tests of programs that read and write",
+            headers=("Model", *(words if name == "-" else f"{words} ({name})" for name, words in _RESULTS.items())),
+            rows=rows,
+            numeric=frozenset(range(1, len(_RESULTS) + 1)),
+            note="Without --all-tests those behind a program's first failed test are not run.",
+        )
+        lead = "Each test is a process of its own; what it printed was compared outside of it."
+        sections.append(Section("programs", "Programs", lead, (table,)))
     if comparison is not None:
         sections.append(_build_differences(comparison))
     return sections
@@ -485,20 +494,6 @@ _RESULTS = {
     "JE": "Judge's fault",
     "-": "Not run",
 }
-
-
-def _programs(tallies: Sequence[Tally]) -> Section:
-    """Return what became of the single tests of programs that read and write."""
-    rows = tuple((tally.model, *(f"{tally.results[name]:,}" for name in _RESULTS)) for tally in tallies)
-    table = Table(
-        title="Tests of programs that read and write",
-        headers=("Model", *(words if name == "-" else f"{words} ({name})" for name, words in _RESULTS.items())),
-        rows=rows,
-        numeric=frozenset(range(1, len(_RESULTS) + 1)),
-        note="Without --all-tests those behind a program's first failed test are not run.",
-    )
-    lead = "Each test is a process of its own; what it printed was compared outside of it."
-    return Section("programs", "Programs", lead, (table,))
 
 
 def _build_differences(comparison: Comparison) -> Section:

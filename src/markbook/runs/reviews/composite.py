@@ -233,7 +233,9 @@ def compose(
     if raw is None and policy == "renormalise" and present:
         shares = _over(present, shares)
         raw = math.fsum(shares[name] * value for name, value in present.items())
-    possible = _list_labels_within(interval, scale)
+    worst_first = tuple(reversed(LABELS))
+    first, last = (worst_first.index(scale.label(end)[0]) for end in interval)
+    possible = worst_first[first : last + 1]
     sure = interval[0] if policy == "bounds" and len(possible) == 1 else None
     at = sure if raw is None else _hold(raw)
     label = (None, None) if at is None else scale.label(at)
@@ -297,12 +299,6 @@ def label_stability(
 
 def _hold(value: float) -> float:
     return min(1.0, max(0.0, value))
-
-
-def _list_labels_within(interval: tuple[float, float], scale: LabelScale) -> tuple[str, ...]:
-    worst_first = tuple(reversed(LABELS))
-    first, last = (worst_first.index(scale.label(end)[0]) for end in interval)
-    return worst_first[first : last + 1]
 
 
 def _why(values: Mapping[str, float | Missing]) -> Missing:

@@ -346,24 +346,7 @@ _ABOVE: Schema = {"type": "number", "exclusiveMinimum": 0}
 
 def config_schema() -> Schema:
     """Return the schema; sections that have no effect are allowed, as the reader allows them."""
-    weights = _metric_weights()
-    sections = _sections(weights)
-    named = {name: {"type": "object", "properties": properties} for name, properties in sections.items()}
-    return {
-        "$schema": DIALECT,
-        "title": "Markbook review config (config_eval.json)",
-        "type": "object",
-        "properties": {"version": {}, "metrics_and_weights": weights, **named},
-        "anyOf": [{"required": [name]} for name in ("metrics_and_weights", *sections)],
-    }
-
-
-def _metric_weights() -> Schema:
-    return _weights((*METRICS, *ALIASES), "How much each metric counts; what is left out is not used.")
-
-
-def _sections(weights: Schema) -> dict[str, Schema]:
-    """Return what each section may hold."""
+    weights = _weights((*METRICS, *ALIASES), "How much each metric counts; what is left out is not used.")
     scale = {"description": 'The lowest and the highest mark: [1, 6] or "1-6".', "type": ["array", "string"]}
     tier1 = {
         "similarity_metrics": {"type": "array", "minItems": 1, "items": {"enum": [*SIMILARITY_WEIGHTS]}},
@@ -393,13 +376,21 @@ def _sections(weights: Schema) -> dict[str, Schema]:
         "performance_targets": {},
         "recommendation_scale": scale,
     }
-    return {
+    sections = {
         "composite_scoring": composite,
         "evaluation": {**tier1, "recommendation_weights": labels},
         "tier1_traditional": tier1,
         "tier2_llm_judge": _judge(),
         "tier3_graph": graph,
         "evaluation_system": system,
+    }
+    named = {name: {"type": "object", "properties": properties} for name, properties in sections.items()}
+    return {
+        "$schema": DIALECT,
+        "title": "Markbook review config (config_eval.json)",
+        "type": "object",
+        "properties": {"version": {}, "metrics_and_weights": weights, **named},
+        "anyOf": [{"required": [name]} for name in ("metrics_and_weights", *sections)],
     }
 
 

@@ -177,25 +177,6 @@ def review_page(view: ReviewsView) -> Page:
     """Return everything that a review's report shows."""
     summary = view.summary
     systems = list(summary["systems"])
-    return Page(
-        title="Review evaluation",
-        facts=(
-            ("Papers", str(summary["papers"])),
-            ("Reviews", str(summary["reviews"])),
-            ("Systems", str(len(systems))),
-            ("Policy", str(summary["policy"])),
-            ("Profile", str(summary["profile"])),
-        ),
-        warnings=tuple(_warnings(summary)),
-        sections=(*_sections(summary, systems), *time_sections(view, systems), *graph_sections(view)),
-        problems=tuple(_papers(view)),
-        problems_total=int(summary["papers"]),
-        items="papers",
-        models=tuple(systems),
-    )
-
-
-def _warnings(summary: ReviewSummary) -> list[str]:
     warnings = []
     for system, record in summary["systems"].items():
         composite = record["metrics"]["composite.composite_score"]
@@ -216,7 +197,22 @@ def _warnings(summary: ReviewSummary) -> list[str]:
             )
         if record["papers_without_review"]:
             warnings.append(f"{system}: {record['papers_without_review']} papers have no review.")
-    return warnings
+    return Page(
+        title="Review evaluation",
+        facts=(
+            ("Papers", str(summary["papers"])),
+            ("Reviews", str(summary["reviews"])),
+            ("Systems", str(len(systems))),
+            ("Policy", str(summary["policy"])),
+            ("Profile", str(summary["profile"])),
+        ),
+        warnings=tuple(warnings),
+        sections=(*_sections(summary, systems), *time_sections(view, systems), *graph_sections(view)),
+        problems=tuple(_papers(view)),
+        problems_total=int(summary["papers"]),
+        items="papers",
+        models=tuple(systems),
+    )
 
 
 def _sections(summary: ReviewSummary, systems: Sequence[str]) -> list[Section]:

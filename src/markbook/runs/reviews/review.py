@@ -231,7 +231,13 @@ def plan_review(request: ReviewRequest) -> ReviewPlan:
         judging = make_plan(request.judges, request.config, request.judge_options, reviews=len(attempts))
     references = tool_references(request.config)
     config = {**request.identity(), "judge": judging.as_record() if judging else None}
-    inputs = _inputs(request, papers, generated, references)
+    inputs = {f"papers/{name}": digest for name, digest in papers.digests.items()}
+    inputs |= {f"reviews/{name}": digest for name, digest in generated.digests.items()}
+    if request.traces is not None:
+        inputs["traces"] = _digest_folder(request.traces)
+    if references:
+        text = json.dumps({name: asdict(reference) for name, reference in sorted(references.items())}, sort_keys=True)
+        inputs["tool_reference"] = hashlib.sha256(text.encode()).hexdigest()
     return ReviewPlan(
         manifest=Manifest("review", config, inputs, _notes(request, papers, attempts, rejections)),
         skipped=Skipped(len(rejections), next(iter(rejections), None)),
@@ -241,19 +247,6 @@ def plan_review(request: ReviewRequest) -> ReviewPlan:
         judging=judging,
         references=references,
     )
-
-
-def _inputs(
-    request: ReviewRequest, papers: Papers, generated: Generated, references: Mapping[str, Reference]
-) -> dict[str, str]:
-    inputs = {f"papers/{name}": digest for name, digest in papers.digests.items()}
-    inputs |= {f"reviews/{name}": digest for name, digest in generated.digests.items()}
-    if request.traces is not None:
-        inputs["traces"] = _digest_folder(request.traces)
-    if references:
-        text = json.dumps({name: asdict(reference) for name, reference in sorted(references.items())}, sort_keys=True)
-        inputs["tool_reference"] = hashlib.sha256(text.encode()).hexdigest()
-    return inputs
 
 
 def _notes(

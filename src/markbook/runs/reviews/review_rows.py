@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, NotRequired, Required, TypedDict
 
-from markbook.judge.assess import Assessment, settle
+from markbook.judge.assess import settle
 from markbook.judge.rubrics import RUBRICS
 from markbook.measurements import MissingRecord
 from markbook.results.files import FilesView, collect_reasons
@@ -463,7 +463,17 @@ def _tier2(review: JournaledReview, config: ReviewConfig, *, judge_asked: bool, 
         if rows:
             assessment = settle(rubric, rows, profile=config.profile)
             values[name] = assessment.value if assessment.value is not None else assessment.missing or _NOT_ASKED
-            details[name] = _detail(assessment)
+            details[name] = {
+                "marks": dict(assessment.marks),
+                "by_judge": {model: dict(marks) for model, marks in assessment.by_judge.items()},
+                "evidence": {name: dict(words) for name, words in assessment.evidence.items()},
+                "coverage": assessment.coverage,
+                "deviation": assessment.deviation,
+                "n": assessment.n,
+                "n_missing": assessment.n_missing,
+                "quotes": assessment.quotes,
+                "quotes_found": assessment.quotes_found,
+            }
         elif name in review.unanswerable and judge_asked:
             values[name] = _why_unanswerable(name, review)
         else:
@@ -493,20 +503,6 @@ def _cost(review: JournaledReview) -> Value:
     if len(known_costs) < len(costs):
         return Missing(MissingKind.UNAVAILABLE, "no price is known for the judge")
     return math.fsum(known_costs)
-
-
-def _detail(assessment: Assessment) -> Numbers:
-    return {
-        "marks": dict(assessment.marks),
-        "by_judge": {model: dict(marks) for model, marks in assessment.by_judge.items()},
-        "evidence": {name: dict(words) for name, words in assessment.evidence.items()},
-        "coverage": assessment.coverage,
-        "deviation": assessment.deviation,
-        "n": assessment.n,
-        "n_missing": assessment.n_missing,
-        "quotes": assessment.quotes,
-        "quotes_found": assessment.quotes_found,
-    }
 
 
 def _tier3(review: JournaledReview, config: ReviewConfig) -> Numbers:

@@ -14,7 +14,6 @@ from markbook.config import TaskGroup
 from markbook.files.spool import Spool
 from markbook.judge.cases import PanelAgreement
 from markbook.judge.metric import JudgeMetric
-from markbook.model import ModelReply
 from markbook.results.files import SCHEMA
 from markbook.results.sheet import Cell, make_cell
 from markbook.runs.tasks.grading import MarkedAnswer
@@ -38,7 +37,7 @@ from markbook.runs.tasks.summaries import (
     summarise_group,
 )
 from markbook.stats.power import Differences
-from markbook.types import Measurement, Missing, Sample
+from markbook.types import Measurement, Missing
 
 if TYPE_CHECKING:
     from markbook.runs.tasks.metrics import Bound
@@ -435,7 +434,7 @@ class MarkCollector:
             variants = [plan for plan in plans if plan.base == base]
             for index, first in enumerate(variants):
                 for second in variants[index + 1 :]:
-                    if _same_rows(first.samples, second.samples):
+                    if [sample.row for sample in first.samples] == [sample.row for sample in second.samples]:
                         gaps += self._differences(first, second)
         return gaps
 
@@ -446,11 +445,6 @@ class MarkCollector:
             for column in self.columns
             if column.task == first.task.name and column.key in others
         ]
-
-
-def _same_rows(first: Sequence[Sample], second: Sequence[Sample]) -> bool:
-    """Whether two tasks ask about the same rows: only then a difference is paired."""
-    return [sample.row for sample in first] == [sample.row for sample in second]
 
 
 def _row(plan: TaskPlan, filtered: Filtered, marked: MarkedAnswer) -> TaskAnswer:
@@ -478,7 +472,16 @@ def _row(plan: TaskPlan, filtered: Filtered, marked: MarkedAnswer) -> TaskAnswer
         "source": answer.sample.source.rpartition("/")[2],
     }
     if reply.missing is None:  # what a question that was not answered took is in run.json
-        row = {**row, **_bill(reply)}
+        bill: BillRecord = {}
+        if reply.finish:
+            bill["finish"] = reply.finish
+        if reply.input_tokens is not None:
+            bill["input_tokens"] = reply.input_tokens
+        if reply.output_tokens is not None:
+            bill["output_tokens"] = reply.output_tokens
+        if reply.cost is not None:
+            bill["cost"] = reply.cost
+        row = {**row, **bill}
     if turns := plan.rows.turns.get(answer.sample.id):
         row["turns"] = [list(turn) for turn in turns]
     if reply.missing is None and answer.sample.id in plan.rows.weighings:
@@ -489,17 +492,3 @@ def _row(plan: TaskPlan, filtered: Filtered, marked: MarkedAnswer) -> TaskAnswer
     if stats:
         row["stats"] = stats
     return row
-
-
-def _bill(reply: ModelReply) -> BillRecord:
-    """Return how a reply ended and what it took, as far as its server said."""
-    bill: BillRecord = {}
-    if reply.finish:
-        bill["finish"] = reply.finish
-    if reply.input_tokens is not None:
-        bill["input_tokens"] = reply.input_tokens
-    if reply.output_tokens is not None:
-        bill["output_tokens"] = reply.output_tokens
-    if reply.cost is not None:
-        bill["cost"] = reply.cost
-    return bill

@@ -43,7 +43,10 @@ def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
         UsageError: no task of the run has this metric.
     """
     tasks = view.summary["tasks"]
-    chosen = _choose_metric(tasks, metric)
+    keys = list(dict.fromkeys(key for record in tasks.values() for key in record["metrics"]))
+    chosen = metric or next(iter(keys), "")
+    if chosen not in keys:
+        raise UsageError(f"the run has no metric {chosen!r}", hint=suggest(chosen, keys))
     records = (record["metrics"].get(chosen) for record in tasks.values())
     summaries = [Summary.from_record(record) for record in records if record is not None]
     signatures = {
@@ -129,14 +132,6 @@ def _aliases(view: TasksView, *, several: bool) -> dict[str, Aliases]:
         )
         for name, (task, ours, hashes) in rows_by_name.items()
     }
-
-
-def _choose_metric(tasks: Mapping[str, TaskRecord], metric: str | None) -> str:
-    keys = list(dict.fromkeys(key for record in tasks.values() for key in record["metrics"]))
-    chosen = metric or next(iter(keys), "")
-    if chosen not in keys:
-        raise UsageError(f"the run has no metric {chosen!r}", hint=suggest(chosen, keys))
-    return chosen
 
 
 def main_metric(view: TasksView) -> tuple[str, str, Direction]:

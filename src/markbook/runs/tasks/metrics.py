@@ -95,7 +95,22 @@ def bind(
             continue
         for entry in _expand(use, task):
             if entry.metric == PASS_AT_K:
-                passes = _joined_passes(passes, _passes(use, has_tests=has_tests))
+                if not has_tests:
+                    raise ConfigError("pass_at_k needs tests, and this task's rows have none", at=use.at)
+                unknown = sorted(set(use.options) - {"k", "language"})
+                if unknown:
+                    hint = "k, one number or a list, and language"
+                    raise ConfigError(
+                        f"pass_at_k has no option {unknown[0]!r}", at=use.find_place(unknown[0]), hint=hint
+                    )
+                k_option = use.options.get("k", [1])
+                ks: list[Any] = k_option if isinstance(k_option, list) else [k_option]
+                if not ks or any(not isinstance(k, int) or isinstance(k, bool) or k < 1 for k in ks):
+                    raise ConfigError(
+                        f"k must be a whole number from 1 up, or a list of them, not {k_option!r}",
+                        at=use.find_place("k"),
+                    )
+                passes = _joined_passes(passes, RowPassAtK(tuple(sorted(set(ks))), use.at, _language(use)))
                 continue
             documented = _configure_judge(entry, use, judging) if entry.metric == JUDGE else entry
             metric = _make(documented, use, profile, allow_code=allow_code)
@@ -204,22 +219,6 @@ def _check_options(name: str, options: Mapping[str, object], use: Use, factory: 
 def _find_spelling(option: str, use: Use) -> str:
     """Return an option as the file spells it."""
     return next((key for key, ours in _SPELLINGS.items() if ours == option and key in use.options), option)
-
-
-def _passes(use: Use, *, has_tests: bool) -> RowPassAtK:
-    if not has_tests:
-        raise ConfigError("pass_at_k needs tests, and this task's rows have none", at=use.at)
-    unknown = sorted(set(use.options) - {"k", "language"})
-    if unknown:
-        hint = "k, one number or a list, and language"
-        raise ConfigError(f"pass_at_k has no option {unknown[0]!r}", at=use.find_place(unknown[0]), hint=hint)
-    k_option = use.options.get("k", [1])
-    ks: list[Any] = k_option if isinstance(k_option, list) else [k_option]
-    if not ks or any(not isinstance(k, int) or isinstance(k, bool) or k < 1 for k in ks):
-        raise ConfigError(
-            f"k must be a whole number from 1 up, or a list of them, not {k_option!r}", at=use.find_place("k")
-        )
-    return RowPassAtK(tuple(sorted(set(ks))), use.at, _language(use))
 
 
 def _joined_passes(first: RowPassAtK | None, second: RowPassAtK) -> RowPassAtK:

@@ -176,13 +176,9 @@ def _costs(view: TasksView) -> dict[str, list[float | None]]:
     costs: dict[str, dict[tuple[Any, Any], float | None]] = {}
     for row in view.rows():
         if row.get("reply") is not None:
-            costs.setdefault(str(row["task"]), {})[row["id"], row["index"]] = _cost(row)
+            cost = row.get("cost")
+            costs.setdefault(str(row["task"]), {})[row["id"], row["index"]] = None if cost is None else float(cost)
     return {task: list(costs.values()) for task, costs in costs.items()}
-
-
-def _cost(row: TaskAnswer) -> float | None:
-    cost = row.get("cost")
-    return None if cost is None else float(cost)
 
 
 # The page of a run of tasks: every metric with its interval, contexts compared, and the rows.
@@ -198,7 +194,25 @@ def task_page(view: TasksView) -> Page:
     """Return everything that the report of a run of tasks shows."""
     summary = view.summary
     tasks = summary["tasks"]
-    problems = _problems(view)
+    answers_by_row: dict[tuple[str, str], list[TaskAnswer]] = {}
+    spent = 0
+    once = all(_is_answered_once(task) for task in view.summary["tasks"].values())
+    for row in view.rows():
+        key = (str(row["task"]), str(row["id"]))
+        size = (
+            len(str(row.get("prompt") or "")) + len(str(row.get("text") or "")) + len(str(row.get("references") or ""))
+        )
+        if key not in answers_by_row and (len(answers_by_row) >= ROWS_SHOWN or spent + size > MOST_BYTES):
+            if once:
+                break  # no later row can belong to one that is shown
+            continue
+        spent += min(size, 3 * _TEXT_CAP)
+        answers_by_row.setdefault(key, []).append(row)
+    several = len({task for task, _ in answers_by_row}) > 1
+    room = Room()
+    problems = [
+        _problem(task if several else "", sample, rows, room) for (task, sample), rows in answers_by_row.items()
+    ]
     asks_model = bool(view.manifest.get("config", {}).get("model"))  # answers that existed already have no price here
     return Page(
         title="Tasks: " + ", ".join(list(tasks)[:4]) + (" and more" if len(tasks) > 4 else ""),
@@ -317,27 +331,6 @@ def _contexts(gaps: Sequence[ContextGap]) -> Section:
     lead = "What the model gains from context, row by row."
     chart = Chart(charts.forest(cells, order, "Difference"), "Paired differences between contexts") if cells else None
     return Section("contexts", "Contexts", lead, (table,), chart)
-
-
-def _problems(view: TasksView) -> list[Problem]:
-    """Return the first rows whole, as many as fit, with every answer to them."""
-    answers_by_row: dict[tuple[str, str], list[TaskAnswer]] = {}
-    spent = 0
-    once = all(_is_answered_once(task) for task in view.summary["tasks"].values())
-    for row in view.rows():
-        key = (str(row["task"]), str(row["id"]))
-        size = (
-            len(str(row.get("prompt") or "")) + len(str(row.get("text") or "")) + len(str(row.get("references") or ""))
-        )
-        if key not in answers_by_row and (len(answers_by_row) >= ROWS_SHOWN or spent + size > MOST_BYTES):
-            if once:
-                break  # no later row can belong to one that is shown
-            continue
-        spent += min(size, 3 * _TEXT_CAP)
-        answers_by_row.setdefault(key, []).append(row)
-    several = len({task for task, _ in answers_by_row}) > 1
-    room = Room()
-    return [_problem(task if several else "", sample, rows, room) for (task, sample), rows in answers_by_row.items()]
 
 
 def _is_answered_once(task: TaskRecord) -> bool:

@@ -281,7 +281,23 @@ def summarise_group(
     """
     pooled = _mean(columns, name, policy=policy, seed=seed)
     if not all(column.is_mean for column in columns):
-        return _of_numbers(columns, pooled, weight_by_size=weight_by_size, policy=policy, seed=seed)
+        summaries = [(summarise_column(column, policy=policy, seed=seed), len(column.marks)) for column in columns]
+        weighted = [
+            (task_summary.value, size if weight_by_size else 1)
+            for task_summary, size in summaries
+            if task_summary.value is not None
+        ]
+        total = math.fsum(size for _, size in weighted)
+        summary = dataclasses.replace(
+            pooled,
+            value=math.fsum(value * size for value, size in weighted) / total if total else None,
+            n=sum(task_summary.n for task_summary, _ in summaries),
+            interval=None,
+            bounds=None,
+            policy="exclude",
+            note="the mean of the tasks' numbers" + (", by their rows" if weight_by_size else "") + ": no interval",
+        )
+        return _left_out(summary, policy)
     if weight_by_size:
         return pooled
     means = [_mean([column], column.task, policy=policy, seed=seed) for column in columns]
@@ -303,29 +319,6 @@ def summarise_group(
 
 def _mean_ends(ends: Sequence[tuple[float, float]]) -> tuple[float, float]:
     return math.fsum(low for low, _ in ends) / len(ends), math.fsum(high for _, high in ends) / len(ends)
-
-
-def _of_numbers(
-    columns: Sequence[TaskColumn], pooled: Summary, *, weight_by_size: bool, policy: Policy, seed: int
-) -> Summary:
-    """Return the mean of the tasks' own numbers, where those are not means of rows that could be pooled."""
-    summaries = [(summarise_column(column, policy=policy, seed=seed), len(column.marks)) for column in columns]
-    weighted = [
-        (task_summary.value, size if weight_by_size else 1)
-        for task_summary, size in summaries
-        if task_summary.value is not None
-    ]
-    total = math.fsum(size for _, size in weighted)
-    summary = dataclasses.replace(
-        pooled,
-        value=math.fsum(value * size for value, size in weighted) / total if total else None,
-        n=sum(task_summary.n for task_summary, _ in summaries),
-        interval=None,
-        bounds=None,
-        policy="exclude",
-        note="the mean of the tasks' numbers" + (", by their rows" if weight_by_size else "") + ": no interval",
-    )
-    return _left_out(summary, policy)
 
 
 # Between the context modes of a task: each metric's paired difference over the rows that both have a value for.

@@ -282,7 +282,24 @@ def answer_and_mark(plan: TasksPlan, journal: RunWriter, machines: Machines, wat
         done = judged
 
         def mark_part(part: Plan) -> MarkCollector:
-            return _mark_replies(part, replies_to(part), plan, journal, box)
+            replies = replies_to(part)
+            results, options = MarkCollector(part, plan.options), plan.options
+            earlier = (
+                {row.key: Tested.of(cast("TestedRecord", row.data)) for row in journal.rows(OUTCOME)}
+                if plan.runs_tests
+                else {}
+            )
+            for task in part.tasks:
+                for filtered in task.pipelines:
+                    for samples in split_rows(task):
+                        filtered_answers = list(answers(task, filtered, samples, replies, options.model or ""))
+                        outcomes = (
+                            _execute(journal, task, filtered_answers, earlier, box, options) if task.passes else {}
+                        )
+                        marked = measure(task, filtered_answers, outcomes, plan.workers, results.names(task, filtered))
+                        results.add(task, filtered, list(marked))
+            results.finish()
+            return results
 
         if plan.stop is not None:
             done, stopped = ask_until_enough(plan.stop, judged, journal, mark_part)
@@ -327,25 +344,6 @@ def split_rows(plan: TaskPlan) -> Iterator[Sequence[Sample]]:
         size = PIECE
     for start in range(0, len(plan.samples), size):
         yield plan.samples[start : start + size]
-
-
-def _mark_replies(
-    part: Plan, replies: Mapping[Key, ModelReply], plan: TasksPlan, journal: RunWriter, box: Any
-) -> MarkCollector:
-    """Return the marks of what was answered."""
-    results, options = MarkCollector(part, plan.options), plan.options
-    earlier = (
-        {row.key: Tested.of(cast("TestedRecord", row.data)) for row in journal.rows(OUTCOME)} if plan.runs_tests else {}
-    )
-    for task in part.tasks:
-        for filtered in task.pipelines:
-            for samples in split_rows(task):
-                filtered_answers = list(answers(task, filtered, samples, replies, options.model or ""))
-                outcomes = _execute(journal, task, filtered_answers, earlier, box, options) if task.passes else {}
-                marked = measure(task, filtered_answers, outcomes, plan.workers, results.names(task, filtered))
-                results.add(task, filtered, list(marked))
-    results.finish()
-    return results
 
 
 def _manifest(work: Plan, options: TaskOptions, stop: TaskStop | None) -> Manifest:

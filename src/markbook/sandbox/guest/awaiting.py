@@ -101,10 +101,6 @@ def steps(peer: Any, awaitable: Any) -> Generator[None, None, Any]:
             yield
         except BaseException as error:
             peer.request("cancel", awaited)
-            if not _is_cancellation(error):
+            asyncio_module = sys.modules.get("asyncio")
+            if not (asyncio_module is not None and isinstance(error, asyncio_module.CancelledError)):
                 raise
-
-
-def _is_cancellation(error: BaseException) -> bool:
-    asyncio_module = sys.modules.get("asyncio")
-    return asyncio_module is not None and isinstance(error, asyncio_module.CancelledError)

@@ -309,7 +309,25 @@ def _become(
             os.dup2(descriptor, place_of)
         os.chdir(folders.build if phase.builds else folders.work)
         os.umask(0o077)
-        _limit(phase, folders)
+        # Set hard limits: the kernel's own ends of what is looked at from time to time
+        # Many kernels count this limit by sampled ticks, a quarter more than was used where a machine is busy: it may only
+        # end what nobody looks at any more, for a look tells the time that was used.
+        cpu = math.ceil(2 * phase.cpu) + 5
+        limits = [
+            (resource.RLIMIT_CPU, cpu),
+            (resource.RLIMIT_DATA, phase.memory),
+            (resource.RLIMIT_FSIZE, phase.file),
+            (resource.RLIMIT_CORE, 0),
+            (resource.RLIMIT_NOFILE, _OPEN_FILES),
+            (resource.RLIMIT_MEMLOCK, 1 << 16),
+        ]
+        # the kernel counts by user: where that is not one of the worker's own, what else he runs is counted too
+        others = _OWN_PROCESSES if folders.owner else usage.tasks_of_user()
+        limits.append((resource.RLIMIT_NPROC, others + phase.processes))
+        for kind, value in limits:
+            hard = resource.getrlimit(kind)[1]
+            allowed = value if hard == resource.RLIM_INFINITY else min(value, hard)
+            resource.setrlimit(kind, (allowed, allowed))
         if account is not None:
             account.enter()
         folders.confine(builds=phase.builds)
@@ -317,25 +335,3 @@ def _become(
     except BaseException as error:
         os.write(fault, f"{phase.argv[0]}: {error}".encode("utf-8", "replace"))
     os._exit(127)
-
-
-def _limit(phase: CommandSpec, folders: Place) -> None:
-    """Set hard limits: the kernel's own ends of what is looked at from time to time."""
-    # Many kernels count this limit by sampled ticks, a quarter more than was used where a machine is busy: it may only
-    # end what nobody looks at any more, for a look tells the time that was used.
-    cpu = math.ceil(2 * phase.cpu) + 5
-    limits = [
-        (resource.RLIMIT_CPU, cpu),
-        (resource.RLIMIT_DATA, phase.memory),
-        (resource.RLIMIT_FSIZE, phase.file),
-        (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_NOFILE, _OPEN_FILES),
-        (resource.RLIMIT_MEMLOCK, 1 << 16),
-    ]
-    # the kernel counts by user: where that is not one of the worker's own, what else he runs is counted too
-    others = _OWN_PROCESSES if folders.owner else usage.tasks_of_user()
-    limits.append((resource.RLIMIT_NPROC, others + phase.processes))
-    for kind, value in limits:
-        hard = resource.getrlimit(kind)[1]
-        allowed = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(kind, (allowed, allowed))

@@ -470,7 +470,13 @@ def _difference(got: Any, expected: Any) -> str:
         return ""
     try:
         if kind in (list, tuple, str, bytes):
-            return _in_order(got, expected, "character" if kind is str else "item")
+            unit = "character" if kind is str else "item"
+            size, expected_size = len(got), len(expected)
+            for at in range(min(size, expected_size)):
+                if got[at] != expected[at]:
+                    line = f" (line {got.count(chr(10), 0, at) + 1})" if unit == "character" and "\n" in got else ""
+                    return f"first differs at {unit} {at}{line}: {format_value(got[at])[:80]} instead of {format_value(expected[at])[:80]}"
+            return f"{size} {unit}s instead of {expected_size}" if size != expected_size else ""
         if kind is dict:
             return _in_keys(got, expected)
         if kind in (set, frozenset):
@@ -500,15 +506,6 @@ def _is_plain(value: Any) -> bool:
         elif kind not in _PLAIN:
             return False
     return False
-
-
-def _in_order(got: Any, expected: Any, unit: str) -> str:
-    size, expected_size = len(got), len(expected)
-    for at in range(min(size, expected_size)):
-        if got[at] != expected[at]:
-            line = f" (line {got.count(chr(10), 0, at) + 1})" if unit == "character" and "\n" in got else ""
-            return f"first differs at {unit} {at}{line}: {format_value(got[at])[:80]} instead of {format_value(expected[at])[:80]}"
-    return f"{size} {unit}s instead of {expected_size}" if size != expected_size else ""
 
 
 def _in_keys(got: Any, expected: Any) -> str:

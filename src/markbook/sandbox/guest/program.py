@@ -39,7 +39,10 @@ def run(ends: list[int], stage: Stage, guard: Guard) -> NoReturn:
     try:
         text, reader, writer, errors = ends
         stage.leave()
-        code, seed = marshal.loads(_text(text))
+        size = os.fstat(text).st_size
+        data = os.pread(text, size, 0)
+        os.close(text)
+        code, seed = marshal.loads(data)
         for descriptor, number in ((reader, 0), (writer, 1), (errors, 2)):
             os.dup2(descriptor, number)
             os.close(descriptor)
@@ -49,14 +52,6 @@ def run(ends: list[int], stage: Stage, guard: Guard) -> NoReturn:
     except BaseException:
         os._exit(1)
     os._exit(status)
-
-
-def _text(descriptor: int) -> bytes:
-    """Return what a file holds, which others read too, each from its beginning."""
-    size = os.fstat(descriptor).st_size
-    data = os.pread(descriptor, size, 0)
-    os.close(descriptor)
-    return data
 
 
 def _main(code: Any, seed: bool, *, is_last: bool = True) -> int:

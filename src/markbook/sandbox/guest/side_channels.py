@@ -30,12 +30,6 @@ _kept: list[Any] = []
 def settle() -> None:
     """Clear away what nobody holds and fill the holes; what there is now stays for as long as the process does."""
     gc.collect()
-    _fill_holes()
-    gc.freeze()
-    gc.disable()
-
-
-def _fill_holes() -> None:
     library = ctypes.CDLL(None)
     if getattr(library, "malloc_trim", None) is not None:  # only the GNU library has it
         library.malloc_trim(0)
@@ -48,6 +42,8 @@ def _fill_holes() -> None:
             library.free(ctypes.c_void_p(block))
     for size in _SIZES:
         _fill(size)
+    gc.freeze()
+    gc.disable()
 
 
 def _fill(size: int) -> None:

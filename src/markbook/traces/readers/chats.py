@@ -42,7 +42,19 @@ class WhoAndWhen:
         steps = []
         for entry in to_list(item.get("history")):
             if isinstance(entry, dict):
-                steps.append(_read_speaker(entry))
+                # A speaker is `name`, or `role` with an aside: `Orchestrator (-> WebSurfer)`, `Orchestrator (thought)`
+                speaker = read_name(entry.get("name")) or read_name(entry.get("role"))
+                text = read_text(entry.get("content"))
+                kind, target = "message", ""
+                split = None if entry.get("name") else _ASIDE.match(speaker)
+                if split:
+                    speaker, aside = read_name(split["agent"]), split["aside"].strip()
+                    if aside.startswith("->"):
+                        kind, target = "task_request", read_name(aside.removeprefix("->"))
+                    else:
+                        kind, target = aside, speaker  # a thought goes to nobody else
+                agent = "" if speaker.lower() in _PEOPLE else speaker
+                steps.append(Step(StepKind.MESSAGE, agent, kind if agent else "user", target, text=text))
             else:
                 unrecognised["history entries that are no object"] += 1
         correct = item.get("is_correct", item.get("is_corrected"))
@@ -53,22 +65,6 @@ class WhoAndWhen:
             declared=tuple(read_name(name) for name in record(item.get("system_prompt"))),
             unrecognised=dict(unrecognised),
         )  # fmt: skip
-
-
-def _read_speaker(entry: Record) -> Step:
-    """A speaker is `name`, or `role` with an aside: `Orchestrator (-> WebSurfer)`, `Orchestrator (thought)`."""
-    speaker = read_name(entry.get("name")) or read_name(entry.get("role"))
-    text = read_text(entry.get("content"))
-    kind, target = "message", ""
-    split = None if entry.get("name") else _ASIDE.match(speaker)
-    if split:
-        speaker, aside = read_name(split["agent"]), split["aside"].strip()
-        if aside.startswith("->"):
-            kind, target = "task_request", read_name(aside.removeprefix("->"))
-        else:
-            kind, target = aside, speaker  # a thought goes to nobody else
-    agent = "" if speaker.lower() in _PEOPLE else speaker
-    return Step(StepKind.MESSAGE, agent, kind if agent else "user", target, text=text)
 
 
 _AUTOGEN = re.compile(r"(Message|Event|Response|Notification)$")

@@ -60,7 +60,15 @@ class InspectLog:
         events = rows(sample.get("events")) or rows(record(sample.get("transcript")).get("events"))
         spans = {str(event.get("id")): event for event in events if event.get("event") == "span_begin"}
         steps = _with_events(chat.steps, events, spans)
-        tokens_in, tokens_out = _tokens(sample, events)
+        usages = [record(record(event.get("output")).get("usage")) for event in events if event.get("event") == "model"]
+        if not any(usages):
+            usages = [record(usage) for usage in record(sample.get("model_usage")).values()]
+        if not any(usages):
+            usages = [record(record(sample.get("output")).get("usage"))]
+        tokens_in, tokens_out = (
+            add_known(whole(usage.get("input_tokens")) for usage in usages),
+            add_known(whole(usage.get("output_tokens")) for usage in usages),
+        )
         scores = [record(score).get("value") for score in record(sample.get("scores")).values()]
         first = scores[0] if scores else None
         times = [time for event in events if (time := moment(event.get("timestamp"))) is not None]
@@ -116,19 +124,6 @@ def _agent(event: Record, spans: Mapping[str, Record]) -> str:
             return read_name(spans[at].get("name"))
         at, steps = str(spans[at].get("parent_id")), steps + 1
     return ""
-
-
-def _tokens(sample: Record, events: list[Record]) -> tuple[int | None, int | None]:
-    """Return tokens from the model events; from the sample's own sums where no event has a count."""
-    usages = [record(record(event.get("output")).get("usage")) for event in events if event.get("event") == "model"]
-    if not any(usages):
-        usages = [record(usage) for usage in record(sample.get("model_usage")).values()]
-    if not any(usages):
-        usages = [record(record(sample.get("output")).get("usage"))]
-    return (
-        add_known(whole(usage.get("input_tokens")) for usage in usages),
-        add_known(whole(usage.get("output_tokens")) for usage in usages),
-    )
 
 
 def _success(value: object) -> bool | None:

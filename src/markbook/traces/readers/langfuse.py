@@ -63,48 +63,44 @@ def _spans(items: list[Any], source: Source) -> Iterator[tuple[Span, Role]]:
             source.problems["objects that hold no observation"] += 1
         trace = read_text(record(observation.get("trace")).get("id") or observation.get("id"), 200)
         for row in observations:
-            yield _span(row, trace)
-
-
-def _span(row: Record, trace: str) -> tuple[Span, Role]:
-    metadata = record(parse_arguments(row.get("metadata")))
-    attributes = dict(record(parse_arguments(metadata.get("attributes"))))
-    failed = str(row.get("level")).upper() == "ERROR"
-    span = Span(
-        trace=read_text(_get(row, "traceId"), 200) or trace, id=read_text(row.get("id"), 200),
-        parent=read_text(_get(row, "parentObservationId"), 200), name=read_name(row.get("name")),
-        start=nanoseconds(moment(_get(row, "startTime"))), end=nanoseconds(moment(_get(row, "endTime"))),
-        ok=False if failed else None, message=read_text(_get(row, "statusMessage"), 500),
-        attributes=attributes, events=[], scope=read_name(record(parse_arguments(metadata.get("scope"))).get("name")),
-    )  # fmt: skip
-    role = detect_role(span)
-    role.conversation = ""  # a session of Langfuse holds many traces, each a run
-    kind = _KINDS.get(str(row.get("type")).upper())
-    if kind is not None and role.kind != HANDOFF:
-        role.kind = kind
-    elif role.kind == UNKNOWN:
-        role.kind = STRUCTURE
-    _fill(role, span, row, metadata)
-    return span, role
-
-
-def _fill(role: Role, span: Span, row: Record, metadata: Record) -> None:
-    node = read_name(metadata.get("agent_name") or metadata.get("lc_agent_name") or metadata.get("langgraph_node"))
-    role.agent = role.agent or ("" if node == "tools" else node)  # LangGraph's tool node is not an agent
-    output = parse_arguments(row.get("output"))
-    if role.kind == AGENT:
-        role.agent = role.agent or _bare(span.name)
-    elif role.kind == TOOL:
-        role.name = read_name(span.attributes.get("gen_ai.tool.name")) or _bare(span.name)
-        arguments = parse_arguments(row.get("input"))
-        role.arguments = role.arguments or (
-            arguments if isinstance(arguments, str) else "" if arguments is None else dump(arguments)
-        )
-        role.result = role.result or read_text(output)
-    elif role.kind == MODEL:
-        _fill_usage(role, row)
-        role.text = role.text or read_text(record(output).get("content") or output)
-        role.requested = role.requested or requested_in(output) or requested_in({"tool_calls": _get(row, "toolCalls")})
+            metadata = record(parse_arguments(row.get("metadata")))
+            attributes = dict(record(parse_arguments(metadata.get("attributes"))))
+            failed = str(row.get("level")).upper() == "ERROR"
+            span = Span(
+                trace=read_text(_get(row, "traceId"), 200) or trace, id=read_text(row.get("id"), 200),
+                parent=read_text(_get(row, "parentObservationId"), 200), name=read_name(row.get("name")),
+                start=nanoseconds(moment(_get(row, "startTime"))), end=nanoseconds(moment(_get(row, "endTime"))),
+                ok=False if failed else None, message=read_text(_get(row, "statusMessage"), 500),
+                attributes=attributes, events=[], scope=read_name(record(parse_arguments(metadata.get("scope"))).get("name")),
+            )  # fmt: skip
+            role = detect_role(span)
+            role.conversation = ""  # a session of Langfuse holds many traces, each a run
+            kind = _KINDS.get(str(row.get("type")).upper())
+            if kind is not None and role.kind != HANDOFF:
+                role.kind = kind
+            elif role.kind == UNKNOWN:
+                role.kind = STRUCTURE
+            node = read_name(
+                metadata.get("agent_name") or metadata.get("lc_agent_name") or metadata.get("langgraph_node")
+            )
+            role.agent = role.agent or ("" if node == "tools" else node)  # LangGraph's tool node is not an agent
+            output = parse_arguments(row.get("output"))
+            if role.kind == AGENT:
+                role.agent = role.agent or _bare(span.name)
+            elif role.kind == TOOL:
+                role.name = read_name(span.attributes.get("gen_ai.tool.name")) or _bare(span.name)
+                arguments = parse_arguments(row.get("input"))
+                role.arguments = role.arguments or (
+                    arguments if isinstance(arguments, str) else "" if arguments is None else dump(arguments)
+                )
+                role.result = role.result or read_text(output)
+            elif role.kind == MODEL:
+                _fill_usage(role, row)
+                role.text = role.text or read_text(record(output).get("content") or output)
+                role.requested = (
+                    role.requested or requested_in(output) or requested_in({"tool_calls": _get(row, "toolCalls")})
+                )
+            yield (span, role)
 
 
 def _bare(name: str) -> str:

@@ -119,7 +119,17 @@ def _role(span: Span) -> Role:
             role.arguments = (given if isinstance(given, str) else dump(given))[: MAX_ARGUMENTS + 1]
         role.result = role.result or read_text(output)
     elif role.kind == MODEL:
-        _fill_model(role, held)
+        usage, cost = record(held.get("mlflow.chat.tokenUsage")), record(held.get("mlflow.llm.cost"))
+        role.name = role.name or read_name(held.get("mlflow.llm.model"))
+        counts = {
+            "input_tokens": "input_tokens", "output_tokens": "output_tokens",
+            "cached_tokens": "cache_read_input_tokens", "written_tokens": "cache_creation_input_tokens",
+        }  # fmt: skip
+        for name, key in counts.items():
+            if (count := whole(usage.get(key))) is not None:
+                setattr(role, name, count)
+        if (total := number(cost.get("total_cost"))) is not None:
+            role.cost = total
         role.requested = role.requested or requested_in(output)
         role.text = role.text or read_text(output)
     return role
@@ -131,17 +141,3 @@ def _exception(span: Span) -> str:
         if name == "exception":
             return read_name(held.get("exception.type"))
     return ""
-
-
-def _fill_model(role: Role, held: Record) -> None:
-    usage, cost = record(held.get("mlflow.chat.tokenUsage")), record(held.get("mlflow.llm.cost"))
-    role.name = role.name or read_name(held.get("mlflow.llm.model"))
-    counts = {
-        "input_tokens": "input_tokens", "output_tokens": "output_tokens",
-        "cached_tokens": "cache_read_input_tokens", "written_tokens": "cache_creation_input_tokens",
-    }  # fmt: skip
-    for name, key in counts.items():
-        if (count := whole(usage.get(key))) is not None:
-            setattr(role, name, count)
-    if (total := number(cost.get("total_cost"))) is not None:
-        role.cost = total

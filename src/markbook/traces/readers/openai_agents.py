@@ -77,19 +77,15 @@ def _span(row: Record) -> tuple[Span, Role]:
     elif role.kind == HANDOFF:
         role.agent, role.target = read_name(held.get("from_agent")), read_name(held.get("to_agent"))
     elif role.kind == MODEL:
-        _fill_model(role, held)
+        # Take tokens, text and calls; a span of the Responses form names its reply and holds none of it
+        usage = record(held.get("usage"))
+        details = record(usage.get("input_tokens_details") or usage.get("prompt_tokens_details"))
+        role.name = read_name(held.get("model"))
+        role.input_tokens = whole(usage.get("input_tokens", usage.get("prompt_tokens")))
+        role.output_tokens = whole(usage.get("output_tokens", usage.get("completion_tokens")))
+        role.cached_tokens = whole(details.get("cached_tokens"))
+        role.written_tokens = whole(details.get("cache_write_tokens"))
+        replies = rows(held.get("output"))
+        role.text = "\n".join(text for reply in replies if (text := read_text(reply.get("content"))))[:2_000]
+        role.requested = requested_in(replies)
     return span, role
-
-
-def _fill_model(role: Role, held: Record) -> None:
-    """Take tokens, text and calls; a span of the Responses form names its reply and holds none of it."""
-    usage = record(held.get("usage"))
-    details = record(usage.get("input_tokens_details") or usage.get("prompt_tokens_details"))
-    role.name = read_name(held.get("model"))
-    role.input_tokens = whole(usage.get("input_tokens", usage.get("prompt_tokens")))
-    role.output_tokens = whole(usage.get("output_tokens", usage.get("completion_tokens")))
-    role.cached_tokens = whole(details.get("cached_tokens"))
-    role.written_tokens = whole(details.get("cache_write_tokens"))
-    replies = rows(held.get("output"))
-    role.text = "\n".join(text for reply in replies if (text := read_text(reply.get("content"))))[:2_000]
-    role.requested = requested_in(replies)

@@ -70,15 +70,11 @@ def _run(steps: Sequence[object], result: Record, reader: str) -> Trace:
     for name in ("input_tokens", "output_tokens"):
         counts = [getattr(step, name) for step in memory.steps]
         known[name] = add_known(counts) if any(count is not None for count in counts) else whole(usage.get(name))
+    state = read_name(result.get("state"))
     return make_trace(
-        memory.steps, reader=reader, unrecognised=dict(memory.unrecognised), meta=_meta(result),
+        memory.steps, reader=reader, unrecognised=dict(memory.unrecognised), meta=({"state": state} if state else {}),
         notes=tuple(f"{count} {what}" for what, count in sorted(memory.notes.items())), **known,
     )  # fmt: skip
-
-
-def _meta(result: Record) -> dict[str, object]:
-    state = read_name(result.get("state"))
-    return {"state": state} if state else {}
 
 
 def _first(*moments: float | None) -> float | None:

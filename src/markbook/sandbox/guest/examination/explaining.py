@@ -77,27 +77,34 @@ def explain(
     if not failed:
         return None
     if code is None or (record.get("error") or {}).get("k") == "s":
-        explanation: dict[str, Any] = _explain_refusal(record)
+        error = record.get("error") or {}
+        message = str(error.get("m", ""))
+        line_match = _LINE.search(message)
+        explanation: dict[str, Any] = {
+            "error": f"{error.get('t', '')}: {message}",
+            "lines": [[int(line_match[1]), ""]] if line_match else [],
+        }
     elif task.kind == "text":
-        explanation = _read(task, job, failed)
+        # Look at tests of a text, in which nothing of the candidate's runs
+        watch = explained.Watch()
+        namespace: dict[str, Any] = {"text": job["code"], "candidate_solution": job["code"], "__name__": "test"}
+        for _ in explained.run(watch_tests(task, failed), namespace, watch):
+            pass
+        explanation = _add_sources(task, {"tests": watch.found, "left_out": watch.left_out})
     else:
         plan = job.get("plan") or {"tests": [None] * len(task.tests)}
         apart = [
             index for index in failed if plan["tests"][index] is not None and record["tests"][index]["v"] == "separated"
         ]
-        limits = _limits(job, record)
+        limits = list(job["limits"])
+        seconds = SECONDS if record.get("hit") else max(SECONDS, _LONGER * record.get("cpu", 0.0))
+        # from outside it is ended later than it ends itself, which says where it was
+        limits[0], limits[1] = min(limits[0], seconds) + 1, min(limits[1], _SLEEPS)
         explanation = _run_apart(task, job, code, apart, limits, begin) if apart else {}
         there = [index for index in failed if index not in apart]
         if not apart or (there and record["error"] is None):
             explanation = _join_explanations(explanation, _run(task, job, code, there, limits, begin))
     return with_lines(explanation, job["code"]) if explanation else None
-
-
-def _explain_refusal(record: dict[str, Any]) -> dict[str, Any]:
-    error = record.get("error") or {}
-    message = str(error.get("m", ""))
-    line_match = _LINE.search(message)
-    return {"error": f"{error.get('t', '')}: {message}", "lines": [[int(line_match[1]), ""]] if line_match else []}
 
 
 def explain_output(index: int, fed: str, expected_output: str, output: bytes, errors: bytes) -> dict[str, Any]:
@@ -123,24 +130,6 @@ def _apart(got: str, expected: str) -> str:
         if ours_line.rstrip() != other.rstrip():
             return f"first differs in line {number}: {ours_line[:80]!r} instead of {other[:80]!r}"
     return f"{len(ours)} lines instead of {len(theirs)}" if len(ours) != len(theirs) else ""
-
-
-def _read(task: CompiledTests, job: ExaminerJob, failed: list[int]) -> dict[str, Any]:
-    """Look at tests of a text, in which nothing of the candidate's runs."""
-    watch = explained.Watch()
-    namespace: dict[str, Any] = {"text": job["code"], "candidate_solution": job["code"], "__name__": "test"}
-    for _ in explained.run(watch_tests(task, failed), namespace, watch):
-        pass
-    return _add_sources(task, {"tests": watch.found, "left_out": watch.left_out})
-
-
-def _limits(job: ExaminerJob, record: dict[str, Any]) -> list[float]:
-    """Return the second run's limits: one that came to its end comes to it again, another is looked at for a moment."""
-    limits = list(job["limits"])
-    seconds = SECONDS if record.get("hit") else max(SECONDS, _LONGER * record.get("cpu", 0.0))
-    # from outside it is ended later than it ends itself, which says where it was
-    limits[0], limits[1] = min(limits[0], seconds) + 1, min(limits[1], _SLEEPS)
-    return limits
 
 
 def _join_explanations(explanation: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
@@ -321,18 +310,15 @@ def _watch_expression(node: ast.expr, number: int, own: set[str]) -> ast.expr:
         isinstance(node, ast.Call)
         and get_called_name(node) in _COMPARING
         and len(node.args) >= 2
-        and not _has_stars(node)
+        and not (
+            any(isinstance(argument, ast.Starred) for argument in node.args)
+            or any(keyword.arg is None for keyword in node.keywords)
+        )
     ):
         (actual, other), _ = _order_operands(node.args[0], node.args[1], own)
         arguments = [part, ast.Constant(get_called_name(node)), node.func, actual, other, *node.args[2:]]
         return _report("called", arguments, node, node.keywords)
     return _report("value", [part, node], node)
-
-
-def _has_stars(node: ast.Call) -> bool:
-    return any(isinstance(argument, ast.Starred) for argument in node.args) or any(
-        keyword.arg is None for keyword in node.keywords
-    )
 
 
 def _difference(node: ast.expr) -> ast.BinOp | None:

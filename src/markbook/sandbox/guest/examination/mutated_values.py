@@ -206,7 +206,17 @@ def other(value: Any, far: float | None = None) -> Any:
         by = 1 + draw(3 + abs(value) // 3)
         return value - by if value - by >= 0 and draw(2) else value + by
     if isinstance(value, float):
-        return _other_float(value, far)
+        if value - value != 0:  # infinite, or no number
+            return 1.5 + draw(9)
+        places = _places(value)
+        size = max(abs(value) * (10 + draw(40)) / 100, 10.0**-places)
+        if far is not None and abs(value) > _TINY and size > 2 * far:
+            number = round(value - size if draw(2) else value + size, places)
+            if 0 < value < 1 <= number:  # a share stays one
+                number = round(value - size, places)
+            if number != value:
+                return number
+        return round(value + (1 + draw(100) / 8) * max(1.0, abs(value) / 4), places)
     if isinstance(value, complex):
         return complex(other(value.real), value.imag) if draw(2) else complex(value.real, other(value.imag))
     if isinstance(value, str):
@@ -214,21 +224,6 @@ def other(value: Any, far: float | None = None) -> Any:
     if isinstance(value, bytes):
         return _other_text(value.decode("latin-1")).encode("latin-1")
     return value
-
-
-def _other_float(value: float, far: float | None) -> float:
-    """Return another number: one of about the same size where it is known how near is too near."""
-    if value - value != 0:  # infinite, or no number
-        return 1.5 + draw(9)
-    places = _places(value)
-    size = max(abs(value) * (10 + draw(40)) / 100, 10.0**-places)
-    if far is not None and abs(value) > _TINY and size > 2 * far:
-        number = round(value - size if draw(2) else value + size, places)
-        if 0 < value < 1 <= number:  # a share stays one
-            number = round(value - size, places)
-        if number != value:
-            return number
-    return round(value + (1 + draw(100) / 8) * max(1.0, abs(value) / 4), places)
 
 
 def fresh(value: Any, values: list[Any], far: float | None = None) -> Any:

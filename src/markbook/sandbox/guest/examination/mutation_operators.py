@@ -229,7 +229,24 @@ def _are_like(first: ast.expr, other: ast.expr) -> bool:
 def _swap(node: ast.expr, near: Near, *, inner: bool) -> bool:
     """Have two unequal parts of a literal, or of a text, change places; return whether there are such."""
     if isinstance(node, ast.Constant):
-        return _swap_words(node)
+        # Have two words, or two letters, of a text change places
+        text = node.value
+        if type(text) is not str:
+            return False
+        words = text.split(" ")
+        parts: list[str] = words if len({*words} - {""}) > 1 else list(text)
+        glue = " " if parts is words else ""
+        pairs = [
+            index
+            for index, (first, other) in enumerate(itertools.pairwise(parts))
+            if first != other and first.strip() and other.strip()
+        ]
+        if not pairs:
+            return False
+        index = pairs[draw(len(pairs))]
+        parts[index], parts[index + 1] = parts[index + 1], parts[index]
+        node.value = glue.join(parts)
+        return True
     slots = list(_slots(node, ordered=near.ordered))
     outer = [slot for slot in slots if slot[0] is slots[0][0]]
     if not inner and len(outer) > 1:
@@ -274,27 +291,6 @@ def _number_or_text(node: ast.expr) -> Any:
         value = _number_or_text(node.operand)
         return -value if type(value) in (int, float) else None
     return node.value if isinstance(node, ast.Constant) else None
-
-
-def _swap_words(node: ast.Constant) -> bool:
-    """Have two words, or two letters, of a text change places."""
-    text = node.value
-    if type(text) is not str:
-        return False
-    words = text.split(" ")
-    parts: list[str] = words if len({*words} - {""}) > 1 else list(text)
-    glue = " " if parts is words else ""
-    pairs = [
-        index
-        for index, (first, other) in enumerate(itertools.pairwise(parts))
-        if first != other and first.strip() and other.strip()
-    ]
-    if not pairs:
-        return False
-    index = pairs[draw(len(pairs))]
-    parts[index], parts[index + 1] = parts[index + 1], parts[index]
-    node.value = glue.join(parts)
-    return True
 
 
 def copy_values(changed: ast.expr, node: ast.expr) -> None:

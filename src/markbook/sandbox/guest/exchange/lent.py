@@ -458,7 +458,22 @@ def is_harmless(operation: str, target: Any, arguments: list[Any]) -> bool:
     if operation in ("s", "x"):
         return True  # `Policy` lets objects of the test's own classes be written to, and nothing else
     if operation == "g":
-        return _may_get(target, arguments[1])
+        name = arguments[1]
+        if isinstance(target, type):
+            if not is_tests_class(target):
+                return False
+            owner = _owner(target, name)
+            if owner is not None:
+                return _is_allowed(owner, name)
+            return _is_absent(type(target), name)
+        cls = type(target)
+        owner = _owner(cls, name)
+        if cls is types.SimpleNamespace or any(map(is_tests_class, _MRO.__get__(cls))):
+            attributes = getattr(target, "__dict__", None)
+            if type(attributes) is dict and name in attributes:
+                return True
+            return _is_allowed(owner, name) if owner is not None else _is_absent(cls, name)
+        return owner is not None and _is_allowed(owner, name)
     return operation == "d" and _may_do(target, arguments[1], arguments[2:])
 
 
@@ -479,7 +494,11 @@ def is_free_to_call(target: Any, arguments: Any = ()) -> bool:
     if kind is functools._lru_cache_wrapper:  # noqa: SLF001 - what the decorator returns
         return is_free_to_call(target.__wrapped__)
     if isinstance(target, type):
-        return _may_construct(target, arguments)
+        if not is_tests_class(target) or not (type(target) in _METACLASSES or is_tests_class(type(target))):
+            return False
+        if isinstance(target, enum.EnumType) and len(arguments) != 1:
+            return False  # with more it would make a class
+        return all(_takes_values(_owner(target, name)) for name in ("__new__", "__init__"))
     return _may(target, "__call__")
 
 
@@ -538,31 +557,22 @@ def _may(target: Any, name: str, arguments: Any = ()) -> bool:
     if owner is None:
         return False
     if is_tests_class(owner):
-        return _is_defined_there(_DICT.__get__(owner)[name])
+        method = _DICT.__get__(owner)[name]
+        kind = type(method)
+        if kind in (staticmethod, classmethod):
+            return is_free_to_call(method.__func__)
+        if kind in (types.MethodDescriptorType, types.WrapperDescriptorType):
+            return _is_allowed(method.__objclass__, method.__name__)
+        if kind is types.FunctionType:
+            return True  # of its own, or of what makes methods for it: `dataclass`, `total_ordering`, `Enum`
+        return is_free_to_call(method)
     if name == "__format__":
-        return _is_simple(arguments)
+        text = arguments[0] if len(arguments) == 1 else None
+        return (
+            type(text) is str
+            and re.fullmatch(r"(.?[<>=^])?[-+ ]?#?0?\d{0,3}[,_]?(\.\d{1,2})?[bcdeEfFgGnosxX%]?", text) is not None
+        )
     return _is_allowed(owner, name)
-
-
-def _is_defined_there(method: Any) -> bool:
-    """Whether what stands in a class of the test's as a method is a function, and not something more powerful by that name."""
-    kind = type(method)
-    if kind in (staticmethod, classmethod):
-        return is_free_to_call(method.__func__)
-    if kind in (types.MethodDescriptorType, types.WrapperDescriptorType):
-        return _is_allowed(method.__objclass__, method.__name__)
-    if kind is types.FunctionType:
-        return True  # of its own, or of what makes methods for it: `dataclass`, `total_ordering`, `Enum`
-    return is_free_to_call(method)
-
-
-def _is_simple(arguments: Any) -> bool:
-    """Whether a format says only how a value is aligned, signed and rounded."""
-    text = arguments[0] if len(arguments) == 1 else None
-    return (
-        type(text) is str
-        and re.fullmatch(r"(.?[<>=^])?[-+ ]?#?0?\d{0,3}[,_]?(\.\d{1,2})?[bcdeEfFgGnosxX%]?", text) is not None
-    )
 
 
 def _may_do(target: Any, name: str, arguments: Any) -> bool:
@@ -573,40 +583,12 @@ def _may_do(target: Any, name: str, arguments: Any) -> bool:
     return _may(target, name, arguments)
 
 
-def _may_get(target: Any, name: str) -> bool:
-    """Whether an attribute may be read: one that an object holds itself, or that its class allows."""
-    if isinstance(target, type):
-        if not is_tests_class(target):
-            return False
-        owner = _owner(target, name)
-        if owner is not None:
-            return _is_allowed(owner, name)
-        return _is_absent(type(target), name)
-    cls = type(target)
-    owner = _owner(cls, name)
-    if cls is types.SimpleNamespace or any(map(is_tests_class, _MRO.__get__(cls))):
-        attributes = getattr(target, "__dict__", None)
-        if type(attributes) is dict and name in attributes:
-            return True
-        return _is_allowed(owner, name) if owner is not None else _is_absent(cls, name)
-    return owner is not None and _is_allowed(owner, name)
-
-
 def _is_absent(cls: type, name: str) -> bool:
     """Whether only the test program's own code could still answer for an attribute that its class does not have."""
     if _owner(cls, name) is not None:
         return _is_allowed(_owner(cls, name) or cls, name)
     owner = _owner(cls, "__getattr__")
     return owner is None or is_tests_class(owner) or owner is enum.EnumType
-
-
-def _may_construct(cls: Any, arguments: Any) -> bool:
-    """Whether an object of a class may be made: one of the test's own whose constructor is its own, or takes only values."""
-    if not is_tests_class(cls) or not (type(cls) in _METACLASSES or is_tests_class(type(cls))):
-        return False
-    if isinstance(cls, enum.EnumType) and len(arguments) != 1:
-        return False  # with more it would make a class
-    return all(_takes_values(_owner(cls, name)) for name in ("__new__", "__init__"))
 
 
 def _takes_values(owner: type | None) -> bool:

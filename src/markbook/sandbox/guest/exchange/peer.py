@@ -95,21 +95,16 @@ class Crossed:
         """Return whether one has changed on the other side that the test still holds here, if only perhaps."""
         if not self.late:
             return False
-        within = _within(self.known)
+        counts: dict[int, int] = {}
+        for value, before in self.known.values():
+            for item in (*before, *contents(value)):
+                counts[id(item)] = counts.get(id(item), 0) + 1
+        within = counts
         return any(_references(self.known, key) > _ALONE + within.get(key, 0) for key in self.known)
 
 
 def _same(now: list[Any], before: list[Any]) -> bool:
     return len(now) == len(before) and all(map(is_, now, before))
-
-
-def _within(watched: dict[int, tuple[Any, list[Any]]]) -> dict[int, int]:
-    """Return how many references to each object come from what watched containers hold, or held."""
-    counts: dict[int, int] = {}
-    for value, before in watched.values():
-        for item in (*before, *contents(value)):
-            counts[id(item)] = counts.get(id(item), 0) + 1
-    return counts
 
 
 def _references(watched: dict[int, tuple[Any, list[Any]]], key: int) -> int:

@@ -133,12 +133,20 @@ def _get(self: Any, name: str) -> Any:
     base = type.__getattribute__(cls, BASE)
     if base is None:
         if name in COROUTINE and type.__getattribute__(cls, CLAIM) is types.CoroutineType:
-            return getattr(_driver(self), name)
+            attributes = object.__getattribute__(self, "__dict__")
+            if "_markbook_driver" not in attributes:
+                attributes["_markbook_driver"] = get_peer(self).wait_for(self)
+            return getattr(attributes["_markbook_driver"], name)
     elif issubclass(base, BaseException):
         if name in EXCEPTION_OWN:
             return object.__getattribute__(self, name)
     elif name not in _OF_OBJECTS and any(name in vars(kind) for kind in base.__mro__):
-        return _of_base(self, cls, base, name)
+        peer = get_peer(self)
+        if name in type.__getattribute__(cls, OWN) and peer.may_own(name, self, operands=name not in WITHOUT_OPERAND):
+            return peer.request("g", self, name)
+        if name in MUTATORS and issubclass(base, MUTABLE_BASES):
+            return _mutator(name).__get__(self) if peer.examines else peer.request("g", self, name)
+        return object.__getattribute__(self, name)
     return _got(get_peer(self), self, name, type.__getattribute__(cls, KIND))
 
 
@@ -160,16 +168,6 @@ def _got(peer: Any, value: Any, name: str, kind: str) -> Any:
 
 
 _OF_OBJECTS = ("__dict__", "__doc__", "__module__")
-
-
-def _of_base(self: Any, cls: type, base: type, name: str) -> Any:
-    """Return what the plain type has under a name, unless the class's own is to be asked for."""
-    peer = get_peer(self)
-    if name in type.__getattribute__(cls, OWN) and peer.may_own(name, self, operands=name not in WITHOUT_OPERAND):
-        return peer.request("g", self, name)
-    if name in MUTATORS and issubclass(base, MUTABLE_BASES):
-        return _mutator(name).__get__(self) if peer.examines else peer.request("g", self, name)
-    return object.__getattribute__(self, name)
 
 
 def _mutator(name: str) -> Any:
@@ -249,23 +247,19 @@ def _operator(name: str, kind: str) -> Any:
         peer = get_peer(self)
         if peer.may(kind, self, other):
             return peer.request("d", self, name, other, *more)
-        return _refuse_operator(self, name, kind, other)
+        # Answer an operator that the candidate must not answer: by the base type, by identity, or not at all
+        if isinstance(self, Meta):
+            return type.__getattribute__(Meta, name)(self, other) if kind == "isinstance" else NotImplemented
+        base = type.__getattribute__(type(self), BASE)
+        if base is not None and hasattr(base, name):
+            return getattr(base, name)(self, other)
+        if kind == "eq":
+            return (self is other) == (name == "__eq__")
+        if kind == "in":
+            return any(item is other or item == other for item in iter(self))
+        return NotImplemented
 
     return operate
-
-
-def _refuse_operator(self: Any, name: str, kind: str, other: Any) -> Any:
-    """Answer an operator that the candidate must not answer: by the base type, by identity, or not at all."""
-    if isinstance(self, Meta):
-        return type.__getattribute__(Meta, name)(self, other) if kind == "isinstance" else NotImplemented
-    base = type.__getattribute__(type(self), BASE)
-    if base is not None and hasattr(base, name):
-        return getattr(base, name)(self, other)
-    if kind == "eq":
-        return (self is other) == (name == "__eq__")
-    if kind == "in":
-        return any(item is other or item == other for item in iter(self))
-    return NotImplemented
 
 
 def _contains(self: Any, value: Any) -> bool:
@@ -286,14 +280,6 @@ def _binding(name: str) -> Any:
         return self if name == "__get__" else None
 
     return bind
-
-
-def _driver(self: Any) -> Any:
-    """Return the one generator that drives a coroutine over there, however often it is asked for."""
-    attributes = object.__getattribute__(self, "__dict__")
-    if "_markbook_driver" not in attributes:
-        attributes["_markbook_driver"] = get_peer(self).wait_for(self)
-    return attributes["_markbook_driver"]
 
 
 def _await(self: Any) -> Any:

@@ -108,17 +108,13 @@ _ENDS: list[Step] = [
 ]  # fmt: skip
 
 
-def _column() -> int:
-    return 0 if linux.MACHINE == "x86_64" else 1
-
-
 def _load(offset: int) -> Step:
     return (_LOAD, offset, "", "")
 
 
 def _go(numbers: Iterable[tuple[int, int]], label: str) -> list[Step]:
     """Go to the label for these system calls."""
-    column = _column()
+    column = 0 if linux.MACHINE == "x86_64" else 1
     return [(_EQUAL, numbers_pair[column], label, "") for numbers_pair in numbers if numbers_pair[column] >= 0]
 
 

@@ -10,7 +10,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
     from collections.abc import Callable
-    from typing import NoReturn
 else:
     import _signal as signal
 
@@ -39,7 +38,19 @@ def try_everything(report: Report, guard: Callable[[int], None], scratch: str, *
         attempts.append(("the mode of a file was changed", lambda: _change(sender)))
     pid = os.fork()
     if pid == 0:
-        _report(attempts, guard, sender)
+        try:
+            guard(os.getpid())
+            for what, attempt in attempts:
+                try:
+                    succeeded = attempt()
+                except OSError:
+                    continue
+                if succeeded:
+                    os.write(sender, f"{what}; ".encode())
+            os.write(sender, b"done")
+            os._exit(0)
+        finally:
+            os._exit(1)
     os.close(sender)
     with os.fdopen(receiver, "rb") as pipe:
         output = pipe.read().decode("utf-8", "replace")
@@ -47,22 +58,6 @@ def try_everything(report: Report, guard: Callable[[int], None], scratch: str, *
     done = output.endswith("done") and status == 0
     detail = output.removesuffix("done").rstrip("; ") or ("" if done else f"the test ended with status {status}")
     report.append({"name": "self-test", "ok": done and not detail, "detail": detail})
-
-
-def _report(attempts: list[tuple[str, Callable[[], bool]]], guard: Callable[[int], None], sender: int) -> NoReturn:
-    try:
-        guard(os.getpid())
-        for what, attempt in attempts:
-            try:
-                succeeded = attempt()
-            except OSError:
-                continue
-            if succeeded:
-                os.write(sender, f"{what}; ".encode())
-        os.write(sender, b"done")
-        os._exit(0)
-    finally:
-        os._exit(1)
 
 
 def _fork() -> bool:
