@@ -612,7 +612,7 @@ def test_a_forgery_is_not_proved_and_the_right_answer_passes(box, forgery, known
 _LATE = """\
 import gc, sys, time
 MANY, SAID = [[k] for k in range(250_000)], []
-(Link,) = {getattr(m, "Link", None) for m in sys.modules.values() if hasattr(getattr(m, "Link", None), "receive")}
+(Link,) = {getattr(m, "PipePair", None) for m in sys.modules.values() if hasattr(getattr(m, "PipePair", None), "receive")}
 hear = Link.receive
 def receive(self, *given):
     if SAID:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import types
 
@@ -67,15 +66,13 @@ _POWERS = frozenset(
 _SPECIAL = frozenset(SPECIAL)
 _SPELLED = ("__", "gi_", "cr_", "ag_")
 """What names a special attribute or a frame."""
-_EDGE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
-"""What such a name has, and a part of one that a function of the test's may put together: an underscore at the end of a word."""
 _OTHER_SPELLINGS = (*_SPELLED[1:], *(f"\\u00{digit}" for digit in range(2, 8)))
 """What names a frame, and how plain letters are spelled in another way."""
 _BYTES = ('"B"', '"Y"', '"M"', '"A"', '"array"')
 """The tags of what crosses as bytes."""
 _IN_BYTES = frozenset(
     ['"5f', '5f"']
-    + [word.encode(code).strip(b"\0").hex() for word in _SPELLED for code in ("utf-8", "utf-16-le", "utf-32-le")]
+    + [gap.join(f"{ord(letter):x}" for letter in word) for word in _SPELLED for gap in ("", "00", "000000")]
 )
 
 
@@ -100,12 +97,24 @@ class Arrived:
         if self.is_spelled or any(spelled in self.text for spelled in _OTHER_SPELLINGS):
             return True
         known = [*self.described, *(["__len__"] if is_special_method else ())]
-        if "_" in self.text and len(_EDGE.findall(self.text)) > sum(len(_EDGE.findall(f'"{name}"')) for name in known):
+        if "_" in self.text and _count_edges(self.text) > sum(_count_edges(name) for name in known):
             return True
         if not any(tag in self.text for tag in _BYTES):
             return False
         digits = "".join(self.text.lower().split())
         return any(spelled in digits for spelled in _IN_BYTES)
+
+
+def _count_edges(text: str) -> int:
+    """Count the underscores that do not join two letters or digits.
+
+    A special name has such, and so has a part of one that a function of the test's may put together. (Written out, because
+    every attempt would carry the modules of a regular expression.)
+    """
+    parts = text.split("_")
+    return sum(
+        not (left[-1:].isalnum() and right[:1].isalnum()) for left, right in zip(parts, parts[1:], strict=False)
+    )
 
 
 class Objects:

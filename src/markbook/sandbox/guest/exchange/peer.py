@@ -174,6 +174,9 @@ _NEXT = frozenset(("n", "send", "throw", "close", "step", "step by"))
 _NAN = "NaN"
 """In a message it says that what is equal to nothing but itself has crossed, and is another one now."""
 _SPECIAL_METHOD = '["q","d"'
+_NESTED = 400
+"""Requests of the solution's that may be answered one within the other: a call of the test's that calls the solution, and so on.
+Each takes some of the C stack as well, of which Python's own limit knows nothing."""
 _DEEPER = 12
 """Frames of ours that a call which crosses the wall takes on either side, on top of the one it would take without."""
 
@@ -448,6 +451,8 @@ class Peer(Objects):
             sys.setrecursionlimit(limit + _DEEPER)
             if self.examines:
                 self._check(frame[1], arguments, options, arrived)
+                if self._serving == _NESTED:
+                    raise RecursionError(f"{_NESTED} requests within one another")
                 self._serving += 1
                 serves = True
             value: Any = self.operations[frame[1]](*arguments, **options)

@@ -11,7 +11,6 @@ import sys
 from collections import ChainMap, Counter, OrderedDict, UserDict, UserList, UserString, defaultdict, deque
 from operator import is_
 from types import MappingProxyType
-from typing import Any, Protocol
 
 from .plain_values import (
     ATOMS,
@@ -31,6 +30,10 @@ from .plain_values import (
 )
 
 TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Protocol
+else:
+    Protocol = object
 
 
 # NumPy's arrays and scalars as values: their bytes, with what they are made of. Imported only where one is met.
