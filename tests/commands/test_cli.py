@@ -74,7 +74,7 @@ def test_exam_prints_tables_and_paths(paper, solutions, tmp_path):
     done = subprocess.run([sys.executable, "-m", "markbook", *exam], capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr
-    assert "50.00" in done.stdout
+    assert "50.0" in done.stdout
     assert str(tmp_path / "out" / "evaluation_") in done.stdout.replace("\n", "")
     assert "1/1 marked, 1 passed" in done.stderr
     assert "\x1b" not in done.stdout + done.stderr

@@ -62,7 +62,7 @@ def test_the_terminal_shows_unchecked_verdicts_beside_the_separated_share(tmp_pa
     code, out, err = exam_command(tmp_path, tests)
 
     assert code == 0, err
-    assert "50.00" in out
+    assert "50.0" in out
     assert "gpt: 1 of 2 verdicts unchecked" in out
 
 
