@@ -12,7 +12,7 @@ from markbook.results.sheet import Sheet
 from markbook.stats.noise import Noise, estimate_noise, estimate_pass_hat, repeats_needed
 from markbook.stats.records import Estimate
 from markbook.text import Table
-from markbook.text.plot import Scale, format_number, format_percent
+from markbook.text.format import Scale, format_number, format_percent
 from markbook.types import Interval
 
 _DIFFERENCES = (0.01, 0.02, 0.05, 0.1)
