@@ -1,4 +1,19 @@
-"""Numbers and what stands in their place: a measurement, the reason for having none, an interval, a summary."""
+"""Numbers and what stands in their place: a measurement, the reason for having none, an interval, a summary.
+
+Theory of operation
+-------------------
+A metric gives one `Measurement` for each attempt: a finite value, or a `Missing` with its kind and one sentence. It is exactly one
+of the two, which `__post_init__` enforces, so neither NaN nor a made-up 0 can get into a column of numbers.
+
+A column is the list of measurements of one metric, in the order of the attempts. `markbook.results.summary` makes a `Summary` of it,
+and only there a policy turns what is missing into numbers (`exclude`, `worst`, `fail`, `exam`); the summary keeps the counts by
+kind, and `bounds` says what the value would be if all that is missing were worst, and if it were best.
+
+The kind of reason decides what happens next. Where it `is_ours` (the metric raised, a server did not answer, the budget was
+spent) the run is incomplete and can be resumed; the other kinds are facts about the data and final.
+
+All of these are records that travel: to worker processes (they pickle), and into files (`markbook.codec`).
+"""
 
 from __future__ import annotations
 

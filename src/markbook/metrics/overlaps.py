@@ -1,8 +1,25 @@
-"""How many n-grams of one text occur in others: clipped counts, as BLEU and ROUGE need them, for many rows at once.
+"""How many n-grams of one text occur in others: clipped counts for BLEU, ROUGE and CodeBLEU, for many rows at once.
 
-A row's n-grams are spelled as integers, its own and those of its references side by side in one line of a table, and
-the line is sorted: equal n-grams then stand together, and those with equal beginnings too, so that one sort serves
-every n. Sorting many short lines takes a few nanoseconds a number, a tenth of what counting in a dict takes.
+Theory of operation
+-------------------
+BLEU's clipped matches and ROUGE-1's and ROUGE-2's hits are the same number: for each n-gram of the candidate, as many
+as occur in the reference that has most of it. So one function, `overlaps`, counts for all of them; a metric brings its own
+tokeniser and makes its own formula out of the counts.
+
+1. A `Vocabulary` turns the texts of a block into `Tokens`: one array of numbers, a number per distinct token, with
+   `GAP` ends between texts so that no n-gram reaches from one text into the next.
+2. Every n-gram becomes one integer: its tokens' bits side by side, then the number of the text that it comes from (0 the
+   candidate, 1.. the references). All of a row (candidate and references) stand in one line of a table, shape
+   (rows, positions), padded to the longest.
+3. The lines are sorted. Equal n-grams now stand together; n-grams with equal beginnings do too, so one sort serves every n = 1..4.
+4. Runs of equal n-grams are counted by side and clipped, giving counts of shape (rows, order).
+
+Sorting many short lines takes a few nanoseconds a number, a tenth of what counting in a dict takes. A table holds `_CELLS`
+numbers at most, to stay in the processor's cache. An integer has 63 bits: where a block's vocabulary is too large for n tokens
+and the side, the block is halved (fewer rows have fewer tokens), and a single row, or one with more than
+`_MOST_REFERENCES` references, is searched instead (`_Search`). Both ways give the same counts, which a test compares.
+
+Nothing is shared between rows but the numbering of tokens, so a value does not depend on which rows are measured together.
 """
 
 from __future__ import annotations
