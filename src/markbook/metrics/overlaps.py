@@ -45,7 +45,7 @@ _MOST_REFERENCES = 7
 
 
 def overlaps(tokens: Tokens, rows: Sequence[Row], order: int) -> Numbers:
-    """Return for each row how many of the candidate's n-grams match, for n = 1..order (at most 4).
+    """Return how many of each candidate's n-grams match, for n = 1..order (at most 4): shape (rows, order).
 
     An n-gram of the candidate matches as often as it occurs in the reference that has most of it.
     """
@@ -137,6 +137,8 @@ def _count_clipped(own: Numbers, sides: Numbers, grams: Numbers) -> int:
 def _encode_ngrams(tokens: Tokens, order: int, side_bits: int) -> tuple[Numbers, Numbers]:
     """Return the n-gram that starts at each token as one integer, for candidates and for references.
 
+    Both have the shape (numbers - order + 1,): an n-gram stands where its first token does.
+
     The lowest bits say which text of the row it is of: 0 the candidate, from 1 on the references. Where a text ends
     before the n-gram does, the two have different marks, so that such n-grams never match.
     """
@@ -155,7 +157,7 @@ def _encode_ngrams(tokens: Tokens, order: int, side_bits: int) -> tuple[Numbers,
 
 
 def tables(tokens: Tokens, rows: Sequence[Row]) -> Iterator[tuple[Numbers, int]]:
-    """Yield which rows to put into one table, and its width: rows of like size, so that little of it is empty."""
+    """Yield the indices of the rows to put into one table, and its width: rows of like size, so that little is empty."""
     sizes = tokens.sizes.tolist()
     widths = np.array([sizes[candidate] + sum([sizes[other] for other in others]) for candidate, others in rows])
     by_width = np.argsort(widths, kind="stable")
@@ -175,6 +177,7 @@ def tables(tokens: Tokens, rows: Sequence[Row]) -> Iterator[tuple[Numbers, int]]
 
 
 def _fill_table(tokens: Tokens, spelled: tuple[Numbers, Numbers], rows: Sequence[Row], width: int) -> Numbers:
+    """Return the n-grams of each row, its own and then those of its references: shape (rows, width), unsorted."""
     ours, theirs = spelled
     starts, sizes = tokens.starts.tolist(), tokens.sizes.tolist()
     # No n-gram is spelled with ones alone: what stays empty is a group of its own at the end of a line.
@@ -192,7 +195,18 @@ def _fill_table(tokens: Tokens, spelled: tuple[Numbers, Numbers], rows: Sequence
 
 
 def _count_groups(table: Numbers, order: int, width: int, side_bits: int, n_references: int) -> Numbers:
-    """Count the groups of equal beginnings in each line: so many of the candidate, so many of a reference."""
+    """Count the groups of equal beginnings in each line: so many of the candidate, so many of a reference.
+
+    Args:
+        table: n-grams, shape (rows, positions); it is sorted in place.
+        order: the longest n-gram, whose bits the numbers hold.
+        width: bits of a token.
+        side_bits: the lowest bits, which say which text of the row an n-gram is of.
+        n_references: the most that a row has.
+
+    Returns:
+        The clipped matches, shape (rows, order).
+    """
     table.sort(axis=1)
     lines, columns = table.shape
     sides = (table & ((1 << side_bits) - 1)).ravel()
@@ -215,7 +229,7 @@ def _count_groups(table: Numbers, order: int, width: int, side_bits: int, n_refe
 
 
 def _running(flags: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
-    """Return how many flags are set before each place, and the number of all at the end."""
+    """Return how many flags are set before each place, and the number of all at the end: one more than there are flags."""
     totals = np.zeros(len(flags) + 1, dtype=np.int32)
     np.cumsum(flags, dtype=np.int32, out=totals[1:])
     return totals

@@ -299,7 +299,7 @@ def _ends(array: Floats, limits: tuple[float, float]) -> tuple[float, float]:
 
 
 def _resampled_means(array: Floats, n_resamples: int, seed: int) -> Floats:
-    """Return the means of all n^n resamples if they are few, else of `n_resamples` drawn ones."""
+    """Return the means of all n^n resamples if they are few, else of `n_resamples` drawn ones: shape (resamples,)."""
     import numpy as np
 
     n = array.size

@@ -117,9 +117,10 @@ def _shares() -> Floats:
 
 
 def _capital_path(scaled: Floats) -> Floats:
-    """Return the log of the capital after each sample that bets on a mean above 0."""
+    """Return the log of the capital after each sample that bets on a mean above 0: shape (samples,)."""
     import numpy as np
 
+    # Each share is a gambler of its own, shape (samples, shares); their mean capital, not their mean log, is what counts.
     logs = np.cumsum(np.log1p(np.outer(scaled, _shares())), axis=0)
     path: Floats = np.logaddexp.reduce(logs, axis=1) - math.log(SHARES)
     return path
