@@ -14,7 +14,6 @@ import time
 from pathlib import Path
 from random import Random
 
-from markbook.programs.verdict_cache import outcome_record
 from markbook.report.browser import RunSite
 from markbook.report.exports import html
 from markbook.results.compare import compare
@@ -33,8 +32,7 @@ def made_run(folder, *, models, problems, attempts=1):
     ]  # fmt: skip
     names = [f"model-{at:02}" for at in range(models)]
     kept = [
-        outcome_record(Outcome((TestResult(passed, Verdict.SEPARATED),), isolation=Isolation.A))
-        for passed in (False, True)
+        Outcome((TestResult(passed, Verdict.SEPARATED),), isolation=Isolation.A).to_record() for passed in (False, True)
     ]
     config = {"error_policy": "zero", "seed": 0, "benchmark_name": "bench", "models": names}
     with RunWriter.create(folder, Manifest("exam", config, {})) as writer:

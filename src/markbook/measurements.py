@@ -1,4 +1,19 @@
-"""Numbers and what stands in their place: a measurement, the reason for having none, a summary; and each as JSON."""
+"""Numbers and what stands in their place: a measurement, the reason for having none, an interval, a summary.
+
+Theory of operation
+-------------------
+A metric gives one `Measurement` for each attempt: a finite value, or a `Missing` with its kind and one sentence. It is exactly one
+of the two, which `__post_init__` enforces, so neither NaN nor a made-up 0 can get into a column of numbers.
+
+A column is the list of measurements of one metric, in the order of the attempts. `markbook.results.summary` makes a `Summary` of it,
+and only there a policy turns what is missing into numbers (`exclude`, `worst`, `fail`, `exam`); the summary keeps the counts by
+kind, and `bounds` says what the value would be if all that is missing were worst, and if it were best.
+
+The kind of reason decides what happens next. Where it `is_ours` (the metric raised, a server did not answer, the budget was
+spent) the run is incomplete and can be resumed; the other kinds are facts about the data and final.
+
+All of these are records that travel: to worker processes (they pickle), and into files (`markbook.codec`).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +23,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, Literal, Self, TypedDict
+from typing import Literal, TypedDict
+
+from markbook.codec import JsonRecord, as_json
 
 Direction = Literal["higher", "lower"]
 """Which way is better."""
@@ -30,7 +47,7 @@ class MeasurementRecord(TypedDict):
 class MissingRecord(TypedDict):
     """A `Missing` as JSON."""
 
-    kind: MissingKind
+    kind: str
     detail: str
 
 
@@ -106,29 +123,16 @@ class MissingKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(JsonRecord[MissingRecord]):
     """A reason in the place of a value: never 0.0, never NaN, never a bare None."""
 
     kind: MissingKind
     detail: str = ""
     """One sentence for a person: what was missing, and where it helps, what to do."""
 
-    def to_record(self) -> MissingRecord:
-        """Return it as JSON."""
-        return {"kind": self.kind, "detail": self.detail}
-
-    @classmethod
-    def from_record(cls, record: Mapping[str, object]) -> Self:
-        """Return what `to_record` was made of.
-
-        Raises:
-            ValueError: there is no such kind.
-        """
-        return cls(MissingKind(str(record["kind"])), str(record.get("detail", "")))
-
 
 @dataclass(frozen=True, slots=True)
-class Measurement:
+class Measurement(JsonRecord[MeasurementRecord]):
     """One metric of one attempt: a finite value, or the reason why there is none."""
 
     metric: str
@@ -158,26 +162,6 @@ class Measurement:
         """The value, or the reason why there is none."""
         return self.missing if self.value is None else self.value  # type: ignore[return-value]  # exactly one is None
 
-    def to_record(self) -> MeasurementRecord:
-        """Return it as JSON."""
-        return {
-            "metric": self.metric,
-            "value": self.value,
-            "missing": None if self.missing is None else self.missing.to_record(),
-            "sample_id": self.sample_id,
-            "index": self.index,
-            "model": self.model,
-            "stats": dict(self.stats),
-            "signature": self.signature,
-        }
-
-    @classmethod
-    def from_record(cls, record: MeasurementRecord) -> Self:
-        """Return what `to_record` was made of."""
-        missing = record["missing"]
-        fields: dict[str, Any] = {**record, "missing": None if missing is None else Missing.from_record(missing)}
-        return cls(**fields)
-
 
 def missing_kinds(measurements: Iterable[Measurement]) -> dict[str, int]:
     """Return how many measurements have no value, by the kind of reason."""
@@ -190,7 +174,7 @@ def missing_kinds(measurements: Iterable[Measurement]) -> dict[str, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(JsonRecord[IntervalRecord]):
     """A range that holds the true value with the stated confidence."""
 
     low: float
@@ -198,15 +182,6 @@ class Interval:
     method: str
     """Such as `wilson`, `t`, `bca`."""
     confidence: float = 0.95
-
-    def to_record(self) -> IntervalRecord:
-        """Return it as JSON."""
-        return {"low": self.low, "high": self.high, "method": self.method, "confidence": self.confidence}
-
-    @classmethod
-    def from_record(cls, record: IntervalRecord) -> Self:
-        """Return what `to_record` was made of."""
-        return cls(record["low"], record["high"], record["method"], record["confidence"])
 
 
 def range_record(limits: tuple[float, float]) -> list[float | None]:
@@ -221,7 +196,7 @@ def read_range(record: Sequence[float | None]) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(JsonRecord[SummaryRecord]):
     """One number over many measurements, with everything needed to read it honestly."""
 
     metric: str
@@ -239,7 +214,7 @@ class Summary:
     """The value if all that is missing were worst, and if it were best."""
     policy: str
     """What was done about missing values: exclude, worst, fail, exam."""
-    range: tuple[float, float] = (0.0, 1.0)
+    range: tuple[float, float] = field(default=(0.0, 1.0), metadata=as_json(range_record, read_range))
     """Of a single value; an end may be infinite."""
     direction: Direction = "higher"
     note: str = ""
@@ -248,34 +223,3 @@ class Summary:
     """How many samples there are, with and without a value."""
     n_partial: int = 0
     """How many of the n have a value for a part of their answers only; the others are in `n_missing`."""
-
-    def to_record(self) -> SummaryRecord:
-        """Return it as JSON: the one form in which every command and file shows a number."""
-        return {
-            "metric": self.metric,
-            "group": self.group,
-            "value": self.value,
-            "n": self.n,
-            "n_items": self.n_items,
-            "n_partial": self.n_partial,
-            "n_missing": dict(self.n_missing),
-            "interval": None if self.interval is None else self.interval.to_record(),
-            "bounds": None if self.bounds is None else list(self.bounds),
-            "range": range_record(self.range),
-            "direction": self.direction,
-            "policy": self.policy,
-            "note": self.note,
-            "signature": self.signature,
-        }
-
-    @classmethod
-    def from_record(cls, record: SummaryRecord) -> Self:
-        """Return what `to_record` was made of; other keys beside its own are left alone."""
-        interval, bounds = record["interval"], record["bounds"]
-        fields: Mapping[str, Any] = record
-        changed = {
-            "interval": None if interval is None else Interval.from_record(interval),
-            "bounds": None if bounds is None else (bounds[0], bounds[1]),
-            "range": read_range(record["range"]),
-        }
-        return cls(**{name: changed.get(name, fields[name]) for name in cls.__slots__})

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from markbook.text.plot import format_interval, format_number
+from markbook.text.format import format_interval, format_number
 
 if TYPE_CHECKING:
     from markbook.results.leaderboard import Standing

@@ -12,8 +12,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Any, NotRequired, Protocol, Self, TypedDict
 
+from markbook.codec import JsonRecord, as_json
 from markbook.errors import UsageError
 from markbook.measurements import (
     Direction,
@@ -30,7 +31,7 @@ from markbook.measurements import (
     range_record,
     read_range,
 )
-from markbook.why import Why
+from markbook.why import Why, read_why
 
 if TYPE_CHECKING:
     from markbook.programs.checkers import Group, Judge
@@ -51,6 +52,7 @@ __all__ = [
     "Missing",
     "MissingKind",
     "Outcome",
+    "OutcomeRecord",
     "ProblemType",
     "Record",
     "Sample",
@@ -283,11 +285,52 @@ class TestResult:
     """How its output was compared; empty where it was not."""
 
 
+def _write_results(results: Iterable[TestResult]) -> list[list[object]]:
+    # By position and not by name: a run has many of these, and their keys would be most of the journal.
+    return [
+        [
+            int(result.passed),
+            result.verdict.value,
+            result.error_type,
+            result.error_message,
+            int(result.own_operator),
+            _write_results(result.parts),
+            *([result.result, result.rule] if result.result else []),
+        ]
+        for result in results
+    ]
+
+
+def _read_results(records: Iterable[Sequence[Any]]) -> tuple[TestResult, ...]:
+    return tuple(
+        TestResult(bool(passed), Verdict(verdict), error_type, message, bool(own), _read_results(parts), *stream)
+        for passed, verdict, error_type, message, own, parts, *stream in records
+    )
+
+
+class OutcomeRecord(TypedDict):
+    """An `Outcome` as JSON, as the journal has it."""
+
+    tests: list[list[Any]]
+    """Of each test: whether it passed, its verdict, the error's type and message, its operator, its parts, its stream."""
+    error: str | None
+    error_type: str
+    error_message: str
+    limit: str
+    benchmark_fault: str
+    isolation: str
+    flags: list[str]
+    seconds: float | None
+    wall_seconds: float | None
+    score: NotRequired[float]
+    why: NotRequired[Mapping[str, object]]
+
+
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(JsonRecord[OutcomeRecord]):
     """What the sandbox saw of one attempt."""
 
-    tests: tuple[TestResult, ...]
+    tests: tuple[TestResult, ...] = field(metadata=as_json(_write_results, _read_results))
     """One entry per test of the sample, in order, also when the solution did not load."""
     error: ErrorKind | None = None
     """The first error that a test or the loading raised, by kind; None if the solution ran."""
@@ -308,7 +351,7 @@ class Outcome:
     """The share, 0..1, of what the problem is worth, where its tests are graded in groups; None where they are not."""
     slowest: float | None = None
     """CPU seconds of the slowest test of a program that reads and writes, where they were taken; in no file."""
-    why: Why | None = None
+    why: Why | None = field(default=None, metadata=as_json(Why.to_record, read_why))
     """Why tests failed, where that was asked for."""
 
     @property

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypedDict
+
+from markbook.codec import JsonRecord, as_json
 
 # What a score rests on: words that match and words that do not, edits, points, reasons. To be shown, never to decide.
 
@@ -33,8 +35,16 @@ class EvidenceRecord(TypedDict, total=False):
     note: str
 
 
+def _write_lists(lists: tuple[tuple[str, tuple[str, ...]], ...]) -> dict[str, list[str]]:
+    return {name: [*words] for name, words in lists}
+
+
+def _read_lists(record: Mapping[str, Sequence[str]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return tuple((name, tuple(words)) for name, words in record.items())
+
+
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(JsonRecord[FindingRecord]):
     """One thing that was looked for, and what came of it."""
 
     name: str
@@ -47,14 +57,14 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(JsonRecord[EvidenceRecord]):
     """What one score rests on. Every word comes from the answer, the reference or a judge, and is bounded."""
 
     metric: str
     lead: str = ""
     """Its numbers."""
     findings: tuple[Finding, ...] = ()
-    lists: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    lists: tuple[tuple[str, tuple[str, ...]], ...] = field(default=(), metadata=as_json(_write_lists, _read_lists))
     """Words by what they are: matched, missed, not asked for."""
     edits: tuple[tuple[Change, str], ...] = ()
     """How the reference becomes the answer."""
@@ -64,30 +74,6 @@ class Evidence:
     def size(self) -> int:
         """About how many characters it is."""
         return len(str(self.to_record()))
-
-    def to_record(self) -> EvidenceRecord:
-        """Return it as JSON, without what is empty."""
-        record = EvidenceRecord(metric=self.metric)
-        if self.lead:
-            record["lead"] = self.lead
-        if self.findings:
-            record["findings"] = [
-                FindingRecord(
-                    name=finding.name,
-                    verdict=finding.verdict,
-                    line=finding.line,
-                    words=finding.words,
-                    quotes=[*finding.quotes],
-                )
-                for finding in self.findings
-            ]
-        if self.lists:
-            record["lists"] = {name: [*some] for name, some in self.lists}
-        if self.edits:
-            record["edits"] = [*self.edits]
-        if self.note:
-            record["note"] = self.note
-        return record
 
 
 _SHORT, _LONG, _MANY = 300, 2_500, 60
@@ -102,8 +88,35 @@ class TracebackLine:
     text: str
 
 
+def _list(value: object) -> Sequence[Any]:
+    return value[:_MANY] if isinstance(value, list) else ()
+
+
+def _whole(value: object, default: int) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31 else default
+
+
+def _text(value: object, most: int) -> str:
+    return value[:most].encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else ""
+
+
+def _lines(value: object) -> tuple[TracebackLine, ...]:
+    return tuple(
+        TracebackLine(_whole(frame[0], 0), _text(frame[1], 100), _text(frame[2], 200))
+        for frame in _list(value)[:10]
+        if isinstance(frame, list) and len(frame) == 3
+    )
+
+
+def _write_lines(lines: Sequence[TracebackLine]) -> list[list[object]]:
+    return [[line.number, line.function, line.text] for line in lines]
+
+
+_AS_LISTS = as_json(_write_lines, _lines)
+
+
 @dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(JsonRecord[dict[str, object]]):
     """Why one test failed. Every word comes from the benchmark or from the solution."""
 
     test: int
@@ -120,14 +133,10 @@ class Failure:
     difference: str = ""
     """The first difference in words, where it is not plain to see."""
     error: str = ""
-    lines: tuple[TracebackLine, ...] = ()
+    lines: tuple[TracebackLine, ...] = field(default=(), metadata=_AS_LISTS)
     """The solution's own lines that the error came through, outermost first."""
     printed: str = ""
     """What a program wrote to standard error."""
-
-    def to_record(self) -> dict[str, object]:
-        """Return it as JSON, without what is empty."""
-        return _record(self)
 
     @property
     def has_sides(self) -> bool:
@@ -141,7 +150,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Why:
+class Why(JsonRecord[dict[str, object]]):
     """Why an attempt failed."""
 
     failures: tuple[Failure, ...] = ()
@@ -152,7 +161,7 @@ class Why:
     """The beginnings of both."""
     error: str = ""
     """What ended the loading of the solution."""
-    lines: tuple[TracebackLine, ...] = ()
+    lines: tuple[TracebackLine, ...] = field(default=(), metadata=_AS_LISTS)
     """The solution's own lines that it came through, or where it was when a limit was reached."""
     limit: str = ""
     """What the second run hit."""
@@ -175,23 +184,6 @@ class Why:
             text if len(text) <= printed else f"{text[: printed - 1]}…" for text in (self.stdout, self.stderr)
         )
         return replace(self, failures=self.failures[:failures], left_out=left_out, stdout=stdout, stderr=stderr)
-
-    def to_record(self) -> dict[str, object]:
-        """Return it as JSON, without what is empty."""
-        return _record(self)
-
-
-def _record(why_record: Why | Failure) -> dict[str, object]:
-    record: dict[str, Any] = {}
-    for field in fields(why_record):
-        value = getattr(why_record, field.name)
-        if field.name == "failures":
-            value = [_record(failure) for failure in value]
-        elif field.name == "lines":
-            value = [[line.number, line.function, line.text] for line in value]
-        if (value and value != -1) or field.name == "test":
-            record[field.name] = value
-    return record
 
 
 def read_why(record: Mapping[str, object] | None) -> Why | None:
@@ -221,23 +213,3 @@ def _failure(record: Mapping[str, object]) -> Failure | None:
         for name in ("source", "operator", "got_type", "expected_type", "difference")
     }
     return Failure(test, _whole(record.get("part"), -1), lines=_lines(record.get("lines")), **values, **words)
-
-
-def _list(value: object) -> Sequence[Any]:
-    return value[:_MANY] if isinstance(value, list) else ()
-
-
-def _whole(value: object, default: int) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31 else default
-
-
-def _text(value: object, most: int) -> str:
-    return value[:most].encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else ""
-
-
-def _lines(value: object) -> tuple[TracebackLine, ...]:
-    return tuple(
-        TracebackLine(_whole(frame[0], 0), _text(frame[1], 100), _text(frame[2], 200))
-        for frame in _list(value)[:10]
-        if isinstance(frame, list) and len(frame) == 3
-    )

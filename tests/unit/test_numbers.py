@@ -13,7 +13,7 @@ from support import review_kit
 from support.exam_kit import write_rows
 
 import markbook
-from markbook.text.plot import NOTHING, Scale, format_interval, format_number, format_p, format_percent
+from markbook.text.format import NOTHING, Scale, format_interval, format_number, format_p, format_percent
 
 SOURCE = Path(markbook.__file__).parent
 TESTS = ["assert f(1) == 2", "assert f(2) == 3"]
@@ -89,7 +89,7 @@ def test_what_is_not_there_is_one_sign(tmp_path):
     assert [str(cell) for cell in cells] == ["m", NOTHING, NOTHING, NOTHING, "0/1", NOTHING]
 
 
-SHOWS = ("cli", "report", "results", "runs", "judge", "testing.py", "text/plot.py")
+SHOWS = ("cli", "report", "results", "runs", "judge", "testing.py", "text/format.py", "text/table.py")
 """What people read is written there."""
 NO_SCORES = {"report/drawing.py", "cli/trace/page.py", "cli/options/__init__.py"}
 """Coordinates, a trace's seconds, and prices."""

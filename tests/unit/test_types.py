@@ -37,9 +37,7 @@ def test_missing_kind_compares_as_its_documented_word():
         Item(Sample("s", references=("a",)), Attempt("s", "b")),
         Item(Sample("s", meta=MappingProxyType({"topic": "lists"})), Attempt("s", "b", meta={"step": 1})),
         Measurement("bleu", 0.5),
-        Measurement(
-            "bleu", missing=Missing(MissingKind.UNDEFINED, "not a reference"), stats=MappingProxyType({"n": 1})
-        ),
+        Measurement("bleu", missing=Missing(MissingKind.UNDEFINED, "no reference"), stats=MappingProxyType({"n": 1})),
     ],
 )
 def test_a_record_can_be_copied_and_travel_to_another_process(record):
@@ -62,7 +60,7 @@ def test_a_read_only_mapping_is_still_read_only_after_its_travel():
         Missing(MissingKind.TIMEOUT, "after 60 s"),
         Interval(0.25, 0.75, "wilson", 0.9),
         Measurement("bleu", 0.5, sample_id="s", index=2, model="m", stats={"n": 1}, signature="bleu|v1"),
-        Measurement("bleu", missing=Missing(MissingKind.UNDEFINED, "not a reference")),
+        Measurement("bleu", missing=Missing(MissingKind.UNDEFINED, "no reference")),
         Summary(
             "distance", "total", 2.5, 3, {"absent": 1}, Interval(2.0, 3.0, "t"), (2.0, 3.5), "exclude",
             range=(0.0, math.inf), direction="lower", note="n", signature="s", n_items=4, n_partial=1,

@@ -22,7 +22,7 @@ from markbook.results.gates import Gate, GateMark, check_gates
 from markbook.runs.exam.plan import ExamPlan, exam_signatures
 from markbook.runs.kind import Planned, Progress as Step, Start, Watcher
 from markbook.text import terminal
-from markbook.text.plot import NOTHING, Scale, format_interval, format_number, format_percent
+from markbook.text.format import NOTHING, Scale, format_interval, format_number, format_percent
 from markbook.types import Verdict
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import click
 
 from markbook.cli.model_options import JudgeChoices, judge_choices, read_judge_options
 from markbook.cli.options import Number, fail_under_option, json_option, say
-from markbook.text.plot import format_interval, format_number, format_p
+from markbook.text.format import format_interval, format_number, format_p
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -35,7 +35,7 @@ from markbook.cli.options import (
 )
 from markbook.cli.streams import LineFormatter
 from markbook.runs.kind import Planned, Watcher
-from markbook.text.plot import format_number
+from markbook.text.format import format_number
 
 if TYPE_CHECKING:
     from markbook.model.budget import AccountRecord

@@ -16,7 +16,7 @@ import click
 
 from markbook.cli.model_options import judge_choices
 from markbook.cli.options import completing, fail_under_option, metric_names, say
-from markbook.text.plot import NOTHING, format_interval, format_number
+from markbook.text.format import NOTHING, format_interval, format_number
 
 if TYPE_CHECKING:
     from markbook.files.jsonl import Line, Rejection

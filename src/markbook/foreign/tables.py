@@ -25,7 +25,7 @@ from markbook.foreign.reading import (
 )
 from markbook.marks import Row
 from markbook.plugins import suggest
-from markbook.text.plot import read_number
+from markbook.text.format import read_number
 from markbook.types import Missing, MissingKind
 
 ROLES = ("item", "model", "score", "repeat", "cluster", "input", "output", "error")

@@ -1,8 +1,25 @@
-"""How many n-grams of one text occur in others: clipped counts, as BLEU and ROUGE need them, for many rows at once.
+"""How many n-grams of one text occur in others: clipped counts for BLEU, ROUGE and CodeBLEU, for many rows at once.
 
-A row's n-grams are spelled as integers, its own and those of its references side by side in one line of a table, and
-the line is sorted: equal n-grams then stand together, and those with equal beginnings too, so that one sort serves
-every n. Sorting many short lines takes a few nanoseconds a number, a tenth of what counting in a dict takes.
+Theory of operation
+-------------------
+BLEU's clipped matches and ROUGE-1's and ROUGE-2's hits are the same number: for each n-gram of the candidate, as many
+as occur in the reference that has most of it. So one function, `overlaps`, counts for all of them; a metric brings its own
+tokeniser and makes its own formula out of the counts.
+
+1. A `Vocabulary` turns the texts of a block into `Tokens`: one array of numbers, a number per distinct token, with
+   `GAP` ends between texts so that no n-gram reaches from one text into the next.
+2. Every n-gram becomes one integer: its tokens' bits side by side, then the number of the text that it comes from (0 the
+   candidate, 1.. the references). All of a row (candidate and references) stand in one line of a table, shape
+   (rows, positions), padded to the longest.
+3. The lines are sorted. Equal n-grams now stand together; n-grams with equal beginnings do too, so one sort serves every n = 1..4.
+4. Runs of equal n-grams are counted by side and clipped, giving counts of shape (rows, order).
+
+Sorting many short lines takes a few nanoseconds a number, a tenth of what counting in a dict takes. A table holds `_CELLS`
+numbers at most, to stay in the processor's cache. An integer has 63 bits: where a block's vocabulary is too large for n tokens
+and the side, the block is halved (fewer rows have fewer tokens), and a single row, or one with more than
+`_MOST_REFERENCES` references, is searched instead (`_Search`). Both ways give the same counts, which a test compares.
+
+Nothing is shared between rows but the numbering of tokens, so a value does not depend on which rows are measured together.
 """
 
 from __future__ import annotations
@@ -28,7 +45,7 @@ _MOST_REFERENCES = 7
 
 
 def overlaps(tokens: Tokens, rows: Sequence[Row], order: int) -> Numbers:
-    """Return for each row how many of the candidate's n-grams match, for n = 1..order (at most 4).
+    """Return how many of each candidate's n-grams match, for n = 1..order (at most 4): shape (rows, order).
 
     An n-gram of the candidate matches as often as it occurs in the reference that has most of it.
     """
@@ -120,6 +137,8 @@ def _count_clipped(own: Numbers, sides: Numbers, grams: Numbers) -> int:
 def _encode_ngrams(tokens: Tokens, order: int, side_bits: int) -> tuple[Numbers, Numbers]:
     """Return the n-gram that starts at each token as one integer, for candidates and for references.
 
+    Both have the shape (numbers - order + 1,): an n-gram stands where its first token does.
+
     The lowest bits say which text of the row it is of: 0 the candidate, from 1 on the references. Where a text ends
     before the n-gram does, the two have different marks, so that such n-grams never match.
     """
@@ -138,7 +157,7 @@ def _encode_ngrams(tokens: Tokens, order: int, side_bits: int) -> tuple[Numbers,
 
 
 def tables(tokens: Tokens, rows: Sequence[Row]) -> Iterator[tuple[Numbers, int]]:
-    """Yield which rows to put into one table, and its width: rows of like size, so that little of it is empty."""
+    """Yield the indices of the rows to put into one table, and its width: rows of like size, so that little is empty."""
     sizes = tokens.sizes.tolist()
     widths = np.array([sizes[candidate] + sum([sizes[other] for other in others]) for candidate, others in rows])
     by_width = np.argsort(widths, kind="stable")
@@ -158,6 +177,7 @@ def tables(tokens: Tokens, rows: Sequence[Row]) -> Iterator[tuple[Numbers, int]]
 
 
 def _fill_table(tokens: Tokens, spelled: tuple[Numbers, Numbers], rows: Sequence[Row], width: int) -> Numbers:
+    """Return the n-grams of each row, its own and then those of its references: shape (rows, width), unsorted."""
     ours, theirs = spelled
     starts, sizes = tokens.starts.tolist(), tokens.sizes.tolist()
     # No n-gram is spelled with ones alone: what stays empty is a group of its own at the end of a line.
@@ -175,7 +195,18 @@ def _fill_table(tokens: Tokens, spelled: tuple[Numbers, Numbers], rows: Sequence
 
 
 def _count_groups(table: Numbers, order: int, width: int, side_bits: int, n_references: int) -> Numbers:
-    """Count the groups of equal beginnings in each line: so many of the candidate, so many of a reference."""
+    """Count the groups of equal beginnings in each line: so many of the candidate, so many of a reference.
+
+    Args:
+        table: n-grams, shape (rows, positions); it is sorted in place.
+        order: the longest n-gram, whose bits the numbers hold.
+        width: bits of a token.
+        side_bits: the lowest bits, which say which text of the row an n-gram is of.
+        n_references: the most that a row has.
+
+    Returns:
+        The clipped matches, shape (rows, order).
+    """
     table.sort(axis=1)
     lines, columns = table.shape
     sides = (table & ((1 << side_bits) - 1)).ravel()
@@ -198,7 +229,7 @@ def _count_groups(table: Numbers, order: int, width: int, side_bits: int, n_refe
 
 
 def _running(flags: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
-    """Return how many flags are set before each place, and the number of all at the end."""
+    """Return how many flags are set before each place, and the number of all at the end: one more than there are flags."""
     totals = np.zeros(len(flags) + 1, dtype=np.int32)
     np.cumsum(flags, dtype=np.int32, out=totals[1:])
     return totals

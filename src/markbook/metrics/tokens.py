@@ -25,7 +25,14 @@ class Tokens:
     """The tokens of several texts, one text after the other with `GAP` ends between them."""
 
     def __init__(self, numbers: Numbers, starts: Numbers, sizes: Numbers, words: Numbers) -> None:
-        """Take the numbers with ends, where each text starts in them and its length, and the vocabulary's numbers."""
+        """Take arrays of one dimension.
+
+        Args:
+            numbers: of all texts, one after the other, with ends between them.
+            starts: where each text starts in `numbers`; one entry a text.
+            sizes: how many tokens it has; one entry a text.
+            words: the vocabulary's number of each distinct token.
+        """
         self.numbers = numbers
         self.starts = starts
         self.sizes = sizes

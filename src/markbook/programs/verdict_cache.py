@@ -1,109 +1,20 @@
-"""An outcome as JSON values: what journals and the verdicts that are kept from run to run hold of an attempt."""
+"""Outcomes of programs that are known already: of equal answers in this run, and on request of earlier runs."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict, cast
 
 import markbook
 from markbook.languages import Toolchain, find
 from markbook.languages.language import as_text
 from markbook.sandbox.job import Job, digest, limits_for, may_be_remembered, task_name
 from markbook.sandbox.record_store import RecordStore
-from markbook.types import ErrorKind, Isolation, Outcome, TestResult, Verdict
-from markbook.why import read_why
-
-
-class OutcomeRecord(TypedDict):
-    """An outcome as JSON values."""
-
-    tests: list[list[Any]]
-    """Of each test: whether it passed, its verdict, the error's type and message, its operator, its parts, its stream."""
-    error: str | None
-    error_type: str
-    error_message: str
-    limit: str
-    benchmark_fault: str
-    isolation: str
-    flags: list[str]
-    seconds: float | None
-    wall_seconds: float | None
-    score: NotRequired[float]
-    why: NotRequired[Mapping[str, object]]
-
-
-def outcome_record(outcome: Outcome) -> OutcomeRecord:
-    """Return an outcome as JSON values."""
-    record: OutcomeRecord = {
-        "tests": [_test_record(result) for result in outcome.tests],
-        "error": outcome.error.value if outcome.error else None,
-        "error_type": outcome.error_type,
-        "error_message": outcome.error_message,
-        "limit": outcome.limit,
-        "benchmark_fault": outcome.benchmark_fault,
-        "isolation": outcome.isolation.value,
-        "flags": list(outcome.flags),
-        "seconds": outcome.seconds,
-        "wall_seconds": outcome.wall_seconds,
-    }
-    if outcome.score is not None:
-        record["score"] = outcome.score
-    if outcome.why:
-        record["why"] = outcome.why.to_record()
-    return record
-
-
-def as_outcome_record(recorded: Mapping[str, object]) -> OutcomeRecord:
-    """Return a journal's row of an attempt as what was written there."""
-    return cast("OutcomeRecord", recorded)
-
-
-def read_outcome(recorded: Mapping[str, object]) -> Outcome:
-    """Return the outcome that a record was made of."""
-    record = as_outcome_record(recorded)
-    return Outcome(
-        tests=tuple(_test_result(test) for test in record["tests"]),
-        error=ErrorKind(record["error"]) if record["error"] else None,
-        error_type=record["error_type"],
-        error_message=record["error_message"],
-        limit=record["limit"],
-        benchmark_fault=record["benchmark_fault"],
-        isolation=Isolation(record["isolation"]),
-        flags=tuple(record["flags"]),
-        seconds=record["seconds"],
-        wall_seconds=record["wall_seconds"],
-        score=record.get("score"),
-        why=read_why(record.get("why")),
-    )
-
-
-def _test_record(result: TestResult) -> list[Any]:
-    # A list and not an object: a run has many of these, and their keys would be most of the journal.
-    parts = [_test_record(part) for part in result.parts]
-    stream = [result.result, result.rule] if result.result else []
-    return [
-        int(result.passed),
-        result.verdict.value,
-        result.error_type,
-        result.error_message,
-        int(result.own_operator),
-        parts,
-        *stream,
-    ]
-
-
-def _test_result(record: Sequence[Any]) -> TestResult:
-    passed, verdict, error_type, message, own, parts, *stream = record
-    results = tuple(_test_result(part) for part in parts)
-    return TestResult(bool(passed), Verdict(verdict), error_type, message, bool(own), results, *stream)
-
-
-# Outcomes of programs that are known already: of equal answers in this run, and on request of earlier runs.
+from markbook.types import Isolation, Outcome
 
 _MOST = 10_000
 """Outcomes that are remembered for equal answers."""
@@ -187,7 +98,7 @@ class Recall:
         if record is None:
             return None
         self.reused += 1
-        return replace(read_outcome(record), isolation=level())
+        return replace(Outcome.from_record(record), isolation=level())
 
     def _learn(self, name: str, job: Job, outcome: Outcome, level: Isolation) -> None:
         """Remember an outcome, unless another run may bring another one."""
@@ -198,7 +109,7 @@ class Recall:
             if len(self._known) > _MOST:
                 self._known.pop(next(iter(self._known)))
         if self._kept.is_used and job.code.strip():
-            self._kept.put(self._key(name, job, level), outcome_record(outcome))
+            self._kept.put(self._key(name, job, level), outcome.to_record())
 
     def _key(self, name: str, job: Job, level: Isolation) -> str:
         sample = job.sample

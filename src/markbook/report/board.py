@@ -12,7 +12,7 @@ from markbook.report.words import folder_names, missing_text
 from markbook.results.leaderboard import Leaderboard, Standing
 from markbook.results.sheet import Cell, Sheet
 from markbook.text import cut, visible
-from markbook.text.plot import NOTHING, Scale
+from markbook.text.format import NOTHING, Scale
 from markbook.types import Interval
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from markbook.results.kind import Content, Results, open_results
 from markbook.results.sheet import Headline
 from markbook.store import Run
 from markbook.text import markdown
-from markbook.text.plot import latex, latex_table
+from markbook.text.escape import latex
+from markbook.text.table import latex_table
 
 INSTALL = "pip install 'markbook[report]'"
 

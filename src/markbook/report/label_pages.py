@@ -12,7 +12,7 @@ from markbook.judge.labels import Label
 from markbook.report.html import render_template as render
 from markbook.report.label_session import Said, Session, Winner
 from markbook.report.local_server import NotFound, Reply, Request
-from markbook.text.plot import format_interval, format_number
+from markbook.text.format import format_interval, format_number
 
 
 @dataclass(frozen=True, slots=True)

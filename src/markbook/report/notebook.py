@@ -15,7 +15,7 @@ from markbook.results.kind import Results, Shown, Value, get_seed, open_results
 from markbook.results.leaderboard import Standing, in_benchmark_order, standings
 from markbook.store import Run
 from markbook.text import Table, terminal, visible
-from markbook.text.plot import Spot, plot
+from markbook.text.table import Spot, plot
 from markbook.types import Summary
 
 if TYPE_CHECKING:

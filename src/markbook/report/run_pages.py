@@ -19,7 +19,7 @@ from markbook.report.run_index import SORTS, STATUSES, TOPIC_MODELS, Index, Quer
 from markbook.results.kind import Entry, Shown
 from markbook.store import Run
 from markbook.text import csv_cell, cut, markdown
-from markbook.text.plot import Scale
+from markbook.text.format import Scale
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
-from markbook.text.plot import NOTHING, format_interval
+from markbook.text.format import NOTHING, format_interval
 from markbook.types import Interval, Summary
 
 

@@ -17,7 +17,7 @@ from markbook.results.summary import estimate_mean, methods_note, sentences, sum
 from markbook.stats.power import items_to_show
 from markbook.stats.records import Estimate, Ranking
 from markbook.text import Table
-from markbook.text.plot import NOTHING, Scale, format_p
+from markbook.text.format import NOTHING, Scale, format_p
 from markbook.types import Direction, range_record
 
 if TYPE_CHECKING:

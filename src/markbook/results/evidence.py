@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from markbook.text import cut
-from markbook.text.plot import format_number
+from markbook.text.format import format_number
 from markbook.why import Change, Evidence, Finding
 
 # Evidence that a score's stats hold as words: quality points with their lines, a judge's reasons, and whatever else.

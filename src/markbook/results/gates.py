@@ -14,7 +14,7 @@ from markbook.errors import DataError, GateFailed, UsageError
 from markbook.plugins import suggest
 from markbook.results.comparison import Comparison
 from markbook.results.pairs import Pair
-from markbook.text.plot import Scale, read_number
+from markbook.text.format import Scale, read_number
 from markbook.types import Direction
 
 _ROUNDING = 1e-12

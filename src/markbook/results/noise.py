@@ -9,10 +9,11 @@ from markbook.errors import DataError
 from markbook.results.alignment import merge_sheets
 from markbook.results.compare import RunLike, check_signatures, open_runs, read_titled_sheets
 from markbook.results.sheet import Sheet
-from markbook.stats.noise import Noise, estimate_noise, estimate_pass_hat, repeats_needed
+from markbook.stats.noise import Noise, estimate_noise, repeats_needed
+from markbook.stats.passes import pass_hat_k_summary
 from markbook.stats.records import Estimate
 from markbook.text import Table
-from markbook.text.plot import Scale, format_number, format_percent
+from markbook.text.format import Scale, format_number, format_percent
 from markbook.types import Interval
 
 _DIFFERENCES = (0.01, 0.02, 0.05, 0.1)
@@ -94,7 +95,7 @@ def _of_model(model: str, items: dict[str, tuple[list[float], int]], sheet: Shee
     needed = {}
     if noise.within is not None and width < float("inf"):
         needed = {gap: repeats_needed(noise.within, noise.n_items, gap * width) for gap in _DIFFERENCES}
-    hats = {k: estimate_pass_hat(counts, k, seed=seed) for k in range(1, min(most, 64) + 1)}
+    hats = {k: pass_hat_k_summary(counts, k, seed=seed) for k in range(1, min(most, 64) + 1)}
     single = sum(len(repeats) == 1 for repeats in values)
     missing = sum(lost for _, lost in items.values())
     return ModelNoise(

@@ -21,7 +21,7 @@ from markbook.results.sheet import Cell, Sheet
 from markbook.stats.records import Estimate, EstimateRecord
 from markbook.stats.sequential import SequentialSigns, anytime_difference, anytime_mean
 from markbook.store import RunWriter, find_runs, open_run
-from markbook.text.plot import format_interval, format_number
+from markbook.text.format import format_interval, format_number
 
 ALPHA = 0.05
 LOOKS = 16

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ from markbook.metrics import NO_STATS, missing_error, missing_undefined
 from markbook.programs.marker import MixedBox
 from markbook.programs.sandboxes import BoxSettings, RemoteSandbox, open_sandboxes
 from markbook.sandbox import Job, Sandbox
+from markbook.stats import passes
 from markbook.testcode import programs as claimless, programs as python, programs as suites
 from markbook.types import (
     PYTHON,
@@ -262,7 +262,8 @@ class PassAtK(Metric):
                 )
         outcomes = [outcome for outcome in outcomes_known if isinstance(outcome, Outcome)]
         n, c = len(outcomes), sum(map(passed, outcomes))
-        values = {k: self._value(n, c, k) for k in self.ks}
+        is_every = self.name == "pass_hat_k"
+        values = {k: passes.pass_hat_k([(n, c)], k) if is_every else passes.pass_at_k(n, c, k).value for k in self.ks}
         errors: dict[str, int] = {}
         for outcome in outcomes:
             if outcome.error is not None:
@@ -272,17 +273,8 @@ class PassAtK(Metric):
         value = values[self.ks[0]]
         if value is None:
             return self._measurement(item, missing_undefined(f"{n} attempts, and k is {self.ks[0]}"), stats)
-        stats["se"] = standard_error(n, c, self.ks[0], every=self.name == "pass_hat_k")
+        stats["se"] = passes.standard_error(n, c, self.ks[0], every=is_every)
         return self._measurement(item, value, stats)
-
-    def _value(self, n: int, c: int, k: int) -> float | None:
-        from markbook.stats import pass_at_k as estimate
-
-        if self.name == "pass_at_k":
-            return estimate(n, c, k).value
-        # All of k pass unless one of them is among the n - c that do not.
-        one_fails = estimate(n, n - c, k).value
-        return None if one_fails is None else 1.0 - one_fails
 
     def _measurement(self, item: Item, score: float | Missing, stats: Mapping[str, object]) -> Measurement:
         value = None if isinstance(score, Missing) else score
@@ -305,28 +297,6 @@ def _without_limit(signature: str) -> list[str]:
 def passed(outcome: Outcome) -> bool:
     """Tell whether an attempt passed every test; a flagged test is not passed, and no test is not a pass."""
     return bool(outcome.tests) and all(test.passed and test.verdict is not Verdict.FLAGGED for test in outcome.tests)
-
-
-def standard_error(n: int, c: int, k: int, *, every: bool = False) -> float:
-    """Return the standard error of pass@k (or pass^k) of one problem whose attempts pass with the chance c/n.
-
-    The root of the estimator's variance over c ~ Binomial(n, c/n), summed exactly up to 1,000 attempts; beyond, the
-    first-order term |d/dp| * sqrt(p(1-p)/n).
-    """
-    chance = c / n
-    if c in (0, n):
-        return 0.0
-    if every:
-        chance, c = 1 - chance, n - c  # pass^k is 1 - pass@k of failing
-    if n > 1000:
-        return k * (1 - chance) ** (k - 1) * math.sqrt(chance * (1 - chance) / n)
-    from markbook.stats import pass_at_k as estimate
-
-    logs = [math.lgamma(n + 1) - math.lgamma(i + 1) - math.lgamma(n - i + 1) for i in range(n + 1)]
-    weights = [math.exp(log + i * math.log(chance) + (n - i) * math.log1p(-chance)) for i, log in enumerate(logs)]
-    values = [estimate(n, i, k).value or 0.0 for i in range(n + 1)]
-    centre = math.fsum(weight * value for weight, value in zip(weights, values, strict=True))
-    return math.sqrt(math.fsum(weight * (value - centre) ** 2 for weight, value in zip(weights, values, strict=True)))
 
 
 def _row(name: str, candidate: object, reference: object) -> list[Item] | Missing:

@@ -24,7 +24,7 @@ from markbook.results.leaderboard import Standing, standings
 from markbook.results.sheet import CLUSTER, Cell, Sheet, Status, make_cell
 from markbook.results.summary import methods_note
 from markbook.text import Table, cut
-from markbook.text.plot import NOTHING, format_interval, format_number
+from markbook.text.format import NOTHING, format_interval, format_number
 from markbook.types import Direction, Interval, Missing, SummaryRecord, range_record, read_range
 
 __all__ = ["Column", "Row", "RowRecords", "RowsResults", "render_rows", "row_status", "summarise_rows"]

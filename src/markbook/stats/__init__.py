@@ -32,12 +32,11 @@ if TYPE_CHECKING:
         clustered_standard_error,
         jeffreys_interval,
         mean_interval,
-        pass_at_k,
-        pass_at_k_summary,
         score_interval,
         t_interval,
         wilson_interval,
     )
+    from markbook.stats.passes import pass_at_k as pass_at_k, pass_at_k_summary as pass_at_k_summary
     from markbook.stats.ranking import bradley_terry as bradley_terry, weight_sensitivity as weight_sensitivity
     from markbook.stats.records import Estimate as Estimate, Ranking as Ranking, WeightSensitivity as WeightSensitivity
     from markbook.stats.sequential import anytime_difference
@@ -66,8 +65,8 @@ _HOMES = {
     "minimum_detectable_effect": "markbook.stats.difference",
     "newcombe_difference": "markbook.stats.difference",
     "paired_difference": "markbook.stats.difference",
-    "pass_at_k": "markbook.stats.intervals",
-    "pass_at_k_summary": "markbook.stats.intervals",
+    "pass_at_k": "markbook.stats.passes",
+    "pass_at_k_summary": "markbook.stats.passes",
     "score_interval": "markbook.stats.intervals",
     "sequential_sign_test": "markbook.stats.sequential",
     "sign_flip_test": "markbook.stats.difference",

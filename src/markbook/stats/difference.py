@@ -1,4 +1,24 @@
-"""Two models: paired and unpaired differences, exact tests, many comparisons, and what n items can show."""
+"""Two models: paired and unpaired differences, exact tests, many comparisons, and what n items can show.
+
+Theory of operation
+-------------------
+Two models that answered the same items are compared item by item: the items' difficulty, which is most of the variance of a
+score, cancels out of the differences. All that is needed of a pair is the vector of differences a[i] - b[i], shape (n,).
+
+- `paired_difference` gives its mean, standard error and interval. The error is that of the differences; `stats` has beside
+  it what two bare means would say (`se_unpaired`), to show what pairing gained.
+- `sign_flip_test` gives p. If the two models are alike, each difference might as well have had the other sign; p is the share
+  of all 2^m sign patterns of the m non-zero differences whose sum is as far from 0 as the observed one. Up to
+  `EXACT_FLIPS` of them every pattern is computed, and differences of one size need only be counted, which makes the test
+  McNemar's (`mcnemar_exact`). No distribution is assumed, and items on which both agree carry no information.
+- Without common items there is `newcombe_difference`, from the two Wilson intervals.
+
+Several comparisons at once are several chances to be wrong: `holm` bounds the chance of any false claim, `benjamini_hochberg`
+the share of false claims. `markbook.stats.power` says what a comparison of this size could have shown.
+
+Related items are not independent, so sign flips of single items would claim too much: with `clusters` the error is CR1 and the
+test is t with G - 1 degrees of freedom.
+"""
 
 from __future__ import annotations
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 
 from markbook.stats.arrays import normal_inverse, normal_quantile
 from markbook.stats.intervals import mean_interval
-from markbook.stats.records import Estimate
 from markbook.types import Interval
 
 _TIE = 1e-12
@@ -164,24 +163,3 @@ def _halves(items: Sequence[Sequence[float]], seed: int) -> float | None:
     if not correlations:
         return None
     return float(np.mean(correlations))
-
-
-def pass_hat_k(counts: Sequence[tuple[int, int]], k: int) -> float | None:
-    """Return pass^k: the mean chance that all of k repeats of an item pass, C(c, k) / C(n, k).
-
-    Args:
-        counts: of each item its repeats n, and how many of them passed.
-        k: how many must pass; None is returned if an item has fewer repeats.
-
-    Source: Yao et al. 2024, arXiv 2406.12045.
-    """
-    return estimate_pass_hat(counts, k).value
-
-
-def estimate_pass_hat(
-    counts: Sequence[tuple[int, int]], k: int, *, confidence: float = 0.95, seed: int = 0
-) -> Estimate:
-    """Return pass^k as `pass_hat_k` does, with its interval over the items."""
-    if not counts or k < 1 or any(n < k for n, _ in counts):
-        return Estimate(None, note=f"an item has fewer than {k} repeats")
-    return mean_interval([math.comb(c, k) / math.comb(n, k) for n, c in counts], confidence=confidence, seed=seed)

@@ -1,12 +1,26 @@
 """How often a comparison finds a true difference: the power of the tests that decide, and what follows for its size.
 
-All-or-nothing marks differ by one size or not at all. Given how many items differ, the sign-flip test then counts to which
-side, so its power is a sum over binomial tails and exact. Marks with partial credit go by the t test, to which sign flips
-come close, held below what flips can reach at all: m differing items have no p below 2^(1-m). Related items go by the t
-test over their clusters.
+Theory of operation
+-------------------
+A comparison is decided by a test (`markbook.stats.difference`), so its power is the power of that very test, in three cases:
 
-Sources: exact power of McNemar's test, Duffy 1984, Biometrics 40(4); the noncentral t as a mixture of normals over the
-standard deviation's own distribution.
+- All-or-nothing marks differ by one size or not at all. Given how many items differ, the sign-flip test counts how many of them
+  differ to which side, so its power is a sum over binomial tails and exact (`sign_power`). The sum runs over the number m of
+  differing items; `_Tail` carries P(X <= k) along while m and k grow by one, so that all of it takes one pass.
+- Marks with partial credit go by the t test, which sign flips come close to (`t_power`). Where only a few items differ the
+  flips are coarse: m differing items have no p below 2^(1-m). Then the power is summed over how many items differ
+  (`_power_of_few`), each held below what flips can reach.
+- Related items go by the t test over their clusters.
+
+`_power` chooses. Power grows with the difference and with the number of items, so `detectable_difference` and `items_to_show`
+find the point where it crosses the wanted power by bisection. `_power` never sees data, only a `Differences` record: how the
+paired differences of two models vary. Taking a larger difference for granted can imply that more items differ
+than did in the data; `_power` raises that share where it must, since the result would be impossible otherwise.
+
+t's power is a mixture of normals over the distribution of the standard deviation, integrated by Simpson's rule: scipy has the
+noncentral t, but importing it takes a third of a second.
+
+Sources: exact power of McNemar's test, Duffy 1984, Biometrics 40(4); the noncentral t as a mixture of normals.
 """
 
 from __future__ import annotations

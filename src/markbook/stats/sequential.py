@@ -1,8 +1,21 @@
 """A difference that may be looked at after every sample: bets against it, and the means that no bet has ruined.
 
-Against "the mean is m or less" a gambler stakes a share s of the capital on each difference; if the claim is true the
-capital is a supermartingale, and by Ville's inequality it ever reaches 1/a with probability a at most, whenever anybody
-looks and for whatever reason the sampling stops. What no bet refutes is a confidence sequence.
+Theory of operation
+-------------------
+An ordinary p that is computed after each sample is sooner or later below 0.05 by chance. These methods hold at every look at once.
+
+Against "the mean is m or less" a gambler stakes a share s of the capital on each difference. If the claim is true the capital
+is a supermartingale: it does not grow on average. By Ville's inequality it ever reaches 1/a with probability a at most,
+whenever anybody looks and for whatever reason the sampling stops. A large capital is therefore evidence against the claim
+(an e-value), and the means m that no gambler has ruined form a confidence sequence.
+
+The best share is not known beforehand, so the capital is spread over `SHARES` fixed ones and the wealth of all is averaged; the
+mean of supermartingales is one again. Two sides are bet on, with half of the error each. Wealth is kept as a logarithm, because
+it is a product of as many factors as there are samples. The end of an interval is the mean at which the capital reaches the
+limit: capital falls with m, so bisection finds it (`_furthest`).
+
+What would break the promise: samples in an order that depends on their results, and differences outside the stated range. The
+second raises; the first is for the caller to keep, who asks the items in an order that was drawn before.
 
 Source: Waudby-Smith, Ramdas 2024, Estimating means of bounded random variables by betting, JRSS B 86(1), arXiv
 2010.09686: the hedged capital, each side betting a mixture of fixed shares ("diversified" bets; Cover's universal portfolio).
@@ -104,9 +117,10 @@ def _shares() -> Floats:
 
 
 def _capital_path(scaled: Floats) -> Floats:
-    """Return the log of the capital after each sample that bets on a mean above 0."""
+    """Return the log of the capital after each sample that bets on a mean above 0: shape (samples,)."""
     import numpy as np
 
+    # Each share is a gambler of its own, shape (samples, shares); their mean capital, not their mean log, is what counts.
     logs = np.cumsum(np.log1p(np.outer(scaled, _shares())), axis=0)
     path: Floats = np.logaddexp.reduce(logs, axis=1) - math.log(SHARES)
     return path

@@ -160,3 +160,17 @@ def xml(text: str) -> str:
 def script_json(text: str) -> str:
     """Return JSON that can stand inside a script element: it cannot close it nor open a comment."""
     return text.translate(_SCRIPT)
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
+    "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "|": r"\textbar{}", '"': r"\textquotedbl{}", "\u2212": "$-$", "\u2013": "--", "[": "{[}", "]": "{]}", "@": "{@}",
+    "`": r"\textasciigrave{}", "'": r"\textquotesingle{}", "-": "{-}",
+}  # fmt: skip
+_LATEX_SIGN = re.compile("|".join(map(re.escape, _LATEX)))
+
+
+def latex(text: str) -> str:
+    """Return words as one line of LaTeX that says them and does nothing (needs `textcomp` and `fontenc` T1)."""
+    return _LATEX_SIGN.sub(lambda match: _LATEX[match.group()], terminal(text))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import html
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from markbook.text.escape import markdown, terminal, visible
+from markbook.text.escape import latex, markdown, terminal, visible
+from markbook.text.format import format_number
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -122,3 +125,84 @@ def _markdown_row(cells: Sequence[str]) -> str:
 
 def _words(text: str) -> str:
     return html.escape(visible(text))
+
+
+# The same table in LaTeX: nothing in it is a command.
+
+_NO_LABEL = re.compile(r"[^A-Za-z0-9@_.:-]+")
+
+
+def latex_table(table: Table, label: str) -> str:
+    """Return a table for a paper; it needs the package booktabs.
+
+    Args:
+        table: finished cells.
+        label: to refer to it by; where it holds more than plain letters, digits and hyphens, a digest stands for the rest.
+    """
+    columns = "".join("r" if at in table.numeric else "l" for at in range(len(table.headers)))
+    note = f" {latex(table.note)}" if table.note else ""
+    lines = [
+        r"\begin{table}[t]", r"\centering\small", rf"\caption{{{latex(table.title)}.{note}}}", rf"\label{{tab:{_latex_label(label)}}}",
+        rf"\begin{{tabular}}{{{columns}}}", r"\toprule", _latex_row(table.headers), r"\midrule", *map(_latex_row, table.rows),
+        r"\bottomrule", r"\end{tabular}", r"\end{table}",
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def _latex_label(name: str) -> str:
+    """Return a label that is not a command, whatever a metric is called; names that differ get labels that differ."""
+    plain = _NO_LABEL.sub("-", name)
+    return (
+        plain
+        if plain == name
+        else f"{plain.strip('-')[:60]}-{hashlib.sha256(name.encode(errors='surrogatepass')).hexdigest()[:8]}"
+    )
+
+
+def _latex_row(cells: Sequence[str]) -> str:
+    return " & ".join(map(latex, cells)) + r" \\"
+
+
+# A chart in characters: values with their intervals along one line each.
+
+WIDTH = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """One value with its interval."""
+
+    name: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+def plot(title: str, spots: Sequence[Spot], ends: tuple[float, float], *, width: int = WIDTH) -> Table:
+    """Return a table whose last column draws each value as a dot on its interval, between the two ends of a scale.
+
+    >>> print(plot("Score", [Spot("a", 0.5, 0.25, 0.75)], (0, 1), width=9).rows[0][2])
+      |-o-|
+    """
+    rows = tuple((spot.name, format_number(spot.value), _draw_spot(spot, ends, width)) for spot in spots)
+    scale = f"{ends[0]:g}".ljust(width - len(f"{ends[1]:g}")) + f"{ends[1]:g}"
+    return Table(title, ("", "Value", scale), rows, frozenset({1}))
+
+
+def _draw_spot(spot: Spot, ends: tuple[float, float], width: int) -> str:
+    if spot.value is None:
+        return ""
+    cells = [" "] * width
+    low = spot.value if spot.low is None else spot.low
+    high = spot.value if spot.high is None else spot.high
+    first, last = (_place(end, ends, width) for end in (low, high))
+    for index in range(first, last + 1):
+        cells[index] = "-"
+    cells[first] = cells[last] = "|"
+    cells[_place(spot.value, ends, width)] = "o"
+    return "".join(cells).rstrip()
+
+
+def _place(value: float, ends: tuple[float, float], width: int) -> int:
+    share = (value - ends[0]) / (ends[1] - ends[0])
+    return round(min(1.0, max(0.0, share)) * (width - 1))

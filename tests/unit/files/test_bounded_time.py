@@ -26,7 +26,8 @@ from markbook.store import open_run
 from markbook.testcode.extraction import extract_answer, extract_code, without_thoughts
 from markbook.testcode.programs import complete_program, program_fault
 from markbook.text import csv_cell, markdown, markdown_block, markdown_code, redact, script_json, terminal, visible, xml
-from markbook.text.plot import latex, read_number
+from markbook.text.escape import latex
+from markbook.text.format import read_number
 from markbook.traces import read_trace, read_traces
 
 UNITS = (

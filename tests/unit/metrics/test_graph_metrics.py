@@ -11,9 +11,10 @@ from hypothesis import given, settings, strategies as st
 from markbook import plugins
 from markbook.errors import UsageError
 from markbook.metrics.graph import PRIMARY, trace_metrics
-from markbook.metrics.graph.all_metrics import METRICS, AcrossRuns, best_run_references, pass_hat_k
+from markbook.metrics.graph.all_metrics import METRICS, AcrossRuns, best_run_references
 from markbook.metrics.graph.balance import indices
 from markbook.metrics.graph.centrality import betweenness, closeness
+from markbook.stats.passes import pass_hat_k
 from markbook.trace import ExpectedCall, Reference, Step, StepKind, Trace, join
 from markbook.traces.plain import make_trace
 from markbook.types import Attempt, Item, MissingKind, Sample
@@ -374,7 +375,9 @@ def test_pass_hat_k_is_the_share_of_k_subsets_that_all_succeed():
     trials = [True, True, False, True, False]
     for k in range(1, 6):
         subsets = list(itertools.combinations(trials, k))
-        assert pass_hat_k({"t": trials}, k) == pytest.approx(sum(all(one) for one in subsets) / len(subsets))
+        assert pass_hat_k([(len(trials), sum(trials))], k) == pytest.approx(
+            sum(all(one) for one in subsets) / len(subsets)
+        )
 
 
 def test_the_best_run_becomes_the_reference_and_says_so():

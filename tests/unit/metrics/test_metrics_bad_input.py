@@ -43,9 +43,9 @@ def test_strange_texts_have_a_value_on_either_side(strange):
     ("candidate", "reference", "kind", "part"),
     [
         (None, "x", "absent", "no candidate"),
-        ("x", None, "undefined", "not a reference"),
-        ("x", [], "undefined", "not a reference"),
-        ("x", [None, None], "undefined", "not a reference"),
+        ("x", None, "undefined", "no reference"),
+        ("x", [], "undefined", "no reference"),
+        ("x", [None, None], "undefined", "no reference"),
         (3, "x", "undefined", "the candidate is a number (3), not a text"),
         (float("nan"), "x", "undefined", "the candidate is a number (nan), not a text"),
         (b"x", "x", "undefined", "of type bytes"),

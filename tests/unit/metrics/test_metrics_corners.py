@@ -70,10 +70,10 @@ def one(metric, answer, references=None, **options):
 def test_of_several_checks_one_that_needs_no_reference_may_hold():
     checks = [{"name": "regex", "options": {"pattern": "a"}}, "contains"]
     assert one("one_of", "a", checks=checks).value == 1.0
-    assert one("one_of", "b", checks=checks).missing.detail == "not a reference"
+    assert one("one_of", "b", checks=checks).missing.detail == "no reference"
     assert one("one_of", "b", ["b"], checks=checks).value == 1.0
     assert one("all_of", "b", checks=checks).value == 0.0
-    assert one("all_of", "a", checks=checks).missing.detail == "not a reference"
+    assert one("all_of", "a", checks=checks).missing.detail == "no reference"
 
 
 def test_a_fence_within_the_value_is_no_end_of_the_block():

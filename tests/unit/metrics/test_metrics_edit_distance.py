@@ -42,7 +42,7 @@ def test_no_reference_is_missing_with_the_reason():
 
     assert found.value is None
     assert found.missing.kind == "undefined"
-    assert found.missing.detail == "not a reference"
+    assert found.missing.detail == "no reference"
 
 
 @pytest.mark.parametrize("bad", [3, 2.5, b"x", ["x"]])

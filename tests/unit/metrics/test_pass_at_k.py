@@ -11,8 +11,9 @@ from hypothesis import given, strategies as st
 
 import markbook
 from markbook.errors import UsageError
-from markbook.runs.pass_at_k import pass_at_k, pass_hat_k, standard_error
+from markbook.runs.pass_at_k import pass_at_k, pass_hat_k
 from markbook.stats import pass_at_k_summary
+from markbook.stats.passes import standard_error
 from markbook.types import Attempt, ErrorKind, Item, Outcome, Sample, TestResult, Verdict
 
 RIGHT = "def add(a, b):\n    return a + b\n"

@@ -11,7 +11,8 @@ from support.payloads import HTML
 
 from markbook.cli.report import command
 from markbook.text import Table
-from markbook.text.plot import latex, latex_table
+from markbook.text.escape import latex
+from markbook.text.table import latex_table
 
 LATEX = [
     r"\input{/etc/passwd}",

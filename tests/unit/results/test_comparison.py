@@ -19,7 +19,7 @@ from markbook.results.gates import check_worse
 from markbook.results.leaderboard import letters
 from markbook.results.pairs import estimate_difference
 from markbook.results.sheet import Cell, Sheet
-from markbook.text.plot import Scale, format_p
+from markbook.text.format import Scale, format_p
 from markbook.types import Missing, MissingKind
 
 

@@ -6,14 +6,18 @@ import itertools
 import json
 import math
 import random
+import re
 import statistics
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from markbook import stats
 from markbook.cli import cli
 from markbook.errors import DataError
-from markbook.stats.noise import estimate_noise, pass_hat_k, repeats_needed, split_half
+from markbook.stats.noise import estimate_noise, repeats_needed, split_half
+from markbook.stats.passes import pass_hat_k
 
 
 def run_cli(*args):
@@ -141,3 +145,12 @@ def test_tau_bench_flips_and_passes_as_published(tmp_path):
 
     assert (found["n_items"], found["n_values"], found["mixed"]) == (50, 200, 0.52)
     assert [round(found["pass_hat"][str(k)], 3) for k in range(1, 5)] == [0.42, 0.273, 0.22, 0.2]
+
+
+def test_no_second_place_counts_the_ways_to_draw_k_attempts():
+    """pass@k and pass^k are in `stats/passes.py`; whoever calls `math.comb` elsewhere writes one of them again."""
+    source = Path(stats.__file__).parents[1]
+
+    own = [path.name for path in source.rglob("*.py") if re.search(r"\bcomb\(", path.read_text(encoding="utf-8"))]
+
+    assert own == ["passes.py"]

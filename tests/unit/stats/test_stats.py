@@ -219,7 +219,7 @@ def test_one_value_has_no_interval_and_says_so():
 def test_no_value_has_no_mean():
     for found in (stats.t_interval([]), stats.bootstrap_mean([]), stats.clustered_standard_error([], [])):
         assert found.value is None
-        with pytest.raises(ValueError, match="not a value"):
+        with pytest.raises(ValueError, match="no value"):
             float(found)
 
 

@@ -1,4 +1,28 @@
-"""CodeBLEU: how much code resembles a reference in its tokens, its syntax and its data flow."""
+"""CodeBLEU: how much code resembles a reference in its tokens, its syntax and its data flow.
+
+Theory of operation
+-------------------
+The score is a weighted mean of four parts, each 0..1:
+
+- n-gram match: BLEU-4 over white-space tokens;
+- weighted n-gram match: the same as a recall of the reference, in which a single keyword counts 1 and another word 0.2;
+- syntax match: the share of the reference's sub-trees that the candidate has too. `parsers.py` gives each sub-tree shape a
+  number, so that trees are compared as multisets of numbers;
+- data-flow match: the share of the reference's edges "this variable comes from those" that the candidate has (`flow.py`).
+
+Both n-gram parts need the n-grams that candidate and reference have in common, which are counted once. With one reference
+(the usual case) they are sorted lists of integers, remembered with the reference, and the longest common subsequence of two sorted
+lists is their common multiset; with several, or long texts, `markbook.metrics.overlaps` counts, as it does for BLEU.
+
+A text is read once into a `CodeShape` (sub-trees and edges), and references are remembered, because many candidates are marked
+against each. Numbers of sub-trees belong to the `CodeReader` that gave them: the shapes of two readers cannot be compared, so
+all texts of a row come from one reader, and a reader whose table has grown too large is replaced between rows only.
+
+A part that the reference does not define (no data flow in it, code that does not parse) is dropped and the other weights are
+scaled up; it is never 0. A candidate that does not parse has nothing in common: that is 0.
+
+Source: Ren et al. 2020, arXiv 2009.10297.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from markbook.errors import UsageError
 from markbook.metrics.graph import balance, centrality, paths, tools
 from markbook.metrics.graph.paths import INFINITY, VERSION, GraphMetric, Marker, Profile
+from markbook.stats.passes import pass_hat_k
 from markbook.trace import ExpectedCall, Reference, Trace
 from markbook.types import Item, Measurement, Metric, MissingKind
 
@@ -80,25 +80,13 @@ class AcrossRuns:
         if not self._trials:
             return {}
         most = min(len(trials) for trials in self._trials.values())
+        counts = [(len(trials), sum(trials)) for trials in self._trials.values()]
+        values = {k: pass_hat_k(counts, k) for k in range(1, min(most, 16) + 1)}
         return {
-            f"pass^{k}": marker.measure(f"pass^{k}", pass_hat_k(self._trials, k), n=len(self._trials), trials=most)
-            for k in range(1, min(most, 16) + 1)
+            f"pass^{k}": marker.measure(f"pass^{k}", value, n=len(counts), trials=most)
+            for k, value in values.items()
+            if value is not None
         }
-
-
-def pass_hat_k(trials: Mapping[str, Iterable[bool]], k: int) -> float:
-    """Return the mean over tasks of C(successes, k) / C(trials, k): tau-bench's pass^k, unbiased.
-
-    Every task needs at least k trials.
-
-    >>> pass_hat_k({"a": [True, True, False, True], "b": [False, False, False, False]}, 2)
-    0.25
-    """
-    shares = []
-    for trial in trials.values():
-        results = list(trial)
-        shares.append(math.comb(sum(results), k) / math.comb(len(results), k))
-    return sum(shares) / len(shares)
 
 
 def best_run_references(runs: Iterable[Trace]) -> dict[str, Reference]:

@@ -181,13 +181,7 @@ class Point:
 
     def as_dict(self) -> dict[str, object]:
         """Return the point as it stands in `stats["points"]`."""
-        return {
-            "id": self.id,
-            "passed": self.passed,
-            "vacuous": self.vacuous,
-            "line": self.line,
-            "evidence": self.evidence,
-        }
+        return {name: getattr(self, name) for name in self.__slots__}
 
 
 @dataclass(frozen=True, slots=True)

@@ -262,7 +262,10 @@ def _rows(options: BertOptions, items: Sequence[Item]) -> tuple[list[_Row], Mode
 
 
 class _States:
-    """The unit vectors of the tokens of a block's texts, each distinct text encoded once."""
+    """The unit vectors of the tokens of a block's texts, each distinct text encoded once: shape (tokens + 2, width) a text.
+
+    The first and the last row are those of the special tokens that the tokeniser puts around a text.
+    """
 
     def __init__(self, model: Model, options: BertOptions, items: Sequence[Item]) -> None:
         self._options = options
@@ -320,7 +323,7 @@ class _States:
         for vectors, what in ((ours, "candidate"), (theirs, "reference")):
             if not np.isfinite(vectors).all():
                 return Missing(MissingKind.FAILED, f"the model gives no finite numbers for the {what}")
-        inner = slice(1, -1)
+        inner = slice(1, -1)  # without the special tokens; the products below have the shape (our tokens, their tokens)
         if self._options.special_tokens == "match":
             precision = float((ours[inner] @ theirs.T).max(axis=1).mean(dtype=np.float64))
             recall = float((theirs[inner] @ ours.T).max(axis=1).mean(dtype=np.float64))

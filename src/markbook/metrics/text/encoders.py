@@ -103,10 +103,11 @@ class _Layer:
         self._out, self._norm_1, self._up, self._down, self._norm_2 = (weights.pair(f"{at}.{part}") for part in rest)
 
     def forward(self, hidden: Array, heads: int, eps: float, activation: Callable[[Array], Array]) -> Array:
+        """Return the states after this layer, shape (tokens, width) as those before it."""
         n, width = hidden.shape
         size = width // heads
         parts = (hidden @ self._qkv[0] + self._qkv[1]).reshape(n, 3, heads, size).transpose(1, 2, 0, 3)
-        query, key, value = parts
+        query, key, value = parts  # each (heads, tokens, size), so that one product serves all heads
         scores = query @ key.transpose(0, 2, 1)
         scores *= np.float32(1 / math.sqrt(size))
         scores -= scores.max(axis=-1, keepdims=True)
@@ -119,6 +120,7 @@ class _Layer:
 
 
 def _normalise(x: Array, norm: tuple[Array, Array], eps: float) -> Array:
+    """Return each row of (tokens, width) with mean 0 and variance 1, scaled and shifted by the layer's own weights."""
     x = x - x.mean(axis=-1, keepdims=True)
     variance = np.einsum("ij,ij->i", x, x)[:, None] / np.float32(x.shape[-1])
     x /= np.sqrt(variance + np.float32(eps))
@@ -222,7 +224,7 @@ class Encoder(Protocol):
     runtime: str
 
     def encode(self, batch: Sequence[Sequence[int]]) -> list[Array]:
-        """Return each text's hidden states, one row a token."""
+        """Return each text's hidden states, shape (tokens, width)."""
         ...
 
 

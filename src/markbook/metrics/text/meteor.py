@@ -123,7 +123,7 @@ class Alignment:
     def count(self, tokens: Tokens, pairs: Sequence[tuple[int, int]]) -> tuple[Numbers, Numbers]:
         """Return of each pair (candidate, reference) how many words match, and in how many chunks.
 
-        A chunk is a run of matches that are adjacent on both sides.
+        A chunk is a run of matches that are adjacent on both sides. Both arrays have the shape (pairs,).
         """
         matches, chunks = (np.zeros(len(pairs), dtype=np.int64) for _ in range(2))
         names = self._vocabulary.names()
@@ -197,9 +197,9 @@ class _Lines:
         self._place_bits = width.bit_length()
         # A column more than the longest candidate has keeps a line's last word apart from the next line's first.
         self.partners = np.full((len(pairs), int(self._sizes[:, 0].max()) + 1), -1, dtype=np.int64)
-        """The place in the reference that each word of the candidate is matched to, -1 for none."""
+        """The place in the reference that each word of the candidate is matched to, -1 for none: shape (lines, words)."""
         self.words: Numbers
-        """The words that are left over, sorted by line, word, side and place."""
+        """The words that are left over, sorted by line, word, side and place; the next three have its shape, (words,)."""
         self.is_reference: Flags
         self._line: Numbers
         self._place: Numbers

@@ -80,7 +80,7 @@ class TfidfCosine(Metric):
 
 @dataclass(frozen=True, slots=True)
 class _Counts:
-    """A text's terms as sorted integers (a word's number, or two of them), and how often each occurs."""
+    """A text's distinct terms as sorted integers (a word's number, or two of them), and how often each occurs: one shape."""
 
     terms: Numbers
     counts: Numbers

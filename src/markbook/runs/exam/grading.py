@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from markbook.programs.verdict_cache import OutcomeRecord
 from markbook.results.sheet import Cell
 from markbook.results.summary import summarise_values
 from markbook.stats import Estimate, pass_at_k_summary
@@ -19,6 +18,7 @@ from markbook.types import (
     Missing,
     MissingKind,
     Outcome,
+    OutcomeRecord,
     ProblemType,
     Sample,
     Summary,

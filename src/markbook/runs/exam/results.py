@@ -6,23 +6,22 @@ import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from markbook.errors import DataError, UsageError
 from markbook.plugins import suggest
-from markbook.programs.verdict_cache import as_outcome_record, read_outcome
 from markbook.results.kind import Case, Content, Entry, Shown, Value, no_files
 from markbook.runs.exam.grading import ErrorPolicy, Grading, choose_grading, counted_tests, mark, mark_of_record
 from markbook.runs.exam.sections import assertions, attempt_status
 from markbook.runs.exam.view import OUTCOME, SAMPLE, ExamView, ReadableJournal, read_sample
 from markbook.text import cut
-from markbook.types import Sample
+from markbook.types import Outcome, Sample
 
 if TYPE_CHECKING:
     from markbook.report.page import Page
     from markbook.results.sheet import Sheet
     from markbook.store import Run, RunWriter
-    from markbook.types import Direction
+    from markbook.types import Direction, OutcomeRecord
 
 
 # An exam's attempts one by one, as `view` lists and opens them.
@@ -42,7 +41,7 @@ def entries(run: ReadableJournal, policy: ErrorPolicy) -> Iterator[Entry]:
             topics[row.data["id"]] = str(row.data["meta"].get("topic") or "")
         elif row.kind == OUTCOME:
             model, task = str(row.key[0]), str(row.key[1])
-            got = mark_of_record(gradings.get(task, unknown), as_outcome_record(row.data))
+            got = mark_of_record(gradings.get(task, unknown), cast("OutcomeRecord", row.data))
             score = got.measurement(policy).value
             error, topic, seconds = str(row.data["error"] or ""), topics.get(task, ""), row.data["seconds"]
             yield Entry(location, model, task, attempt_status(got), score, error, topic, seconds, int(row.key[2]))
@@ -58,7 +57,7 @@ def show_attempt(run: ReadableJournal, location: int, samples: SampleFinder) -> 
     sample = samples.find(str(row.key[1])) if row.kind == OUTCOME else None
     if sample is None:
         raise ValueError("no attempt begins there")
-    outcome = read_outcome(row.data)
+    outcome = Outcome.from_record(row.data)
     results = counted_tests(sample, outcome)
     words = [test.assertion or test.program or test.pattern for test in sample.tests]
     if sample.is_program:

@@ -14,7 +14,7 @@ from markbook.runs.exam.grading import GROUPINGS, Grouping, Tally
 from markbook.runs.exam.plan import exam_sheet
 from markbook.stats.intervals import SHORT
 from markbook.text import markdown, markdown_code
-from markbook.text.plot import NOTHING, Scale, format_percent
+from markbook.text.format import NOTHING, Scale, format_percent
 from markbook.types import Interval, Summary
 
 # The two documented JSON files of a model: scores and errors. Bare numbers first, what we add behind them.

@@ -19,7 +19,7 @@ from markbook.runs.exam.score_tables import compare_tallies, head_notes, ranking
 from markbook.runs.exam.view import ExamView, MarkedAttempt
 from markbook.testcode import programs
 from markbook.text import Table, cut, terminal
-from markbook.text.plot import NOTHING, Scale, format_number
+from markbook.text.format import NOTHING, Scale, format_number
 from markbook.types import ErrorKind, Interval, Sample, Summary, Test, TestResult, Verdict
 
 # The problems that a page shows whole: all of a small exam, the telling ones of a large one.

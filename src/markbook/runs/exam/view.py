@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NotRequired, Protocol, TypedDict, cast
 
-from markbook.programs.verdict_cache import outcome_record, read_outcome
 from markbook.runs.exam.grading import ErrorPolicy, Mark, Tally, mark
 from markbook.text import cut
 from markbook.types import Attempt, Measurement, Outcome, ProblemType, Sample, Test
@@ -336,7 +335,7 @@ def _read_attempt_row(row: JournalRow) -> _Attempt:
         "form": data.get("form"),
         "source": data.get("source"),
     }
-    return _Attempt(int(row.key[2]), read_outcome(row.data), about)
+    return _Attempt(int(row.key[2]), Outcome.from_record(row.data), about)
 
 
 def _number(row: JournalRow) -> int:
@@ -385,7 +384,7 @@ def sample_record(sample: Sample) -> dict[str, object]:
 def attempt_record(attempt: Attempt, outcome: Outcome) -> dict[str, object]:
     """Return what the journal keeps of an attempt."""
     return {
-        **outcome_record(outcome),
+        **outcome.to_record(),
         "code": attempt.text,
         "step": attempt.meta.get("step"),
         "form": attempt.meta.get("form"),

@@ -10,7 +10,6 @@ from typing import Any, Protocol
 
 from markbook.programs.marker import MixedBox
 from markbook.programs.sandboxes import RemoteSandbox
-from markbook.programs.verdict_cache import read_outcome
 from markbook.results.stopping import Marks, StoppedRecord, describe_stop, until_enough
 from markbook.runs.exam.grading import Tally, mark
 from markbook.runs.exam.plan import ExamOptions, ExamPlan, ExamStop, exam_sheet
@@ -124,7 +123,7 @@ class ExamSoFar:
         self._places = {sample.id: index for index, sample in enumerate(self._samples)}
         self._tallies = {model: self._tally(model) for model in plan.models}
         for row in journal.rows(OUTCOME):
-            self.add(str(row.key[0]), str(row.key[1]), read_outcome(row.data))
+            self.add(str(row.key[0]), str(row.key[1]), Outcome.from_record(row.data))
 
     def _tally(self, model: str) -> Tally:
         tally = Tally(model, self._samples, self._plan.options.error_policy)
@@ -291,7 +290,7 @@ def _solved_before(writer: RunWriter, plan: ExamPlan) -> tuple[Counter[str], Cou
     for row in writer.rows(OUTCOME):
         name = str(row.key[1])
         tried[name] += 1
-        solved[name] += mark(samples[name], read_outcome(row.data)).all_passed
+        solved[name] += mark(samples[name], Outcome.from_record(row.data)).all_passed
     return tried, solved
 
 

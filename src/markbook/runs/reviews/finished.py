@@ -28,7 +28,7 @@ from markbook.runs.reviews.review_rows import ReviewsView, get_tier
 from markbook.runs.reviews.summary import read_journal, score
 from markbook.store import Manifest, Run, RunWriter
 from markbook.text import cut
-from markbook.text.plot import format_number
+from markbook.text.format import format_number
 from markbook.types import Missing, MissingKind
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from markbook.runs.reviews.summary import FIELDS
 from markbook.stats.intervals import mean_interval
 from markbook.store import encode
 from markbook.text import Table, cut
-from markbook.text.plot import NOTHING, format_interval, format_number, format_percent
+from markbook.text.format import NOTHING, format_interval, format_number, format_percent
 from markbook.types import Summary
 from markbook.why import Evidence
 

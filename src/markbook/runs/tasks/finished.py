@@ -21,7 +21,7 @@ from markbook.results.sheet import Aliases, Cell, Sheet, make_cell
 from markbook.results.stopping import STOPPED_NOTE
 from markbook.runs.tasks.summaries import TaskAnswer, TaskRecord, TasksView, pass_cell
 from markbook.text import cut
-from markbook.text.plot import format_number
+from markbook.text.format import format_number
 from markbook.types import Direction, Missing, Summary
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from markbook.results.stopping import describe_stop
 from markbook.results.summary import summarise_warnings
 from markbook.runs.tasks.summaries import ContextGap, GroupRecord, TaskAnswer, TaskRecord, TasksSummary, TasksView
 from markbook.text import cut
-from markbook.text.plot import NOTHING, format_interval, format_number, format_p
+from markbook.text.format import NOTHING, format_interval, format_number, format_p
 from markbook.text.table import Table
 from markbook.types import Interval, Summary
 from markbook.why import Evidence, Why, read_why

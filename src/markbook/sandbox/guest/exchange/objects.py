@@ -112,9 +112,7 @@ def _count_edges(text: str) -> int:
     every attempt would carry the modules of a regular expression.)
     """
     parts = text.split("_")
-    return sum(
-        not (left[-1:].isalnum() and right[:1].isalnum()) for left, right in zip(parts, parts[1:], strict=False)
-    )
+    return sum(not (left[-1:].isalnum() and right[:1].isalnum()) for left, right in zip(parts, parts[1:], strict=False))
 
 
 class Objects:

@@ -1,0 +1,90 @@
+"""Numbers in what people read and write: the one place that decides how a value, a percentage and an interval look.
+
+Terminal, Markdown, HTML and sites show one score alike: 43.9 with [21.4, 66.7] where the range is 0..1 (points of 100),
+0.439 with [0.214, 0.667] in any other range, and `NOTHING` where there is no value. An interval has the digits of its value.
+Files whose format is documented have numbers of their own: 0..100, rounded to two decimals.
+"""
+
+from __future__ import annotations
+
+NOTHING = "\u2013"
+"""Shown where there is no value; never 0."""
+DIGITS = 3
+"""Decimals of a value that is not a percentage."""
+
+
+def read_number(text: str) -> float:
+    """Return a number in ASCII digits; `1_0` and the digits of other scripts, which Python reads, are none.
+
+    Raises:
+        ValueError: it is not a number.
+    """
+    if "_" in text or not text.isascii():
+        raise ValueError(f"{text!r} is not a number")
+    return float(text)
+
+
+def format_number(value: float | None, digits: int = DIGITS, *, signed: bool = False) -> str:
+    """Return a value, with `signed` also the sign of one above 0."""
+    if value is None:
+        return NOTHING
+    return f"{value:+.{digits}f}" if signed else f"{value:.{digits}f}"
+
+
+def format_interval(low: float | None, high: float | None, digits: int = DIGITS, *, signed: bool = False) -> str:
+    """Return two ends."""
+    if low is None or high is None:
+        return NOTHING
+    return f"[{format_number(low, digits, signed=signed)}, {format_number(high, digits, signed=signed)}]"
+
+
+def format_percent(share: float | None, digits: int = 1) -> str:
+    """Return a share of 0..1 in percent."""
+    return NOTHING if share is None else f"{format_number(100 * share, digits)} %"
+
+
+def format_p(p: float | None) -> str:
+    """Return a p for people: never 0."""
+    if p is None:
+        return NOTHING
+    return "<.0001" if p < 0.0001 else format_number(p, 4).lstrip("0") if p < 0.99995 else "1"
+
+
+class Scale:
+    """How a metric's numbers are written: a 0..1 range in points of 100, any other as it is."""
+
+    def __init__(self, limits: tuple[float, float], digits: int | None = None) -> None:
+        """Set the scale; `digits` only where a documented file has others."""
+        self.factor, usual = (100.0, 1) if limits == (0.0, 1.0) else (1.0, DIGITS)
+        self.digits = usual if digits is None else digits
+
+    def value(self, number: float | None) -> str:
+        """Return a value."""
+        return format_number(self._scaled(number), self.digits)
+
+    def gap(self, number: float | None) -> str:
+        """Return a difference, with its sign."""
+        return format_number(self._scaled(number), self.digits, signed=True)
+
+    def spread(self, low: float | None, high: float | None) -> str:
+        """Return an interval."""
+        return format_interval(self._scaled(low), self._scaled(high), self.digits)
+
+    def with_spread(self, number: float | None, low: float | None, high: float | None) -> str:
+        """Return a value and, if there is one, its interval in one cell."""
+        if number is None or low is None or high is None:
+            return self.value(number)
+        return f"{self.value(number)} {self.spread(low, high)}"
+
+    def gap_spread(self, low: float | None, high: float | None) -> str:
+        """Return an interval of a difference."""
+        return format_interval(self._scaled(low), self._scaled(high), self.digits, signed=True)
+
+    def with_gap_spread(self, number: float | None, low: float | None, high: float | None) -> str:
+        """Return a difference and, if there is one, its interval in one cell."""
+        if number is None or low is None or high is None:
+            return self.gap(number)
+        return f"{self.gap(number)} {self.gap_spread(low, high)}"
+
+    def _scaled(self, number: float | None) -> float | None:
+        return None if number is None else self.factor * number
