@@ -9,13 +9,13 @@ from support.exam_kit import answer, hold, problem
 from support.fake_openai import FakeOpenAI
 from support.review_kit import markbook, only_run
 
-from markbook import config
 from markbook.benchmarks.answers import answers_schema
 from markbook.benchmarks.assembly import ANSWER_KEYS, RowText
 from markbook.benchmarks.codeeval import CodeEval
 from markbook.benchmarks.contests import StdinPrograms
 from markbook.benchmarks.problems import RowError
 from markbook.cli.schema import SCHEMAS
+from markbook.config import native
 from markbook.errors import ConfigError
 from markbook.runs.reviews.config import read_config
 
@@ -126,7 +126,7 @@ def test_the_schema_of_a_review_config_agrees_with_the_reader(tmp_path, record, 
 
 
 def test_the_schema_of_a_task_is_the_readers_own():
-    assert validator("task").schema == config.json_schema()
+    assert validator("task").schema == native.json_schema()
 
 
 def test_every_row_of_an_exam_fits_its_schema(tmp_path):

@@ -90,7 +90,7 @@ def _with_language(row: dict[str, object]) -> dict[str, object]:
 def _tasks() -> list[dict[str, object]]:
     """List the ready tasks and groups, and whatever package brings some that cannot be used."""
     from markbook import plugins
-    from markbook.config import ready_tasks
+    from markbook.config.loading import ready_tasks
 
     rows: list[dict[str, object]] = [
         {"name": name, "file": path.name, "problem": ""} for name, path in ready_tasks().items()

@@ -36,7 +36,7 @@ def _answers() -> Schema:
 
 
 def _task() -> Schema:
-    from markbook.config import json_schema
+    from markbook.config.native import json_schema
 
     return json_schema()
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from markbook import plugins
 from markbook.config import spec
-from markbook.config.spec import check
+from markbook.config.check import check
 from markbook.config.tree import Function, Node, find, plain, with_words
 from markbook.errors import ConfigError
 

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from markbook.config.spec import check
+from markbook.config.check import check
 from markbook.config.tree import read_tree
 from markbook.errors import ConfigError
 

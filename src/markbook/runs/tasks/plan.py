@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from markbook.config import ContextMode, GroupMetric, Loaded, Pipeline, Task, TaskGroup, load_all
+from markbook.config import ContextMode, GroupMetric, Pipeline, Task, TaskGroup
+from markbook.config.loading import Loaded, load_all
 from markbook.datasets.filters import Step, build, check_likelihood_filters
 from markbook.datasets.predictions import Predictions, find_file, model_name, read_answers
 from markbook.datasets.prompts import beside
