@@ -9,7 +9,6 @@ only, so a broken plugin is listed as it is and breaks nothing until it is asked
 from __future__ import annotations
 
 import contextlib
-import difflib
 import functools
 import importlib
 import inspect
@@ -22,7 +21,7 @@ from types import ModuleType
 from typing import Any, Protocol, TypeVar
 
 from markbook import installed
-from markbook.errors import ConfigError, ExtraMissingError, IncompleteError, MarkbookError, UsageError
+from markbook.errors import ConfigError, ExtraMissingError, IncompleteError, MarkbookError, UsageError, suggest
 
 # What the options of a part may be, by what the signature of its factory says of them.
 
@@ -348,14 +347,6 @@ def describe(kind: str) -> list[dict[str, str]]:
         {"name": name, "target": point.value, "package": point.dist.name if point.dist else ""}
         for name, point in sorted(points.items())
     ]
-
-
-def suggest(name: str, known_names: list[str]) -> str:
-    """Return a did-you-mean for an unknown name, or the list of what there is."""
-    near = difflib.get_close_matches(name, known_names, n=3, cutoff=0.6)
-    if near:
-        return "did you mean " + " or ".join(repr(match) for match in near) + "?"
-    return "known: " + ", ".join(known_names) if known_names else "none is installed"
 
 
 def need(module: str, *, extra: str) -> ModuleType:

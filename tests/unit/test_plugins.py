@@ -2,7 +2,7 @@
 
 import pytest
 
-from markbook import plugins
+from markbook import errors, plugins
 from markbook.errors import ConfigError, ExtraMissingError, UsageError
 
 
@@ -12,7 +12,7 @@ def test_unknown_kind_is_refused():
 
 
 def test_unknown_name_gets_a_suggestion():
-    assert plugins.suggest("blue", ["bleu", "rouge1"]) == "did you mean 'bleu'?"
+    assert errors.suggest("blue", ["bleu", "rouge1"]) == "did you mean 'bleu'?"
 
 
 def test_dotted_name_imports_a_factory():

@@ -17,8 +17,7 @@ _KINDS = ("metrics", "tasks", "loaders", "traces", "engines", "generators", "rep
 def command(kind: str, *, as_json: bool) -> None:
     """List the parts of a KIND: built-ins and installed plugins."""
     if kind not in _KINDS:
-        from markbook.errors import UsageError
-        from markbook.plugins import suggest
+        from markbook.errors import UsageError, suggest
 
         raise UsageError(f"there is no list of {kind!r}", hint=suggest(kind, list(_KINDS)))
     rows = _rows(kind)

@@ -188,8 +188,7 @@ def _columns(text: str) -> dict[str, str]:
     Raises:
         UsageError: it has another form, or names a key that there is none of.
     """
-    from markbook.errors import UsageError
-    from markbook.plugins import suggest
+    from markbook.errors import UsageError, suggest
 
     columns: dict[str, str] = {}
     for part in text.split(",") if text else ():

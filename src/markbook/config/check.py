@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from markbook.config.tree import Node, find, plain
-from markbook.errors import ConfigError
+from markbook.errors import ConfigError, suggest
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -69,10 +68,7 @@ def _complaint(model: type[BaseModel], node: Node, steps: Sequence[int | str], e
             ]
             current = by_class or nested or current
         names = {info.alias or name for cls in current for name, info in cls.model_fields.items()}
-        fields = sorted(names)
-        near = difflib.get_close_matches(key, fields, n=2, cutoff=0.6)
-        hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"known: {', '.join(fields)}"
-        return parent.key_at(key), f"unknown key {key_path!r} ({hint})"
+        return parent.key_at(key), f"unknown key {key_path!r} ({suggest(key, sorted(names))})"
     target = find(node, steps)
     if error["type"] == "missing":
         return target.at, f"{key_path!r} is missing"

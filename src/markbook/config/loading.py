@@ -14,7 +14,7 @@ from markbook import plugins
 from markbook.config import lmeval, native, spec
 from markbook.config.lmeval import TASK_KEYS
 from markbook.config.tree import Node, Twice, plain, read_tree
-from markbook.errors import ConfigError, UsageError, beside
+from markbook.errors import ConfigError, UsageError, beside, suggest
 
 # Which YAML files of a folder give themselves which names and tags, found without reading them as YAML.
 
@@ -162,7 +162,7 @@ def load(target: str | Path) -> spec.Task | spec.TaskGroup:
         return _read(path)
     ready = ready_tasks()
     if str(target) not in ready:
-        raise UsageError(f"unknown task {str(target)!r}", hint=_nearest(str(target), list(ready)) + ", or a YAML file")
+        raise UsageError(f"unknown task {str(target)!r}", hint=suggest(str(target), list(ready)) + ", or a YAML file")
     return _read(ready[str(target)])
 
 
@@ -251,7 +251,7 @@ def _find_member_files(group: spec.TaskGroup, member: spec.Member) -> list[Path]
     raise ConfigError(
         f"group {group.name!r} names an unknown task {member.name!r}",
         at=member.at,
-        hint=_nearest(member.name, candidates),
+        hint=suggest(member.name, candidates),
     )
 
 
@@ -317,10 +317,3 @@ def _over(base: Node, child: Node, *, deep: bool) -> Node:
         both = below is not None and isinstance(below.value, dict) and isinstance(value.value, dict)
         merged[name] = _over(below, value, deep=True) if deep and both and below is not None else value
     return Node(merged, child.file, child.line, child.column, child.size, base.keys | child.keys)
-
-
-def _nearest(name: str, candidates: list[str]) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(name, candidates, n=3, cutoff=0.6)
-    return "did you mean " + " or ".join(map(repr, near)) + "?" if near else "known: " + ", ".join(candidates)

@@ -11,9 +11,8 @@ from typing import Any, TypedDict
 
 from markbook import plugins
 from markbook.config import Sampling
-from markbook.errors import StorageError, UsageError
+from markbook.errors import StorageError, UsageError, suggest
 from markbook.model import ModelReply, PromptRequest
-from markbook.plugins import suggest
 from markbook.runs.kind import Progress, Start, Watcher
 from markbook.runs.options import ASKS_MODELS, AskingOptions
 from markbook.store import RunWriter

@@ -13,9 +13,8 @@ from typing import Any
 from markbook.benchmarks.assembly import RowText, assemble
 from markbook.benchmarks.benchmark import data_files, is_package, load_benchmark
 from markbook.benchmarks.faults import find_fault, language_fault, without_faults
-from markbook.errors import DataError, EnvironmentUnfitError, UsageError
+from markbook.errors import DataError, EnvironmentUnfitError, UsageError, suggest
 from markbook.languages import Toolchain, find, versions
-from markbook.plugins import suggest
 from markbook.runs.exam.grading import ErrorPolicy
 from markbook.serve.records import Order, UnmarkableError
 from markbook.testcode import programs

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import Response, StreamingResponse
 
 from markbook import plugins
-from markbook.errors import MarkbookError
+from markbook.errors import MarkbookError, suggest
 from markbook.metrics.measure import ALIASES, expand, measure
 from markbook.serve.guard import HEADERS, Guard, Refused, as_json, identify_client, read_object
 from markbook.serve.items import Defaults, read_items
@@ -299,8 +299,6 @@ def reject_unknown_fields(body: Mapping[str, object], fields: tuple[str, ...], a
     Raises:
         Refused: it has another one.
     """
-    from markbook.plugins import suggest
-
     for name in body:
         if name not in fields:
             raise Refused(400, f"{at}unknown field {name[:40]!r} ({suggest(name[:40], list(fields))})")
@@ -401,7 +399,7 @@ def _names(value: object) -> list[str]:
     there = [*plugins.names("metrics"), *ALIASES]  # a name of another form would import what it names
     for name in names:
         if name not in there:
-            raise Refused(400, f"unknown metric {name[:40]!r} ({plugins.suggest(name[:40], there)})")
+            raise Refused(400, f"unknown metric {name[:40]!r} ({suggest(name[:40], there)})")
     return expand(names)
 
 

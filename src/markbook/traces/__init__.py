@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from markbook import plugins
-from markbook.errors import DataError, UsageError
+from markbook.errors import DataError, UsageError, suggest
 from markbook.files.jsonl import BAD, decode_json
 from markbook.files.stream import Source, elements, values
 from markbook.trace import Trace, join
@@ -170,7 +170,7 @@ def read_trace(path: str | Path, format: str | None = None) -> Trace:
 def check_format(name: str) -> None:
     """Raise a usage error, with the nearest names, for a format that no reader has."""
     if name not in plugins.names("traces"):
-        raise UsageError(f"unknown trace format {name!r}", hint=plugins.suggest(name, plugins.names("traces")))
+        raise UsageError(f"unknown trace format {name!r}", hint=suggest(name, plugins.names("traces")))
 
 
 __all__ = ["detect", "read_trace", "read_traces"]

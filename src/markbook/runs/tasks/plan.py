@@ -20,13 +20,12 @@ from markbook.datasets.predictions import Predictions, find_file, model_name, re
 from markbook.datasets.prompts import beside
 from markbook.datasets.samples import TaskRows, load_samples
 from markbook.datasets.user_code import Find, Finder, nothing, seed_generators
-from markbook.errors import ConfigError, DataError, UsageError
+from markbook.errors import ConfigError, DataError, UsageError, suggest
 from markbook.files.jsonl import Rejection
 from markbook.judge.client import Judged, to_record
 from markbook.judge.metric import JudgeMetric, Memory
 from markbook.model import GenerationSettings, PromptRequest
 from markbook.model.cassette import Cassette
-from markbook.plugins import suggest
 from markbook.runs.asking import sampling_with
 from markbook.runs.kind import Watcher
 from markbook.runs.options import AskingOptions, AskingSettings, aside
