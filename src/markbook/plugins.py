@@ -256,7 +256,25 @@ def load_all(kind: str) -> dict[str, Any]:
     return parts
 
 
-def sureness(kind: str, name: str, reader: _Sniffs, probe: object) -> int:
+def detect(kind: str, readers: Mapping[str, _Sniffs], probe: object, *, least: int = 1) -> list[str]:
+    """Return the names of the readers that are the surest that something is their own; none if it is nobody's.
+
+    Every kind of file that is known by its content (benchmarks, traces, other tools' results) is given to its reader
+    by this rule. Several names mean that they are equally sure, in the order of `readers`: the caller takes the first
+    or asks the user.
+
+    Args:
+        kind: of plugin.
+        readers: all that can be made, by name; one that cannot say how sure it is is warned of and left out.
+        probe: what they may look at.
+        least: so sure one has to be, from 1 to 100.
+    """
+    sure = {name: _sureness(kind, name, reader, probe) for name, reader in readers.items()}
+    most = max(sure.values(), default=0)
+    return [name for name, confidence in sure.items() if confidence == most >= least]
+
+
+def _sureness(kind: str, name: str, reader: _Sniffs, probe: object) -> int:
     """Return how sure a reader is that something is its own, 0 to 100; one that cannot say is warned of and is not."""
     try:
         confidence = reader.sniff(probe)

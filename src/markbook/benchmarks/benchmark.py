@@ -164,9 +164,7 @@ def detect(probe: BenchmarkProbe) -> str | None:
     Raises:
         DataError: several are equally sure.
     """
-    sure = {name: plugins.sureness("loaders", name, reader, probe) for name, reader in _readers().items()}
-    most = max(sure.values(), default=0)
-    best = [name for name, confidence in sure.items() if confidence == most > 0]
+    best = plugins.detect("loaders", _readers(), probe)
     if len(best) > 1:
         raise DataError(
             f"the loaders {' and '.join(map(repr, best))} claim this file alike",
