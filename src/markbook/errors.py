@@ -21,6 +21,7 @@ Each carries where it happened and what to do. Anything else that is raised is o
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 
@@ -109,10 +110,48 @@ class RunInUseError(MarkbookError):
     exit_code = 75
 
 
+_ALIKE = 0.6
+"""From this likeness on, a known name is suggested for an unknown one."""
+_MISSPELT = 0.83
+"""From this likeness on, an unknown key can only be a known one misspelt, and is refused where others are let pass.
+
+`check` and `checker` are so alike, `problem_id` and `problem` are not.
+"""
+
+
+def suggest(name: str, known_names: Iterable[str], *, there_is: str = "known:") -> str:
+    """Return a did-you-mean for an unknown name, or the list of what there is, introduced by `there_is`.
+
+    >>> suggest("blue", ["bleu", "rouge1"])
+    "did you mean 'bleu'?"
+    >>> suggest("x", ["bleu", "rouge1"])
+    'known: bleu, rouge1'
+    """
+    names = list(known_names)
+    if near := _nearest(name, names, _ALIKE, most=3):
+        return _did_you_mean(near)
+    return f"{there_is} {', '.join(names)}" if names else "there is none"
+
+
+def misspelt(key: str, known_names: Iterable[str]) -> str:
+    """Return the known name that a key can only have been meant for; empty if it is a name of its own."""
+    return next(iter(_nearest(key, list(known_names), _MISSPELT, most=1)), "")
+
+
+def _nearest(name: str, names: Sequence[str], likeness: float, *, most: int) -> list[str]:
+    """Return the names that are at least so like another, the most alike first; the one place that compares spellings."""
+    import difflib  # late: a command without a mistake needs none of it
+
+    return difflib.get_close_matches(name, names, n=most, cutoff=likeness)
+
+
+def _did_you_mean(names: Iterable[str]) -> str:
+    """Return the question that a hint asks."""
+    return "did you mean " + " or ".join(map(repr, names)) + "?"
+
+
 def beside(path: str | os.PathLike[str]) -> str:
     """Return what to say of a path at which nothing is: the nearest name in its folder, else what lies there."""
-    import difflib
-
     missing_path = Path(path)
     folder = missing_path.parent
     if not folder.is_dir():
@@ -121,8 +160,8 @@ def beside(path: str | os.PathLike[str]) -> str:
         names = sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))
     except OSError:
         return ""
-    if near := difflib.get_close_matches(missing_path.name, names, n=2, cutoff=0.6):
-        return "did you mean " + " or ".join(repr(str(folder / name)) for name in near) + "?"
+    if near := _nearest(missing_path.name, names, _ALIKE, most=2):
+        return _did_you_mean(str(folder / name) for name in near)
     alike = [repr(name) for name in names if missing_path.suffix and name.endswith(missing_path.suffix)][:5]
     where = "here" if folder == Path() else f"in {str(folder)!r}"
     return f"{where} there is {', '.join(alike)}" if alike else ""

@@ -9,7 +9,6 @@ only, so a broken plugin is listed as it is and breaks nothing until it is asked
 from __future__ import annotations
 
 import contextlib
-import difflib
 import functools
 import importlib
 import inspect
@@ -22,7 +21,7 @@ from types import ModuleType
 from typing import Any, Protocol, TypeVar
 
 from markbook import installed
-from markbook.errors import ConfigError, ExtraMissingError, IncompleteError, MarkbookError, UsageError
+from markbook.errors import ConfigError, ExtraMissingError, IncompleteError, MarkbookError, UsageError, suggest
 
 # What the options of a part may be, by what the signature of its factory says of them.
 
@@ -257,7 +256,25 @@ def load_all(kind: str) -> dict[str, Any]:
     return parts
 
 
-def sureness(kind: str, name: str, reader: _Sniffs, probe: object) -> int:
+def detect(kind: str, readers: Mapping[str, _Sniffs], probe: object, *, least: int = 1) -> list[str]:
+    """Return the names of the readers that are the surest that something is their own; none if it is nobody's.
+
+    Every kind of file that is known by its content (benchmarks, traces, other tools' results) is given to its reader
+    by this rule. Several names mean that they are equally sure, in the order of `readers`: the caller takes the first
+    or asks the user.
+
+    Args:
+        kind: of plugin.
+        readers: all that can be made, by name; one that cannot say how sure it is is warned of and left out.
+        probe: what they may look at.
+        least: so sure one has to be, from 1 to 100.
+    """
+    sure = {name: _sureness(kind, name, reader, probe) for name, reader in readers.items()}
+    most = max(sure.values(), default=0)
+    return [name for name, confidence in sure.items() if confidence == most >= least]
+
+
+def _sureness(kind: str, name: str, reader: _Sniffs, probe: object) -> int:
     """Return how sure a reader is that something is its own, 0 to 100; one that cannot say is warned of and is not."""
     try:
         confidence = reader.sniff(probe)
@@ -348,14 +365,6 @@ def describe(kind: str) -> list[dict[str, str]]:
         {"name": name, "target": point.value, "package": point.dist.name if point.dist else ""}
         for name, point in sorted(points.items())
     ]
-
-
-def suggest(name: str, known_names: list[str]) -> str:
-    """Return a did-you-mean for an unknown name, or the list of what there is."""
-    near = difflib.get_close_matches(name, known_names, n=3, cutoff=0.6)
-    if near:
-        return "did you mean " + " or ".join(repr(match) for match in near) + "?"
-    return "known: " + ", ".join(known_names) if known_names else "none is installed"
 
 
 def need(module: str, *, extra: str) -> ModuleType:

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import Any, Self, TypeVar
 
 from markbook.errors import MarkbookError, UsageError
+from markbook.row_keys import ITEM_KEYS
 from markbook.serve.records import Order, Reward
 from markbook.serve.rewarder import Rewarder
 
@@ -183,7 +184,7 @@ _COLUMNS = (
 
 def _item(text: str | None, columns: Mapping[str, object]) -> dict[str, object]:
     """Return the item that columns make, all of which are fields of one."""
-    if "code" in columns or "completion" in columns:
+    if any(key in columns for key in ITEM_KEYS):
         raise UsageError("what says by what to mark holds 'code' or 'completion'", hint="that is the model's to give")
     named = {name: _plain(value) for name, value in columns.items() if value is not None}
     if "prompt_code" in named:

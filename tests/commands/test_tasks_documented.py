@@ -5,7 +5,7 @@ import json
 import pytest
 
 import markbook
-from markbook import config
+from markbook.config import loading
 from markbook.files.jsonl import Line, read_jsonl
 
 FIELDS = {
@@ -159,7 +159,7 @@ def metrics_of(run):
 def test_all_ten_files_load_unchanged(suite):
     files = sorted(suite.glob("*.yaml"))
     assert len(files) == 10
-    assert {type(config.load(path)).__name__ for path in files} == {"Task", "TaskGroup"}
+    assert {type(loading.load(path)).__name__ for path in files} == {"Task", "TaskGroup"}
 
 
 def test_every_task_gives_exactly_the_documented_results(runs):
@@ -228,9 +228,9 @@ def test_the_variants_are_compared_with_the_full_context(runs):
 
 
 def test_the_ready_tasks_have_the_documented_results_too(tmp_path):
-    ready = [name for name in config.ready_tasks() if name in KEYS]
+    ready = [name for name in loading.ready_tasks() if name in KEYS]
     assert sorted(ready) == sorted(KEYS)
-    data = config.ready_folder() / "python_problems.jsonl"
+    data = loading.ready_folder() / "python_problems.jsonl"
 
     run = markbook.run_task(
         ready, predictions=answer_folder(tmp_path / "answers", data, lambda text: text), output=tmp_path
@@ -245,7 +245,7 @@ def test_the_multi_turn_file_is_refused_by_name(shared_data):
     with pytest.raises(
         markbook.MarkbookError, match=r"multi_turn_coding\.yaml:2:1: 'custom_dataset' cannot be honoured"
     ):
-        config.load(shared_data / "single-turn" / "multi_turn_coding" / "multi_turn_coding.yaml")
+        loading.load(shared_data / "single-turn" / "multi_turn_coding" / "multi_turn_coding.yaml")
 
 
 def test_its_mislabelled_array_is_named(shared_data, suite):

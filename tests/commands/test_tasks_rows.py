@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from markbook import config
-from markbook.config import FewShot
+from markbook.config import FewShot, Filter, Pipeline, loading
 from markbook.datasets.filters import build, find_code
 from markbook.datasets.prompts import Examples, RenderError, render, render_references
 from markbook.datasets.samples import load_samples, shown_context
@@ -32,7 +31,7 @@ ROWS = [
 def make(folder, text=TASK, rows=ROWS, name="rows.jsonl"):
     (folder / "task.yaml").write_text(text, encoding="utf-8")
     (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return config.load(folder / "task.yaml")
+    return loading.load(folder / "task.yaml")
 
 
 def test_rows_become_samples_in_order(tmp_path):
@@ -211,7 +210,7 @@ def test_an_expression_alone_may_be_a_list_of_references():
 
 
 def pipeline(*filters):
-    step = build(config.Pipeline("p", tuple(config.Filter(name, options) for name, options in filters)))
+    step = build(Pipeline("p", tuple(Filter(name, options) for name, options in filters)))
     return lambda texts, row=None: step(texts, row or {})
 
 
@@ -285,7 +284,7 @@ def test_a_data_set_in_the_network_needs_a_file_in_its_place(tmp_path):
     )
     rows = tmp_path / "rows.jsonl"
     rows.write_text('{"q": "1?", "a": "1"}\n{"q": "2?", "a": "2"}\n', encoding="utf-8")
-    task = config.load(tmp_path / "lm.yaml")
+    task = loading.load(tmp_path / "lm.yaml")
 
     with pytest.raises(ConfigError, match=r"lm\.yaml:2:15: data set 'openai/gsm8k' would have to be fetched"):
         load_samples(task)

@@ -1,8 +1,9 @@
 """Parts are found by name, and an unknown name is answered with the nearest ones."""
 
 import pytest
+from support.paths import ROOT
 
-from markbook import plugins
+from markbook import errors, plugins
 from markbook.errors import ConfigError, ExtraMissingError, UsageError
 
 
@@ -12,7 +13,7 @@ def test_unknown_kind_is_refused():
 
 
 def test_unknown_name_gets_a_suggestion():
-    assert plugins.suggest("blue", ["bleu", "rouge1"]) == "did you mean 'bleu'?"
+    assert errors.suggest("blue", ["bleu", "rouge1"]) == "did you mean 'bleu'?"
 
 
 def test_dotted_name_imports_a_factory():
@@ -50,3 +51,26 @@ def test_broken_plugin_is_named_with_its_own_error():
 def test_missing_extra_is_answered_with_the_install_line():
     with pytest.raises(ExtraMissingError, match=r"pip install 'markbook\[agents\]'"):
         plugins.need("no_such_package_at_all", extra="agents")
+
+
+class _Reader:
+    def __init__(self, confidence):
+        self.confidence = confidence
+
+    def sniff(self, probe):
+        return self.confidence
+
+
+def test_the_surest_readers_get_a_file():
+    readers = {"a": _Reader(40), "b": _Reader(90), "c": _Reader(90), "d": _Reader("very")}
+
+    assert plugins.detect("traces", readers, None) == ["b", "c"]
+    assert plugins.detect("traces", readers, None, least=91) == []
+    assert plugins.detect("traces", {"a": _Reader(0)}, None) == []
+    assert plugins.detect("traces", {}, None) == []
+
+
+def test_readers_are_asked_in_one_place():
+    sources = {path: path.read_text(encoding="utf-8") for path in (ROOT / "src" / "markbook").rglob("*.py")}
+
+    assert [path.name for path, source in sources.items() if ".sniff(" in source] == ["plugins.py"]

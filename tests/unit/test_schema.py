@@ -9,14 +9,15 @@ from support.exam_kit import answer, hold, problem
 from support.fake_openai import FakeOpenAI
 from support.review_kit import markbook, only_run
 
-from markbook import config
 from markbook.benchmarks.answers import answers_schema
-from markbook.benchmarks.assembly import ANSWER_KEYS, RowText
+from markbook.benchmarks.assembly import RowText
 from markbook.benchmarks.codeeval import CodeEval
 from markbook.benchmarks.contests import StdinPrograms
 from markbook.benchmarks.problems import RowError
 from markbook.cli.schema import SCHEMAS
+from markbook.config import native
 from markbook.errors import ConfigError
+from markbook.row_keys import CODE_KEYS
 from markbook.runs.reviews.config import read_config
 
 jsonschema = pytest.importorskip("jsonschema")
@@ -82,7 +83,7 @@ ACCEPTED = {(key, str(wrong)) for key, wrongs in {
 
 def test_the_schema_of_answers_has_every_key_that_is_read():
     check = validator("answers")
-    for key in ANSWER_KEYS:
+    for key in CODE_KEYS:
         row = {"task_id": "p", key: "x", "sample": 0}
         assert check.is_valid(row)
         assert RowText.of(row).key == key
@@ -126,7 +127,7 @@ def test_the_schema_of_a_review_config_agrees_with_the_reader(tmp_path, record, 
 
 
 def test_the_schema_of_a_task_is_the_readers_own():
-    assert validator("task").schema == config.json_schema()
+    assert validator("task").schema == native.json_schema()
 
 
 def test_every_row_of_an_exam_fits_its_schema(tmp_path):

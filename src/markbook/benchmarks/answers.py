@@ -17,12 +17,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Annotated, Required, Self, TypedDict
 
-from markbook.benchmarks.assembly import ANSWER_KEYS, Extract, RowText, assemble
+from markbook.benchmarks.assembly import Extract, RowText, assemble
 from markbook.benchmarks.benchmark import data_files
 from markbook.benchmarks.humaneval import mbpp_id
 from markbook.benchmarks.problems import Benchmark, RowError
 from markbook.errors import DataError, beside
 from markbook.files.jsonl import Line, Rejection, read_jsonl
+from markbook.row_keys import CODE_KEYS, NUMBER_KEYS, find_name, find_number
 from markbook.text.schema import Schema, make_schema
 from markbook.types import Attempt, ProblemType, Sample
 
@@ -68,8 +69,6 @@ KEPT_REJECTIONS = 1000
 """So many skipped rows are kept with their reasons; the rest is only counted."""
 _FEW = 20_000
 """Up to here Python sorts answers sooner than numpy can be imported."""
-SAMPLE_KEYS = ("sample", "sample_index", "sample_id", "index")
-"""Where the number of a sample may stand."""
 
 
 @dataclass(slots=True)
@@ -251,9 +250,7 @@ class Answers:
         if not isinstance(model, str):
             raise RowError("'model' is not a string")
         row = RowText.of(record)
-        task_id = record.get("task_id")
-        if task_id is None and isinstance(record.get("sample_id"), str):
-            task_id = record["sample_id"]  # a text names the problem there, as in `markbook run`
+        task_id = find_name(record, first="task_id")
         position = self._place(task_id, model or source_input.name)
         if position is None and str(task_id) in self._benchmark.left_out:
             self.left_out += 1
@@ -417,14 +414,13 @@ def _benchmark_order(index: _Index) -> array[int]:
 
 
 def _sample_number(record: Mapping[str, object]) -> int | None:
-    for key in SAMPLE_KEYS:
-        value = record.get(key)
-        if value is None or (key == "sample_id" and isinstance(value, str)):
-            continue
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 32:
-            raise RowError(f"{key!r} must be a whole number: which of several answers to a problem it is")
-        return value
-    return None
+    stated = find_number(record)
+    if stated is None:
+        return None
+    key, value = stated
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 32:
+        raise RowError(f"{key!r} must be a whole number: which of several answers to a problem it is")
+    return value
 
 
 def _nothing_found(answers: Answers) -> str:
@@ -451,15 +447,15 @@ class AnswerRow(TypedDict, total=False):
 def answers_schema() -> Schema:
     """Return the JSON schema of a row of answers."""
     schema = make_schema("Markbook answers: one row of a .jsonl file", AnswerRow)
-    texts: Schema = {key: {"type": ["string", "null"]} for key in ANSWER_KEYS}
+    texts: Schema = {key: {"type": ["string", "null"]} for key in CODE_KEYS}
     texts["candidate_solution"] = texts["candidate_solution"] | {
         "description": "The answer: code, or a raw reply with a fenced block; null is missing, empty an empty answer."
     }
     texts["extracted_solution"] = texts["extracted_solution"] | {"description": "The code taken from it; it wins."}
     number = {"type": ["integer", "null"], "minimum": 0, "description": "Which of several answers, from 0."}
-    schema["properties"] |= texts | dict.fromkeys(SAMPLE_KEYS, number)
+    schema["properties"] |= texts | dict.fromkeys(NUMBER_KEYS, number)
     schema["properties"]["sample_id"] = number | {
         "type": ["integer", "string", "null"],
         "description": "Which of several answers, from 0; a text names the problem, as `task_id` does.",
     }
-    return {**schema, "anyOf": [{"required": [key]} for key in ANSWER_KEYS]}
+    return {**schema, "anyOf": [{"required": [key]} for key in CODE_KEYS]}

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Literal, Self
 
 from markbook.benchmarks.problems import RowError
+from markbook.row_keys import CODE_KEYS
 from markbook.testcode.extraction import (
     PARSE_CAP,
     compiles,
@@ -47,8 +48,6 @@ def callable_by_tests(text: str, entry_point: str, method: str) -> str:
 Extract = Literal["auto", "always", "off"]
 Form = Literal["whole", "completion"]
 
-ANSWER_KEYS = ("extracted_solution", "candidate_solution", "completion", "solution", "generation", "gpt_solution")
-"""Where the answer may stand, in order of preference; an extracted solution wins even when it is empty."""
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _STAR = re.compile(r"from (\w+) import \*")
@@ -71,9 +70,9 @@ class RowText:
         Raises:
             RowError: the row has none of the known keys, or its value is not a string.
         """
-        key = next((key for key in ANSWER_KEYS if key in record), None)
+        key = next((key for key in CODE_KEYS if key in record), None)
         if key is None:
-            raise RowError("neither candidate_solution nor another known key (" + ", ".join(ANSWER_KEYS) + ")")
+            raise RowError("neither candidate_solution nor another known key (" + ", ".join(CODE_KEYS) + ")")
         text = record[key]
         if text is not None and not isinstance(text, str):
             raise RowError(f"{key!r} is not a string")

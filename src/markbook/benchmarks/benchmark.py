@@ -164,9 +164,7 @@ def detect(probe: BenchmarkProbe) -> str | None:
     Raises:
         DataError: several are equally sure.
     """
-    sure = {name: plugins.sureness("loaders", name, reader, probe) for name, reader in _readers().items()}
-    most = max(sure.values(), default=0)
-    best = [name for name, confidence in sure.items() if confidence == most > 0]
+    best = plugins.detect("loaders", _readers(), probe)
     if len(best) > 1:
         raise DataError(
             f"the loaders {' and '.join(map(repr, best))} claim this file alike",
@@ -262,29 +260,3 @@ def _refuse_duplicates(samples: Sequence[Sample]) -> None:
                 hint="give each problem an id of its own",
             )
         lines[sample.id] = sample.source
-
-
-def text_field(record: Mapping[str, object], key: str, *, required: bool = True) -> str:
-    """Return a string of a row.
-
-    Raises:
-        RowError: it is absent or empty although required, or no string.
-    """
-    value = record.get(key)
-    if value is None and not required:
-        return ""
-    if not isinstance(value, str):
-        raise RowError(f"{key!r} is missing" if value is None else f"{key!r} is not a string")
-    if required and not value.strip():
-        raise RowError(f"{key!r} is empty")
-    return value
-
-
-def text_list(record: Mapping[str, object], key: str) -> list[str]:
-    """Return a list of strings of a row, empty if it is absent; RowError if it is anything else."""
-    value = record.get(key)
-    if value is None:
-        return []
-    if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
-        raise RowError(f"{key!r} is not a list of strings")
-    return value

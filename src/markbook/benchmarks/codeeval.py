@@ -7,20 +7,17 @@ inspection `keyword` and means a regular expression over the source text by it.
 from __future__ import annotations
 
 import ast
-import difflib
 import json
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Literal, Required, TypedDict
 
-from markbook.benchmarks.benchmark import BenchmarkProbe, text_field
-from markbook.benchmarks.problems import RowError
+from markbook.benchmarks.benchmark import BenchmarkProbe
+from markbook.benchmarks.problems import RowError, text_field
+from markbook.errors import misspelt
 from markbook.testcode import programs
 from markbook.types import ProblemType, Sample, Test
 
 # Keys of our own rows that are misspelt, or stand where nobody reads them; all others are the user's own.
-
-_ALIKE = 0.83
-"""How alike two keys are that are taken for one: `check` and `checker` are, `problem_id` and `problem` are not."""
 
 
 def refuse_misspelt(
@@ -45,9 +42,8 @@ def refuse_misspelt(
         if elsewhere is not None and key in elsewhere:
             raise RowError(f"{key!r}{suffix} is read in {elsewhere[key]}, not here")
         lacking = [name for name in keys_known if name not in keys_given]
-        near = difflib.get_close_matches(key.lower(), lacking, n=1, cutoff=_ALIKE)
-        if near:
-            raise RowError(f"unknown key {key!r}{suffix}: did you mean {near[0]!r}?")
+        if meant := misspelt(key.lower(), lacking):
+            raise RowError(f"unknown key {key!r}{suffix}: did you mean {meant!r}?")
 
 
 OBJECTS = (ProblemType.FUNCTION, ProblemType.CLASS, ProblemType.TEXT)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Annotated, Any, Literal, Required, TypedDict
 
 from markbook.benchmarks.assembly import SOLUTION, callable_by_tests
-from markbook.benchmarks.benchmark import BenchmarkProbe, text_field, text_list
+from markbook.benchmarks.benchmark import BenchmarkProbe
 from markbook.benchmarks.codeeval import refuse_misspelt
 from markbook.benchmarks.problems import (
     MIB,
@@ -22,6 +22,8 @@ from markbook.benchmarks.problems import (
     read_name,
     read_number,
     read_seconds,
+    text_field,
+    text_list,
 )
 from markbook.programs.checkers import Judge
 from markbook.types import ProblemType, Sample, Test

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from markbook.benchmarks.assembly import behind
-from markbook.benchmarks.benchmark import BenchmarkProbe, text_field, text_list
-from markbook.benchmarks.problems import RowError
+from markbook.benchmarks.benchmark import BenchmarkProbe
+from markbook.benchmarks.problems import RowError, text_field, text_list
 from markbook.testcode import programs
 from markbook.types import ProblemType, Sample, Test
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from markbook.benchmarks.benchmark import BenchmarkProbe, text_field
+from markbook.benchmarks.benchmark import BenchmarkProbe
 from markbook.benchmarks.problems import (
     RowError,
     function_test,
@@ -23,6 +23,7 @@ from markbook.benchmarks.problems import (
     program_sample,
     program_tests,
     read_name,
+    text_field,
 )
 from markbook.types import ProblemType, Sample
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from markbook.benchmarks.benchmark import BenchmarkProbe, text_field
+from markbook.benchmarks.benchmark import BenchmarkProbe
 from markbook.benchmarks.codeeval import refuse_misspelt
-from markbook.benchmarks.problems import RowError
+from markbook.benchmarks.problems import RowError, text_field
 from markbook.testcode.extraction import with_imports
 from markbook.types import ProblemType, Sample, Test
 

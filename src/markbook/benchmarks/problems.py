@@ -45,6 +45,32 @@ class Benchmark:
     """Ids of problems that this machine cannot mark: answers to them are no mistake."""
 
 
+def text_field(record: Mapping[str, object], key: str, *, required: bool = True) -> str:
+    """Return a string of a row.
+
+    Raises:
+        RowError: it is absent or empty although required, or no string.
+    """
+    value = record.get(key)
+    if value is None and not required:
+        return ""
+    if not isinstance(value, str):
+        raise RowError(f"{key!r} is missing" if value is None else f"{key!r} is not a string")
+    if required and not value.strip():
+        raise RowError(f"{key!r} is empty")
+    return value
+
+
+def text_list(record: Mapping[str, object], key: str) -> list[str]:
+    """Return a list of strings of a row, empty if it is absent; RowError if it is anything else."""
+    value = record.get(key)
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
+        raise RowError(f"{key!r} is not a list of strings")
+    return value
+
+
 def program_tests(pairs: Iterable[tuple[object, object]], checker: str = "") -> tuple[Test, ...]:
     """Return the tests of pairs of an input and the expected output, each a text or a list of lines.
 

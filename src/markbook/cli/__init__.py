@@ -17,7 +17,7 @@ from typing import NoReturn
 import click
 
 from markbook.cli.streams import LineFormatter, prepare
-from markbook.errors import MarkbookError
+from markbook.errors import MarkbookError, suggest
 
 _COMMANDS = {
     "compare": "Compare models of finished runs in pairs, with intervals and groups.",
@@ -75,8 +75,6 @@ class _LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and args[0] not in _COMMANDS:
-            from markbook.plugins import suggest
-
             ctx.fail(f"No such command {args[0]!r} ({suggest(args[0], [*_COMMANDS])}).")
         return super().resolve_command(ctx, args)
 

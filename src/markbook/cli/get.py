@@ -86,7 +86,7 @@ def command(name: str | None, output: Path | None, config: str, split: str, *, s
     Its licence, its commit and the digest of what was written are shown. Without NAME: what is known by a short name.
     This and `markbook run --allow-download` are the only ways in which Markbook fetches data.
     """
-    from markbook.errors import UsageError
+    from markbook.errors import UsageError, suggest
     from markbook.files.hub import KNOWN, find
 
     if name is None:
@@ -94,8 +94,6 @@ def command(name: str | None, output: Path | None, config: str, split: str, *, s
         return 0
     hub_data = KNOWN.get(name)
     if hub_data is None and "/" not in name:
-        from markbook.plugins import suggest
-
         raise UsageError(
             f"{name!r} is known by no short name", hint=f"{suggest(name, [*KNOWN])}; any data set goes by OWNER/NAME"
         )

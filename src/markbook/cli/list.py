@@ -17,8 +17,7 @@ _KINDS = ("metrics", "tasks", "loaders", "traces", "engines", "generators", "rep
 def command(kind: str, *, as_json: bool) -> None:
     """List the parts of a KIND: built-ins and installed plugins."""
     if kind not in _KINDS:
-        from markbook.errors import UsageError
-        from markbook.plugins import suggest
+        from markbook.errors import UsageError, suggest
 
         raise UsageError(f"there is no list of {kind!r}", hint=suggest(kind, list(_KINDS)))
     rows = _rows(kind)
@@ -90,7 +89,7 @@ def _with_language(row: dict[str, object]) -> dict[str, object]:
 def _tasks() -> list[dict[str, object]]:
     """List the ready tasks and groups, and whatever package brings some that cannot be used."""
     from markbook import plugins
-    from markbook.config import ready_tasks
+    from markbook.config.loading import ready_tasks
 
     rows: list[dict[str, object]] = [
         {"name": name, "file": path.name, "problem": ""} for name, path in ready_tasks().items()

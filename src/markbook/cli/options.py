@@ -171,7 +171,7 @@ def metric_names() -> list[str]:
 
 def task_names() -> list[str]:
     """Return the names of the ready tasks and groups."""
-    from markbook.config import ready_tasks
+    from markbook.config.loading import ready_tasks
 
     return list(ready_tasks())
 

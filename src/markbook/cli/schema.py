@@ -36,7 +36,7 @@ def _answers() -> Schema:
 
 
 def _task() -> Schema:
-    from markbook.config import json_schema
+    from markbook.config.native import json_schema
 
     return json_schema()
 
@@ -89,8 +89,7 @@ def command(name: str) -> int:
     them, and so can your own programs. They are made of the declarations that the readers and writers share.
     """
     if name not in SCHEMAS:
-        from markbook.errors import UsageError
-        from markbook.plugins import suggest
+        from markbook.errors import UsageError, suggest
 
         raise UsageError(f"there is no schema {name!r}", hint=suggest(name, [*SCHEMAS]))
     click.echo(json.dumps(SCHEMAS[name][1](), indent=2, ensure_ascii=False))

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 _BATCH = 2_000
 """Rows that are read and marked at a time, by each worker."""
-_KEYS = ("candidate", "reference", "references", "question", "context")
 _EXAMPLES = """
 \b
 Examples:
@@ -188,16 +187,16 @@ def _columns(text: str) -> dict[str, str]:
     Raises:
         UsageError: it has another form, or names a key that there is none of.
     """
-    from markbook.errors import UsageError
-    from markbook.plugins import suggest
+    from markbook.errors import UsageError, suggest
+    from markbook.row_keys import SCORE_KEYS
 
     columns: dict[str, str] = {}
     for part in text.split(",") if text else ():
         key, sign, column = (side.strip() for side in part.partition("="))
         if not (key and sign and column):
             raise UsageError(f"--map: {part!r} says of no column what it is", hint="candidate=COLUMN,reference=COLUMN")
-        if key not in _KEYS:
-            raise UsageError(f"--map: a column cannot be {key!r}", hint=suggest(key, list(_KEYS)))
+        if key not in SCORE_KEYS:
+            raise UsageError(f"--map: a column cannot be {key!r}", hint=suggest(key, SCORE_KEYS))
         columns[key] = column
     return columns
 

@@ -96,8 +96,7 @@ def _attempts(results: Results, item: str, model: str) -> Sequence[Shown]:
     Raises:
         UsageError: there is none, or the model made none.
     """
-    from markbook.errors import UsageError
-    from markbook.plugins import suggest
+    from markbook.errors import UsageError, suggest
 
     entries = list(results.entries())
     at_it = [entry for entry in entries if entry.sample == item]

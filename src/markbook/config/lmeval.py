@@ -6,17 +6,15 @@ name here: what it may stand for is decided where tasks are resolved, from regis
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from markbook import plugins
 from markbook.config import spec
-from markbook.config.spec import check
+from markbook.config.check import check
 from markbook.config.tree import Function, Node, find, plain, with_words
-from markbook.errors import ConfigError
+from markbook.errors import ConfigError, misspelt, suggest
 
 # What files of lm-evaluation-harness may hold, key by key; whatever is not listed here is refused by its name.
 
@@ -403,11 +401,11 @@ def _use(model: MetricEntry, node: Node, position: int, output: spec.Output) -> 
         )
     options = dict(model.model_extra or {})
     for option in options:
-        if difflib.get_close_matches(option, _ENTRY_KEYS, n=1, cutoff=0.8):
+        if misspelt(option, _ENTRY_KEYS):
             raise ConfigError(
                 f"a metric's entry has no key {option!r}",
                 at=entry.key_at(option),
-                hint=plugins.suggest(option, list(_ENTRY_KEYS)),
+                hint=suggest(option, _ENTRY_KEYS),
             )
     return spec.Use(
         name=model.metric,

@@ -13,8 +13,7 @@ from functools import partial
 from markbook.config import ContextMode, Filter, Function, Pipeline
 from markbook.datasets.rows import Row
 from markbook.datasets.user_code import Find, ForeignError, call_user_function, filter_replies, nothing
-from markbook.errors import ConfigError
-from markbook.plugins import suggest
+from markbook.errors import ConfigError, suggest
 from markbook.testcode.extraction import compiles, extract, extract_answer
 from markbook.types import PYTHON
 

@@ -16,26 +16,8 @@ from markbook.errors import DataError, beside
 from markbook.files.jsonl import Line, Rejection
 from markbook.files.spool import Spool, SpooledMap
 from markbook.files.tables import SUFFIXES, read_table, suffix
+from markbook.row_keys import TEXT_KEYS, find_name, find_number
 from markbook.types import Attempt, Sample
-
-TEXTS = (
-    "prediction",
-    "predictions",
-    "completion",
-    "completions",
-    "reply",
-    "response",
-    "generated_text",
-    "output",
-    "answer",
-    "text",
-    "solution",
-)
-"""The fields that may hold an answer, the first that is there counts; a list holds several answers to one row."""
-IDS = ("id", "sample_id", "task_id")
-"""The fields that may name a row; `doc_id` names its place."""
-INDICES = ("index", "sample")
-"""The fields that may number the answers to one row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,11 +181,12 @@ def _predictions(line: Line) -> Iterator[Prediction]:
     record = line.record
     texts, filtered = _texts(record)
     question = recorded_question(record)
-    name = next((record[key] for key in IDS if record.get(key) is not None), None)
+    name = find_name(record)
     if isinstance(name, list | dict | float | bool):
         raise ValueError("the id is neither text nor a whole number")  # noqa: TRY004 - the caller turns it into a rejection
     number = _whole(record.get("doc_id"), "doc_id")
-    index = next((_whole(record[key], key) for key in INDICES if record.get(key) is not None), None)
+    stated = find_number(record)
+    index = None if stated is None else _whole(stated[1], stated[0])
     for index_, text in enumerate(texts):
         yield Prediction(
             text=text,
@@ -228,7 +211,7 @@ def _likelihoods(line: Line) -> Prediction:
     if not isinstance(likelihoods, list):
         raise ValueError("no log-likelihoods in it: `likelihoods` with a pair [number, is likeliest] for each text")  # noqa: TRY004 - the caller turns it into a rejection
     pairs = json.dumps([_read_likelihood_pair(pair) for pair in likelihoods])
-    name = next((record[key] for key in IDS if record.get(key) is not None), None)
+    name = find_name(record)
     return Prediction(
         text=pairs,
         source=line.at,
@@ -265,10 +248,10 @@ def _texts(record: Mapping[str, object]) -> tuple[list[str | None], bool]:
     if "resps" in record or "filtered_resps" in record:
         raw = "resps" in record
         return _flat(record["resps" if raw else "filtered_resps"]), not raw
-    for key in TEXTS:
+    for key in TEXT_KEYS:
         if key in record:
             return _flat(record[key]), False
-    raise ValueError(f"no answer in it: one of {', '.join(TEXTS)} is needed")
+    raise ValueError(f"no answer in it: one of {', '.join(TEXT_KEYS)} is needed")
 
 
 def _flat(value: object) -> list[str | None]:

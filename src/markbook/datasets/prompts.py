@@ -14,7 +14,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from markbook.config import ContextMode, FewShot, Text
 from markbook.datasets.rows import Row
-from markbook.errors import ConfigError, DataError
+from markbook.errors import ConfigError, DataError, suggest
 
 # Jinja templates of task files, in a sandbox: they see one row and nothing else.
 
@@ -138,15 +138,11 @@ def render_references(source: str, row: Mapping[str, object], at: str, *, exact:
 
 
 def _explain_undefined(error: UndefinedError, row: Mapping[str, object]) -> str:
-    import difflib
-
     message = str(error.message or error)
     named = re.match(r"'(\w+)' is undefined", message)
     if not named:
         return message
-    near = difflib.get_close_matches(named[1], list(row), n=2, cutoff=0.6)
-    hint = "did you mean " + " or ".join(map(repr, near)) + "?" if near else "it has " + ", ".join(sorted(row))
-    return f"the row has no field {named[1]!r} ({hint})"
+    return f"the row has no field {named[1]!r} ({suggest(named[1], sorted(row), there_is='it has')})"
 
 
 # How lm-evaluation-harness puts a question, the beginning of a reply and an answer together.
@@ -155,7 +151,7 @@ def _explain_undefined(error: UndefinedError, row: Mapping[str, object]) -> str:
 def join_question(question: str, prefix: str, between: str) -> str:
     """Return a question with the beginning of its reply; white space already there stands for what comes between.
 
-    >>> asked("2+2?", "Answer:", " ")
+    >>> join_question("2+2?", "Answer:", " ")
     '2+2? Answer:'
     """
     if not prefix:
@@ -177,7 +173,7 @@ def beside(first: str, second: str, between: str) -> str:
 def join_example(question: str, prefix: str, answer: str, ends: tuple[str, str]) -> str:
     """Return a worked example; one without an answer is a question alone.
 
-    >>> answered("2+2?", "Answer:", "4", (" ", ";"))
+    >>> join_example("2+2?", "Answer:", "4", (" ", ";"))
     '2+2? Answer: 4;'
     """
     between, after = ends
@@ -232,11 +228,7 @@ def field_texts(row: Row, name: str) -> tuple[str, ...]:
         RenderError: the row lacks it, or it is empty.
     """
     if name not in row:
-        import difflib
-
-        near = difflib.get_close_matches(name, list(row), n=2, cutoff=0.6)
-        hint = "did you mean " + " or ".join(map(repr, near)) + "?" if near else "it has " + ", ".join(sorted(row))
-        raise RenderError(f"the row has no field {name!r} ({hint})")
+        raise RenderError(f"the row has no field {name!r} ({suggest(name, sorted(row), there_is='it has')})")
     references = as_references(row[name])
     if not references:
         raise RenderError(f"the row's field {name!r} is empty")

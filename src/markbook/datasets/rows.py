@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from markbook.config import Task
-from markbook.errors import ConfigError, beside
+from markbook.errors import ConfigError, beside, suggest
 from markbook.files.jsonl import Rejection
 from markbook.files.spool import Spool
 from markbook.files.tables import is_saved, read_table
-from markbook.plugins import suggest
 
 Row = Mapping[str, Any]
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager
-from multiprocessing import get_context, parent_process
 from threading import Thread, current_thread, main_thread
 from typing import Any, TypeVar
 
@@ -36,6 +35,9 @@ def local(workers: int | None = None, *, with_caller: bool = False) -> Executor:
         raise ConfigError(f"{workers} workers can do no work", hint="--workers 1 or more")
     if workers == 1:
         return Inline()
+    from concurrent.futures import ProcessPoolExecutor  # late: it loads multiprocessing, and most runs have one worker
+    from multiprocessing import get_context
+
     workers -= with_caller
     return ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_end_with_parent)
 
@@ -58,6 +60,8 @@ def _end_with_parent() -> None:
 
     A killed parent closes nothing properly: without this, workers would wait for their next work for ever.
     """
+    from multiprocessing import parent_process
+
     parent = parent_process()
     assert parent is not None
 

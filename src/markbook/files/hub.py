@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from markbook.errors import DataError, IncompleteError, UsageError
+from markbook.errors import DataError, IncompleteError, UsageError, suggest
 from markbook.files.tables import read_table, suffix
-from markbook.plugins import need, suggest
+from markbook.plugins import need
 from markbook.text import terminal
 
 if TYPE_CHECKING:

@@ -336,11 +336,10 @@ def _probe(path: Path, columns: Mapping[str, str] | None) -> ResultsProbe:
 
 def _reader(probe: ResultsProbe, least: int) -> ResultsReader | None:
     try:
-        sure = [(plugins.sureness("foreign", name, reader, probe), reader) for name, reader in _readers().items()]
+        best = plugins.detect("foreign", _readers(), probe, least=least)
     except MarkbookError:
         return None
-    best = max(sure, key=lambda pair: pair[0], default=None)
-    return best[1] if best is not None and best[0] >= least else None
+    return _readers()[best[0]] if best else None
 
 
 def read(path: Path, columns: Mapping[str, str] | None = None) -> tuple[str, Marked]:

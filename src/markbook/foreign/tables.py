@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from markbook.errors import DataError, UsageError
+from markbook.errors import DataError, UsageError, suggest
 from markbook.files.jsonl import Rejection
 from markbook.files.stream import elements
 from markbook.files.tables import read_table, suffix
@@ -24,7 +24,6 @@ from markbook.foreign.reading import (
     words,
 )
 from markbook.marks import Row
-from markbook.plugins import suggest
 from markbook.text.format import read_number
 from markbook.types import Missing, MissingKind
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import math
@@ -15,9 +14,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from markbook.config.spec import check
+from markbook.config.check import check
 from markbook.config.tree import read_tree
-from markbook.errors import ConfigError
+from markbook.errors import ConfigError, suggest
 
 # What a judge is asked about a text, and how its marks become a score.
 #
@@ -547,9 +546,7 @@ def read_rubric(source: object, folder: Path | None = None) -> Rubric:
         return check(RubricModel, read_tree((folder or Path()) / source)).rubric()
     rubrics = ready_rubrics()
     if source not in rubrics:
-        near = difflib.get_close_matches(source, rubrics, n=3)
-        suggestion = "did you mean " + " or ".join(map(repr, near)) + "?" if near else "known: " + ", ".join(rubrics)
-        raise ConfigError(f"unknown rubric {source!r:.60}", hint=f"{suggestion}; or a .yaml file")
+        raise ConfigError(f"unknown rubric {source!r:.60}", hint=f"{suggest(source, rubrics)}; or a .yaml file")
     return rubrics[source]
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from markbook import plugins
-from markbook.errors import EnvironmentUnfitError, MarkbookError, UsageError
+from markbook.errors import EnvironmentUnfitError, MarkbookError, UsageError, suggest
 from markbook.languages.language import Headers, Language, Places, Prepared, as_text, fill_template
 
 # Which languages there are, and which of their toolchains this machine has.
@@ -92,7 +92,7 @@ def language(name: str) -> Language:
     known_names = names()
     canonical = name if name in known_names else _aliases().get(name.lower(), name.lower())
     if canonical not in known_names:
-        raise UsageError(f"there is no language {name!r}", hint=plugins.suggest(name, known_names))
+        raise UsageError(f"there is no language {name!r}", hint=suggest(name, known_names))
     definition: Language = plugins.create("languages", canonical)
     return definition
 

@@ -19,11 +19,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from markbook.errors import ConfigError, UsageError
+from markbook.errors import ConfigError, UsageError, suggest
 from markbook.files import jsonl
 from markbook.metrics import Score, drop_missing_references, measure_each, missing_undefined
 from markbook.metrics.check_child import TextAnswer
-from markbook.plugins import example, need, suggest
+from markbook.plugins import example, need
 from markbook.types import Direction, Item, Measurement, Metric, Missing, MissingKind
 
 # Questions to a process that can be given up: started when the first is asked, started anew when one was too much.

@@ -10,12 +10,12 @@ from contextlib import asynccontextmanager
 from typing import Any, get_args
 from urllib.parse import urlsplit
 
-from markbook.errors import MarkbookError, UsageError
+from markbook.errors import MarkbookError, UsageError, suggest
 from markbook.installed import version
 from markbook.model.budget import Price, listed_price, parse_price
 from markbook.model.chat import decode_reply, encode_payload
 from markbook.model.http import Address, HttpClient, http_client
-from markbook.plugins import need, suggest
+from markbook.plugins import need
 from markbook.text import redact
 
 _ADDRESSES = ("base_url", "azure_endpoint", "api_base")

@@ -19,8 +19,6 @@ from markbook.model.budget import Budget, Price, Weight, count_tokens
 from markbook.model.chat import (
     ChatAnswer,
     ChatReply,
-    ModelReply,
-    PromptRequest,
     ReplyTokens,
     ServerQuestion,
     Talk,
@@ -32,6 +30,7 @@ from markbook.model.chat import (
 )
 from markbook.model.connect import COMPLETIONS, check_reached, lean_address, lean_server
 from markbook.model.http import Garbled, RequestFault
+from markbook.model.records import ModelReply, PromptRequest
 from markbook.plugins import need
 from markbook.types import Missing, MissingKind
 

@@ -10,8 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from markbook.errors import DataError, GateFailed, UsageError
-from markbook.plugins import suggest
+from markbook.errors import DataError, GateFailed, UsageError, suggest
 from markbook.results.comparison import Comparison
 from markbook.results.pairs import Pair
 from markbook.text.format import Scale, read_number

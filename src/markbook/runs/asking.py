@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import itertools
 import json
@@ -12,10 +11,8 @@ from typing import Any, TypedDict
 
 from markbook import plugins
 from markbook.config import Sampling
-from markbook.errors import StorageError, UsageError
+from markbook.errors import StorageError, UsageError, suggest
 from markbook.model import ModelReply, PromptRequest
-from markbook.model.connect import COMPLETIONS, split_name
-from markbook.plugins import suggest
 from markbook.runs.kind import Progress, Start, Watcher
 from markbook.runs.options import ASKS_MODELS, AskingOptions
 from markbook.store import RunWriter
@@ -101,6 +98,8 @@ class SharedCalls:
         Raises:
             StorageError: without an event loop, what was done raised it.
         """
+        import asyncio  # late, as the client below: a run whose answers exist asks nobody
+
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
@@ -147,6 +146,8 @@ class TokenUsage(TypedDict):
 
 def goes_on(options: AskingOptions) -> bool:
     """Whether a model's server continues texts instead of answering in turns; another package's generator never does."""
+    from markbook.model.connect import COMPLETIONS, split_name
+
     return not options.generator and split_name(options.model or "")[0] == COMPLETIONS
 
 

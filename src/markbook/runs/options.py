@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict, TypeVar
 
-from markbook.errors import UnknownOptionError, UsageError
-from markbook.plugins import suggest
+from markbook.errors import UnknownOptionError, UsageError, suggest
 
 _T = TypeVar("_T")
 ASKING = "asking"

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NotRequired, TypedDict
 
-from markbook.errors import UsageError
+from markbook.errors import UsageError, suggest
 from markbook.marks import Column, Row, RowRecord
-from markbook.plugins import suggest
 from markbook.report.page import Page, Problem, Section, ShownAnswer
 from markbook.report.words import missing_text
 from markbook.results.alignment import digest

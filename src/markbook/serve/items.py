@@ -13,9 +13,9 @@ from typing import Any
 from markbook.benchmarks.assembly import RowText, assemble
 from markbook.benchmarks.benchmark import data_files, is_package, load_benchmark
 from markbook.benchmarks.faults import find_fault, language_fault, without_faults
-from markbook.errors import DataError, EnvironmentUnfitError, UsageError
+from markbook.errors import DataError, EnvironmentUnfitError, UsageError, suggest
 from markbook.languages import Toolchain, find, versions
-from markbook.plugins import suggest
+from markbook.row_keys import ITEM_KEYS
 from markbook.runs.exam.grading import ErrorPolicy
 from markbook.serve.records import Order, UnmarkableError
 from markbook.testcode import programs
@@ -304,7 +304,7 @@ def _claim(text: str) -> dict[str, str]:
 # From what a caller sends to an order: every field checked, and every refusal a sentence that says where.
 
 _FIELDS = (
-    "id", "code", "completion", "language", "timeout", "deadline", "memory_mb",
+    "id", *ITEM_KEYS, "language", "timeout", "deadline", "memory_mb",
     "tests", "entry_point", "canonical", "prompt", "kind", "benchmark", "task_id",
 )  # fmt: skip
 _OWN = ("tests", "entry_point", "canonical", "prompt", "kind")
@@ -413,7 +413,7 @@ def _in_language(sample: Sample, name: str) -> Sample:
 
 def _code(item: PlacedItem, sample: Sample) -> tuple[Missing | None, str]:
     """Return the program of an item, assembled as an exam does, or why there is none."""
-    keys = [key for key in ("code", "completion") if key in item.value]
+    keys = [key for key in ITEM_KEYS if key in item.value]
     if len(keys) != 1:
         what = "it has 'code' and 'completion'" if keys else "it has neither 'code' nor 'completion'"
         raise UsageError(what, at=item.at, hint="an item has one of them")

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import Response, StreamingResponse
 
 from markbook import plugins
-from markbook.errors import MarkbookError
+from markbook.errors import MarkbookError, suggest
 from markbook.metrics.measure import ALIASES, expand, measure
+from markbook.row_keys import ITEM_KEYS
 from markbook.serve.guard import HEADERS, Guard, Refused, as_json, identify_client, read_object
 from markbook.serve.items import Defaults, read_items
 from markbook.serve.pool import PoolSettings
@@ -299,8 +300,6 @@ def reject_unknown_fields(body: Mapping[str, object], fields: tuple[str, ...], a
     Raises:
         Refused: it has another one.
     """
-    from markbook.plugins import suggest
-
     for name in body:
         if name not in fields:
             raise Refused(400, f"{at}unknown field {name[:40]!r} ({suggest(name[:40], list(fields))})")
@@ -325,7 +324,7 @@ def read_labelled(body: Mapping[str, object]) -> list[dict[str, object]]:
     for number, (query, label, prompt) in enumerate(zip(queries, labels, prompts, strict=True)):
         if isinstance(label, str):
             label = read_object(label.encode(), f"labels[{number}]")  # noqa: PLW2901 - the same label, read
-        if not isinstance(label, dict) or "code" in label or "completion" in label:
+        if not isinstance(label, dict) or any(key in label for key in ITEM_KEYS):
             raise Refused(
                 400,
                 f"labels[{number}] says not by what to mark: an object (or its JSON) with 'tests', or 'benchmark' and 'task_id'",
@@ -401,7 +400,7 @@ def _names(value: object) -> list[str]:
     there = [*plugins.names("metrics"), *ALIASES]  # a name of another form would import what it names
     for name in names:
         if name not in there:
-            raise Refused(400, f"unknown metric {name[:40]!r} ({plugins.suggest(name[:40], there)})")
+            raise Refused(400, f"unknown metric {name[:40]!r} ({suggest(name[:40], there)})")
     return expand(names)
 
 

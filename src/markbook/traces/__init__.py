@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from markbook import plugins
-from markbook.errors import DataError, UsageError
+from markbook.errors import DataError, UsageError, suggest
 from markbook.files.jsonl import BAD, decode_json
 from markbook.files.stream import Source, elements, values
 from markbook.trace import Trace, join
@@ -114,12 +114,11 @@ def _reader_for(source: Source) -> tuple[str, Reader]:
     """Return the reader that a file's content asks for, with the name that it is registered under."""
     probe = make_probe(source)
     readers: dict[str, Reader] = plugins.load_all("traces")
-    scores = {name: plugins.sureness("traces", name, reader, probe) for name, reader in readers.items()}
-    best = max(readers, key=lambda name: scores[name], default=None)
-    if best is None or scores[best] <= 0:
-        formats = ", ".join(sorted(scores))
+    best = plugins.detect("traces", readers, probe)
+    if not best:
+        formats = ", ".join(sorted(readers))
         raise DataError("no trace reader knows this file", at=str(source.path), hint=f"known formats: {formats}")
-    return best, readers[best]
+    return best[0], readers[best[0]]
 
 
 def read_traces(path: str | Path, format: str | None = None) -> Iterator[Trace]:
@@ -170,7 +169,7 @@ def read_trace(path: str | Path, format: str | None = None) -> Trace:
 def check_format(name: str) -> None:
     """Raise a usage error, with the nearest names, for a format that no reader has."""
     if name not in plugins.names("traces"):
-        raise UsageError(f"unknown trace format {name!r}", hint=plugins.suggest(name, plugins.names("traces")))
+        raise UsageError(f"unknown trace format {name!r}", hint=suggest(name, plugins.names("traces")))
 
 
 __all__ = ["detect", "read_trace", "read_traces"]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from markbook.errors import DataError
+from markbook.errors import DataError, misspelt
 from markbook.files import jsonl
 from markbook.files.content import MAX_DOCUMENT
 from markbook.files.stream import Source
@@ -140,8 +139,8 @@ def _reference(reference: Any, name: str, at: str) -> Reference:
     if isinstance(reference, dict):
         # Refuse a misspelt key, which would be read as a context or not at all
         for key in reference:
-            if key not in _KEYS and (near := difflib.get_close_matches(key, _KEYS, n=1, cutoff=0.8)):
-                raise DataError(f"{key!r:.40} is not a key of a reference", at=at, hint=f"did you mean {near[0]!r}?")
+            if key not in _KEYS and (meant := misspelt(key, _KEYS)):
+                raise DataError(f"{key!r:.40} is not a key of a reference", at=at, hint=f"did you mean {meant!r}?")
     if _is_map(reference) and not _is_reference(reference):
         return Reference(
             source=source, tools={str(context): _tools(tools_field) for context, tools_field in reference.items()}

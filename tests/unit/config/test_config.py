@@ -5,8 +5,8 @@ import json
 import pytest
 from support.paths import ROOT
 
-from markbook import config
-from markbook.config import native
+from markbook.config import loading, native, spec
+from markbook.config.tree import plain, read_tree
 from markbook.errors import ConfigError, UsageError
 
 NATIVE = """\
@@ -55,17 +55,17 @@ def write(folder, text, name="task.yaml"):
 
 def complaint(folder, text):
     with pytest.raises(ConfigError) as caught:
-        config.load(write(folder, text))
+        loading.load(write(folder, text))
     return str(caught.value).replace(str(folder), "")
 
 
 def test_our_own_format_is_read(tmp_path):
-    task = config.load(write(tmp_path, NATIVE))
+    task = loading.load(write(tmp_path, NATIVE))
 
     assert (task.name, task.version, task.format) == ("demo", "2", "markbook")
     assert task.data.paths == ("rows.jsonl",)
     assert (dict(task.data.where), task.data.id_field) == ({"kind": "a"}, "key")
-    assert task.sampling == config.Sampling(temperature=0.5, max_tokens=9, stop=("END",), samples=3)
+    assert task.sampling == spec.Sampling(temperature=0.5, max_tokens=9, stop=("END",), samples=3)
     assert [(use.name, use.key, dict(use.options)) for use in task.metrics] == [
         ("bleu", "", {}),
         ("rouge1", "r1", {"stemmer": False}),
@@ -73,13 +73,13 @@ def test_our_own_format_is_read(tmp_path):
 
 
 def test_the_harness_format_is_read(tmp_path):
-    task = config.load(write(tmp_path, LM_EVAL))
+    task = loading.load(write(tmp_path, LM_EVAL))
 
     assert (task.name, task.version, task.format) == ("demo", "1.5", "lm-eval")
     assert task.data.paths == ("rows.jsonl",)
     few = task.few_shot
     assert (few.count, few.paths, few.sampler, few.excludes_self) == (2, ("shots.jsonl",), "default", False)
-    assert task.sampling == config.Sampling(temperature=0.0, max_tokens=9, stop=("\n",), samples=4)
+    assert task.sampling == spec.Sampling(temperature=0.0, max_tokens=9, stop=("\n",), samples=4)
     assert [pipeline.name for pipeline in task.pipelines] == ["strict", "loose"]
     assert task.references.fields == ("word",)
     assert task.prompt.template == "Say {{word}}"
@@ -144,7 +144,7 @@ def test_extends_merges_mappings_and_keeps_paths_where_they_were_written(tmp_pat
     write(tmp_path / "inner", NATIVE, "base.yaml")
     child = write(tmp_path, "extends: inner/base.yaml\nname: child\ngenerate: {temperature: 0}\nmetrics: [bleu]\n")
 
-    task = config.load(child)
+    task = loading.load(child)
 
     assert task.name == "child"
     assert (task.sampling.temperature, task.sampling.max_tokens) == (0, 9)
@@ -156,15 +156,15 @@ def test_a_mistake_in_what_is_extended_is_named_there(tmp_path):
     write(tmp_path, NATIVE.replace("prompt:", "promt:"), "base.yaml")
 
     with pytest.raises(ConfigError, match=r"base\.yaml:4:1: unknown key 'promt'"):
-        config.load(write(tmp_path, "extends: base.yaml\nname: child\n"))
+        loading.load(write(tmp_path, "extends: base.yaml\nname: child\n"))
 
 
 def test_include_of_the_harness_replaces_whole_keys(tmp_path):
     write(tmp_path, LM_EVAL, "_base")
-    task = config.load(write(tmp_path, "include: _base\ntask: child\ngeneration_kwargs: {until: []}\n"))
+    task = loading.load(write(tmp_path, "include: _base\ntask: child\ngeneration_kwargs: {until: []}\n"))
 
     assert task.name == "child"
-    assert task.sampling == config.Sampling(temperature=0.0, max_tokens=256, samples=4)
+    assert task.sampling == spec.Sampling(temperature=0.0, max_tokens=256, samples=4)
 
 
 def test_files_that_extend_themselves_are_refused(tmp_path):
@@ -172,7 +172,7 @@ def test_files_that_extend_themselves_are_refused(tmp_path):
     write(tmp_path, "extends: a.yaml\n", "b.yaml")
 
     with pytest.raises(ConfigError, match="extends itself"):
-        config.load(tmp_path / "a.yaml")
+        loading.load(tmp_path / "a.yaml")
 
 
 def test_a_group_brings_its_tasks_once_and_in_order(tmp_path):
@@ -181,7 +181,7 @@ def test_a_group_brings_its_tasks_once_and_in_order(tmp_path):
     write(tmp_path, "group: inner\ntasks: [other]\n", "inner.yaml")
     group = write(tmp_path, "group: all\ntasks: [demo, inner, two.yaml]\nsummarise: [{metric: bleu}]\n", "all.yaml")
 
-    tasks, groups = config.load_all([str(group)])
+    tasks, groups = loading.load_all([str(group)])
 
     assert [each.task.name for each in tasks] == ["demo", "other"]
     assert [(group.name, names) for group, names in groups] == [("all", ["demo", "other"]), ("inner", ["other"])]
@@ -192,42 +192,42 @@ def test_a_group_names_what_it_cannot_find(tmp_path):
     group = write(tmp_path, "group: all\ntasks:\n  - dmeo\n", "all.yaml")
 
     with pytest.raises(ConfigError, match=r"all\.yaml:3:5: .*unknown task 'dmeo' \(did you mean 'demo'"):
-        config.load_all([str(group)])
+        loading.load_all([str(group)])
 
 
 def test_a_group_that_holds_itself_is_refused(tmp_path):
     group = write(tmp_path, "group: all\ntasks: [all]\n", "all.yaml")
 
     with pytest.raises(ConfigError, match="holds itself"):
-        config.load_all([str(group)])
+        loading.load_all([str(group)])
 
 
 def test_two_tasks_of_one_name_are_refused(tmp_path):
     first, second = write(tmp_path, NATIVE, "a.yaml"), write(tmp_path, NATIVE, "b.yaml")
 
     with pytest.raises(ConfigError, match="two tasks are named 'demo'"):
-        config.load_all([str(first), str(second)])
+        loading.load_all([str(first), str(second)])
 
 
 def test_an_unknown_name_has_its_neighbours_named():
     with pytest.raises(UsageError, match="did you mean 'python_code_repair'"):
-        config.load("python_code_repare")
+        loading.load("python_code_repare")
 
 
 def test_the_published_schema_is_the_readers_own():
     published = json.loads((ROOT / "docs" / "task.schema.json").read_text(encoding="utf-8"))
 
-    assert published == config.json_schema()
+    assert published == native.json_schema()
 
 
 def test_every_ready_task_fits_the_published_schema():
     import jsonschema
 
-    validator = jsonschema.Draft202012Validator(config.json_schema())
+    validator = jsonschema.Draft202012Validator(native.json_schema())
     for path in sorted((ROOT / "tasks").glob("*.yaml")):
-        tree = config.plain(config.read_tree(path))
-        if "extends" not in tree:
-            assert list(validator.iter_errors(tree)) == [], path.name
+        contents = plain(read_tree(path))
+        if "extends" not in contents:
+            assert list(validator.iter_errors(contents)) == [], path.name
 
 
 def test_all_complaints_are_listed_at_once(tmp_path):
@@ -239,7 +239,7 @@ def test_all_complaints_are_listed_at_once(tmp_path):
 
 
 def test_the_groups_and_kinds_that_are_documented_are_ready():
-    ready = config.ready_tasks()
+    ready = loading.ready_tasks()
     kinds = (
         "python_code_completion",
         "python_code_repair",
@@ -249,9 +249,9 @@ def test_the_groups_and_kinds_that_are_documented_are_ready():
     )
 
     for kind in kinds:
-        modes = [config.load(kind + ending).context for ending in ("", "_minimal_context", "_no_context")]
+        modes = [loading.load(kind + ending).context for ending in ("", "_minimal_context", "_no_context")]
         assert modes == ["full", "minimal", "none"]
-    assert [member.name for member in config.load("python_coding_suite").members] == list(kinds)
+    assert [member.name for member in loading.load("python_coding_suite").members] == list(kinds)
     assert "python_coding_context_comparison" in ready
 
 
@@ -274,13 +274,13 @@ def test_native_names_cannot_leave_a_folder():
     ],
 )
 def test_bare_words_of_the_harness_are_read_as_yaml_1_1(tmp_path, word, value):
-    task = config.load(write(tmp_path, LM_EVAL.replace("ignore_case: true", f"ignore_case: {word}")))
+    task = loading.load(write(tmp_path, LM_EVAL.replace("ignore_case: true", f"ignore_case: {word}")))
 
     assert task.metrics[0].options == {"ignore_case": value}
 
 
 def test_bare_words_of_our_own_format_are_texts(tmp_path):
-    task = config.load(write(tmp_path, NATIVE.replace("stemmer: false", "stemmer: no")))
+    task = loading.load(write(tmp_path, NATIVE.replace("stemmer: false", "stemmer: no")))
 
     assert task.metrics[1].options == {"stemmer": "no"}
 
@@ -290,4 +290,4 @@ def test_bare_words_of_the_harness_stay_texts_where_texts_are_wanted(tmp_path):
         "doc_to_target: word", "doc_to_target: word\ndoc_to_choice: [yes, no]\noutput_type: multiple_choice"
     )
 
-    assert config.load(write(tmp_path, text)).choices.constant == ["yes", "no"]
+    assert loading.load(write(tmp_path, text)).choices.constant == ["yes", "no"]

@@ -6,9 +6,9 @@ import json
 
 from click.testing import CliRunner
 
-from markbook import config
 from markbook.cli import cli
-from markbook.config import load_all
+from markbook.config import loading
+from markbook.config.loading import load_all
 
 
 def run_cli(*args):
@@ -42,8 +42,8 @@ def test_each_groups_file_is_read_once(tmp_path, monkeypatch):
     (tmp_path / "g0.yaml").write_text("group: g0\ntasks: [t.yaml, t.yaml]\n")
     for at in range(1, 12):
         (tmp_path / f"g{at}.yaml").write_text(f"group: g{at}\ntasks: [g{at - 1}.yaml, g{at - 1}.yaml]\n")
-    read, count = config._read, []
-    monkeypatch.setattr(config, "_read", lambda *args: count.append(args) or read(*args))
+    read, count = loading._read, []
+    monkeypatch.setattr(loading, "_read", lambda *args: count.append(args) or read(*args))
 
     tasks, groups = load_all([str(tmp_path / "g11.yaml")])
 

@@ -6,7 +6,7 @@ import pytest
 from support.wild_kit import HEAD, write
 
 import markbook
-from markbook.config import load_all
+from markbook.config.loading import load_all
 from markbook.errors import ConfigError
 
 BODY = HEAD.partition("\n")[2] + "doc_to_text: q\ndoc_to_target: a\n"

@@ -12,7 +12,7 @@ from support.foreign_files import FORMATS
 from test_traces_formats import LOGS, places, replaced
 
 from markbook import measure
-from markbook.config import load
+from markbook.config.loading import load
 from markbook.datasets.filters import code, find_code, format_span, multi_choice_regex, regex
 from markbook.errors import MarkbookError
 from markbook.files.jsonl import decode_json, parse_object as parse_line

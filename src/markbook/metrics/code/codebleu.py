@@ -36,7 +36,7 @@ import numpy as np
 from rapidfuzz.distance import LCSseq
 
 from markbook import plugins
-from markbook.errors import UsageError
+from markbook.errors import UsageError, suggest
 from markbook.metrics import (
     NO_STATS,
     PairMetric,
@@ -255,7 +255,7 @@ def codebleu(
         raise UsageError(f"unknown profile {profile!r}", hint="corrected, documented")
     lang = SPELLINGS.get(lang.lower(), lang.lower())
     if lang not in GRAMMARS:
-        raise UsageError(f"unknown language {lang!r}", hint=plugins.suggest(lang, sorted(GRAMMARS)))
+        raise UsageError(f"unknown language {lang!r}", hint=suggest(lang, sorted(GRAMMARS)))
     shares = tuple(float(weight) for weight in weights)
     if len(shares) != len(PARTS) or min(shares) < 0 or not math.isfinite(sum(shares)) or sum(shares) <= 0:
         raise UsageError(f"weights {shares} are not four shares", hint="four numbers from 0 up, not all 0")

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from markbook.errors import ConfigError
-from markbook.plugins import suggest
+from markbook.errors import ConfigError, suggest
 from markbook.types import Missing, MissingKind
 
 # The scores of tier 1 that are arithmetic on times and similarities.

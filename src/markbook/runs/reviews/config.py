@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import get_args
 
 from markbook.datasets.papers import read_object, read_scale
-from markbook.errors import ConfigError
+from markbook.errors import ConfigError, suggest
 from markbook.files.jsonl import Rejection
 from markbook.judge.rubrics import TIER_WEIGHTS
-from markbook.plugins import suggest
 from markbook.runs.reviews.composite import (
     ALIASES,
     DOCUMENTED_SCALE,

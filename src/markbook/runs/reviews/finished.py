@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markbook import plugins
-from markbook.errors import DataError, MarkbookError, UsageError
-from markbook.plugins import suggest
+from markbook.errors import DataError, MarkbookError, UsageError, suggest
 from markbook.results.alignment import digest
 from markbook.results.comparison import run_headline
 from markbook.results.files import get_value, read_part, reasons_text

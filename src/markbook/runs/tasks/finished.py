@@ -11,8 +11,7 @@ from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from markbook.errors import UsageError
-from markbook.plugins import suggest
+from markbook.errors import UsageError, suggest
 from markbook.results.alignment import digest, in_task
 from markbook.results.comparison import run_headline
 from markbook.results.files import get_value, reasons_text

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from markbook import plugins
 from markbook.config import Function, Task, Use
 from markbook.datasets.filters import METRICS, Documented, last, unregistered_error
-from markbook.errors import ConfigError, MarkbookError, UsageError
+from markbook.errors import ConfigError, MarkbookError, UsageError, suggest
 from markbook.judge.metric import JudgeMetric
 from markbook.judge.panel import split_judge
 from markbook.types import Direction, Metric
@@ -208,7 +208,7 @@ def _check_options(name: str, options: Mapping[str, object], use: Use, factory: 
         return
     for option in options:
         if option not in parameters:
-            hint = plugins.suggest(option, list(parameters)) if parameters else "it takes none"
+            hint = suggest(option, list(parameters)) if parameters else "it takes none"
             raise ConfigError(
                 f"the metric {name!r} has no option {option!r}",
                 at=use.find_place(_find_spelling(option, use)),

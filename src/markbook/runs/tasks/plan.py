@@ -13,19 +13,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from markbook.config import ContextMode, GroupMetric, Loaded, Pipeline, Task, TaskGroup, load_all
+from markbook.config import ContextMode, GroupMetric, Pipeline, Task, TaskGroup
+from markbook.config.loading import Loaded, load_all
 from markbook.datasets.filters import Step, build, check_likelihood_filters
 from markbook.datasets.predictions import Predictions, find_file, model_name, read_answers
 from markbook.datasets.prompts import beside
 from markbook.datasets.samples import TaskRows, load_samples
 from markbook.datasets.user_code import Find, Finder, nothing, seed_generators
-from markbook.errors import ConfigError, DataError, UsageError
+from markbook.errors import ConfigError, DataError, UsageError, suggest
 from markbook.files.jsonl import Rejection
 from markbook.judge.client import Judged, to_record
 from markbook.judge.metric import JudgeMetric, Memory
 from markbook.model import GenerationSettings, PromptRequest
 from markbook.model.cassette import Cassette
-from markbook.plugins import suggest
 from markbook.runs.asking import sampling_with
 from markbook.runs.kind import Watcher
 from markbook.runs.options import AskingOptions, AskingSettings, aside

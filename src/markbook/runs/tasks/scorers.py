@@ -17,8 +17,7 @@ from markbook.config import Function, Task, Use
 from markbook.datasets.choices import Weighing
 from markbook.datasets.filters import unregistered_error
 from markbook.datasets.user_code import Find, ForeignError, call_user_function
-from markbook.errors import ConfigError
-from markbook.plugins import suggest
+from markbook.errors import ConfigError, suggest
 from markbook.types import Attempt, Direction, Item, Measurement, Missing, MissingKind, Sample
 
 # From what rows gave to one number, where that is not their mean: the aggregations that task files name.

@@ -1,0 +1,63 @@
+"""The keys that a row of answers may have: one list for `exam`, `run`, `score`, rewards and the server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+CODE_KEYS = ("extracted_solution", "candidate_solution", "completion", "solution", "generation", "gpt_solution")
+"""Where the code of an answer may stand, in order of preference; an extracted solution wins even when it is empty."""
+TEXT_KEYS = (
+    "prediction",
+    "predictions",
+    "completion",
+    "completions",
+    "reply",
+    "response",
+    "generated_text",
+    "output",
+    "answer",
+    "text",
+    "solution",
+)
+"""Where the text of an answer may stand, the first that is there counts; a list holds several answers to one row."""
+ITEM_KEYS = ("code", "completion")
+"""Where an item sent to be rewarded has its answer: a program of its own, or what goes on with the prompt."""
+SCORE_KEYS = ("candidate", "reference", "references", "question", "context")
+"""What `score` reads of a row."""
+NAME_KEYS = ("id", "sample_id", "task_id")
+"""Which row of a task or problem of a benchmark an answer is to."""
+NUMBER_KEYS = ("sample", "sample_index", "index", "sample_id")
+"""Which of several answers to one row or problem it is, from 0."""
+
+
+def find_name(record: Mapping[str, object], *, first: str = "") -> object:
+    """Return what a row says that it answers; None where it says nothing.
+
+    Other tools number the attempts at a problem by `sample_id`: beside a `task_id`, a whole number there is the
+    attempt's and names nothing.
+
+    Args:
+        record: the row.
+        first: the key that is preferred to the others.
+
+    >>> find_name({"sample_id": "HumanEval/0"}), find_name({"task_id": "HumanEval/0", "sample_id": 2})
+    ('HumanEval/0', 'HumanEval/0')
+    """
+    for key in (first, *NAME_KEYS):
+        value = record.get(key)
+        if value is not None and not (key == "sample_id" and _is_number(value) and record.get("task_id") is not None):
+            return value
+    return None
+
+
+def find_number(record: Mapping[str, object]) -> tuple[str, object] | None:
+    """Return the key and the value that say which of several answers a row is; None where nothing does."""
+    for key in NUMBER_KEYS:
+        value = record.get(key)
+        if value is not None and not (key == "sample_id" and (record.get("task_id") is None or isinstance(value, str))):
+            return key, value
+    return None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -1,0 +1,57 @@
+"""A row of answers means the same to `exam` and to `run`, whichever of the known keys it has."""
+
+import pytest
+from support.exam_kit import problem, write_rows
+from support.paths import ROOT
+
+from markbook.benchmarks.answers import load_answers
+from markbook.benchmarks.benchmark import load_benchmark
+from markbook.datasets.predictions import read_answers
+from markbook.row_keys import CODE_KEYS, NAME_KEYS, NUMBER_KEYS, TEXT_KEYS, find_name, find_number
+from markbook.types import Sample, TaskRow
+
+CODE = ["def f(x):\n    return x\n", "def f(x):\n    return x + 0\n"]
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        [{"task_id": "a"}, {"task_id": "a"}],
+        [{"sample_id": "a", "index": 0}, {"sample_id": "a", "index": 1}],
+        [{"id": "a", "sample": 0}, {"id": "a", "sample": 1}],
+        [{"task_id": "a", "sample_index": 0}, {"task_id": "a", "sample_index": 1}],
+        [{"task_id": "a", "sample_id": 0}, {"task_id": "a", "sample_id": 1}],
+        [{"task_id": "a", "sample_id": "a", "index": 0}, {"task_id": "a", "sample_id": "a", "index": 1}],
+    ],
+)
+def test_exam_and_run_read_the_same_rows_alike(tmp_path, keys):
+    paper = load_benchmark(write_rows(tmp_path / "paper.jsonl", [problem("a"), problem("b")]))
+    rows = [{**row, "completion": text} for row, text in zip(keys, CODE, strict=True)]
+    file = write_rows(tmp_path / "answers.jsonl", rows)
+    samples = [Sample(id=name, row=TaskRow({}, place)) for place, name in enumerate("ab")]
+
+    with load_answers([file], paper) as answers:
+        examined = [(attempt.sample_id, attempt.text) for attempt in answers.attempts("answers")]
+    predictions = read_answers(file, "demo", samples, several=True)
+
+    assert examined == [("a", text) for text in CODE]
+    assert [(attempt.sample_id, attempt.text) for attempt in predictions.attempts["a"]] == examined
+
+
+def test_a_whole_number_as_sample_id_numbers_the_attempt_beside_a_task_id_only():
+    assert (find_name({"task_id": "a", "sample_id": 2}), find_number({"task_id": "a", "sample_id": 2})) == (
+        "a",
+        ("sample_id", 2),
+    )
+    assert (find_name({"sample_id": 2}), find_number({"sample_id": 2})) == (2, None)
+    assert find_name({"id": "x", "task_id": "a"}, first="task_id") == "a"
+    assert find_name({"completion": "x"}) is None
+
+
+def test_the_keys_stand_in_one_place():
+    sources = {path: path.read_text(encoding="utf-8") for path in (ROOT / "src" / "markbook").rglob("*.py")}
+    telling = {"sample_index", "gpt_solution", "generated_text", "extracted_solution"}
+
+    assert telling <= {*CODE_KEYS, *TEXT_KEYS, *NAME_KEYS, *NUMBER_KEYS}
+    lists = {path.name for path, source in sources.items() if any(f'"{key}",' in source for key in telling)}
+    assert lists == {"row_keys.py"}
