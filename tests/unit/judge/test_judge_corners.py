@@ -210,7 +210,7 @@ def test_drift_from_a_report_by_another_rubric_is_refused(check, tmp_path):
 
 @pytest.mark.parametrize(("human", "kappa"), [([], None), ([3, 3], None), ([3, 4], 0.0)])
 def test_a_constant_answers_kappa_is_none_where_nothing_varies(human, kappa):
-    assert with_people(human, human, asked=2)["constant_answer"]["weighted_kappa"] == kappa
+    assert with_people(human, human, requested=2)["constant_answer"]["weighted_kappa"] == kappa
 
 
 def test_deviation_is_over_samples_and_not_over_judges():

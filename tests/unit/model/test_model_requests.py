@@ -190,7 +190,7 @@ def test_what_no_retry_can_mend_ends_the_asking_at_once_and_is_said(tmp_path, st
     assert f"12 of 12 (unavailable: openai:m is not asked any more: status {status}: " in err
     assert run["status"] == "incomplete"
     assert (ended, server.calls - asked) == (3, 1)
-    assert "not an answer (12 of 12): openai:m is not asked any more" in said
+    assert "no answer (12 of 12): openai:m is not asked any more" in said
 
 
 def test_a_judge_that_is_down_is_not_asked_a_hundred_times(tmp_path):
