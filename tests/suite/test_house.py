@@ -26,7 +26,7 @@ def test_the_figures_of_a_small_package_are_these(house, tmp_path):
     package.mkdir()
     (package / "__init__.py").write_text("")
     (package / "first.py").write_text(
-        '"""This is not an example."""\n'
+        '"""This is no example."""\n'
         "import os\n\n\n"
         "def shown(found):\n    # why it is so\n    return _twice(found)  # noqa: X1\n\n\n"
         "def _twice(value):\n    return 2 * value\n\n\n"

@@ -46,6 +46,13 @@ def test_programs_of_a_corpus_are_not_counted(counter):
     ]
 
 
+def test_a_moved_file_is_compared_with_itself_and_a_lost_one_with_nothing(counter):
+    old = {"tests/test_a.py": 3, "tests/test_b.py": 2, "tests/test_c.py": 1}
+    new = {"tests/unit/test_a.py": 2, "tests/test_b.py": 2}
+
+    assert counter.follow_moves(old, new) == {"tests/unit/test_a.py": 3, "tests/test_b.py": 2, "tests/test_c.py": 1}
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Mapping
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from markbook.report.html import policy
+from markbook.report.html import policy, render_template, style
 from markbook.report.words import folder_names, missing_text
 from markbook.results.leaderboard import Leaderboard, Standing
 from markbook.results.sheet import Cell, Sheet
-from markbook.text import cut, visible
+from markbook.text import cut
 from markbook.text.format import NOTHING, Scale
 from markbook.types import Interval
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
     from markupsafe import Markup
 
 _NAME, _DRAWN = 48, 40
@@ -147,28 +144,5 @@ def _interval(interval: Interval | None, scale: Scale) -> str:
     return NOTHING if interval is None else scale.spread(interval.low, interval.high)
 
 
-@functools.cache
-def _environment() -> Environment:
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
-    from markupsafe import Markup
-
-    folder = resources.files("markbook.report").joinpath("templates")
-
-    def plain(value: object) -> object:
-        return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-    environment = Environment(
-        loader=FunctionLoader(lambda name: folder.joinpath("board", name).read_text(encoding="utf-8")),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=plain,
-        trim_blocks=True,
-    )
-    style = folder.joinpath("page.css").read_text(encoding="utf-8")
-    environment.globals["style"] = Markup(style)  # noqa: S704 - our own file
-    environment.globals["policy"] = policy(style, "")
-    return environment
-
-
 def _render(template: str, **values: Any) -> str:
-    return _environment().get_template(template).render(**values)
+    return render_template(f"board/{template}", policy=policy(style(), ""), **values)

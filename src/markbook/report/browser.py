@@ -187,7 +187,9 @@ class RunSite:
         words = query.get("q", "").casefold()
         broken = [opened.run for opened in self._opened.values() if isinstance(opened.run, str)]
         rows = alike([run for run in self._runs() if words in run.words.casefold()])
-        return render("list.html.j2", title="Runs", rows=rows, broken=broken, query=query, folder=str(self.folder))
+        return render(
+            "browse/list.html.j2", title="Runs", rows=rows, broken=broken, query=query, folder=str(self.folder)
+        )
 
     def _trend(self, number: int) -> str:
         this = listed_run(number, "", self.run(number))
@@ -209,7 +211,7 @@ class RunSite:
         about: dict[str, Any] = {
             "title": listed.label or run.folder.name, "facts": facts, "size": PAGE_ROWS, "failure": index.failure,
             "has_report": (run.folder / "report.html").is_file(), "is_live": run.status == "running",
-            "planned": getattr(index.results, "planned", 0) if run.status == "running" else 0,  # the whole journal says it
+            "planned": getattr(index.results, "n_planned", 0) if run.status == "running" else 0,  # the whole journal says it
             "headline": index.headline,
         }  # fmt: skip
         return run_pages.run_page(index, number, about, query)
@@ -227,7 +229,7 @@ class RunSite:
             return "" if other is None else address(f"/attempt/{number}/{other}", query)
 
         return render(
-            "attempt.html.j2",
+            "browse/attempt.html.j2",
             title=f"{side.shown.sample}: {side.shown.model}",
             one=side,
             others=others,

@@ -14,17 +14,15 @@ import html
 import keyword
 import re
 from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markbook.installed import version
 from markbook.report.page import Page
+from markbook.results.sheet import STATUSES
 from markbook.text import Table, visible
 
 if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
-
-    from jinja2 import Environment, Template
+    from jinja2 import Environment
     from markupsafe import Markup
 
 
@@ -69,62 +67,36 @@ _SIGNS = re.compile(r"[-/_]")
 _AFTER_SIGN = re.compile(r"(?<=[-/_:])(?=\w)")
 _FOLDED = 12
 """Longer tables are folded."""
-STATUSES = ("passed", "scored", "partial", "failed", "error", "empty", "absent")
 
 
 def render(page: Page) -> str:
     """Return the page as a whole HTML document."""
     from markupsafe import Markup
 
-    style, script = _part("page.css"), _part("page.js")
+    script = _read_part("page.js")
     pictures = {
         section.id: Markup(section.chart.picture.wide + section.chart.picture.narrow)  # noqa: S704 - its words are escaped
         for section in page.sections
         if section.chart
     }
-    return _template().render(
+    outcomes = {status for problem in page.problems for _, status, _ in problem.outcomes}
+    return render_template(
+        "page.html.j2",
         page=page,
-        policy=policy(style, script),
-        style=Markup(style),  # noqa: S704 - our own file
+        policy=policy(style(), script),
         script=Markup(script),  # noqa: S704 - our own file
         pictures=pictures,
-        statuses=[status for status in STATUSES if status in _collect_statuses(page)],
+        statuses=[status for status in STATUSES if status in outcomes],
         topic_number={topic: str(number) for number, topic in enumerate(page.topics)} | {"": ""},
         version=version(),
         show_table=show_table,
         folded=_FOLDED,
-        code=lambda text: Markup(highlight(text)),  # noqa: S704 - highlight escapes
     )
-
-
-def _collect_statuses(page: Page) -> set[str]:
-    """Return the statuses that occur."""
-    return {status for problem in page.problems for _, status, _ in problem.outcomes}
 
 
 def show_table(table: Table) -> Any:
     """Return a table as HTML that scrolls sideways where the screen is narrow."""
-    return _template("table.html.j2").module.show(table)  # type: ignore[attr-defined]  # a macro's name is not typed
-
-
-@functools.cache
-def _part(name: str) -> str:
-    return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
-
-
-@functools.cache
-def _template(name: str = "page.html.j2") -> Template:
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
-    from markupsafe import Markup
-
-    def plain(value: object) -> object:
-        return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-    environment = Environment(
-        loader=FunctionLoader(_part), autoescape=True, undefined=StrictUndefined, finalize=plain, trim_blocks=True
-    )
-    environment.filters["whole"] = whole_names
-    return environment.get_template(name)
+    return environment().get_template("table.html.j2").module.show(table)  # type: ignore[attr-defined]  # a macro's name is not typed
 
 
 def whole_names(text: str) -> Markup:
@@ -147,61 +119,67 @@ def whole_names(text: str) -> Markup:
 
 def policy(style: str, script: str) -> str:
     """Return the policy: nothing from anywhere, and only the style and script of this file."""
-    allowed = f"script-src {_digest(script)}; " if script else ""
-    return f"default-src 'none'; {allowed}style-src {_digest(style)}; base-uri 'none'; form-action 'none'"
+    allowed = f"script-src {content_digest(script)}; " if script else ""
+    return f"default-src 'none'; {allowed}style-src {content_digest(style)}; base-uri 'none'; form-action 'none'"
 
 
-def _digest(text: str) -> str:
+def content_digest(text: str) -> str:
+    """Return the digest by which a policy admits a style or a script."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-# From templates to pages: everything shown is escaped, and what cannot be seen is made visible.
+# From templates to pages: one environment for all of them, in which everything that is shown is escaped and made visible.
+
+
+@functools.cache
+def _read_part(name: str) -> str:
+    """Return a file of the templates' folder."""
+    return resources.files("markbook.report").joinpath("templates", name).read_text(encoding="utf-8")
 
 
 def style() -> str:
     """Return the style of every page."""
-    return resources.files("markbook.report").joinpath("templates", "page.css").read_text(encoding="utf-8")
+    return _read_part("page.css")
 
 
 def label_script() -> str:
     """Return the script of the pages where people label: it turns keys into choices."""
-    return resources.files("markbook.report").joinpath("templates", "browse", "label.js").read_text(encoding="utf-8")
+    return _read_part("browse/label.js")
 
 
 def keys_script() -> str:
     """Return the script of the pages over runs: keys that follow the page's own links."""
-    return resources.files("markbook.report").joinpath("templates", "browse", "keys.js").read_text(encoding="utf-8")
-
-
-def _rendering_template(name: str) -> Traversable:
-    """Return a template of this site, or else one that it shares with the reports."""
-    folder = resources.files("markbook.report").joinpath("templates")
-    own = folder.joinpath("browse", name)
-    return own if own.is_file() else folder.joinpath(name)
+    return _read_part("browse/keys.js")
 
 
 @functools.cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Return the environment of every HTML page: reports, `view`, `label`, `site` and the page of a trace.
+
+    There is one, so that a new page cannot forget to escape: autoescape is on, controls are spelled out, and a name that
+    a template misspells is an error.
+    """
     from jinja2 import Environment, FunctionLoader, StrictUndefined
     from markupsafe import Markup
 
-    def plain(value: object) -> object:
+    def make_visible(value: object) -> object:
         return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
     environment = Environment(
-        loader=FunctionLoader(lambda name: _rendering_template(name).read_text(encoding="utf-8")),
+        loader=FunctionLoader(_read_part),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=plain,
+        finalize=make_visible,
         trim_blocks=True,
     )
     environment.globals["style"] = Markup(style())  # noqa: S704 - our own file
     environment.globals["label_script"] = Markup(label_script())  # noqa: S704 - our own file
     environment.globals["keys_script"] = Markup(keys_script())  # noqa: S704 - our own file
     environment.filters["code"] = lambda text: Markup(highlight(text))  # noqa: S704 - highlight escapes
+    environment.filters["whole"] = whole_names
     return environment
 
 
 def render_template(template: str, **values: Any) -> str:
-    """Return the HTML of a template in `templates/browse`."""
-    return _environment().get_template(template).render(**values)
+    """Return the HTML of a template, named by its place in `templates`."""
+    return environment().get_template(template).render(**values)

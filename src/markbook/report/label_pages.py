@@ -78,7 +78,7 @@ class LabelPages:
         labelled, last = len(session.books[who].labels), session.last_place(who)
         label = None if index is None else session.get_label(who, index)
         return render(
-            "label.html.j2",
+            "browse/label.html.j2",
             title="Label",
             labelled=labelled,
             total=len(session.order(who)),

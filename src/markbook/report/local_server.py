@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import hmac
 import html
 import http.server
@@ -16,7 +14,7 @@ from typing import Protocol
 from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit
 
 from markbook.errors import MarkbookError
-from markbook.report.html import style
+from markbook.report.html import content_digest, style
 
 COOKIE = "markbook_token"
 MOST_FIELDS = 50
@@ -82,9 +80,9 @@ class LocalServer(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", port), _FormHandler if takes_forms else _Handler)
         self.pages = pages
         self.tokens = {name: secrets.token_urlsafe(24) for name in who}
-        allowed = f"script-src '{_digest(script)}'; " if script else ""
+        allowed = f"script-src {content_digest(script)}; " if script else ""
         self.policy = (
-            f"default-src 'none'; style-src '{_digest(style())}'; {allowed}form-action 'self'; base-uri 'none'; "
+            f"default-src 'none'; style-src {content_digest(style())}; {allowed}form-action 'self'; base-uri 'none'; "
             "frame-ancestors 'none'"
         )
 
@@ -112,10 +110,6 @@ def whole(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 19):
         raise NotFound
     return int(text)
-
-
-def _digest(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):

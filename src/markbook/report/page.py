@@ -11,6 +11,9 @@ from markbook.results.sheet import Headline, Status
 from markbook.text import Table
 from markbook.why import Evidence, Why
 
+MOST_BYTES = 2_500_000
+"""Of foreign text in all problems of a page together; markup comes on top."""
+
 
 @dataclass(frozen=True, slots=True)
 class Chart:

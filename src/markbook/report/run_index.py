@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from markbook.results.comparison import run_headline
 from markbook.results.kind import Entry, Results
-from markbook.results.sheet import Status
+from markbook.results.sheet import STATUSES
 from markbook.results.summary import estimate_mean
 from markbook.stats.records import Estimate
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     Table = NDArray[np.float64]
     Places = NDArray[np.int64]
 
-STATUSES: tuple[Status, ...] = ("passed", "scored", "partial", "failed", "error", "empty", "absent")
 _LOCATION, _MODEL, _SAMPLE, _STATUS, _SCORE, _ERROR, _TOPIC, _SECONDS = range(8)
 SORTS = ("sample", "model", "status", "score", "error", "topic", "seconds")
 """What attempts can be sorted by; with a minus before it the other way round."""

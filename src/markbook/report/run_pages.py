@@ -15,10 +15,11 @@ from urllib.parse import urlencode
 from markbook.errors import MarkbookError
 from markbook.report.html import render_template as render
 from markbook.report.local_server import NotFound, whole
-from markbook.report.run_index import SORTS, STATUSES, TOPIC_MODELS, Index, Query
+from markbook.report.run_index import SORTS, TOPIC_MODELS, Index, Query
 from markbook.results.kind import Entry, Shown
+from markbook.results.sheet import STATUSES
 from markbook.store import Run
-from markbook.text import csv_cell, cut, markdown
+from markbook.text import csv_cell, cut, markdown, markdown_table
 from markbook.text.format import Scale
 
 if TYPE_CHECKING:
@@ -230,7 +231,7 @@ def matrix_page(index: Index, number: int, name: str, parameters: Mapping[str, s
 
     rows = [(item, [(square, words(square)) for square in squares]) for item, squares in matrix.rows]
     return render(
-        "matrix.html.j2",
+        "browse/matrix.html.j2",
         title=f"{name}: items by models",
         number=number,
         order=order,
@@ -253,7 +254,7 @@ def compare_page(sides: list[Side]) -> str:
     first = sides[0].shown.text
     differences = [(_difference(first, side.shown.text), side.shown.text == first) for side in sides[1:]]
     title = "Two attempts" if len(sides) == 2 else f"{len(sides)} attempts"
-    return render("compare.html.j2", title=title, sides=sides, differences=differences, compared=_LINES)
+    return render("browse/compare.html.j2", title=title, sides=sides, differences=differences, compared=_LINES)
 
 
 def _difference(first: str, other: str) -> list[str]:
@@ -267,15 +268,11 @@ def copy_attempts(index: Index, query: Query, form: str) -> Iterator[str]:
     rows = ((entry.sample, entry.model, entry.status, entry.score, entry.error, entry.topic, entry.seconds)
             for entry in (index.get_entry(table, int(at)) for at in places[:COPIED_ROWS]))  # fmt: skip
     if form == "md":
-        yield "| " + " | ".join(heads) + " |\n|" + "---|" * len(heads) + "\n"
-        for row in rows:
-            yield (
-                "| "
-                + " | ".join(
-                    markdown("" if cell is None else f"{cell:g}" if isinstance(cell, float) else cell) for cell in row
-                )
-                + " |\n"
-            )
+        cells = (
+            [markdown("" if cell is None else f"{cell:g}" if isinstance(cell, float) else cell) for cell in row]
+            for row in rows
+        )
+        yield "\n".join(markdown_table(heads, cells)) + "\n"
         return
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
@@ -306,7 +303,7 @@ def run_page(index: Index, number: int, about: Mapping[str, object], parameters:
     listing = list_attempts(index, query, words, start)
     path = f"/run/{number}"
     return render(
-        "run.html.j2",
+        "browse/run.html.j2",
         number=number,
         found=listing,
         start=start,
@@ -453,7 +450,7 @@ def trend_page(number: int, runs: Sequence[ListedRun]) -> str:
             rows.append((run.number, run.label or run.name, run.started, score))
     picture = charts.intervals(marks, [str(mark["name"]) for mark in marks], "Score")
     return render(
-        "trend.html.j2",
+        "browse/trend.html.j2",
         title=f"{ordered[-1].what}: {len(ordered)} run{'s' if len(ordered) > 1 else ''}",
         number=number,
         rows=rows,

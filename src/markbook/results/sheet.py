@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal, Never
+from typing import Literal, Never, get_args
 
 from markbook.errors import DataError
 from markbook.types import Direction, Missing
@@ -24,6 +24,38 @@ _NOTHING: Mapping[str, Never] = MappingProxyType({})
 
 
 Status = Literal["passed", "scored", "partial", "failed", "error", "empty", "absent"]
+"""How an attempt ended, in one word."""
+STATUSES: tuple[Status, ...] = get_args(Status)
+
+
+def find_status(
+    *,
+    is_absent: bool = False,
+    is_broken: bool = False,
+    is_empty: bool = False,
+    all_passed: bool | None = None,
+    any_passed: bool = False,
+    is_complete: bool = True,
+) -> Status:
+    """Return the one word for an attempt: every kind of run and every page takes it from here.
+
+    Args:
+        is_absent: there is no attempt, or nothing of it could be measured.
+        is_broken: it could not be marked for a reason that is not the model's, or its program ended in an error.
+        is_empty: the model answered with nothing.
+        all_passed: whether all tests passed; None where there are no tests.
+        any_passed: whether at least one did.
+        is_complete: whether it has every number that it should have, where there are no tests.
+    """
+    if is_absent:
+        return "absent"
+    if is_broken:
+        return "error"
+    if is_empty:
+        return "empty"
+    if all_passed is not None:
+        return "passed" if all_passed else "partial" if any_passed else "failed"
+    return "scored" if is_complete else "partial"
 
 
 @dataclass(frozen=True, slots=True)

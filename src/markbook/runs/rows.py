@@ -20,7 +20,7 @@ from markbook.results.comparison import run_headline
 from markbook.results.files import SCHEMA, FilesView, get_value, reasons_text
 from markbook.results.kind import Content, Entry, Shown
 from markbook.results.leaderboard import Standing, standings
-from markbook.results.sheet import CLUSTER, Cell, Sheet, Status, make_cell
+from markbook.results.sheet import CLUSTER, Cell, Sheet, Status, find_status, make_cell
 from markbook.results.summary import methods_note
 from markbook.text import Table, cut
 from markbook.text.format import NOTHING, format_interval, format_number
@@ -194,10 +194,12 @@ def row_status(row: RowRecord, verdict: str = "") -> Status:
     """
     values = list(row["metrics"].values())
     verdict_value = row["metrics"].get(verdict)
-    if verdict_value is not None:
-        return "passed" if verdict_value == 1 else "failed"
     n_values = sum(value is not None for value in values)
-    return "scored" if n_values == len(values) else "partial" if n_values else "absent"
+    return find_status(
+        is_absent=bool(values) and not n_values,
+        all_passed=None if verdict_value is None else verdict_value == 1,
+        is_complete=n_values == len(values),
+    )
 
 
 # The page of a run that was published as rows.

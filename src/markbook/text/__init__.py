@@ -14,7 +14,7 @@ from markbook.text.escape import (
     visible,
     xml,
 )
-from markbook.text.table import Table
+from markbook.text.table import Table, markdown_table
 
 __all__ = [
     "Table",
@@ -23,6 +23,7 @@ __all__ = [
     "markdown",
     "markdown_block",
     "markdown_code",
+    "markdown_table",
     "redact",
     "script_json",
     "terminal",

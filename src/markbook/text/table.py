@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -36,10 +36,9 @@ class Table:
         """Return the table with its title as a heading of this level."""
         lines = [f"{'#' * level} {markdown(self.title)}", ""]
         if self.rows:
-            lines.append(_markdown_row(self.headers))
             marks = ("---:" if at in self.numeric else "---" for at in range(len(self.headers)))
-            lines.append("| " + " | ".join(marks) + " |")
-            lines += [_markdown_row(row) for row in self.rows]
+            cells = ([markdown(cell) or " " for cell in row] for row in (self.headers, *self.rows))
+            lines += markdown_table(next(cells), cells, rule="| " + " | ".join(marks) + " |")
         else:
             lines.append("Nothing to show.")
         if self.note:
@@ -119,8 +118,16 @@ def shared_widths(longest: Sequence[int], words: Sequence[int], room: int) -> li
     return widths
 
 
-def _markdown_row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(markdown(cell) or " " for cell in cells) + " |"
+def markdown_table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, rule: str = "") -> list[str]:
+    """Return the lines of a table whose cells are Markdown already: links and emphasis in them stay.
+
+    Args:
+        headers: the first row.
+        rows: the others.
+        rule: the line between them; one that aligns nothing if empty.
+    """
+    lines = ["| " + " | ".join(row) + " |" for row in (headers, *rows)]
+    return [lines[0], rule or "|" + "---|" * len(headers), *lines[1:]]
 
 
 def _words(text: str) -> str:

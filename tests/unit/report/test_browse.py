@@ -584,13 +584,13 @@ def test_the_first_page_of_a_finished_run_asks_nothing_that_takes_its_whole_jour
     run = made(tmp_path / "runs")
     site = RunSite(tmp_path / "runs")
     number = site.page("/", {}).split('href="/run/')[1].split('"')[0]
-    original, asked = ExamView.planned.fget, []
+    original, asked = ExamView.n_planned.fget, []
 
     def planned(view):
         asked.append(threading.current_thread())
         return original(view)
 
-    monkeypatch.setattr(ExamView, "planned", property(planned))
+    monkeypatch.setattr(ExamView, "n_planned", property(planned))
 
     assert run.folder.name in site.page(f"/run/{number}", {})
     assert threading.main_thread() not in asked  # the index may, beside the page

@@ -81,15 +81,15 @@ def write_page(total: TraceSum, path: Path, label_at: str = "") -> None:
     Raises:
         OutputError: the file cannot be written.
     """
-    from jinja2 import ChoiceLoader, Environment, PackageLoader
     from markupsafe import Markup
 
-    from markbook.report.html import policy, style
+    from markbook.report.html import environment, policy, style
 
-    loaders = [PackageLoader("markbook.cli.trace", "."), PackageLoader("markbook.report")]
-    house = Environment(loader=ChoiceLoader(loaders), autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    looks = style() + (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
-    text = house.get_template("page.html.j2").render(
+    folder = Path(__file__).parent
+    looks = style() + (folder / "page.css").read_text(encoding="utf-8")
+    # This page alone has its blocks indented: what stands before them is not printed.
+    pages = environment().overlay(lstrip_blocks=True)
+    text = pages.from_string((folder / "page.html.j2").read_text(encoding="utf-8")).render(
         view(total),
         label_at=find_link(label_at, total.first.id if total.first else ""),
         style=Markup(looks),  # noqa: S704 - our own files

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from markbook.errors import DataError, UsageError, suggest
-from markbook.programs.verdict_cache import as_outcome_record, read_outcome
 from markbook.results.kind import Case, Content, Entry, Shown, Value, no_files
 from markbook.runs.exam.grading import ErrorPolicy, Grading, choose_grading, counted_tests, mark, mark_of_record
 from markbook.runs.exam.sections import assertions, attempt_status

@@ -13,7 +13,7 @@ from markbook.results.summary import summarise_values
 from markbook.runs.exam.grading import GROUPINGS, Grouping, Tally
 from markbook.runs.exam.plan import exam_sheet
 from markbook.stats.intervals import SHORT
-from markbook.text import markdown, markdown_code
+from markbook.text import markdown, markdown_code, markdown_table
 from markbook.text.format import NOTHING, Scale, format_percent
 from markbook.types import Interval, Summary
 
@@ -557,12 +557,7 @@ def _quality_lines(tally: Tally, isolation: str) -> list[str]:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    return [
-        "| " + " | ".join(head) + " |",
-        "|" + "---|" * len(head),
-        *("| " + " | ".join(row) + " |" for row in rows),
-        "",
-    ]
+    return [*markdown_table(head, rows), ""]
 
 
 def _percent(value: float | None) -> str:

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 
 from markbook.report import charts
 from markbook.report.charts import Picture
-from markbook.report.page import Chart, Page, Problem, Section, ShownAnswer, ShownTest
+from markbook.report.page import MOST_BYTES, Chart, Page, Problem, Section, ShownAnswer, ShownTest
 from markbook.results.comparison import MOST_COMPARED, Comparison, make_headline, shown_pairs, tables, too_many
-from markbook.results.sheet import Headline, Status
+from markbook.results.sheet import Headline, Status, find_status
 from markbook.results.stopping import describe_stop
 from markbook.results.summary import methods_note
 from markbook.runs.exam.grading import GROUPINGS, NOT_RUN, Grouping, Mark, Tally, counted_tests, get_group
@@ -25,8 +25,6 @@ from markbook.types import ErrorKind, Interval, Sample, Summary, Test, TestResul
 # The problems that a page shows whole: all of a small exam, the telling ones of a large one.
 
 MOST_PROBLEMS = 400
-MOST_BYTES = 2_500_000
-"""Of foreign text in all problems together; markup comes on top."""
 CODE_CAP = 12_000
 PROMPT_CAP = 6_000
 CHECKS_SHOWN = 25
@@ -94,15 +92,13 @@ def _pick_attempts(before: list[MarkedAttempt], new: MarkedAttempt) -> list[Mark
 
 def attempt_status(got: Mark) -> Status:
     """Return one word for what became of an attempt."""
-    if got.missing is not None:
-        return "absent"
-    if got.error is ErrorKind.NO_COMPLETION:
-        return "empty"
-    if got.error is not None:
-        return "error"
-    if got.all_passed:
-        return "passed"
-    return "partial" if got.passed else "failed"
+    return find_status(
+        is_absent=got.missing is not None,
+        is_broken=got.error not in (None, ErrorKind.NO_COMPLETION),
+        is_empty=got.error is ErrorKind.NO_COMPLETION,
+        all_passed=got.all_passed,
+        any_passed=bool(got.passed),
+    )
 
 
 def _problem(index: int, tallies: Sequence[Tally], attempts: dict[str, list[MarkedAttempt]]) -> Problem:
@@ -161,14 +157,14 @@ def _outcome(tally: Tally, index: int, attempts: dict[str, list[MarkedAttempt]])
 
 def _worst(tally: Tally, index: int, attempts: dict[str, list[MarkedAttempt]]) -> Status:
     """Return the worst status of a model's attempts; from the counts where they are not read."""
-    if not tally.attempts[index]:
-        return "absent"
     attempts_shown = attempts.get(tally.model)
-    if attempts_shown:
+    if tally.attempts[index] and attempts_shown:
         return max((attempt_status(attempt.mark) for attempt in attempts_shown), key=_ORDER.__getitem__)
-    if tally.right[index] == tally.attempts[index]:
-        return "passed"
-    return "partial" if (tally.problem_score(index) or 0.0) > 0 else "failed"
+    return find_status(
+        is_absent=not tally.attempts[index],
+        all_passed=tally.right[index] == tally.attempts[index],
+        any_passed=(tally.problem_score(index) or 0.0) > 0,
+    )
 
 
 def _checks(sample: Sample, results: Sequence[Sequence[TestResult]]) -> tuple[ShownTest, ...]:

@@ -16,7 +16,7 @@ from markbook.results.alignment import digest
 from markbook.results.comparison import run_headline
 from markbook.results.files import get_value, read_part, reasons_text
 from markbook.results.kind import Entry, Shown
-from markbook.results.sheet import Cell, Sheet, Status, make_cell
+from markbook.results.sheet import Cell, Sheet, find_status, make_cell
 from markbook.runs.conductor import conduct
 from markbook.runs.kind import Kind, Planned, Watcher, WorkEnd
 from markbook.runs.machines import Machines
@@ -160,7 +160,7 @@ class ReviewResults(ReviewsView):
         """Yield every review."""
         for location, row in self.located_rows():
             score = row["composite"].get("composite_score")
-            status: Status = "scored" if score is not None else "partial"
+            status = find_status(is_complete=score is not None)
             yield Entry(location, str(row["system"]), str(row["paper_id"]), status, score)
 
     def show_attempt(self, location: int) -> Shown:

@@ -14,7 +14,7 @@ from markbook.report.page import Chart, Page, Problem, Section, ShownAnswer
 from markbook.report.words import interval_ends, interval_text, missing_text
 from markbook.results.evidence import Room, read_judge_marks
 from markbook.results.files import collect_reasons
-from markbook.results.sheet import Status
+from markbook.results.sheet import Status, find_status
 from markbook.runs.reviews import review_rows as review_lacking
 from markbook.runs.reviews.review_rows import (
     Numbers,
@@ -28,7 +28,7 @@ from markbook.runs.reviews.review_rows import (
 from markbook.runs.reviews.summary import FIELDS
 from markbook.stats.intervals import mean_interval
 from markbook.store import encode
-from markbook.text import Table, cut
+from markbook.text import Table, cut, markdown_table
 from markbook.text.format import NOTHING, format_interval, format_number, format_percent
 from markbook.types import Summary
 from markbook.why import Evidence
@@ -318,7 +318,7 @@ def _paper(paper: str, rows: Sequence[ReviewRow], systems: Sequence[str], total:
     for row in rows:
         score = row["composite"].get("composite_score")
         label = row["composite"].get("recommendation")
-        status: Status = "scored" if score is not None else "partial"
+        status = find_status(is_complete=score is not None)
         detail = f"{format_number(score)} {label}" if score is not None else "composite missing"
         worst[row["system"]] = (row["system"], status, detail)
         name = f"{row['system']}, review {row['index'] + 1}" if row.get("index") else str(row["system"])
@@ -399,7 +399,7 @@ def markdown(summary: ReviewSummary) -> str:
         ),
     ]
     for name, system in summary["systems"].items():
-        lines += ["", f"## {text.markdown(name)}", "", *_table(HEAD, tier_rows(system)), "", *_below(system)]
+        lines += ["", f"## {text.markdown(name)}", "", *markdown_table(HEAD, tier_rows(system)), "", *_below(system)]
     lines += ["", "## Human reviews against one another", "", *_human(summary)]
     lines += ["", "## How much hangs on the weights", "", *_sensitivity(summary["weight_sensitivity"])]
     if summary["judge_agreement"]:
@@ -413,17 +413,12 @@ def markdown(summary: ReviewSummary) -> str:
             )
             for name, agreement in sorted(summary["judge_agreement"].items())
         ]
-        lines += _table(("rubric", "alpha", "95 % interval", "marks"), rows)
+        lines += markdown_table(("rubric", "alpha", "95 % interval", "marks"), rows)
     return "\n".join(lines) + "\n"
 
 
 def _format_interval(ends: IntervalRecord | None) -> str:
     return NOTHING if ends is None else format_interval(ends["low"], ends["high"])
-
-
-def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
-    rule = "|" + "---|" * len(head)
-    return ["| " + " | ".join(head) + " |", rule, *("| " + " | ".join(row) + " |" for row in rows)]
 
 
 def _below(system: SystemSummary) -> list[str]:
@@ -459,7 +454,7 @@ def _human(summary: ReviewSummary) -> list[str]:
             numbers = (format_number(spread[key]) for key in ("median", "min", "max"))
             rows.append((part.replace("_", " "), name, str(spread["n"]), *numbers))
     threshold = summary["task_success_threshold"]
-    lines = [*_table(("compared", "similarity", "n", "median", "min", "max"), rows), ""]
+    lines = [*markdown_table(("compared", "similarity", "n", "median", "min", "max"), rows), ""]
     lines.append(f"Task success asks for {format_number(threshold['value'])} ({threshold['from']}).")
     if yardstick["success_rate"] is not None:
         lines.append(f"{format_percent(yardstick['success_rate'])} of the human reviews would reach it.")

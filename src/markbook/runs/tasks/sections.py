@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from markbook.report import charts
-from markbook.report.page import Chart, Page, Problem, Section, ShownAnswer
+from markbook.report.page import MOST_BYTES, Chart, Page, Problem, Section, ShownAnswer
 from markbook.report.words import interval_ends, interval_text, missing_text
 from markbook.results.evidence import Room, collect_evidence
 from markbook.results.files import collect_reasons, reasons_text
-from markbook.results.sheet import Status
+from markbook.results.sheet import Status, find_status
 from markbook.results.stopping import describe_stop
 from markbook.results.summary import summarise_warnings
 from markbook.runs.tasks.summaries import ContextGap, GroupRecord, TaskAnswer, TaskRecord, TasksSummary, TasksView
@@ -184,7 +184,6 @@ def _costs(view: TasksView) -> dict[str, list[float | None]]:
 # The page of a run of tasks: every metric with its interval, contexts compared, and the rows.
 
 ROWS_SHOWN = 300
-MOST_BYTES = 2_500_000
 _TEXT_CAP = 8_000
 _FAILURES, _PRINTED = 3, 500
 """Failed tests of an answer, and characters of what it printed, that a page has room for."""
@@ -356,13 +355,12 @@ def _problem(task: str, sample: str, rows: Sequence[TaskAnswer], room: Room) -> 
 def answer_status(row: TaskAnswer) -> Status:
     """Return one word for a row: how its tests ended if it has any, else whether it could be scored."""
     tests = row.get("tests")
-    if row.get("text") is None:
-        return "absent"
-    if any(reason.kind.is_ours for reason in collect_reasons(row).values()):
-        return "error"
-    if tests:
-        return "passed" if tests["passed"] else "failed"
-    return "scored" if str(row["text"]).strip() else "empty"
+    return find_status(
+        is_absent=row.get("text") is None,
+        is_broken=any(reason.kind.is_ours for reason in collect_reasons(row).values()),
+        is_empty=not tests and not str(row.get("text") or "").strip(),
+        all_passed=bool(tests["passed"]) if tests else None,
+    )
 
 
 def row_why(row: TaskAnswer, *, brief: bool = False) -> Why | None:
