@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import types
 
@@ -67,8 +66,6 @@ _POWERS = frozenset(
 _SPECIAL = frozenset(SPECIAL)
 _SPELLED = ("__", "gi_", "cr_", "ag_")
 """What names a special attribute or a frame."""
-_EDGE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
-"""What such a name has, and a part of one that a function of the test's may put together: an underscore at the end of a word."""
 _OTHER_SPELLINGS = (*_SPELLED[1:], *(f"\\u00{digit}" for digit in range(2, 8)))
 """What names a frame, and how plain letters are spelled in another way."""
 _BYTES = ('"B"', '"Y"', '"M"', '"A"', '"array"')
@@ -100,7 +97,7 @@ class Arrived:
         if self.is_spelled or any(spelled in self.text for spelled in _OTHER_SPELLINGS):
             return True
         known = [*self.described, *(["__len__"] if is_special_method else ())]
-        if "_" in self.text and len(_EDGE.findall(self.text)) > sum(len(_EDGE.findall(f'"{name}"')) for name in known):
+        if count_edges(self.text) > sum(map(count_edges, known)):
             return True
         if not any(tag in self.text for tag in _BYTES):
             return False
@@ -431,6 +428,16 @@ class Objects:
             self._spelled.add(token)
 
 
+def count_edges(text: str) -> int:
+    """Count the underscores at the beginning or end of a word: what a special name has, and a part of one.
+
+    A function of the test's may put such parts together. By hand: a regular expression would load `re`, whose pages every
+    attempt's process would carry.
+    """
+    words = text.split("_")
+    return sum(not (words[place - 1][-1:].isalnum() and words[place][:1].isalnum()) for place in range(1, len(words)))
+
+
 def spells(value: Any) -> bool:
     """Whether a text may name a special attribute or a frame, be it as bytes."""
     kind = type(value)
@@ -439,7 +446,7 @@ def spells(value: Any) -> bool:
     elif not issubclass(kind, str):
         return False
     text = "".join(str.__iter__(value))
-    return _EDGE.search(text) is not None or any(special in text for special in _SPELLED)
+    return count_edges(text) > 0 or any(special in text for special in _SPELLED)
 
 
 def _parts(items: list[Any]) -> list[Any]:
