@@ -25,12 +25,18 @@ def f(thing, people):
         frame = frame.f_back
     peer = frame.f_locals["peer"]
     transfer = type(peer).request.__globals__["Transfer"]
+    replies, receive = [""], peer._receive
+    def hear():
+        frame = receive()
+        replies.append(peer.arrived.text)
+        return frame
+    peer._receive = hear
     def tell(operation, *forms):
         try:
-            peer._asked(["q", operation, list(forms), [], False], transfer(peer), None)
+            peer._ask_peer(["q", operation, list(forms), [], False], transfer(peer), None)
         except Exception:
             pass
-        return "{SECRET}" in peer._text
+        return "{SECRET}" in replies[-1]
     for number in range(6):
         one = ["b", number]
         asked = [("g", one, name) for name in NAMES] + [("c", one, *given) for given in GIVEN]

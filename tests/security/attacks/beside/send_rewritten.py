@@ -14,7 +14,7 @@ def rewrite(data):
 _write = os.write
 os.write = lambda number, data: _write(number, rewrite(data))
 for _module in list(sys.modules.values()):
-    _link = getattr(_module, "Link", None)
+    _link = getattr(_module, "PipePair", None)
     if isinstance(_link, type) and hasattr(_link, "send"):
         def send(self, payload, _send=_link.send):
             _send(self, rewrite(payload))
