@@ -612,8 +612,8 @@ def test_a_forgery_is_not_proved_and_the_right_answer_passes(box, forgery, known
 _LATE = """\
 import gc, sys, time
 MANY, SAID = [[k] for k in range(250_000)], []
-(Link,) = {getattr(m, "PipePair", None) for m in sys.modules.values() if hasattr(getattr(m, "PipePair", None), "receive")}
-hear = Link.receive
+(Pipes,) = {getattr(m, "PipePair", None) for m in sys.modules.values() if hasattr(getattr(m, "PipePair", None), "receive")}
+hear = Pipes.receive
 def receive(self, *given):
     if SAID:
         for name in "ab":
@@ -622,7 +622,7 @@ def receive(self, *given):
                 except OSError: pass
         while time.process_time() < 9: pass
     return hear(self, *given)
-Link.receive = receive
+Pipes.receive = receive
 class Liar:
     def startswith(self, *given):
         SAID.append(1)

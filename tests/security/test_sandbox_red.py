@@ -25,19 +25,18 @@ def f(thing, people):
         frame = frame.f_back
     peer = frame.f_locals["peer"]
     transfer = type(peer).request.__globals__["Transfer"]
-    answers, receive = [], peer._receive
-    def listen():
+    replies, receive = [""], peer._receive
+    def hear():
         frame = receive()
-        answers.append(peer.arrived.text)
+        replies.append(peer.arrived.text)
         return frame
-    peer._receive = listen
+    peer._receive = hear
     def tell(operation, *forms):
-        answers.clear()
         try:
-            peer._answer(["q", operation, list(forms), [], False], transfer(peer), None)
+            peer._ask_peer(["q", operation, list(forms), [], False], transfer(peer), None)
         except Exception:
             pass
-        return "{SECRET}" in "".join(answers)
+        return "{SECRET}" in replies[-1]
     for number in range(6):
         one = ["b", number]
         asked = [("g", one, name) for name in NAMES] + [("c", one, *given) for given in GIVEN]

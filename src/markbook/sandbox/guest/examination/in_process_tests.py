@@ -1,7 +1,8 @@
-"""Tests that must run beside the candidate: only those enter its process, and a pass there is tried with a wrong test.
+"""Tests that must run beside the candidate: only those enter its process, and a pass there is tried with mutants of the test.
 
-A candidate can forge what happens in its own process. What it cannot know is which of several runs, each in a fresh
-child and in an order drawn by lot, has the wrong expectation: passing all of them says that the test decided nothing.
+A candidate can forge what happens in its own process. It cannot know which of several runs, each in a fresh child and in an
+order drawn by lot, is the mutated one. A candidate that passes all of them was not judged by the test. The theory is in
+`mutated_expectations`.
 """
 
 from __future__ import annotations
@@ -238,7 +239,7 @@ def prove_passes(
     """Return the record of the true run, each pass in it labelled by what the wrong runs said of it.
 
     One that failed needs no proof. A pass is `flagged` if it passes too where no right answer does, or if other parts
-    of the test were executed than by a right answer; it is `mark_unchecked` if there is nothing to make wrong, if a right
+    of the test were executed than by a right answer; it is `unchecked` if there is nothing to make wrong, if a right
     answer may have passed that as well, if the test draws numbers, which in a candidate's process are the
     candidate's, or if it took so much longer than a right answer that few runs were made. One that passes only
     sometimes has failed: a coin can be tossed for every run.
