@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from markbook.text.escape import terminal
 from markbook.text.table import Table
+from markbook.types import digest_text
 
 # Numbers in what people read and write: the one place that decides how a value, a percentage and an interval look.
 #
@@ -179,11 +179,7 @@ def latex_table(table: Table, label: str) -> str:
 def _label(name: str) -> str:
     """Return a label that is not a command, whatever a metric is called; names that differ get labels that differ."""
     plain = _FOREIGN.sub("-", name)
-    return (
-        plain
-        if plain == name
-        else f"{plain.strip('-')[:60]}-{hashlib.sha256(name.encode(errors='surrogatepass')).hexdigest()[:8]}"
-    )
+    return plain if plain == name else f"{plain.strip('-')[:60]}-{digest_text(name)[:8]}"
 
 
 def _row(cells: Sequence[str]) -> str:
