@@ -8,6 +8,7 @@ a value that could not be had is a `Missing` with its reason.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -62,6 +63,7 @@ __all__ = [
     "Test",
     "TestResult",
     "Verdict",
+    "digest_text",
     "missing_kinds",
     "range_record",
     "read_range",
@@ -69,6 +71,14 @@ __all__ = [
 
 Record = Mapping[str, object]
 """A JSON object as somebody wrote it: nothing is known of a value until it has been looked at."""
+
+
+def digest_text(text: str) -> str:
+    """Return the SHA-256 of a text as hexadecimal digits, which are the same in every version and on every machine.
+
+    Half a character (a lone surrogate) is encoded as it stands: what a model wrote never keeps a run from being written.
+    """
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 PYTHON = ("python", "python3", "py")

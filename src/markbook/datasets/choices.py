@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from markbook.datasets.prompts import RenderError, check_template, join_example,
 from markbook.datasets.rows import Row
 from markbook.datasets.user_code import Find, ForeignError, call_user_function
 from markbook.errors import ConfigError, DataError
-from markbook.types import Sample
+from markbook.types import Sample, digest_text
 
 # From a row to what a model is asked to weigh, by lm-evaluation-harness's rules for the types of what tasks name.
 
@@ -299,7 +298,7 @@ def _turns_as_text(prompt: str) -> str:
 def _is_same_prompt(question: RecordedQuestion, sample: Sample, weighing: Weighing | None) -> bool:
     expected = [sample.input] if weighing is None else [context for context, _ in weighing.pairs]
     if question.prompt_hash:
-        return question.prompt_hash == hashlib.sha256(expected[0].encode("utf-8", "surrogatepass")).hexdigest()
+        return question.prompt_hash == digest_text(expected[0])
     if weighing is not None and question.continuations:
         texts = [text for _, text in weighing.pairs]
         if any(
@@ -328,7 +327,7 @@ def _is_same_target(question: RecordedQuestion, sample: Sample, weighing: Weighi
         return True  # the task takes its right answers from elsewhere
     if question.target is None:
         spelled = {sample.references[0], str(list(sample.references))}
-        return question.target_hash in {hashlib.sha256(text.encode()).hexdigest() for text in spelled}
+        return question.target_hash in {digest_text(text) for text in spelled}
     targets = [sample.references, sample.canonical, tuple(test.program for test in sample.tests)]
     return any(_strip_texts(question.target) == _strip_texts(texts) for texts in targets if texts) or (
         len(sample.references) == 1 and question.target == _texts(sample.references[0])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import importlib.util
 import random
 import sys
@@ -15,6 +14,7 @@ from typing import Any
 from markbook.config import Function
 from markbook.datasets.rows import Row
 from markbook.errors import ConfigError
+from markbook.types import digest_text
 
 
 class Rows(list[Any]):
@@ -263,7 +263,7 @@ def _import(path: Path, name: str, function: Function) -> ModuleType | None:
         return None
     if not path.resolve().is_relative_to(function.folder.resolve()):
         raise ConfigError(f"{name}.py leads out of the task's folder", at=function.at)
-    digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]
+    digest = digest_text(str(path.resolve()))[:12]
     module_name = f"_markbook_foreign_{name.replace('.', '_')}_{digest}"  # two folders may each have a utils.py
     spec = importlib.util.spec_from_file_location(module_name, path)
     if spec is None or spec.loader is None:

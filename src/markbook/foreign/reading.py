@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 import math
 import os
@@ -21,7 +20,7 @@ from markbook.files.jsonl import Line, Rejection, parse_object
 from markbook.files.spool import Spool
 from markbook.marks import Column, Row
 from markbook.text import cut
-from markbook.types import Direction, Missing, MissingKind
+from markbook.types import Direction, Missing, MissingKind, digest_text
 
 # What a reader of another tool's results sees of a file, and what it gives.
 
@@ -231,7 +230,7 @@ def cut_text(value: object) -> str:
 def digest_input(by: str, value: object) -> str:
     """Return what an input is known by; empty where there is none."""
     text = words(value)
-    return f"{by}:{hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()}" if text else ""
+    return f"{by}:{digest_text(text)}" if text else ""
 
 
 def mapping(found: object) -> Mapping[str, object]:
@@ -277,12 +276,7 @@ def names_apart(texts: Mapping[str, str]) -> dict[str, str]:
         texts: of each thing, told apart by its whole text, the name.
     """
     several = Counter(texts.values())
-    return {
-        text: name
-        if several[name] == 1
-        else f"{name} {hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()[:8]}"
-        for text, name in texts.items()
-    }
+    return {text: name if several[name] == 1 else f"{name} {digest_text(text)[:8]}" for text, name in texts.items()}
 
 
 def lower_name(metric: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import secrets
@@ -17,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from markbook.config.check import check
 from markbook.config.tree import read_tree
 from markbook.errors import ConfigError, suggest
+from markbook.types import digest_text
 
 # What a judge is asked about a text, and how its marks become a score.
 #
@@ -149,7 +149,7 @@ class Rubric:
             for name in _LATER & set(holder):
                 if holder[name] is None or holder[name] is False or holder[name] in ("", ()):
                     del holder[name]
-        return hashlib.sha256(json.dumps(record, sort_keys=True).encode("utf-8", "replace")).hexdigest()[:16]
+        return digest_text(json.dumps(record, sort_keys=True))[:16]
 
     def scale_for(self, criterion: Criterion) -> tuple[int, int]:
         """Return the lowest and the highest mark of a criterion."""
@@ -610,7 +610,7 @@ class Call:
             "mode": self.mode,
             "prompt_version": PROMPT_VERSION,
         }
-        return hashlib.sha256(json.dumps(parts, sort_keys=True, allow_nan=False).encode()).hexdigest()
+        return digest_text(json.dumps(parts, sort_keys=True, allow_nan=False))
 
     def add_fence(self) -> tuple[str, str]:
         """Return system text and prompt with a fresh fence that stands nowhere in the judged text."""

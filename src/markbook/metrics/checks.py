@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import decimal
-import hashlib
 import inspect
 import json
 import re
@@ -24,7 +23,7 @@ from markbook.files import jsonl
 from markbook.metrics import Score, drop_missing_references, measure_each, missing_undefined
 from markbook.metrics.check_child import TextAnswer
 from markbook.plugins import example, need
-from markbook.types import Direction, Item, Measurement, Metric, Missing, MissingKind
+from markbook.types import Direction, Item, Measurement, Metric, Missing, MissingKind, digest_text
 
 # Questions to a process that can be given up: started when the first is asked, started anew when one was too much.
 
@@ -126,7 +125,7 @@ def build_signature(name: str, options: Mapping[str, object]) -> str:
     for key, value in options.items():
         text = json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
         if len(text) > _SHOWN or "|" in text:
-            text = "sha256-" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+            text = "sha256-" + digest_text(text)[:16]
         parts.append(f"{key}:{text}")
     return "|".join((name, *parts, "v1"))
 

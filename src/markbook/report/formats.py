@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import json
 import os
@@ -23,7 +22,7 @@ from markbook.results.kind import Case, Content, Entry, Results, get_seed
 from markbook.results.leaderboard import Standing, in_benchmark_order, standings
 from markbook.results.sheet import Sheet
 from markbook.text import csv_cell, redact, xml
-from markbook.types import Summary
+from markbook.types import Summary, digest_text
 
 # Report plugins for other programs: CSV, JSON, JUnit XML and Parquet. Each writes one file.
 
@@ -266,7 +265,7 @@ def _instance(results: Results, entry: Entry, evaluation: str, best: float) -> d
     attempt = results.show_attempt(entry.location)
     prompt = attempt.prompt if attempt.asked is None else attempt.asked
     # Of the question with its right answers, as a run of ours knows its rows: the two are paired by it.
-    prompt_digest = hashlib.sha256(attempt.prompt.encode(errors="surrogatepass")).hexdigest()
+    prompt_digest = digest_text(attempt.prompt)
     return {
         "schema_version": f"instance_level_eval_{SCHEMA}",
         "evaluation_id": evaluation,
@@ -378,9 +377,7 @@ def _clean_names(numbers_by_name: Mapping[str, float]) -> dict[str, float]:
     """Return numbers under names that both trackers take; a digest keeps names apart that come to the same."""
     several = Counter(map(_name, numbers_by_name))
     return {
-        _name(name)
-        if several[_name(name)] == 1
-        else f"{_name(name)[:200]} {hashlib.sha256(name.encode(errors='surrogatepass')).hexdigest()[:8]}": value
+        _name(name) if several[_name(name)] == 1 else f"{_name(name)[:200]} {digest_text(name)[:8]}": value
         for name, value in numbers_by_name.items()
     }
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
 from markbook.text.format import NOTHING, format_interval
-from markbook.types import Interval, Summary
+from markbook.types import Interval, Summary, digest_text
 
 
 def interval_text(interval: Interval | None) -> str:
@@ -84,7 +83,7 @@ def _is_safe(model: str) -> bool:
 
 def _with_hash(model: str, but: str = "") -> str:
     """Return a readable part of the name with a hash; another one than `but`."""
-    digest = hashlib.sha256((model + but).encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    digest = digest_text(model + but)[:12]
     readable = _UNSAFE.sub("-", model).strip("-.")[:60].rstrip("-.")
     if not readable or _DEVICE.fullmatch(f"{readable}-{digest}"):
         readable = f"model-{readable}" if readable else "model"

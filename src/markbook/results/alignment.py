@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections import Counter
@@ -11,12 +10,13 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypedDict
 
 from markbook.results.sheet import Aliases, Cell, Sheet
+from markbook.types import digest_text
 
 
 def digest(content: object) -> str:
     """Return what a sample's content is known by: the same for equal JSON values in any order of keys."""
     text = json.dumps(content, sort_keys=True, ensure_ascii=False, default=str)
-    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+    return digest_text(text)
 
 
 class AlignedRun(TypedDict):

@@ -17,6 +17,7 @@ from markbook.errors import DataError, EnvironmentUnfitError, UsageError, sugges
 from markbook.languages import Toolchain, find, versions
 from markbook.row_keys import ITEM_KEYS
 from markbook.runs.exam.grading import ErrorPolicy
+from markbook.serve import requests
 from markbook.serve.records import Order, UnmarkableError
 from markbook.testcode import programs
 from markbook.types import PYTHON, Limits, Missing, MissingKind, ProblemType, Sample, Test
@@ -129,90 +130,44 @@ class BenchmarkShelf:
         return samples[task_id]
 
 
-# The fields of one item, and its own tests.
+# An item's own tests.
 
-MAX_CODE = 1 << 20
-"""Characters of one program."""
 MAX_TESTS = 1000
 MAX_TEXT = 4 << 20
 MAX_STREAMS = 32 << 20
 """Characters of all tests of an item."""
 _SYNONYMS = {"ctx": "setup", "keyword": "pattern"}
 """The benchmark's own words for parts of a test."""
-_STREAMS = ("stdin", "stdout", "checker", "points")
-"""Parts of a test that feeds a program and compares what it prints."""
-_MUCH = 1e9
-_IN_PYTHON = ("setup", "assertion", "inspection", "pattern", "program", *_SYNONYMS)
-_ELSEWHERE = ("setup", "program")
-"""Parts of a test in another language: what stands before the answer, and what stands behind it."""
 
 
-class PlacedItem:
-    """One item, and where it stands."""
+def read_tests(value: object, at: str, *, elsewhere: bool, entry: str = "") -> tuple[Test, ...]:
+    """Return an item's tests.
 
-    def __init__(self, value: Mapping[str, object], at: str) -> None:
-        self.value = value
-        self.at = at
-
-    def text(self, key: str, most: int = MAX_CODE) -> str:
-        """Return a field that is a string; empty if it is not there."""
-        value = self.value.get(key)
-        if value is None:
-            return ""
-        if not isinstance(value, str):
-            raise UsageError(f"{key!r} is not a string", at=self.at)
-        if len(value) > most:
-            raise UsageError(f"{key!r} has {len(value)} characters", at=self.at, hint=f"at most {most}")
-        return writable(value, key, self.at)
-
-    def number(self, key: str, default: float, most: float, *, least: float = 0.0) -> float:
-        """Return a field that is a number within bounds."""
-        value = self.value.get(key)
-        if value is None:
-            return default
-        if not isinstance(value, int | float) or isinstance(value, bool) or not least <= value <= most or value == 0:
-            span = f"from {least:g} to {most:g}" if least else f"above 0 and at most {most:g}"
-            raise UsageError(f"{key!r} is {str(value)[:40]}, and has to be a number {span}", at=self.at)
-        return float(value)
-
-
-def writable(text: str, key: str, at: str) -> str:
-    """Return a text that can be written as UTF-8, as all that is executed has to be.
-
-    Raises:
-        UsageError: it cannot.
-    """
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise UsageError(f"{key!r} holds half a character, at {error.start}", at=at, hint="a lone surrogate") from None
-    return text
-
-
-def read_tests(item: PlacedItem, *, elsewhere: bool) -> tuple[Test, ...]:
-    """Return an item's tests; `elsewhere` says that they are in another language than Python.
+    Args:
+        value: what the item has as `tests`.
+        at: where the item stands.
+        elsewhere: whether they are in another language than Python.
+        entry: the function that they call, where it is named.
 
     Raises:
         UsageError: what is wrong, and with which of them.
     """
-    value = item.value.get("tests")
     if value is None or value in ([], ""):
-        raise UsageError("it has no tests", at=item.at, hint="give 'tests', or 'benchmark' with 'task_id'")
+        raise UsageError("it has no tests", at=at, hint="give 'tests', or 'benchmark' with 'task_id'")
     if isinstance(value, str):
         value = [{"program": value} if elsewhere else _comparison(value)]
     if not isinstance(value, list):
-        raise UsageError("'tests' is neither a list nor a string", at=item.at)
+        raise UsageError("'tests' is neither a list nor a string", at=at)
     if len(value) > MAX_TESTS:
-        raise UsageError(f"{len(value)} tests are too many", at=item.at, hint=f"at most {MAX_TESTS}")
+        raise UsageError(f"{len(value)} tests are too many", at=at, hint=f"at most {MAX_TESTS}")
     # before any of it is parsed, which takes a hundred times the memory; what is read and printed is not parsed
     most = MAX_STREAMS if all(isinstance(test, Mapping) and "stdout" in test for test in value) else MAX_TEXT
     if _length(value) > most:
-        raise UsageError("the tests are too long", at=item.at, hint=f"at most {most} characters together")
-    entry = "" if elsewhere else item.text("entry_point", 200)
-    tests = tuple(_test(test, f"{item.at}.tests[{number}]", elsewhere, entry) for number, test in enumerate(value))
+        raise UsageError("the tests are too long", at=at, hint=f"at most {most} characters together")
+    tests = tuple(_read_test(test, f"{at}.tests[{number}]", elsewhere, entry) for number, test in enumerate(value))
     if len({test.stdin is None for test in tests}) > 1:
         hint = "a program reads and writes, or has tests that call it"
-        raise UsageError("some of its tests have 'stdin' and others have not", at=item.at, hint=hint)
+        raise UsageError("some of its tests have 'stdin' and others have not", at=at, hint=hint)
     return tests
 
 
@@ -226,19 +181,22 @@ def _length(value: object, depth: int = 3) -> int:
     return sum(_length(part, depth - 1) for part in parts)
 
 
-def _test(value: object, at: str, elsewhere: bool, entry: str) -> Test:  # noqa: FBT001 - a part of `read_tests`
+def _read_test(value: object, at: str, elsewhere: bool, entry: str) -> Test:  # noqa: FBT001 - a part of `read_tests`
     if isinstance(value, str):
         value = {"program": value} if elsewhere else _claim(value)
     if not isinstance(value, Mapping):
         raise UsageError("it is neither a string nor an object", at=at)
     value = {key: part for key, part in value.items() if part is not None}  # as tables fill what a row has not
-    if "stdout" in value:
-        return _of_streams(value, at)
-    fields_known = _ELSEWHERE if elsewhere else _IN_PYTHON
-    test = Test(
-        **{_SYNONYMS.get(str(key), str(key)): _part(key, part, at, fields_known) for key, part in value.items()}
-    )
-    if elsewhere:
+    is_stream = "stdout" in value
+    model = requests.StreamTest if is_stream else requests.ProgramTest if elsewhere else requests.PythonTest
+    fields = requests.check(model, value, at)
+    parts: dict[str, Any] = {_SYNONYMS.get(name, name): getattr(fields, name) for name in fields.model_fields_set}
+    if "inspection" in parts:
+        parts["inspection"] = tuple(parts["inspection"])
+    if is_stream:
+        parts.setdefault("stdin", "")
+    test = Test(**parts)
+    if elsewhere and not is_stream:
         if not test.program:
             raise UsageError("it has no 'program'", at=at, hint="the code that stands behind the answer and tests it")
         return test
@@ -246,36 +204,9 @@ def _test(value: object, at: str, elsewhere: bool, entry: str) -> Test:  # noqa:
         raise UsageError("it is empty", at=at)
     if test.program and (test.setup or test.assertion):
         raise UsageError("it has a 'program' beside 'setup' or 'assertion'", at=at, hint="a program stands alone")
-    if fault := find_fault(test, entry):
+    if fault := find_fault(test, "" if is_stream else entry):
         raise UnmarkableError(fault, at=at)
     return test
-
-
-def _of_streams(value: Mapping[Any, Any], at: str) -> Test:
-    """Return a test of a program that reads and writes."""
-    texts = {str(key): _part(key, part, at, _STREAMS) for key, part in value.items() if key != "points"}
-    points = value.get("points")
-    if points is not None and (
-        isinstance(points, bool) or not isinstance(points, int | float) or not 0 <= points < _MUCH
-    ):
-        raise UsageError(f"'points' is {str(points)[:40]}, and has to be a number of 0 or more", at=at)
-    test = Test(**{"stdin": "", **texts}, points=None if points is None else float(points))
-    if fault := find_fault(test):
-        raise UnmarkableError(fault, at=at)
-    return test
-
-
-def _part(key: object, part: object, at: str, fields_known: tuple[str, ...]) -> Any:
-    if key not in fields_known:
-        raise UsageError(f"unknown field {str(key)[:40]!r}", at=at, hint=suggest(str(key)[:40], list(fields_known)))
-    if key == "inspection":
-        words = [part] if isinstance(part, str) else part
-        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-            raise UsageError("'inspection' is neither a string nor a list of strings", at=at)
-        return tuple(writable(word, key, at) for word in words)
-    if not isinstance(part, str):
-        raise UsageError(f"{key!r} is not a string", at=at)
-    return writable(part, str(key), at)
 
 
 def _comparison(text: str) -> dict[str, str]:
@@ -303,10 +234,6 @@ def _claim(text: str) -> dict[str, str]:
 
 # From what a caller sends to an order: every field checked, and every refusal a sentence that says where.
 
-_FIELDS = (
-    "id", *ITEM_KEYS, "language", "timeout", "deadline", "memory_mb",
-    "tests", "entry_point", "canonical", "prompt", "kind", "benchmark", "task_id",
-)  # fmt: skip
 _OWN = ("tests", "entry_point", "canonical", "prompt", "kind")
 _KINDS = (ProblemType.FUNCTION, ProblemType.CLASS, ProblemType.TEXT)
 """What an item with tests in Python may be; one whose tests have `stdout` is a program that reads and writes."""
@@ -334,7 +261,7 @@ def read_items(values: object, shelf: BenchmarkShelf, defaults: Defaults, most: 
         UsageError: what is wrong, and in which item.
     """
     if not isinstance(values, Sequence) or isinstance(values, str):
-        raise UsageError("'items' is not a list", hint='send {"items": [{"id": .., "code": .., "tests": ..}]}')
+        raise UsageError(requests.NOT_A_LIST.text, hint=requests.NOT_A_LIST.hint)
     if not values:
         raise UsageError("'items' is empty")
     if len(values) > most:
@@ -350,46 +277,41 @@ def read_item(value: object, at: str, shelf: BenchmarkShelf, defaults: Defaults)
     """
     if not isinstance(value, Mapping):
         raise UsageError("it is not an object", at=at)
-    for name in value:
-        if name not in _FIELDS:
-            raise UsageError(f"unknown field {str(name)[:40]!r}", at=at, hint=suggest(str(name)[:40], list(_FIELDS)))
-    item = PlacedItem(value, at)
+    bounds = {"timeout": defaults.most_timeout, "memory_mb": defaults.most_memory_mb}
+    item = requests.check(requests.Item, value, at, bounds)
     try:
-        sample = _sample(item, shelf, defaults)
-        missing, code = _code(item, sample)
+        sample = _find_sample(item, at, shelf, defaults)
+        missing, code = _read_code(item, at, sample)
     except UnmarkableError as error:
         sample, missing, code = Sample(id=""), Missing(MissingKind.UNDEFINED, str(error)), ""
     limits = Limits(
-        seconds=item.number("timeout", defaults.timeout, defaults.most_timeout),
-        memory_bytes=int(item.number("memory_mb", defaults.memory_mb, defaults.most_memory_mb, least=64)) << 20,
+        seconds=defaults.timeout if item.timeout is None else item.timeout,
+        memory_bytes=int(defaults.memory_mb if item.memory_mb is None else item.memory_mb) << 20,
     )
-    seconds = item.number("deadline", 0.0, 86_400.0) if value.get("deadline") is not None else None
-    name = at if value.get("id") is None else value["id"]
-    if not isinstance(name, str | int) or isinstance(name, bool) or len(str(name)) > 200:
-        raise UsageError("'id' is neither a short string nor a whole number", at=at)
-    return Order(str(name), code, sample, limits, defaults.policy, seconds, missing)
+    name = at if item.id is None else str(item.id)
+    return Order(name, code, sample, limits, defaults.policy, item.deadline, missing)
 
 
-def _sample(item: PlacedItem, shelf: BenchmarkShelf, defaults: Defaults) -> Sample:
+def _find_sample(item: requests.Item, at: str, shelf: BenchmarkShelf, defaults: Defaults) -> Sample:
     """Return the task that an item is an answer to."""
-    name = item.text("benchmark", 200) or ("" if "tests" in item.value else defaults.benchmark)
+    name = item.benchmark or ("" if "tests" in item.model_fields_set else defaults.benchmark)
     if not name:
-        if item.value.get("task_id") is not None:
-            raise UsageError("'task_id' without 'benchmark'", at=item.at, hint="name the benchmark too")
-        return _by_test(_own_sample(item)) if defaults.policy == "partial" else _own_sample(item)
-    if own := [key for key in _OWN if item.value.get(key) is not None]:
-        raise UsageError(f"{own[0]!r} beside 'benchmark'", at=item.at, hint="an item has one or the other")
-    task = item.value.get("task_id")
-    if not isinstance(task, str) or not task:
-        raise UsageError("'task_id' is missing or no string", at=item.at)
+        if item.task_id is not None:
+            raise UsageError("'task_id' without 'benchmark'", at=at, hint="name the benchmark too")
+        sample = _own_sample(item, at)
+        is_stream = sample.problem_type is ProblemType.STDIN
+        if defaults.policy == "partial" and is_stream and all(test.points is None for test in sample.tests):
+            # tests without points stand or fall together: a point for each makes their share the reward
+            sample = replace(sample, tests=tuple(replace(test, points=1.0) for test in sample.tests))
+        return sample
+    if own := [key for key in _OWN if getattr(item, key) is not None]:
+        raise UsageError(f"{own[0]!r} beside 'benchmark'", at=at, hint="an item has one or the other")
+    if not item.task_id:
+        raise UsageError("'task_id' is missing or no string", at=at)
     try:
-        sample = shelf.sample(name, task)
+        return _in_language(shelf.sample(name, item.task_id), item.language or "")
     except UsageError as error:
-        raise type(error)(error.message, at=item.at, hint=error.hint) from None
-    try:
-        return _in_language(sample, item.text("language", 80))
-    except UsageError as error:
-        raise UsageError(error.message, at=item.at, hint=error.hint) from None
+        raise type(error)(error.message, at=at, hint=error.hint) from None
 
 
 def _in_language(sample: Sample, name: str) -> Sample:
@@ -411,53 +333,40 @@ def _in_language(sample: Sample, name: str) -> Sample:
     return replace(sample, language=tool.language.name)
 
 
-def _code(item: PlacedItem, sample: Sample) -> tuple[Missing | None, str]:
+def _read_code(item: requests.Item, at: str, sample: Sample) -> tuple[Missing | None, str]:
     """Return the program of an item, assembled as an exam does, or why there is none."""
-    keys = [key for key in ITEM_KEYS if key in item.value]
+    keys = set(ITEM_KEYS) & item.model_fields_set
     if len(keys) != 1:
         what = "it has 'code' and 'completion'" if keys else "it has neither 'code' nor 'completion'"
-        raise UsageError(what, at=item.at, hint="an item has one of them")
-    (key,) = keys
-    if item.value[key] is None:
+        raise UsageError(what, at=at, hint="an item has one of them")
+    text = item.code if "code" in keys else item.completion
+    if text is None:
         return Missing(MissingKind.ABSENT, "nobody answered: the code is null"), ""
-    row = RowText(item.text(key), "completion" if key == "completion" else "candidate_solution")
+    row = RowText(text, "candidate_solution" if "code" in keys else "completion")
     return None, assemble(row, sample).text
 
 
-def _own_sample(item: PlacedItem) -> Sample:
+def _own_sample(item: requests.Item, at: str) -> Sample:
+    """Return the task that an item's own tests make."""
     try:
-        tool = toolchain(item.text("language", 80))
+        tool = toolchain(item.language or "")
     except UsageError as error:
-        raise UsageError(error.message, at=item.at, hint=error.hint) from None
-    tests = read_tests(item, elsewhere=tool is not None)
-    canonical = item.text("canonical")
-    sample = Sample(id="", tests=tests, references=(canonical,) if canonical else (), prompt_code=item.text("prompt"))
+        raise UsageError(error.message, at=at, hint=error.hint) from None
+    language = "" if tool is None else tool.language.name
+    entry = item.entry_point or ""
+    tests = read_tests(item.tests, at, elsewhere=tool is not None, entry="" if tool is not None else entry)
+    references = (item.canonical,) if item.canonical else ()
+    sample = Sample(id="", tests=tests, references=references, prompt_code=item.prompt or "", language=language)
     if tests[0].stdin is not None:
-        if item.text("kind", 20) not in ("", ProblemType.STDIN):
-            raise UsageError(f"'kind' is {item.text('kind')!r}", at=item.at, hint="its tests are of 'stdin'")
+        if item.kind not in (None, "", ProblemType.STDIN):
+            raise UsageError(f"'kind' is {item.kind!r}", at=at, hint="its tests are of 'stdin'")
         if sample.prompt_code:
-            raise UsageError(
-                "'prompt' beside tests with 'stdout'", at=item.at, hint="such an answer is a whole program"
-            )
-        seconds = item.value.get("timeout")
-        return replace(
-            sample,
-            problem_type=ProblemType.STDIN,
-            language="" if tool is None else tool.language.name,
-            seconds=float(seconds) if isinstance(seconds, int | float) else None,
-        )
+            raise UsageError("'prompt' beside tests with 'stdout'", at=at, hint="such an answer is a whole program")
+        return replace(sample, problem_type=ProblemType.STDIN, seconds=item.timeout)
     if tool is not None:
-        if item.value.get("kind") is not None:
-            raise UsageError("'kind' is for answers in Python", at=item.at, hint="leave it out")
-        return replace(sample, language=tool.language.name)
-    kind = item.text("kind", 20)
-    if kind and kind not in _KINDS:
-        raise UsageError(f"'kind' is {kind!r}", at=item.at, hint=f"one of {', '.join(_KINDS)}")
-    return replace(sample, entry_point=item.text("entry_point", 200), problem_type=ProblemType(kind) if kind else None)
-
-
-def _by_test(sample: Sample) -> Sample:
-    """Return a program that reads and writes with a point for each test where its tests have none, which stand or fall together."""
-    if sample.problem_type is not ProblemType.STDIN or any(test.points is not None for test in sample.tests):
+        if item.kind is not None:
+            raise UsageError("'kind' is for answers in Python", at=at, hint="leave it out")
         return sample
-    return replace(sample, tests=tuple(replace(test, points=1.0) for test in sample.tests))
+    if item.kind and item.kind not in _KINDS:
+        raise UsageError(f"'kind' is {item.kind!r}", at=at, hint=f"one of {', '.join(_KINDS)}")
+    return replace(sample, entry_point=entry, problem_type=ProblemType(item.kind) if item.kind else None)

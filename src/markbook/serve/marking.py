@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import Response, StreamingResponse
 
 from markbook import plugins
-from markbook.errors import MarkbookError, suggest
+from markbook.errors import MarkbookError, UsageError, suggest
 from markbook.metrics.measure import ALIASES, expand, measure
 from markbook.row_keys import ITEM_KEYS
+from markbook.serve import requests
 from markbook.serve.guard import HEADERS, Guard, Refused, as_json, identify_client, read_object
 from markbook.serve.items import Defaults, read_items
 from markbook.serve.pool import PoolSettings
@@ -123,9 +124,6 @@ class ServerSettings:
 
 
 LINES = "application/x-ndjson"
-_FIELDS = ("items", "detail", "deadline", "waited", "error_policy")
-_MOST_WAITED = 86_400.0
-_REWARD_FIELDS = ("query", "prompts", "labels")
 _LOADS = 256 << 10
 """Bytes of a request from which on reading its items is left to a thread."""
 
@@ -147,30 +145,28 @@ class Marking:
         """Answer `POST /v1/mark`."""
         began = time.perf_counter()
         body = await self._guard.json(request)
-        reject_unknown_fields(body, _FIELDS)
+        batch = requests.check(
+            requests.Batch, {"deadline": self._deadline, **body}, bounds={"deadline": self._deadline}
+        )
         defaults = self._defaults
-        if (policy := body.get("error_policy", defaults.policy)) not in ("zero", "partial"):
-            raise Refused(400, f"'error_policy' is {str(policy)[:40]!r}, and has to be 'zero' or 'partial'")
-        detail = body.get("detail", False)
-        if not isinstance(detail, bool):
-            raise Refused(400, "'detail' is neither true nor false")
-        wait = seconds(body, "deadline", self._deadline, self._deadline)
-        orders = await self._orders(request, body.get("items"), replace(defaults, policy=policy))
-        waited = seconds(body, "waited", 0.0, _MOST_WAITED) if "waited" in body else 0.0
-        tickets = self._offer(request, orders, wait, waited)
+        if "error_policy" in body:
+            defaults = replace(defaults, policy=batch.error_policy)
+        orders = await self._orders(request, batch.items, defaults)
+        tickets = self._offer(request, orders, batch.deadline, batch.waited)
         numbered_rewards = rewards(self._pool, orders, tickets)
         if LINES in request.headers.get("accept", ""):
-            lines = StreamingResponse(self._lines(numbered_rewards, began, detail=detail), 200, HEADERS, LINES)
+            lines = StreamingResponse(self._lines(numbered_rewards, began, detail=batch.detail), 200, HEADERS, LINES)
             return Stoppable(lines, lambda: self._pool.cancel(tickets))
         marked = await self._all(request, numbered_rewards, tickets, began)
-        return as_json({"results": [reward.to_record(detail=detail) for reward in marked]})
+        return as_json({"results": [reward.to_record(detail=batch.detail) for reward in marked]})
 
     async def get_reward(self, request: Request) -> Response:
         """Answer OpenRLHF's `POST /get_reward`: each label says by what its query is marked."""
         began = time.perf_counter()
         body = await self._guard.json(request)
-        reject_unknown_fields(body, _REWARD_FIELDS)
-        items = read_labelled(body)  # none for a server that has nothing to do when there are more servers than queries
+        items = read_labelled(
+            requests.check(requests.Queries, body)
+        )  # none for a server that has nothing to do when there are more servers than queries
         orders = await self._orders(request, items, self._defaults) if items else []
         reasons = [order.missing for order in orders if order.missing is not None]
         if broken := [reason.detail for reason in reasons if reason.kind is MissingKind.UNDEFINED]:
@@ -278,34 +274,7 @@ async def left(request: Request) -> None:
         pass
 
 
-def seconds(body: Mapping[str, object], key: str, default: float, most: float) -> float:
-    """Return a field that is a number of seconds.
-
-    Raises:
-        Refused: it is none, or not within bounds.
-    """
-    value = body.get(key, default)
-    message = f"{key!r} is {str(value)[:40]}"
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        kind = ", which is text" if isinstance(value, str) else ""
-        raise Refused(400, f"{message}{kind}, and has to be a number above 0 and at most {most:g}")
-    if not 0 < value <= most:
-        raise Refused(400, f"{message}, and has to be above 0 and at most {most:g}")
-    return float(value)
-
-
-def reject_unknown_fields(body: Mapping[str, object], fields: tuple[str, ...], at: str = "") -> None:
-    """Hold an object to the fields that there are.
-
-    Raises:
-        Refused: it has another one.
-    """
-    for name in body:
-        if name not in fields:
-            raise Refused(400, f"{at}unknown field {name[:40]!r} ({suggest(name[:40], list(fields))})")
-
-
-def read_labelled(body: Mapping[str, object]) -> list[dict[str, object]]:
+def read_labelled(body: requests.Queries) -> list[dict[str, object]]:
     """Return OpenRLHF's queries and labels as items.
 
     A label is an item without its code, as an object or as its JSON; a query is the whole text, of which the answer is what
@@ -314,14 +283,12 @@ def read_labelled(body: Mapping[str, object]) -> list[dict[str, object]]:
     Raises:
         Refused: they are not.
     """
-    queries, labels = _read_list(body, "query"), _read_list(body, "labels")
-    if body.get("prompts") is None:
+    if body.prompts is None:
         raise Refused(400, "'prompts' is missing: without them the code in a prompt would be taken for the answer")
-    prompts = _read_list(body, "prompts")
-    if not len(queries) == len(labels) == len(prompts):
+    if not len(body.query) == len(body.labels) == len(body.prompts):
         raise Refused(400, "'query', 'prompts' and 'labels' are not equally long")
     items = []
-    for number, (query, label, prompt) in enumerate(zip(queries, labels, prompts, strict=True)):
+    for number, (query, label, prompt) in enumerate(zip(body.query, body.labels, body.prompts, strict=True)):
         if isinstance(label, str):
             label = read_object(label.encode(), f"labels[{number}]")  # noqa: PLW2901 - the same label, read
         if not isinstance(label, dict) or any(key in label for key in ITEM_KEYS):
@@ -345,21 +312,11 @@ def _answer(query: object, prompt: object, number: int) -> object:
     return answer
 
 
-def _read_list(body: Mapping[str, object], name: str) -> list[object]:
-    value = body.get(name)
-    if not isinstance(value, list):
-        raise Refused(400, f"{name!r} is not a list")
-    return value
-
-
 # `POST /v1/score`: texts by metrics, as `markbook score` has them.
 
-_SCORING_FIELDS = ("metrics", "items")
-_ITEM_FIELDS = ("id", "candidate", "reference", "references")
 _MOST_ITEMS = 1024
 _MOST_TEXT = 64 << 10
 """Characters of one text: some metrics take time by its square."""
-_MOST_ID = 200
 _MOST_METRICS = 16
 _MOST_WAITING = 8
 
@@ -375,9 +332,9 @@ class Scoring:
     async def score(self, request: Request) -> Response:
         """Answer it."""
         body = await self._guard.json(request)
-        reject_unknown_fields(body, _SCORING_FIELDS)
-        names = _names(body.get("metrics"))
-        items = _items(body.get("items"))
+        texts = requests.check(requests.Texts, body)
+        names = _expand_metrics(texts.metrics)
+        items = _read_items(texts.items)
         if self._waiting >= _MOST_WAITING:
             raise Refused(429, f"{self._waiting} requests for scores wait already", Retry_After="1")
         self._waiting += 1
@@ -391,10 +348,7 @@ class Scoring:
         return as_json({"results": rows})
 
 
-def _names(value: object) -> list[str]:
-    names = [value] if isinstance(value, str) else value
-    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
-        raise Refused(400, "'metrics' is not a name or list of names of metrics")
+def _expand_metrics(names: list[str]) -> list[str]:
     if len(names) > _MOST_METRICS:
         raise Refused(400, f"{len(names)} metrics are too many at once: at most {_MOST_METRICS}")
     there = [*plugins.names("metrics"), *ALIASES]  # a name of another form would import what it names
@@ -404,40 +358,26 @@ def _names(value: object) -> list[str]:
     return expand(names)
 
 
-def _items(value: object) -> list[Mapping[str, object]]:
-    if not isinstance(value, list) or not value:
-        raise Refused(400, "'items' is not a list, or empty")
-    if len(value) > _MOST_ITEMS:
-        raise Refused(400, f"{len(value)} items are too many at once: at most {_MOST_ITEMS}")
-    for number, item in enumerate(value):
-        if not isinstance(item, Mapping):
-            raise Refused(400, f"items[{number}]: it is not an object")
-        reject_unknown_fields(item, _ITEM_FIELDS, f"items[{number}]: ")
-        name = item.get("id", number)
-        if isinstance(name, bool) or not isinstance(name, str | int) or len(str(name)) > _MOST_ID:
-            raise Refused(400, f"items[{number}]: 'id' is neither a short string nor a whole number")
-        if "reference" in item and "references" in item:
-            raise Refused(400, f"items[{number}]: it has 'reference' and 'references': an item has one of them")
-        if "candidate" not in item or not isinstance(item["candidate"], str | None):
-            raise Refused(400, f"items[{number}]: 'candidate' is missing, or neither a string nor null")
-        if any(len(text) > _MOST_TEXT for text in [item["candidate"] or "", *_references(item, number)]):
-            raise Refused(400, f"items[{number}]: a text has more than {_MOST_TEXT} characters")
-    return value
+def _read_items(values: Sequence[object]) -> list[requests.ScoredText]:
+    if len(values) > _MOST_ITEMS:
+        raise Refused(400, f"{len(values)} items are too many at once: at most {_MOST_ITEMS}")
+    items = []
+    for number, value in enumerate(values):
+        at = f"items[{number}]"
+        if not isinstance(value, Mapping):
+            raise UsageError("it is not an object", at=at)
+        item = requests.check(requests.ScoredText, {"id": number, **value}, at)
+        if "reference" in value and "references" in value:
+            raise UsageError("it has 'reference' and 'references': an item has one of them", at=at)
+        if any(len(text) > _MOST_TEXT for text in (item.candidate or "", *item.against)):
+            raise UsageError(f"a text has more than {_MOST_TEXT} characters", at=at)
+        items.append(item)
+    return items
 
 
-def _references(item: Mapping[str, object], number: int) -> list[str]:
-    value = item.get("references", item.get("reference"))
-    texts = [] if value is None else [value] if isinstance(value, str) else value
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise Refused(400, f"items[{number}]: its references are neither a string nor a list of strings")
-    return texts
-
-
-def _measure_items(names: list[str], items: list[Mapping[str, object]]) -> list[dict[str, object]]:
-    candidates = [item["candidate"] for item in items]
-    references = [_references(item, number) for number, item in enumerate(items)]
-    measured = measure(names, candidates, references)
-    rows: list[dict[str, Any]] = [{"id": item.get("id", number)} for number, item in enumerate(items)]
+def _measure_items(names: list[str], items: list[requests.ScoredText]) -> list[dict[str, object]]:
+    measured = measure(names, [item.candidate for item in items], [item.against for item in items])
+    rows: list[dict[str, Any]] = [{"id": item.id} for item in items]
     for name, measurements in measured.items():
         for row, measurement in zip(rows, measurements, strict=True):
             missing = None if measurement.missing is None else measurement.missing.kind.value

@@ -1,4 +1,30 @@
-"""An async pool of sandboxes: orders in, outcomes or reasons out, bounded, fair, and never a number that nobody measured."""
+"""An async pool of sandboxes: orders in, outcomes or reasons out, bounded, fair, and never a number that nobody measured.
+
+Theory of operation
+-------------------
+An *order* is code to mark. Its caller gets a *ticket*: a future that ends in an outcome or in the reason why there is none
+(`Missing`), always, and at most at its deadline. Equal orders (the same code, tests and limits, by digest) share one piece of
+*work*, which has the tickets of all who wait for it. Work waits in the queue until one of the *lanes* takes it: threads, each
+with a sandbox of one worker (`sandbox_thread`), or with a place on an engine's workers.
+
+    offer -> cache? -> the same work under way? -> queue -> lane -> _land -> every ticket, and the cache
+
+What crosses between threads. All state of the pool is used in the event loop only. Two things cross: the queue, which has a
+lock of its own (`work_queue`), and outcomes, which a lane hands over by `call_soon_threadsafe`. So no method here takes a lock,
+and a batch is admitted as a whole or not at all.
+
+Bounds. The queue takes so much and no more; one client may have three quarters of it, so that there is room for another.
+What does not fit is refused at once with the seconds after which to ask again: a caller that waits unseen would make every
+deadline meaningless. Clients have their turns one after the other; a lane takes up to 16 attempts at one task in
+a row, for which its worker has the task prepared.
+
+Leaving. A ticket that is cancelled or late leaves its work. Work without tickets is dropped from the queue, or ended in its
+lane if it runs; work that somebody else waits for goes on. What is late by its own running (most of the wait, and at least two
+seconds) is out of time, a verdict on the code; what is late by waiting is `Missing`: a number for it would be trained on.
+
+The cache holds outcomes that would be the same again (`may_be_remembered`): no timeouts, no lost workers. Closing answers what
+is left as `unavailable`, so that no caller waits for ever.
+"""
 
 from __future__ import annotations
 

@@ -17,14 +17,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Generic, TypedDict, TypeVar
 
-from markbook.errors import EnvironmentUnfitError
+from markbook.errors import EnvironmentUnfitError, UsageError
 from markbook.languages import Toolchain
 from markbook.languages.toolchain import whole
 from markbook.sandbox import Stopped
 from markbook.sandbox.program import Executed, Phase, ProgramRun, ProgramSandbox
 from markbook.serve.guard import Refused, as_json, identify_client
-from markbook.serve.items import UnsupportedLanguage, toolchain
-from markbook.serve.marking import left, seconds
+from markbook.serve.items import toolchain
+from markbook.serve.marking import left
+from markbook.serve.requests import MAX_CODE, Program, check
 from markbook.serve.sandbox_thread import Bell
 from markbook.types import Limits
 
@@ -38,9 +39,6 @@ if TYPE_CHECKING:
     from markbook.serve.pool import Pool, PoolSettings
 
 
-_SECONDS, _MOST_SECONDS = 10.0, 600.0
-_MOST_CODE = 1 << 20
-_MOST_LANGUAGE = 80
 _MOST_FILES = 64
 _MOST_NAME = 255
 """Bytes of a file's name, without those of its folders: as many as file systems take."""
@@ -90,40 +88,34 @@ def read_program(body: Mapping[str, object], python: str) -> ProgramRequest:
     """Return the program of a request.
 
     Raises:
-        Refused: a field is missing or wrong.
+        Refused: it is too long.
+        UsageError: a field is missing or wrong.
     """
     code = body.get("code")
-    if not isinstance(code, str):
-        raise Refused(400, "'code' is missing or no string")
-    if len(code) > _MOST_CODE:
-        raise Refused(413, f"'code' has {len(code)} characters; at most {_MOST_CODE} are taken")
-    name = body.get("language")
-    if not isinstance(name, str):
-        raise Refused(400, "'language' is missing or no string")
-    if len(name) > _MOST_LANGUAGE:
-        raise Refused(400, f"'language' has {len(name)} characters")
-    try:
-        tool = toolchain(name)
-    except UnsupportedLanguage as error:
-        raise Refused(400, str(error)) from None
-    stdin = body.get("stdin")
-    if stdin is not None and not isinstance(stdin, str):
-        raise Refused(400, "'stdin' is neither a string nor null")
-    compiling = seconds(body, "compile_timeout", _SECONDS, _MOST_SECONDS)
-    running = seconds(body, "run_timeout", _SECONDS, _MOST_SECONDS)
+    if isinstance(code, str) and len(code) > MAX_CODE:
+        raise Refused(413, f"'code' has {len(code)} characters; at most {MAX_CODE} are taken")
+    fields = check(Program, body)
+    tool = toolchain(fields.language)
+    running = fields.run_timeout
+    memory = _MEMORY if fields.memory == -1 else int(fields.memory) << 20
+    names = [] if fields.fetch_files is None else fields.fetch_files
+    if not isinstance(names, list) or len(names) > _MOST_FILES:
+        raise UsageError(f"'fetch_files' is not a list of at most {_MOST_FILES} paths")
     code_request = _Given(
-        code=code,
-        stdin=(stdin or "").encode(),
-        limits=Limits(seconds=running, wall_seconds=running, memory_bytes=_memory(body)),
-        files=_files(body),
-        fetched=tuple(_read_fetched(body)),
+        code=fields.code,
+        stdin=(fields.stdin or "").encode(),
+        limits=Limits(seconds=running, wall_seconds=running, memory_bytes=memory),
+        files=_read_files(fields.files or {}),
+        fetched=tuple(_read_path(name, "fetch_files") for name in names),
     )
-    program_request = _in_python(code_request, python) if tool is None else _elsewhere(code_request, tool, compiling)
-    for name in program_request.run.files:
-        if both := next(
-            (str(path) for path in PurePosixPath(name).parents if str(path) in program_request.run.files), ""
-        ):
-            raise Refused(400, f"files: {both!r} is a file and a folder of another")
+    if tool is None:
+        program_request = _in_python(code_request, python)
+    else:
+        program_request = _elsewhere(code_request, tool, fields.compile_timeout)
+    names_taken = program_request.run.files
+    for name in names_taken:
+        if both := next((str(path) for path in PurePosixPath(name).parents if str(path) in names_taken), ""):
+            raise UsageError(f"files: {both!r} is a file and a folder of another")
     return program_request
 
 
@@ -198,52 +190,32 @@ def _elsewhere(program_request: _Given, tool: Toolchain, compiling: float) -> Pr
     return ProgramRequest(run, language.name, tool.folders, builds=bool(program.build))
 
 
-def _memory(body: Mapping[str, object]) -> int:
-    value = body.get("memory_limit_MB", -1)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not (value == -1 or 16 <= value <= 65536):
-        raise Refused(400, f"'memory_limit_MB' is {str(value)[:40]}, and has to be from 16 to 65536, or -1")
-    return _MEMORY if value == -1 else int(value) << 20
-
-
-def _name(name: object, at: str) -> str:
+def _read_path(name: object, at: str) -> str:
     """Return a file's name that stays in its folder.
 
     Raises:
-        Refused: it does not.
+        UsageError: it does not.
     """
     is_good = isinstance(name, str) and 0 < len(name) <= 255 and name.isprintable() and name != _MAIN
     parts = name.split("/") if isinstance(name, str) else []
     if not is_good or any(part in ("", ".", "..") or len(part.encode()) > _MOST_NAME for part in parts):
-        raise Refused(400, f"{at}: {str(name)[:40]!r} is not a plain path within the program's own folder")
+        raise UsageError(f"{at}: {str(name)[:40]!r} is not a plain path within the program's own folder")
     return str(name)
 
 
-def _files(body: Mapping[str, object]) -> dict[str, bytes]:
-    files_given = body.get("files")
-    if files_given is None:
-        return {}
-    if not isinstance(files_given, Mapping):
-        raise Refused(400, "'files' is not an object")
-    if len(files_given) > _MOST_FILES:
-        raise Refused(400, f"{len(files_given)} files are too many: at most {_MOST_FILES}")
+def _read_files(texts: Mapping[str, str | None]) -> dict[str, bytes]:
+    """Return the caller's files, which are sent as base64; SandboxFusion's clients send null for one that is not there."""
+    if len(texts) > _MOST_FILES:
+        raise UsageError(f"{len(texts)} files are too many: at most {_MOST_FILES}")
     files: dict[str, bytes] = {}
-    for name, text in files_given.items():
+    for name, text in texts.items():
         if text is None:
             continue
         try:
-            files[_name(name, "files")] = base64.b64decode(text, validate=True)
+            files[_read_path(name, "files")] = base64.b64decode(text, validate=True)
         except (TypeError, ValueError, binascii.Error):
-            raise Refused(400, f"files: {name[:40]!r} is not a base64") from None
+            raise UsageError(f"files: {name[:40]!r} is not a base64") from None
     return files
-
-
-def _read_fetched(body: Mapping[str, object]) -> list[str]:
-    names_given = body.get("fetch_files", [])
-    if names_given is None:
-        return []
-    if not isinstance(names_given, list) or len(names_given) > _MOST_FILES:
-        raise Refused(400, f"'fetch_files' is not a list of at most {_MOST_FILES} paths")
-    return [_name(name, "fetch_files") for name in names_given]
 
 
 def answer(asked: ProgramRequest, found: Sequence[Executed], fault: str = "") -> ProgramAnswer:

@@ -10,11 +10,11 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import uvicorn
 from starlette.applications import Starlette
@@ -27,7 +27,10 @@ from markbook.serve.guard import HEADERS, GuardedApp, Refused, as_json, impatien
 from markbook.serve.items import BenchmarkShelf
 from markbook.serve.marking import Figures, Marking, Scoring, ServerSettings
 from markbook.serve.pool import Pool
-from markbook.serve.run_code import ProgramRunner
+from markbook.serve.records import RewardRecord
+from markbook.serve.requests import component_schemas
+from markbook.serve.run_code import ProgramAnswer, ProgramRunner
+from markbook.text.schema import make_schema
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -71,7 +74,41 @@ def _seconds(value: float | None) -> str:
     return "no item yet" if value is None else f"{value:g} s"
 
 
-# What the server offers, as OpenAPI.
+# What the server offers, as OpenAPI: the requests from the models that check them, the responses from what is declared here.
+
+
+class Rewards(TypedDict):
+    """The rewards of a batch."""
+
+    results: list[RewardRecord]
+
+
+class Scores(TypedDict):
+    """For each text its id and, by metric, the value or why there is none."""
+
+    results: list[dict[str, Any]]
+
+
+class Numbers(TypedDict):
+    """Rewards as OpenRLHF takes them."""
+
+    rewards: list[float]
+    scores: list[float]
+    extra_logs: dict[str, list[float]]
+
+
+class Refusal(TypedDict):
+    """What is wrong."""
+
+    error: str
+
+
+_RESPONSES = (Rewards, Scores, ProgramAnswer, Numbers, Refusal)
+
+
+def _schema(record: type) -> dict[str, Any]:
+    schema = make_schema(record.__name__, record)
+    return {key: value for key, value in schema.items() if key != "$schema"}
 
 
 def document(version: str) -> dict[str, object]:
@@ -79,12 +116,15 @@ def document(version: str) -> dict[str, object]:
     return {
         "openapi": "3.1.0",
         "info": {"title": "Markbook's reward server", "version": version},
-        "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}, "schemas": _SCHEMAS},
+        "components": {
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "schemas": {**component_schemas(), **{record.__name__: _schema(record) for record in _RESPONSES}},
+        },
         "security": [{"token": []}, {}],
         "paths": {
             "/v1/mark": _post("Mark a batch of programs by their tests.", "Batch", "Rewards"),
             "/v1/score": _post("Measure texts by metrics.", "Texts", "Scores"),
-            "/run_code": _post("Run one program, as SandboxFusion does.", "Program", "Executed"),
+            "/run_code": _post("Run one program, as SandboxFusion does.", "Program", "ProgramAnswer"),
             "/get_reward": _post("Reward queries, as OpenRLHF asks for it.", "Queries", "Numbers"),
             "/health": _get("Whether it takes work."),
             "/metrics": _get("Its figures, for Prometheus."),
@@ -115,49 +155,6 @@ def _post(words: str, request_schema: str, response_schema: str) -> dict[str, ob
 
 def _get(words: str) -> dict[str, object]:
     return {"get": {"summary": words, "responses": {"200": {"description": "It."}}}}
-
-
-_TEXT, _NUMBER, _WHOLE, _YES = {"type": "string"}, {"type": "number"}, {"type": "integer"}, {"type": "boolean"}
-_MAYBE_NUMBER, _MAYBE_TEXT = {"type": ["number", "null"]}, {"type": ["string", "null"]}
-
-
-def _many(items: Mapping[str, object]) -> dict[str, object]:
-    return {"type": "array", "items": items}
-
-
-def _object(required: tuple[str, ...] = (), /, **properties: object) -> dict[str, object]:
-    return {"type": "object", "required": list(required), "properties": properties}
-
-
-_PHASE = _object((), status=_TEXT, execution_time=_NUMBER, return_code=_WHOLE, stdout=_TEXT, stderr=_TEXT)
-_ITEM = _object(
-    (), id=_TEXT, code=_MAYBE_TEXT, completion=_MAYBE_TEXT, language=_TEXT, timeout=_NUMBER, deadline=_NUMBER,
-    memory_mb=_NUMBER, benchmark=_TEXT, task_id=_TEXT, entry_point=_TEXT, canonical=_TEXT, prompt=_TEXT, kind=_TEXT,
-    tests={"oneOf": [_TEXT, _many({"oneOf": [_TEXT, {"type": "object"}]})]},
-)  # fmt: skip
-_REWARD = _object(
-    ("id", "reward", "valid", "reason"), id=_TEXT, reward=_MAYBE_NUMBER, valid=_YES, reason=_MAYBE_TEXT, passed=_WHOLE,
-    total=_WHOLE, error=_MAYBE_TEXT, message=_TEXT, separated=_MAYBE_NUMBER, unchecked=_WHOLE, isolation=_TEXT,
-    tests=_many({"type": "object"}),
-)  # fmt: skip
-_POLICY = {"enum": ["zero", "partial"]}
-_SCHEMAS: dict[str, Any] = {
-    "Batch": _object(("items",), items=_many(_ITEM), detail=_YES, deadline=_NUMBER, waited=_NUMBER, error_policy=_POLICY),
-    "Rewards": _object(("results",), results=_many(_REWARD)),
-    "Texts": _object(("metrics", "items"), metrics=_many(_TEXT), items=_many({"type": "object"})),
-    "Scores": _object(("results",), results=_many({"type": "object"})),
-    "Program": _object(
-        ("code", "language"), code=_TEXT, language=_TEXT, stdin=_MAYBE_TEXT, compile_timeout=_NUMBER,
-        run_timeout=_NUMBER, memory_limit_MB=_NUMBER, files={"type": "object"}, fetch_files=_many(_TEXT),
-    ),
-    "Executed": _object(
-        ("status",), status={"enum": ["Success", "Failed", "SandboxError"]}, message=_TEXT, compile_result=_PHASE,
-        run_result=_PHASE, executor_pod_name=_MAYBE_TEXT, files={"type": "object"},
-    ),
-    "Queries": _object(("query", "prompts", "labels"), query=_many(_TEXT), prompts=_many(_TEXT), labels=_many({})),
-    "Numbers": _object(("rewards",), rewards=_many(_NUMBER), scores=_many(_NUMBER), extra_logs={"type": "object"}),
-    "Refusal": _object(("error",), error=_TEXT),
-}  # fmt: skip
 
 
 # The application: what is answered where.
@@ -219,6 +216,8 @@ class Service:
                 response = await endpoint(request)
             except Refused as refused:
                 response = refusal(refused)
+            except UsageError as error:  # a field of the request is unknown, missing or wrong
+                response = refusal(Refused(400, str(error)))
             self.figures.requests[path, response.status_code] += 1
             return response
 

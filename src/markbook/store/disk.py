@@ -1,7 +1,23 @@
 """The few file operations that a run needs, small enough for a crash model to stand in for.
 
-Everything that must survive a power cut goes through `Disk`: tests replace it by one that forgets what was
-not synced, tears the last write, and undoes renames whose folder was not synced.
+Theory of operation
+-------------------
+Everything that must survive a power cut goes through `Disk`. Each of its methods is one step that can fail, or be the last
+one before a crash. `RealDisk` does them; the tests have a second one, which keeps what a disk would and can stop the run
+before and after every step. It models what POSIX leaves open:
+
+- Bytes that were written and not synced may be there, may be missing, or may be there in part (a torn last write).
+- A file that was created is there after a crash only once its folder was synced, and so is a rename. Before that, the old
+  name may still have the old content.
+- A sync that failed says nothing about a later one: the pages may have been dropped. So no caller repeats a sync.
+- A full disk fails in the middle of a write; what was written stands there.
+
+Two ways to write follow, and the store uses no other. An append-only file: write, sync, then acknowledge; a reader must
+recognise a torn end (the journal's checksums). A file that is replaced (`replace_file`): a temporary file beside it, write,
+sync, rename, sync the folder; a reader sees the old content or the new, never a mixture.
+
+Links are not followed at the last step of a path: a run folder may come from somebody else, and a link in it would else have
+us write to a place of their choice. One writer at a time has a folder, by a lock that the system drops when the process ends.
 """
 
 from __future__ import annotations
@@ -20,7 +36,7 @@ from markbook.errors import EnvironmentUnfitError, RunInUseError
 
 _held: set[str] = set()  # a POSIX record lock does not keep out its own process
 _taking = threading.Lock()
-"""Looking into `_check_options`, locking and noting it is one step: two threads would else both get one folder."""
+"""Looking into `_held`, locking and noting it is one step: two threads would else both get one folder."""
 
 
 class FolderLock:

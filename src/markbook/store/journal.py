@@ -1,11 +1,32 @@
 """The append-only journal: one row a line, each with a checksum, synced in groups.
 
+Theory of operation
+-------------------
 A line is valid JSON and begins with its own checksum:
 
     {"crc":"1c291ca3","data":{...},"key":["gpt-4","dataclass_1",0],"kind":"outcome"}
 
-The CRC-32 covers every byte after the comma that follows it. A row is *acknowledged* once its group is synced;
-a kill or a power cut loses at most the last group, which is then simply done again.
+The CRC-32 covers every byte after the comma that follows it. `kind` and `key` name the work, `data` is its result.
+
+Writing. `Journal.add` puts a row into the group that waits in memory. A group is written by one `write` and one
+`fdatasync`, after 100 rows or 50 ms, or by `commit`; then its rows are *acknowledged*. Rows that no later row pushes out
+are synced by a thread of the journal's own, so that a slow run loses 50 ms of work and not an hour's. After 64 MiB a new
+segment begins (`00000002.jsonl`): its entry in the folder is synced before the first row is written to it.
+
+Failure. A write or sync that failed is never repeated: the kernel may have dropped the pages and would report success the
+second time. The error is kept, and every later call raises it.
+
+Reading. Rows are read in the order in which they were added. A line whose checksum does not fit is torn (the process or the
+machine stopped while it was written) or damaged (the disk). Both are the same to a reader of a run that is under way: it
+stops there, since nothing behind it has been acknowledged in its order. In a finished run it is an error, because a reader
+would else report less than the run found; `integrity` compares whole files there.
+
+Taking up again. `reopen` counts the whole rows, remembers their keys (16 bytes of digest each, so that ten million fit into
+memory), and cuts off a torn end. Whole rows behind a damaged place are kept by writing the segment anew: each has its own
+checksum and was paid for. What a lost row held is simply done again, because work is named by its key and results do not
+depend on their order.
+
+What is safe after a power cut follows from `disk`: its docstring has the crash model.
 """
 
 from __future__ import annotations

@@ -1,4 +1,26 @@
-"""Writing a run, and taking one up again."""
+"""Writing a run, and taking one up again.
+
+Theory of operation
+-------------------
+A run folder has three parts, written in this order:
+
+- `run.json`, the manifest: command, config and the SHA-256 of every input, with one digest over them (`identity`). It is
+  written first with the status `running`, so that a folder always says what made it.
+- `journal/`, the results as they come in. Each is a row with a key, such as model, problem and number of the attempt.
+- The reports and `summary.json`, each replaced as a whole (`publish`), and last `run.json` again with its final status and
+  the *seal*: size, rows and checksum of each of the journal's files (`integrity`). This last rename is the moment at which
+  the run is finished; before it the run is resumable, after it nothing of it changes.
+
+Taking up again (`resume`) needs no other state than these files. The lock is taken first. The manifest must have the same
+identity: the same rows would else be mixed with those of another config or of inputs that changed. A config key that an
+earlier version did not write is passed over, and that is said (`Manifest.recent`). If the run was finished, its journal is
+compared with the seal, and damage is repaired by keeping the whole rows. Then the journal is reopened: its keys are what is
+done, and a caller asks `has` before it does any work. Rows are added at most once for a key, also by several threads, so a
+resumed run ends with the same rows as one that was never interrupted.
+
+Leaving the writer by an exception syncs what waits and marks the run `interrupted`; a killed process leaves `running`. Both are
+resumed in the same way, because only the journal says what is done.
+"""
 
 from __future__ import annotations
 

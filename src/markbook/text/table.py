@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import html
 import re
 from collections.abc import Iterable, Sequence
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from markbook.text.escape import latex, markdown, terminal, visible
 from markbook.text.format import format_number
+from markbook.types import digest_text
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -159,11 +159,7 @@ def latex_table(table: Table, label: str) -> str:
 def _latex_label(name: str) -> str:
     """Return a label that is not a command, whatever a metric is called; names that differ get labels that differ."""
     plain = _NO_LABEL.sub("-", name)
-    return (
-        plain
-        if plain == name
-        else f"{plain.strip('-')[:60]}-{hashlib.sha256(name.encode(errors='surrogatepass')).hexdigest()[:8]}"
-    )
+    return plain if plain == name else f"{plain.strip('-')[:60]}-{digest_text(name)[:8]}"
 
 
 def _latex_row(cells: Sequence[str]) -> str:

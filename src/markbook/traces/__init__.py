@@ -7,6 +7,23 @@ Readers are plugins of the group `markbook.traces`. A reader is an object with
 - `read(source) -> Iterator[Trace]`: the runs that the file holds, one by one.
 
 What a reader does not understand it counts in `Trace.unrecognised`; it never drops a thing silently.
+
+Theory of operation
+-------------------
+A log is hostile: it holds what a model wrote, it may come from a stranger, and it may be larger than memory or cut off in the
+middle. Four parts share the work.
+
+- `files.stream` reads the file in pieces (plain, gzip, Zstandard, a zip's member), bounds what is unpacked, and yields the
+  values of an array, of lines, or of one document after another. What breaks off is a `problem` with its count, not an end.
+- `make_probe` shows each reader the first characters and the first objects. Readers answer with how sure they are; the surest
+  one reads. Detection looks at content only: a file's name says nothing.
+- A reader yields runs one by one, so memory follows the largest run. Formats that scatter the spans of a run over the file
+  use `span_spool`, which sorts them on disk.
+- `plain` turns every value into one that has a bound: text is cut, nesting beyond a depth becomes "...", numbers that no
+  count or time can be become None. Readers take no value from a log in another way, so no metric meets what it cannot
+  bear: recursion, integers of a million digits, NaN, a list that holds itself.
+
+An error inside a reader's code is a bug of that reader: it is raised with the reader's name, and no other reader is tried.
 """
 
 from __future__ import annotations

@@ -353,7 +353,7 @@ BAD = [
     ({"json": {"items": [item(RIGHT), item(RIGHT, tests=[])]}}, 400, "items[1]: it has no tests"),
     ({"json": {**GOOD, "detial": True}}, 400, "unknown field 'detial' (did you mean 'detail'?)"),
     ({"json": {**GOOD, "detail": 1}}, 400, "'detail' is neither true nor false"),
-    ({"json": {**GOOD, "deadline": 0}}, 400, "'deadline' is 0, and has to be above 0 and at most 60"),
+    ({"json": {**GOOD, "deadline": 0}}, 400, "'deadline' is 0, and has to be a number above 0 and at most 60"),
     ({"json": {**GOOD, "error_policy": "x"}}, 400, "'error_policy' is 'x'"),
     ({"json": {"items": [item(f"{RIGHT}#{n}") for n in range(20)]}}, 413, "20 items never fit into the queue"),
     ({"json": {"items": [item(RIGHT)] * 1025}}, 400, "1025 items are too many at once (send at most 1024)"),

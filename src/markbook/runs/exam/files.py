@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -22,7 +21,7 @@ from markbook.runs.exam.score_tables import (
     summary_text,
 )
 from markbook.runs.exam.view import ExamView, MarkedAttempt
-from markbook.types import Outcome, TestResult, Verdict
+from markbook.types import Outcome, TestResult, Verdict, digest_text
 from markbook.why import Failure
 
 # `test_results.jsonl`: one row an attempt, in benchmark order.
@@ -372,14 +371,10 @@ def _row(doc_id: int, attempts: Sequence[MarkedAttempt]) -> str:
         "filtered_resps": codes,
         "filter": PIPELINE,
         "metrics": ["exam_score", "pass@1"],
-        "doc_hash": _digest(json.dumps(doc, indent=2, ensure_ascii=False)),
-        "prompt_hash": _digest(sample.input),
-        "target_hash": _digest(target),
+        "doc_hash": digest_text(json.dumps(doc, indent=2, ensure_ascii=False)),
+        "prompt_hash": digest_text(sample.input),
+        "target_hash": digest_text(target),
         "exam_score": sum(scores) / len(scores),
         "pass@1": sum(attempt.mark.all_passed for attempt in attempts) / len(attempts),
     }
     return json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -34,7 +33,7 @@ from markbook.runs.machines import Machines
 from markbook.runs.options import ASKING, AskingOptions, AskingSettings, aside, with_answerer
 from markbook.store import Manifest, RunWriter
 from markbook.store.reader import COMMAND as FOREIGN
-from markbook.types import Limits, ProblemType, Sample
+from markbook.types import Limits, ProblemType, Sample, digest_text
 
 # From what each command counts to the sheet that the comparison reads.
 
@@ -131,7 +130,7 @@ class Questions:
     def digest(self) -> str:
         """SHA-256 over all that is asked: a resumed run asks the same."""
         keys_and_prompts = [[*request.key, request.prompt, request.system] for request in self.requests]
-        return hashlib.sha256(json.dumps(keys_and_prompts).encode()).hexdigest()
+        return digest_text(json.dumps(keys_and_prompts))
 
 
 def plan_questions(benchmark: Benchmark, options: ExamOptions) -> Questions:

@@ -53,7 +53,7 @@ from markbook.runs.reviews.tiers import (
 from markbook.store import Manifest, RunWriter
 from markbook.text import terminal
 from markbook.trace import Reference
-from markbook.types import Attempt, MissingKind
+from markbook.types import Attempt, MissingKind, digest_text
 
 # Tier 2: the plan for a run's judges, with what its configuration says where the caller says nothing.
 
@@ -237,7 +237,7 @@ def plan_review(request: ReviewRequest) -> ReviewPlan:
         inputs["traces"] = _digest_folder(request.traces)
     if references:
         text = json.dumps({name: asdict(reference) for name, reference in sorted(references.items())}, sort_keys=True)
-        inputs["tool_reference"] = hashlib.sha256(text.encode()).hexdigest()
+        inputs["tool_reference"] = digest_text(text)
     return ReviewPlan(
         manifest=Manifest("review", config, inputs, _notes(request, papers, attempts, rejections)),
         skipped=Skipped(len(rejections), next(iter(rejections), None)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +20,7 @@ from markbook.results.stopping import STOPPED_NOTE
 from markbook.runs.tasks.summaries import TaskAnswer, TaskRecord, TasksView, pass_cell
 from markbook.text import cut
 from markbook.text.format import format_number
-from markbook.types import Direction, Missing, Summary
+from markbook.types import Direction, Missing, Summary, digest_text
 
 if TYPE_CHECKING:
     from markbook.report.page import Page
@@ -120,7 +119,7 @@ def _aliases(view: TasksView, *, several: bool) -> dict[str, Aliases]:
         name, task = sample_name(row, several=several), str(row["task"])
         if name not in rows_by_name:
             texts = json.dumps(row["doc"], indent=2, ensure_ascii=False), row["prompt"], question(row)
-            hashes = [hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest() for text in texts if text]
+            hashes = [digest_text(text) for text in texts if text]
             rows_by_name[name] = task, digest([task, row["doc"]]), list(dict.fromkeys(hashes))
             for row_hash in hashes:
                 tasks[row_hash] = task if tasks.get(row_hash, task) == task else ""

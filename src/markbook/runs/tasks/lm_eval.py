@@ -14,7 +14,7 @@ from typing import Any
 from markbook.report.words import folder_names, harness_date, harness_stamp
 from markbook.results.kind import Content
 from markbook.runs.tasks.summaries import GroupRecord, TaskAnswer, TaskRecord, TasksView
-from markbook.types import Summary
+from markbook.types import Summary, digest_text
 
 _UNSAFE = re.compile(r"[^\w.\-]")
 
@@ -212,9 +212,9 @@ def _samples(view: TasksView, name: str, task: _Task) -> Iterator[str]:
             "filtered_resps": [row["text"] for row in answers],
             "filter": first["pipeline"],
             "metrics": sorted({key for row in answers for key in row["metrics"]}),
-            "doc_hash": _digest(json.dumps(first["doc"], indent=2, ensure_ascii=False)),
-            "prompt_hash": _digest(first["prompt"]),
-            "target_hash": _digest(str(target)),
+            "doc_hash": digest_text(json.dumps(first["doc"], indent=2, ensure_ascii=False)),
+            "prompt_hash": digest_text(first["prompt"]),
+            "target_hash": digest_text(str(target)),
             **_means(answers),
         }
         if "likelihoods" in first:
@@ -241,8 +241,4 @@ def _means(answers: list[TaskAnswer]) -> dict[str, float | None]:
 
 
 def _hashes(row: TaskAnswer) -> str:
-    return _digest(json.dumps(row["doc"], indent=2, ensure_ascii=False)) + _digest(row["prompt"])
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+    return digest_text(json.dumps(row["doc"], indent=2, ensure_ascii=False)) + digest_text(row["prompt"])
