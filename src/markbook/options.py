@@ -22,10 +22,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, TypeVar, get_args
-from urllib.parse import urlsplit
 
 _T = TypeVar("_T")
 
@@ -195,6 +193,9 @@ def would(words: str) -> Callable[[Any], str]:
 
 def would_send_key(url: str) -> str:
     """Return what an address would get that is not this machine's own; empty for one that is."""
+    from ipaddress import ip_address
+    from urllib.parse import urlsplit
+
     try:
         host = urlsplit(url).hostname or ""
         is_here = host == "localhost" or ip_address(host).is_loopback
