@@ -1,11 +1,22 @@
 """Help pages fit 80 columns, their examples keep their lines, and shells complete what a word may be."""
 
+import ast
+import dataclasses
+import subprocess
+import sys
+
 import click
 import pytest
 from click.shell_completion import ShellComplete
+from support.paths import ROOT
 from support.review_kit import markbook
 
 from markbook.cli import _COMMANDS, cli
+from markbook.judge.options import JudgeOptions
+from markbook.options import declaration, parameter_name, place_in_record
+from markbook.runs.exam.options import ExamOptions
+from markbook.runs.reviews.options import ReviewOptions
+from markbook.runs.tasks.options import TaskOptions
 
 
 def _commands():
@@ -107,3 +118,77 @@ def test_a_shell_completes(tmp_path, monkeypatch, words, value):
     monkeypatch.chdir(tmp_path)
 
     assert value in completed(*words)
+
+
+RECORDS = {
+    "exam": (ExamOptions,),
+    "run": (TaskOptions,),
+    "review": (ReviewOptions, JudgeOptions),
+    "score": (JudgeOptions,),
+    "judge check": (JudgeOptions,),
+}
+"""What each command states the options of."""
+OF_COMMANDS = {
+    "as_json",
+    "verbose",
+    "fail_under",
+    "fail_if_worse",
+    "check_benchmark",
+    "log_file",
+    "allow_different_measures",
+}
+"""Parameters that are none of the run: what is printed, and which gates are held."""
+
+
+def declared_in(path):
+    return {one.name: one.declared for one in COMMANDS[path].params if getattr(one, "declared", None)}
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_every_option_of_a_run_is_made_of_its_declaration(name):
+    path = tuple(name.split())
+    declared = {
+        parameter_name(field): declaration(field)
+        for record in RECORDS[name]
+        for field in dataclasses.fields(record)
+        if declaration(field).flags
+    }
+
+    assert {key: one for key, one in declared_in(path).items() if one.flags and key in declared} == declared
+    if name in ("exam", "run", "review"):
+        assert {one.name for one in COMMANDS[path].params} - declared.keys() <= OF_COMMANDS
+
+
+@pytest.mark.parametrize("name", ["exam", "run", "review"])
+def test_a_command_of_a_run_states_no_flag_that_is_declared(name):
+    """A second copy of an option would be a flag in the command's module."""
+    source = ast.parse((ROOT / "src" / "markbook" / "cli" / f"{name}.py").read_text(encoding="utf-8"))
+    flags = {
+        flag for record in RECORDS[name] for field in dataclasses.fields(record) for flag in declaration(field).flags
+    }
+    decorators = [one for node in source.body if isinstance(node, ast.FunctionDef) for one in node.decorator_list]
+    stated = {one.value for node in decorators for one in ast.walk(node) if isinstance(one, ast.Constant)}
+
+    assert len(decorators) > 3
+    assert stated & flags == set()
+
+
+@pytest.mark.parametrize("name", ["exam", "run", "review"])
+def test_what_can_change_a_result_is_kept_for_who_goes_on_with_the_run(name):
+    kept = {key for key, one in declared_in((name,)).items() if place_in_record(key, one)}
+    changing = {key for key, one in declared_in((name,)).items() if one.changes_results}
+
+    assert changing <= kept
+    assert {"model", "max_cost", "against"} <= kept or name == "review"
+    assert not kept & {"resume", "output", "workers", "engine", "as_json", "strict"}
+
+
+def test_declarations_do_not_import_what_only_the_command_line_needs():
+    script = (
+        "import sys, markbook, markbook.runs.exam.options, markbook.runs.tasks.options, markbook.runs.reviews.options\n"
+    )
+    script += "print(sorted({'click', 'rich', 'numpy', 'pydantic'} & sys.modules.keys()))"
+
+    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+
+    assert out.strip() == "[]"

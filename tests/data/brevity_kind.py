@@ -8,8 +8,9 @@ from pathlib import Path
 
 from markbook.errors import DataError
 from markbook.files.jsonl import Rejection, read_jsonl
+from markbook.options import option
 from markbook.runs.kind import Kind, Planned, Progress, Skipped, Start, WorkEnd
-from markbook.runs.options import RunOptions, aside
+from markbook.runs.options import RunOptions
 from markbook.runs.rows import Column, Row, render_rows
 from markbook.store import Manifest
 from markbook.types import Missing, MissingKind
@@ -20,7 +21,7 @@ class BrevityOptions(RunOptions):
     """`words` can change a result; where the answers lie cannot, for what they hold is among the inputs."""
 
     words: int = 3
-    answers: str | os.PathLike[str] = aside("")
+    answers: str | os.PathLike[str] = option("", changes_results=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,13 +10,14 @@ import click
 
 from markbook.cli.options import (
     Number,
-    different_measures_option,
     fail_under_option,
     map_option,
     opened_runs,
+    options_of,
     runs_argument,
     say,
 )
+from markbook.runs.options import StoppingOptions
 
 if TYPE_CHECKING:
     from markbook.results.comparison import Comparison
@@ -112,7 +113,7 @@ PIPED = 240
     help="How to print.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
-@different_measures_option
+@options_of(StoppingOptions, only=("allow_different_measures",))
 @fail_under_option("a model, or the metric for all of them")
 @click.option(
     "--fail-if-worse",

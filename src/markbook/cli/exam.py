@@ -5,35 +5,25 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from markbook.cli.model_options import KEPT_ASKING, asking_options
 from markbook.cli.options import (
-    EXAM,
-    EXECUTED,
-    KeptOption,
     SpreadCommand,
     baseline_option,
-    completing,
+    command_option,
     ended_by_signal,
-    engine_option,
     fail_under_option,
     fill_from_run,
     hold_against_baseline,
-    isolation_option,
     json_option,
-    label_options,
-    output_option,
-    part_names,
-    python_option,
+    options_of,
     read_baseline,
-    resume_option,
-    stopping_options,
-    timeout_option,
-    workers_option,
+    verbose_option,
 )
+from markbook.options import GATES_AND_STOPPING, MARKED, record_from
+from markbook.runs.exam.options import ExamOptions
 
 if TYPE_CHECKING:
     from markbook.results.gates import GateMark
@@ -54,101 +44,19 @@ Examples:
 """
 
 
-class _Exam(SpreadCommand):
-    """Takes `--solutions a b c` as users write it."""
-
-    sections: ClassVar = EXAM
-
-
-@click.command("exam", cls=_Exam, epilog=_EXAMPLES)
-@click.option("--benchmark", type=click.Path(), help="The benchmark: a file, or a folder of .jsonl files.")
-@click.option("--solutions", type=click.Path(), multiple=True, help="Answers: files or folders, one or several models.")
-@asking_options
-@output_option
-@click.option("--verbose", is_flag=True, help="Name each skipped row with its file and line.")
-@timeout_option("a solution may use")
-@click.option(
-    "--memory-mb",
-    type=click.IntRange(min=64, max=1 << 20),
-    default=2048,
-    show_default=True,
-    help="Memory a solution may use.",
-)
-@workers_option("Solutions")
-@click.option(
-    "--error-policy",
-    type=click.Choice(["zero", "partial"]),
-    default="zero",
-    show_default=True,
-    help="What an attempt with an error scores: 0, or the share of tests that passed.",
-)
-@isolation_option
-@click.option(
-    "--format",
-    "format",
-    shell_complete=completing(part_names("loaders")),
-    default="auto",
-    show_default=True,
-    help="The benchmark's format, if it is not detected.",
-)
-@click.option(
-    "--extract",
-    type=click.Choice(["auto", "always", "off"]),
-    default="auto",
-    show_default=True,
-    help="Look for the code in raw replies: those that do not compile, all, or none.",
-)
-@python_option("solutions")
-@click.option(
-    "--adaptive-timeout/--fixed-timeout",
-    "adaptive",
-    default=None,
-    help="Limit each problem to 20 x its canonical solution's CPU time, at least 3 s and at most --timeout; or all to "
-    "--timeout. [default: adaptive; fixed with --profile documented]",
-)
-@click.option(
-    "--in-process",
-    is_flag=True,
-    help="Run tests beside the candidate: verdicts can be forged, and passes are unchecked.",
-)
-@click.option(
-    "--all-tests",
-    is_flag=True,
-    help="Programs that read and write: run the tests behind the first that fails, too.",
-)
-@click.option(
-    "--fresh-tests",
-    is_flag=True,
-    help="Functions and classes: load the solution anew for each test, and flag what then comes out otherwise.",
-)
-@click.option("--no-dedupe", is_flag=True, help="Run exactly equal answers again instead of once.")
-@click.option("--reuse-verdicts", is_flag=True, help="Do not run again what an earlier run did in the same way.")
-@click.option(
-    "--skip-unavailable",
-    is_flag=True,
-    help="Leave out problems in languages whose toolchain is not here, as missing, instead of refusing (exit 4).",
-)
-@click.option("--strict", is_flag=True, help="Refuse (exit 65) if any row would be skipped.")
-@click.option(
+@click.command("exam", cls=SpreadCommand, epilog=_EXAMPLES)
+@command_option(
     "--check-benchmark",
+    section=MARKED,
+    after="extract",
     is_flag=True,
     help="Run the canonical solutions instead, list problems that fail or flip, and exit 1 if any does.",
 )
-@click.option(
-    "--profile",
-    type=click.Choice(["documented", "corrected"]),
-    default="corrected",
-    show_default=True,
-    help="documented: one time limit for all problems. The arithmetic is the same.",
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="For resampled intervals.")
-@fail_under_option("a model, or exam_score for all of them")
-@baseline_option
-@stopping_options
-@engine_option
-@label_options
-@resume_option
+@fail_under_option("a model, or exam_score for all of them", GATES_AND_STOPPING)
+@baseline_option(GATES_AND_STOPPING)
 @json_option
+@verbose_option("Name each skipped row with its file and line.")
+@options_of(ExamOptions)
 def command(**options: Any) -> int:
     """Run model solutions against a benchmark's tests and score them like an exam.
 
@@ -158,25 +66,22 @@ def command(**options: Any) -> int:
     from markbook.cli.exam_terminal import ExamTerminal, show_check, show_run
 
     check = options.pop("check_benchmark")
-    fill_from_run(options, "exam", _KEPT)
+    fill_from_run(options, "exam")
     if not options["benchmark"]:
         raise click.UsageError("Missing option '--benchmark'.")
     if check:
-        return _check(cast("_Checked", options), show_check)
+        return _check(record_from(ExamOptions, options), show_check, as_json=options["as_json"])
     if not (options["solutions"] or options["model"] or options["generator"]):
         raise click.UsageError("Missing option '--solutions' (answers that exist) or '--model' (who is to answer).")
     from markbook.results.gates import hold_gates, parse_gates
     from markbook.runs.conductor import conduct
     from markbook.runs.exam import Exam
-    from markbook.runs.exam.plan import ExamOptions
-    from markbook.runs.options import options_among
 
     gates = parse_gates(options["fail_under"])
     baseline = read_baseline(options, "exam")
     terminal = ExamTerminal(verbose=options["verbose"], gates=gates, baseline=baseline)
-    turned = {"separate": not options["in_process"], "dedupe": not options["no_dedupe"]}
     with ended_by_signal(), terminal:
-        run = conduct(Exam(), options_among(ExamOptions, options, **turned), terminal)
+        run = conduct(Exam(), record_from(ExamOptions, options), terminal)
     show_run(run, as_json=options["as_json"])
     if run.status == "incomplete":
         return INCOMPLETE
@@ -184,29 +89,6 @@ def command(**options: Any) -> int:
         hold_gates(gates, _marks(run))
     hold_against_baseline(run, baseline, options["seed"])
     return 0
-
-
-_KEPT = (
-    KeptOption("benchmark", "sources.benchmark"),
-    KeptOption("solutions", "sources.solutions"),
-    *KEPT_ASKING,
-    KeptOption("against", "sources.against"),
-    KeptOption("stop_when", "config.stop", turned=lambda stop: stop["when"]),
-    KeptOption("format", "config.format", lambda value: EXECUTED if ":" in value else ""),
-    KeptOption("timeout", "config.timeout"),
-    KeptOption("memory_mb", "config.memory_mb"),
-    KeptOption("error_policy", "config.error_policy"),
-    KeptOption("extract", "config.extract"),
-    KeptOption("profile", "config.profile"),
-    KeptOption("seed", "config.seed"),
-    KeptOption("adaptive", "config.adaptive"),
-    KeptOption("all_tests", "config.all_tests"),
-    KeptOption("fresh_tests", "config.fresh_tests"),
-    KeptOption("in_process", "config.separate", turned=lambda separate: not separate),
-    KeptOption("skip_unavailable", "config.skip_unavailable"),
-    KeptOption("python", "config.python", lambda value: EXECUTED if value else ""),
-)
-"""Options that a run keeps, and where run.json has them."""
 
 
 def _marks(run: Run) -> list[GateMark]:
@@ -220,34 +102,21 @@ def _marks(run: Run) -> list[GateMark]:
     ]
 
 
-class _Checked(TypedDict):
-    """What `--check-benchmark` is asked."""
-
-    benchmark: str
-    format: str
-    timeout: float
-    workers: int | None
-    isolation: Literal["auto", "strict", "weak"]
-    python: str
-    as_json: bool
-    strict: bool
-
-
-def _check(options: _Checked, show: Callable[[BenchmarkCheck], None]) -> int:
+def _check(options: ExamOptions, show: Callable[[BenchmarkCheck], None], *, as_json: bool) -> int:
     from markbook.runs.exam.check import check_benchmark
 
     benchmark_check = check_benchmark(
-        Path(options["benchmark"]),
-        format_name=options["format"],
-        timeout=options["timeout"],
-        workers=options["workers"],
-        isolation=options["isolation"],
-        python=Path(options["python"]) if options["python"] else None,
+        Path(options.benchmark),
+        format_name=options.format,
+        timeout=options.timeout,
+        workers=options.workers,
+        isolation=options.isolation,
+        python=Path(options.python) if options.python else None,
     )
-    if options["as_json"]:
+    if as_json:
         click.echo(json.dumps(benchmark_check.record(), indent=2, ensure_ascii=False))
     else:
         show(benchmark_check)
-    if options["strict"] and benchmark_check.rejected_rows:
+    if options.strict and benchmark_check.rejected_rows:
         return BAD_INPUT
     return 0 if benchmark_check.holds else GATE

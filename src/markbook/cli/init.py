@@ -9,7 +9,8 @@ from typing import Literal
 
 import click
 
-from markbook.cli.options import ended_by_signal, isolation_option, output_option
+from markbook.cli.options import ended_by_signal, options_of
+from markbook.runs.options import StoppingOptions
 
 # `markbook demo`.
 
@@ -18,8 +19,7 @@ _SECONDS = 2.0
 
 
 @click.command("demo")
-@output_option
-@isolation_option
+@options_of(StoppingOptions, only=("output", "isolation"))
 def demo_command(output: str, isolation: Literal["auto", "strict", "weak"]) -> int:
     """Mark three recorded models on the bundled exam: no network, no key, a few seconds."""
     from markbook.cli.exam_terminal import ExamTerminal, show_run

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from markbook.cli.model_options import JudgeChoices, judge_choices, read_judge_options
-from markbook.cli.options import Number, fail_under_option, json_option, say
+from markbook.cli.options import Number, fail_under_option, json_option, options_of, say
+from markbook.judge.options import JudgeOptions
+from markbook.options import record_from
 from markbook.text.format import format_interval, format_number, format_p
 
 if TYPE_CHECKING:
@@ -158,24 +159,6 @@ Examples:
 """
 
 
-class _Asked(JudgeChoices):
-    """What `check` is asked."""
-
-    judge: str
-    papers: Path | None
-    rows: Path | None
-    rubric: str | None
-    reviews: Path | None
-    limit: int
-    pairs: int
-    before: Path | None
-    min_kappa: str | None
-    fail_under: tuple[str, ...]
-    seed: int
-    output: Path | None
-    as_json: bool
-
-
 @click.group("judge")
 def command() -> None:
     """Ask how far a judge can be trusted."""
@@ -201,9 +184,9 @@ command.add_command(correct_command)
 @fail_under_option("weighted_kappa, krippendorff_alpha or exact: the agreement with people")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the judge.")
 @click.option("--output", type=_FILE, help="Also write the report as JSON to this file.")
-@judge_choices
+@options_of(JudgeOptions)
 @json_option
-def check(**options: Unpack[_Asked]) -> None:
+def check(**options: Any) -> None:
     """Report a judge's consistency, biases and agreement with people."""
     import json
 
@@ -253,24 +236,19 @@ def check(**options: Unpack[_Asked]) -> None:
         raise IncompleteError(f"not every question was answered: {reasons}")
 
 
-def _on_papers(options: _Asked) -> Examined:
+def _on_papers(options: Mapping[str, Any]) -> Examined:
     from dataclasses import replace
 
     from markbook.runs.reviews.config import default_config
     from markbook.runs.reviews.review import CheckRequest, check_judge
 
-    assert options["papers"] is not None  # else there are rows
     config = replace(default_config(), seed=options["seed"])
-    if options["max_retries"] is not None:
-        config = replace(config, max_retries=options["max_retries"])
-    if options["judge_timeout"] is not None:
-        config = replace(config, judge_seconds=options["judge_timeout"])
     return check_judge(
         CheckRequest(
             judge=options["judge"],
             papers=options["papers"],
             reviews=options["reviews"],
-            options=read_judge_options(options),
+            options=record_from(JudgeOptions, options),
             config=config,
             limit=options["limit"],
             pairs=options["pairs"],
@@ -279,11 +257,11 @@ def _on_papers(options: _Asked) -> Examined:
     )
 
 
-def _on_rows(options: _Asked, rows: Path) -> Examined:
+def _on_rows(options: Mapping[str, Any], rows: Path) -> Examined:
     import asyncio
 
     from markbook.errors import UsageError
-    from markbook.judge.panel import RETRIES, SECONDS, plan_panel
+    from markbook.judge.panel import plan_panel
     from markbook.judge.reliability import examine, get_question_form, read_earlier, read_known
     from markbook.judge.rubrics import read_rubric
 
@@ -297,14 +275,7 @@ def _on_rows(options: _Asked, rows: Path) -> Examined:
     for problem in problems:
         say(f"markbook: {problem}")
     before = None if options["before"] is None else read_earlier(options["before"])
-    retries, seconds = options["max_retries"], options["judge_timeout"]
-    plan = plan_panel(
-        (options["judge"],),
-        read_judge_options(options),
-        seed=options["seed"],
-        retries=RETRIES if retries is None else retries,
-        seconds=seconds or SECONDS,
-    )
+    plan = plan_panel((options["judge"],), record_from(JudgeOptions, options), seed=options["seed"])
     return asyncio.run(examine(plan, texts, get_question_form(rubric), pairs=options["pairs"], before=before))
 
 

@@ -7,16 +7,28 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from ipaddress import ip_address
+from dataclasses import Field, fields, replace
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from markbook.types import DAY
+from markbook.options import (
+    PRINTED,
+    SECTIONS,
+    Choice,
+    CountRange,
+    NumberRange,
+    Option,
+    PathValue,
+    RunValue,
+    Switch,
+    Values,
+    declaration,
+    parameter_name,
+    place_in_record,
+)
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -24,6 +36,8 @@ if TYPE_CHECKING:
     from markbook.results.compare import Baseline
     from markbook.store import Run
 
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 # A number on the command line.
 
@@ -39,62 +53,122 @@ class Number(click.FloatRange):
         return number
 
 
+# Parameters made of what records of options declare.
+
+
+class DeclaredOption(click.Option):
+    """An option with the section of the help page that it is listed in, and what else is declared of it."""
+
+    def __init__(
+        self, *args: Any, section: str = "", after: str = "", declared: Option | None = None, **attributes: Any
+    ) -> None:
+        super().__init__(*args, **attributes)
+        self.declared = declared or Option(section=section, after=after, changes_results=False)
+
+
+class DeclaredArgument(click.Argument):
+    """An argument, and what is declared of it."""
+
+    def __init__(self, *args: Any, declared: Option, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self.declared = declared
+
+
+def command_option(*names: str, section: str = "", after: str = "", **attributes: Any) -> Callable[[_F], _F]:
+    """Add an option of a command that is none of its run: what it prints, which gates it holds."""
+    return click.option(*names, cls=DeclaredOption, section=section, after=after, **attributes)
+
+
+def options_of(*records: type[Any], only: Sequence[str] = (), section: str = "", **wordings: str) -> Callable[[_F], _F]:
+    """Add the options that records of options declare.
+
+    Args:
+        *records: the dataclasses.
+        only: the fields to add; all if empty.
+        section: of the help page, where it is another one.
+        **wordings: other help texts, by field, in a command that is not a run.
+    """
+
+    def add(function: _F) -> _F:
+        every = [field for record in records for field in fields(record) if declaration(field).flags]
+        chosen = [field for field in every if field.name in only or not only]
+        for field in reversed(chosen):
+            declared = declaration(field)
+            declared = replace(
+                declared, help=wordings.get(field.name, declared.help), section=section or declared.section
+            )
+            function = _parameter(field, declared)(function)
+        return function
+
+    return add
+
+
+def _parameter(field: Field[Any], declared: Option) -> Callable[[_F], _F]:
+    """Return the decorator that adds a field's option or argument to a command."""
+    attributes: dict[str, Any] = {"metavar": declared.metavar, "type": _click_type(declared.values)}
+    if declared.completes:
+        complete = task_names if declared.completes == "tasks" else part_names(declared.completes)
+        attributes["shell_complete"] = completing(complete, files=declared.completes == "tasks")
+    if isinstance(declared.values, RunValue):
+        attributes |= {"metavar": "RUN", "callback": _one_run, "shell_complete": completing(run_names, files=True)}
+    name = parameter_name(field)
+    if not declared.flags[0].startswith("-"):
+        attributes["metavar"] = declared.flags[0]
+        return click.argument(name, nargs=-1, cls=DeclaredArgument, declared=declared, **attributes)
+    if isinstance(declared.values, Switch) or (declared.values is None and isinstance(field.default, bool)):
+        attributes["is_flag"] = True
+    return click.option(
+        *declared.flags,
+        name,
+        cls=DeclaredOption,
+        declared=declared,
+        default=field.default is not True if declared.inverts else field.default,
+        multiple=declared.repeats,
+        show_default=declared.shows_default or None,
+        help=declared.help,
+        **attributes,
+    )
+
+
+def _click_type(values: Values | None) -> click.ParamType[Any] | None:
+    """Return click's word for the values that an option takes; None where it follows from the default."""
+    match values:
+        case NumberRange():
+            return Number(values.low, values.high, min_open=values.above_low)
+        case CountRange(None, None):
+            return click.INT
+        case CountRange():
+            return click.IntRange(values.low, values.high)
+        case Choice():
+            return click.Choice(values.words)
+        case PathValue():
+            return click.Path(path_type=None if values.is_text else Path)
+        case RunValue():
+            return click.Path()
+        case _:
+            return None
+
+
 # Help pages of commands with many options: in sections, the most wanted first.
-
-Sections = Mapping[str, Sequence[str]]
-"""Titles with the parameters under each."""
-
-_RUN = ("output", "resume", "name", "tags", "notes")
-_SHOWN = ("as_json", "verbose", "strict")
-_GATES = ("fail_under", "fail_if_worse", "against", "stop_when", "allow_different_measures")
-_MACHINE = ("workers", "engine", "isolation", "python")
-_ASKING = (
-    "model", "generator", "base_url", "samples", "gen_kwargs", "system", "turns", "num_fewshot", "concurrency", "per_minute", "retries",
-    "request_seconds", "max_cost", "price",
-)  # fmt: skip
-
-EXAM: Sections = {
-    "What is marked": ("benchmark", "solutions", "format", "extract", "check_benchmark", "skip_unavailable"),
-    "Asking a model": _ASKING,
-    "Limits and rules": (
-        "timeout", "adaptive", "memory_mb", "error_policy", "profile", "all_tests", "fresh_tests", "in_process", "seed",
-    ),
-    "Gates and stopping": _GATES,
-    "This machine": (*_MACHINE, "no_dedupe", "reuse_verdicts"),
-    "The run": _RUN,
-    "What is printed": _SHOWN,
-}  # fmt: skip
-RUN: Sections = {
-    "What is marked": ("predictions", "data", "limit", "contexts", "missing", "profile", "seed"),
-    "Asking a model": _ASKING,
-    "Asking judges": (
-        "judges", "judge_url", "cassette", "judge_samples", "judge_temperature", "judge_mode", "judge_token_weights",
-        "judge_retries", "judge_timeout", "judge_per_minute", "judge_workers", "judge_max_cost", "judge_price",
-    ),
-    "What tasks may do": ("allow_code", "allow_unsafe_code", "allow_download", "timeout"),
-    "Gates and stopping": _GATES,
-    "This machine": _MACHINE,
-    "The run": _RUN,
-    "What is printed": _SHOWN,
-}  # fmt: skip
-REVIEW: Sections = {
-    "What is marked": ("papers", "reviews", "traces", "tool_reference", "limit"),
-    "Asking judges": (
-        "judges", "base_url", "cassette", "samples", "temperature", "judge_mode", "max_retries", "judge_timeout",
-        "requests_per_minute", "judge_workers", "max_cost", "judge_price", "token_weights",
-    ),
-    "Scores": ("config_file", "policy", "similarity", "calibrate", "rescored", "profile", "seed"),
-    "Gates": _GATES,
-    "This machine": _MACHINE,
-    "The run": _RUN,
-    "What is printed": (*_SHOWN, "log_file"),
-}  # fmt: skip
 
 
 class Grouped(click.Command):
     """A command whose options are shown in sections; those of no section come last."""
 
-    sections: ClassVar[Sections] = {}
+    @property
+    def sections(self) -> Mapping[str, Sequence[str]]:
+        """Titles with the parameters under each."""
+        sections: dict[str, list[str]] = {title: [] for title in SECTIONS}
+        later: list[tuple[str, list[str], str]] = []
+        for parameter in self.params:
+            if isinstance(parameter, DeclaredOption) and parameter.name and (section := parameter.declared.section):
+                if parameter.declared.after:
+                    later.append((parameter.name, sections[section], parameter.declared.after))
+                else:
+                    sections[section].append(parameter.name)
+        for name, names, before in later:
+            names.insert(names.index(before) + 1, name)
+        return {title: names for title, names in sections.items() if names}
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, section by section."""
@@ -118,8 +192,6 @@ def _short(names: str) -> str:
         names = names.replace(long, short)
     return names
 
-
-_F = TypeVar("_F", bound=Callable[..., Any])
 
 TERMINATED = 143
 
@@ -210,15 +282,9 @@ def _one_run(_context: click.Context, _option: click.Parameter, value: str | Non
     return str(existing_run(value))
 
 
-def _run_option(flag: str, words: str) -> Callable[[_F], _F]:
-    return click.option(
-        flag,
-        type=click.Path(),
-        shell_complete=completing(run_names, files=True),
-        callback=_one_run,
-        metavar="RUN",
-        help=words,
-    )
+def verbose_option(words: str) -> Callable[[_F], _F]:
+    """Add `--verbose`; `words` says what is then named."""
+    return command_option("--verbose", section=PRINTED, is_flag=True, help=words)
 
 
 def runs_argument(function: _F) -> _F:
@@ -233,84 +299,10 @@ def runs_argument(function: _F) -> _F:
     )(function)
 
 
-def output_option(function: _F) -> _F:
-    """Add `-o`, `--output DIR`."""
-    return click.option(
-        "-o",
-        "--output",
-        type=click.Path(),
-        default="generated",
-        show_default=True,
-        help="Where the run folder is made.",
-    )(function)
-
-
-def resume_option(function: _F) -> _F:
-    """Add `--resume RUN`."""
-    return _run_option("--resume", "Go on with this run folder (evaluation_*); the other arguments are taken from it.")(
-        function
-    )
-
-
-def label_options(function: _F) -> _F:
-    """Add `--name`, `--tag` and `--notes`."""
-    for option in (
-        click.option("--notes", default="", metavar="TEXT", help="What is to be remembered of the run."),
-        click.option("--tag", "tags", multiple=True, metavar="TEXT", help="A word to find the run by; several times."),
-        click.option("--name", default="", metavar="TEXT", help="What the run is called in `markbook view`."),
-    ):
-        function = option(function)
-    return function
-
-
 def json_option(function: _F) -> _F:
     """Add `--json`."""
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout instead of tables.")(function)
-
-
-def workers_option(what: str) -> Callable[[_F], _F]:
-    """Add `--workers N`; `what` says whose number it is."""
-    return click.option("--workers", type=click.IntRange(min=1), help=f"{what} run at once [default: one a core].")
-
-
-def timeout_option(what: str) -> Callable[[_F], _F]:
-    """Add `--timeout SECONDS`; `what` says for what they are."""
-    return click.option(
-        "--timeout", type=Number(min=0.1, max=DAY), default=60.0, show_default=True, help=f"CPU seconds {what}."
-    )
-
-
-def isolation_option(function: _F) -> _F:
-    """Add `--isolation auto|strict|weak`."""
-    return click.option(
-        "--isolation",
-        type=click.Choice(["auto", "strict", "weak"]),
-        default="auto",
-        show_default=True,
-        help="auto refuses below level B, strict below A, weak runs with what there is; see `markbook doctor`.",
-    )(function)
-
-
-def python_option(what: str) -> Callable[[_F], _F]:
-    """Add `--python PATH`; `what` says who may import its packages."""
-    return click.option(
-        "--python",
-        "python",
-        type=click.Path(),
-        default="",
-        help=f"Interpreter (3.11 or newer) whose packages {what} may import.",
-    )
-
-
-def engine_option(function: _F) -> _F:
-    """Add `--engine NAME`."""
-    return click.option(
-        "--engine",
-        shell_complete=completing(part_names("engines")),
-        default="local",
-        show_default=True,
-        metavar="local|ray",
-        help="Where the work runs: this machine, or a Ray cluster (see docs/engines.md). The results are the same.",
+    return command_option(
+        "--json", "as_json", section=PRINTED, is_flag=True, help="Print JSON on stdout instead of tables."
     )(function)
 
 
@@ -344,46 +336,30 @@ def opened_runs(paths: Sequence[str], columns: Mapping[str, str] | None = None) 
     return [open_run(run_path, columns=columns) for path in paths for run_path in find_runs(path, columns)]
 
 
-def fail_under_option(names: str) -> Callable[[_F], _F]:
+def fail_under_option(names: str, section: str = "") -> Callable[[_F], _F]:
     """Add `--fail-under NAME=X`; `names` says what a name may be."""
-    return click.option(
+    return command_option(
         "--fail-under",
+        section=section,
         multiple=True,
         metavar="NAME=X",
         help=f"Exit 1 if a mark is worse than X, such as 0.8 or 80%. NAME: {names}. Names are checked before any work.",
     )
 
 
-def different_measures_option(function: _F) -> _F:
-    """Add `--allow-different-measures`."""
+def baseline_option(section: str) -> Callable[[_F], _F]:
+    """Add `--fail-if-worse RUN`, to a section of the help page."""
     return click.option(
-        "--allow-different-measures",
-        is_flag=True,
-        help="Compare also numbers that were measured differently (another judge, rubric, options); a note says so.",
-    )(function)
-
-
-def baseline_option(function: _F) -> _F:
-    """Add `--fail-if-worse RUN`, and `--allow-different-measures`, which belongs to it and to `--against`."""
-    function = different_measures_option(function)
-    return _run_option(
         "--fail-if-worse",
-        "Exit 1 if a model is worse than in this earlier run: the whole interval of the difference, as `markbook "
+        cls=DeclaredOption,
+        section=section,
+        type=click.Path(),
+        shell_complete=completing(run_names, files=True),
+        callback=_one_run,
+        metavar="RUN",
+        help="Exit 1 if a model is worse than in this earlier run: the whole interval of the difference, as `markbook "
         "compare` shows it, lies on the worse side.",
-    )(function)
-
-
-def stopping_options(function: _F) -> _F:
-    """Add `--against RUN` and `--stop-when RULE`."""
-    stop = click.option(
-        "--stop-when",
-        default="",
-        metavar="decided|precise:X",
-        help="Do the samples in a drawn order and stop when the difference from --against is decided, or its interval "
-        "is +-X or closer; both hold however often they are looked at.",
     )
-    against = _run_option("--against", "The earlier run, or another tool's results, that --stop-when is about.")
-    return stop(against(function))
 
 
 def read_baseline(options: Mapping[str, Any], command: str) -> Baseline | None:
@@ -469,23 +445,8 @@ def usage_text(usage: Mapping[str, object]) -> str:
 
 # `--resume RUN` alone: what the user does not give is what the run was started with.
 
-EXECUTED = "would be executed"
 
-
-@dataclass(frozen=True, slots=True)
-class KeptOption:
-    """An option that a run keeps."""
-
-    name: str
-    place: str
-    """Where run.json has it: `config.timeout`."""
-    danger: Callable[[Any], str] = lambda _value: ""
-    """What this value would do that no run folder may decide, such as `would be executed`; empty if nothing."""
-    turned: Callable[[Any], Any] = lambda value: value
-    """From what the record says to what the option says."""
-
-
-def fill_from_run(options: dict[str, object], command: str, options_kept: Sequence[KeptOption]) -> None:
+def fill_from_run(options: dict[str, object], command: str) -> None:
     """Set what the user did not give to what the run to go on with was started with; nothing without `--resume`.
 
     A run folder may come from anybody. What it says is checked as if the user had written it, and what it names is
@@ -511,23 +472,26 @@ def fill_from_run(options: dict[str, object], command: str, options_kept: Sequen
             hint=f"markbook {other} --resume RUN goes on with it",
         )
     context = click.get_current_context()
-    parameters = {parameter.name: parameter for parameter in context.command.params}
-    for option in options_kept:
-        part, _, name = option.place.partition(".")
-        section = manifest.get(part)
-        value = section.get(name) if isinstance(section, Mapping) else None
-        if value is None or is_given(option.name):
+    for parameter in context.command.params:
+        name = str(parameter.name)
+        declared: Option | None = getattr(parameter, "declared", None)
+        place = "" if declared is None else place_in_record(name, declared)
+        if declared is None or not place or is_given(name):
             continue
-        parameter = parameters[option.name]
+        part, _, key = place.partition(".")
+        section = manifest.get(part)
+        value = section.get(key) if isinstance(section, Mapping) else None
+        if value is None:
+            continue
         try:
-            decoded = option.turned(value)
+            decoded = declared.decode(value)
             checked = parameter.process_value(context, decoded)
         except (TypeError, ValueError, AttributeError, LookupError, OverflowError) as error:  # no command line gives it
             at = str(Path(str(run)) / "run.json")
-            raise DataError(f"run.json is damaged: {option.place!r} is not what stands there", at=at) from error
+            raise DataError(f"run.json is damaged: {place!r} is not what stands there", at=at) from error
         value = decoded if decoded == checked else checked  # 7 stays 7: as 7.0 it would be another run's
-        _check_trust(option.danger(value), parameter.opts[0], value, str(run))
-        options[option.name] = value
+        _check_trust(declared.danger(value), parameter.opts[0], value, str(run))
+        options[name] = value
 
 
 def _manifest(run: str) -> dict[str, object] | None:
@@ -548,46 +512,3 @@ def _check_trust(danger: str, flag: str, value: object, at: str) -> None:
         raise ConfigError(
             f"the run was started with {named}, which {danger}", at=at, hint=f"give {flag} again if you trust it"
         )
-
-
-def sent_a_key(url: str) -> str:
-    """Return what an address would get that is not this machine's own; empty for one that is."""
-    try:
-        host = urlsplit(url).hostname or ""
-        is_here = host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        is_here = False
-    return "" if is_here or not url else "would be sent your key and all texts"
-
-
-def judges_sent_a_key(judges: Sequence[str]) -> str:
-    """Return what the servers of judges that have their own would get; empty if all are this machine's."""
-    from markbook.judge.panel import split_judge
-
-    servers = [server for _, server in map(split_judge, judges) if server is not None]
-    return next((danger for server in servers if (danger := sent_a_key(server.url))), "")
-
-
-def describe_overwrite(path: Path | None) -> str:
-    """Return what would happen to a file that is not there."""
-    return "" if path is None or path.is_file() else "would be written"
-
-
-def collect_kept_options(options: Mapping[str, object], kept: Sequence[KeptOption], part: str) -> dict[str, object]:
-    """Return what a run keeps of the options that it keeps in this part of its record."""
-    from markbook.judge.panel import plain_judge
-    from markbook.model.connect import without_secrets
-
-    values: dict[str, object] = {}
-    for option in kept:
-        value = options[option.name]
-        if option.place != f"{part}.{option.name}" or value is None:
-            continue
-        if option.name == "base_url" and isinstance(value, str):
-            value = without_secrets(value)
-        if option.name == "judges" and isinstance(value, tuple):
-            value = tuple(map(plain_judge, value))
-        values[option.name] = (
-            list(value) if isinstance(value, tuple) else str(value) if isinstance(value, Path) else value
-        )
-    return values

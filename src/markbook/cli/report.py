@@ -12,13 +12,14 @@ import click
 from markbook.cli.options import (
     Number,
     completing,
-    different_measures_option,
     map_option,
     opened_runs,
+    options_of,
     part_names,
     run_names,
     runs_argument,
 )
+from markbook.runs.options import StoppingOptions
 
 if TYPE_CHECKING:
     from markbook.store import Run
@@ -41,7 +42,7 @@ Examples:
 )
 @click.option("--title", default="Leaderboard", show_default=True, help="What it is called.")
 @click.option("--metric", multiple=True, help="By this metric; several times, each run by the first that it has.")
-@different_measures_option
+@options_of(StoppingOptions, only=("allow_different_measures",))
 @map_option
 @click.option("--alpha", type=Number(0.0001, 0.5), default=0.05, show_default=True, help="Error of all claims.")
 @click.option("--seed", type=int, default=0, show_default=True, help="For what is drawn.")

@@ -4,37 +4,34 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from markbook.cli.model_options import JudgeChoices, judge_choices, read_judge_options
 from markbook.cli.options import (
-    REVIEW,
     Grouped,
-    KeptOption,
-    Number,
     baseline_option,
-    collect_kept_options,
+    command_option,
     cost_text,
-    describe_overwrite,
     ended_by_signal,
-    engine_option,
     fail_under_option,
     fill_from_run,
     hold_against_baseline,
-    judges_sent_a_key,
-    label_options,
+    options_of,
     read_baseline,
-    resume_option,
     say,
-    sent_a_key,
+    verbose_option,
 )
 from markbook.cli.streams import LineFormatter
+from markbook.judge.options import JudgeOptions
+from markbook.options import GATES, PRINTED, record_from
 from markbook.runs.kind import Planned, Watcher
+from markbook.runs.options import RunOptions, StoppingOptions
+from markbook.runs.reviews.options import ReviewOptions
 from markbook.text.format import format_number
 
 if TYPE_CHECKING:
@@ -46,7 +43,6 @@ if TYPE_CHECKING:
     from markbook.runs.reviews.review_rows import ReviewSummary
     from markbook.store import Run
 
-_FILE = click.Path(path_type=Path)
 _EXAMPLES = """
 \b
 Examples:
@@ -59,98 +55,28 @@ Examples:
 """
 
 
-class _Asked(JudgeChoices):
-    """What the command is asked, as far as it is read here."""
-
-    papers: Path | None
-    reviews: Path | None
-    tool_reference: Path | None
-    judges: tuple[str, ...]
-    config_file: Path | None
-    policy: str
-    similarity: str
-    calibrate: float | None
-    output: Path
-    rescored: Path | None
-    profile: Literal["corrected", "documented"]
-    seed: int
-
-
-class _Review(Grouped):
-    """Shows its options in sections."""
-
-    sections: ClassVar = REVIEW
-
-
-@click.command("review", cls=_Review, epilog=_EXAMPLES)
-@click.option("--papers", type=_FILE, help="Papers and human reviews in the PeerRead layout (folder or file).")
-@click.option("--reviews", type=_FILE, help="Generated reviews: JSON or JSON Lines, or a folder of them or of runs.")
-@click.option("--traces", type=_FILE, help="A folder with one trace a paper, or <system>/<paper>.")
-@click.option(
-    "--tool-reference",
-    type=_FILE,
-    help="Which tools are right: JSON, a map of contexts to tools (`default` for the rest), for all papers or by paper.",
-)
-@click.option(
-    "--judge",
-    "judges",
-    multiple=True,
-    default=("off",),
-    help="PROVIDER:NAME, several times for a panel; @URL names its own server; or off.",
-)
-@judge_choices
-@click.option("--config", "config_file", type=_FILE, help="A config_eval.json, in either known shape.")
-@click.option("--policy", default="", help="require_complete (default), renormalise or bounds.")
-@click.option("--similarity", default="", help="Which similarities: some of semantic,cosine,jaccard.")
-@click.option(
-    "--calibrate",
-    type=Number(0, 100),
-    help="Take the success threshold from this percentile of human reviews.",
-)
-@click.option(
-    "-o", "--output", type=_FILE, default=Path("generated"), show_default=True, help="Where the run folder is made."
-)
-@label_options
-@resume_option
-@click.option(
-    "--rescore",
-    "rescored",
-    type=_FILE,
-    help="Score this run again with another --config or --policy; nothing is asked or measured.",
-)
-@click.option(
-    "--profile",
-    type=click.Choice(["corrected", "documented"]),
-    default="corrected",
-    show_default=True,
-    help="documented reproduces the document's formulas with their faults.",
-)
-@click.option("--limit", type=click.IntRange(1), help="Only the first N generated reviews.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of resampling and of the judge.")
-@fail_under_option("a number, such as composite_score or tier1.cosine_score")
-@baseline_option
-@engine_option
-@click.option(
-    "--workers", type=click.IntRange(1), help="Processes that compare texts and read traces [default: this one alone]."
-)
-@click.option("--strict", is_flag=True, help="Stop at the first file or row that cannot be read (exit 65).")
-@click.option("--json", "as_json", is_flag=True, help="Print summary.json instead of the table.")
-@click.option("--verbose", is_flag=True, help="Name every rejected row and log more.")
-@click.option("--log-file", type=_FILE, help="Write the log to this file.")
+@click.command("review", cls=Grouped, epilog=_EXAMPLES)
+@fail_under_option("a number, such as composite_score or tier1.cosine_score", GATES)
+@baseline_option(GATES)
+@options_of(StoppingOptions, only=("allow_different_measures",), section=GATES)
+@command_option("--json", "as_json", section=PRINTED, is_flag=True, help="Print summary.json instead of the table.")
+@verbose_option("Name every rejected row and log more.")
+@options_of(ReviewOptions, JudgeOptions)
+@command_option("--log-file", section=PRINTED, type=click.Path(path_type=Path), help="Write the log to this file.")
 def command(**options: Any) -> None:
     """Evaluate generated peer reviews in three tiers: similarity, judge, trace."""
     from markbook.results.gates import check_gates, parse_gates
 
-    fill_from_run(options, "review", _KEPT)
+    fill_from_run(options, "review")
     gates = parse_gates(options["fail_under"])
     check_gates(gates, _marks())
     baseline = read_baseline(options, "review")
+    stated, judging = record_from(ReviewOptions, options), record_from(JudgeOptions, options)
     with _logging(options["log_file"], verbose=options["verbose"]), ended_by_signal():
-        review_options = cast("_Asked", options)
         run = (
-            _review(review_options, baseline)
-            if review_options["rescored"] is None
-            else _rescore(review_options, review_options["rescored"], baseline)
+            _review(stated, judging, baseline)
+            if stated.rescored is None
+            else _rescore(stated, judging, stated.rescored, baseline)
         )
     _show(run, as_json=options["as_json"], verbose=options["verbose"])
     from markbook.errors import IncompleteError
@@ -166,22 +92,6 @@ def command(**options: Any) -> None:
             hint=f"markbook review --resume {run.folder} tries again",
         )
     hold_against_baseline(run, baseline, options["seed"])
-
-
-_DANGERS: Mapping[str, Callable[[Any], str]] = {
-    "base_url": sent_a_key,
-    "judges": judges_sent_a_key,
-    "cassette": describe_overwrite,
-}
-_KEPT = tuple(
-    KeptOption(name, f"asked.{name}", _DANGERS.get(name, lambda _value: ""))
-    for name in (
-        "papers", "reviews", "traces", "tool_reference", "judges", "base_url", "cassette", "samples", "temperature",
-        "judge_mode", "max_retries", "judge_timeout", "requests_per_minute", "judge_workers", "max_cost", "judge_price",
-        "token_weights", "config_file", "policy", "similarity", "calibrate", "profile", "limit", "seed",
-    )
-)  # fmt: skip
-"""Options that a run keeps."""
 
 
 class _Lines(Watcher):
@@ -238,56 +148,57 @@ def _logging(path: Path | None, *, verbose: bool) -> Iterator[None]:
         handler.close()
 
 
-def _config(options: _Asked) -> ReviewConfig:
+def _config(options: ReviewOptions, judging: JudgeOptions) -> ReviewConfig:
     from dataclasses import replace
 
     from markbook.runs.reviews.config import check_policy, default_config, parse_similarity, read_config
 
-    profile = options["profile"]
-    config = read_config(options["config_file"], profile) if options["config_file"] else default_config(profile)
-    config = replace(config, seed=options["seed"], calibrate=options["calibrate"])
-    if options["policy"]:
-        config = replace(config, policy=check_policy(options["policy"]))
-    if options["similarity"]:
-        names = tuple(name.strip() for name in options["similarity"].split(","))
+    profile = options.profile
+    config = read_config(options.config_file, profile) if options.config_file else default_config(profile)
+    config = replace(config, seed=options.seed, calibrate=options.calibrate)
+    if options.policy:
+        config = replace(config, policy=check_policy(options.policy))
+    if options.similarity:
+        names = tuple(name.strip() for name in options.similarity.split(","))
         config = replace(config, similarity=parse_similarity(names, "--similarity"), semantic_asked="semantic" in names)
-    if options["tool_reference"] is not None:
-        config = replace(config, tool_reference=options["tool_reference"])
-    if options["max_retries"] is not None:
-        config = replace(config, max_retries=options["max_retries"])
-    if options["judge_timeout"] is not None:
-        config = replace(config, judge_seconds=options["judge_timeout"])
+    if options.tool_reference is not None:
+        config = replace(config, tool_reference=options.tool_reference)
+    if judging.retries is not None:
+        config = replace(config, max_retries=judging.retries)
+    if judging.seconds is not None:
+        config = replace(config, judge_seconds=judging.seconds)
     return config
 
 
-def _review(options: _Asked, baseline: Baseline | None) -> Run:
+def _review(options: ReviewOptions, judging: JudgeOptions, baseline: Baseline | None) -> Run:
     from markbook.errors import UsageError
     from markbook.runs.conductor import conduct
-    from markbook.runs.options import options_among
     from markbook.runs.reviews import Reviews
     from markbook.runs.reviews.review import ReviewRequest
 
-    if options["papers"] is None or options["reviews"] is None:
+    if options.papers is None or options.reviews is None:
         raise UsageError("--papers and --reviews are needed", hint="or --resume RUN or --rescore RUN alone")
-    config = _config(options)
+    config = _config(options, judging)
     for note in config.notes:
         say(f"markbook: {note}")
-    models = tuple(model for model in options["judges"] if model != "off")
+    models = tuple(model for model in options.judges if model != "off")
     if not models and config.judge_name:
-        click.echo(
-            f"markbook: the config names the judge {config.judge_name!r}; it is asked only with --judge", err=True
-        )
-    request_options = {
-        **options,
-        "config": config,
-        "judges": models,
-        "judge_options": read_judge_options(options),
-        "asked": collect_kept_options(options, _KEPT, "asked"),
-    }
-    return conduct(Reviews(), options_among(ReviewRequest, request_options), _Lines(baseline))
+        say(f"markbook: the config names the judge {config.judge_name!r}; it is asked only with --judge")
+    request = ReviewRequest(
+        papers=options.papers,
+        reviews=options.reviews,
+        traces=options.traces,
+        config=config,
+        judges=models,
+        judge_options=judging,
+        limit=options.limit,
+        asked={**options.asked(), **judging.to_options()},
+        **{field.name: getattr(options, field.name) for field in fields(RunOptions) if field.name != "reports"},
+    )
+    return conduct(Reviews(), request, _Lines(baseline))
 
 
-def _rescore(options: _Asked, folder: Path, baseline: Baseline | None) -> Run:
+def _rescore(options: ReviewOptions, judging: JudgeOptions, folder: Path, baseline: Baseline | None) -> Run:
     from markbook.runs.reviews.finished import rescore
     from markbook.runs.reviews.summary import list_systems
     from markbook.store import open_run
@@ -295,7 +206,7 @@ def _rescore(options: _Asked, folder: Path, baseline: Baseline | None) -> Run:
     run = open_run(folder)
     if baseline is not None:
         baseline.check(list_systems(run))
-    return rescore(run, _config(options), options["output"])
+    return rescore(run, _config(options, judging), options.output)
 
 
 def _show(run: Run, *, as_json: bool, verbose: bool) -> None:

@@ -8,14 +8,15 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from markbook.cli.model_options import judge_choices
-from markbook.cli.options import completing, fail_under_option, metric_names, say
+from markbook.cli.options import completing, fail_under_option, metric_names, options_of, say
+from markbook.judge.options import JudgeOptions
+from markbook.options import parameter_name
 from markbook.text.format import NOTHING, format_interval, format_number
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ Examples:
     metavar="PROVIDER:NAME",
     help="Who judges; repeat for a panel. PROVIDER:NAME@URL has its own server.",
 )
-@judge_choices
+@options_of(JudgeOptions)
 @fail_under_option("a metric")
 def command(  # noqa: PLR0913 - one argument an option, as click wants it
     metrics: str,
@@ -285,9 +286,8 @@ def _options(pairs: Sequence[str], names: Sequence[str]) -> dict[str, object]:
 
 def _judging(rubric: str | None, judges: Sequence[str], stated_options: Mapping[str, object]) -> dict[str, object]:
     """Return the options of the metric `judge` that the command line states in words of its own."""
-    names = {"judge_mode": "mode", "max_retries": "retries", "judge_timeout": "seconds", "judge_workers": "workers"}
-    names |= {"requests_per_minute": "per_minute", "judge_price": "price"}
-    stated = {names.get(name, name): value for name, value in stated_options.items() if value is not None}
+    names = {parameter_name(field): field.name for field in fields(JudgeOptions)}
+    stated = {names[name]: value for name, value in stated_options.items() if value is not None}
     judge_options: dict[str, object] = {**stated, **({"models": list(judges)} if judges else {})}
     return judge_options if rubric is None else judge_options | {"rubric": rubric}
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 import click
 
-from markbook.cli.options import Number, engine_option, isolation_option, python_option, timeout_option, workers_option
+from markbook.cli.options import Number, options_of
+from markbook.runs.exam.options import ExamOptions
 
 if TYPE_CHECKING:
     from markbook.serve.marking import ServerSettings
@@ -45,10 +46,10 @@ class _Asked(TypedDict):
     "--host", default="127.0.0.1", show_default=True, help="Address; any but this machine's own wants a token."
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0 for a free one.")
-@workers_option("Programs")
+@options_of(ExamOptions, only=("workers",), workers="Programs run at once [default: one a core].")
 @click.option("--benchmarks", type=click.Path(), help="Folder of benchmarks whose tasks items may name.")
 @click.option("--token-file", type=click.Path(), help="File with the token that callers must send.")
-@timeout_option("of a program where its item does not say")
+@options_of(ExamOptions, only=("timeout",), timeout="CPU seconds of a program where its item does not say.")
 @click.option(
     "--deadline",
     type=Number(min=0.1),
@@ -77,9 +78,9 @@ class _Asked(TypedDict):
     show_default=True,
     help="Seconds to finish in when told to end.",
 )
-@isolation_option
-@python_option("programs")
-@engine_option
+@options_of(ExamOptions, only=("isolation",))
+@options_of(ExamOptions, only=("python",), python="Interpreter (3.11 or newer) whose packages programs may import.")
+@options_of(ExamOptions, only=("engine",))
 def command(**options: Unpack[_Asked]) -> int:
     """Answer rewards over HTTP: programs marked in isolation, a number or a reason, until interrupted.
 

@@ -20,11 +20,11 @@ from markbook.judge.cases import (
     settle_case,
 )
 from markbook.judge.client import Judged, from_record
+from markbook.judge.options import JudgeOptions
 from markbook.judge.panel import (
     RETRIES,
     SECONDS,
     JudgeCall,
-    JudgeOptions,
     JudgePlan,
     JudgeWork,
     PanelSession,

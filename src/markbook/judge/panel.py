@@ -8,7 +8,7 @@ import re
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -16,6 +16,7 @@ from typing import Any, Protocol, Self
 from markbook.errors import MarkbookError, UsageError
 from markbook.judge.assess import JudgeSettings
 from markbook.judge.client import EndRecord, JudgeClient, Judged
+from markbook.judge.options import JudgeOptions
 from markbook.judge.rubrics import Call
 from markbook.model import connect
 from markbook.model.asker import Patience
@@ -119,38 +120,6 @@ class JudgePlan:
         }
 
 
-_OPTIONS = {
-    "mode": "judge_mode",
-    "per_minute": "requests_per_minute",
-    "workers": "judge_workers",
-    "price": "judge_price",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeOptions:
-    """What a command or a caller may say about its judges."""
-
-    base_url: str = ""
-    cassette: Path | None = None
-    samples: int = 1
-    temperature: float | None = None
-    """None: 0 for one sample, else 0.7."""
-    mode: str = "auto"
-    per_minute: float | None = None
-    workers: int = 4
-    max_cost: float | None = None
-    """US dollars for the whole run."""
-    price: str = ""
-    token_weights: bool = False
-
-    def to_options(self) -> dict[str, object]:
-        """Return them by the names of the command's options, without secrets and without what was not said."""
-        record: dict[str, object] = asdict(self) | {"base_url": connect.without_secrets(self.base_url)}
-        record["cassette"] = None if self.cassette is None else os.fspath(self.cassette)
-        return {_OPTIONS.get(name, name): value for name, value in record.items() if value is not None}
-
-
 def plan_panel(
     models: Sequence[str],
     options: JudgeOptions,
@@ -192,7 +161,13 @@ def plan_panel(
         profile=profile,
     )
     price = parse_price(options.price) if options.price else None
-    patience = Patience(options.workers, options.per_minute, retries, seconds, options.max_cost)
+    patience = Patience(
+        options.workers,
+        options.per_minute,
+        retries if options.retries is None else options.retries,
+        seconds if options.seconds is None else options.seconds,
+        options.max_cost,
+    )
     servers = tuple((model, server) for model, server in judges if server is not None)
     return JudgePlan(settings, patience, options.base_url, options.cassette, price, servers)
 

@@ -14,10 +14,11 @@ from typing import Any
 from markbook.files.content import pieces
 from markbook.foreign.reading import Marked, read
 from markbook.marks import Column, RowRecord
+from markbook.options import option
 from markbook.results.kind import Results
 from markbook.runs.kind import Kind, Planned, Progress, Start, Watcher, WorkEnd
 from markbook.runs.machines import Machines
-from markbook.runs.options import RunOptions, aside
+from markbook.runs.options import RunOptions
 from markbook.runs.rows import RowRecords, RowsResults, RowsSummary, render_rows, summarise_rows
 from markbook.store import Manifest, Run, RunWriter
 from markbook.store.reader import COMMAND, ForeignRun
@@ -29,7 +30,7 @@ class ImportOptions(RunOptions):
 
     columns: Mapping[str, str] = field(default_factory=dict)
     """Which column says what."""
-    results: str | os.PathLike[str] = aside("")
+    results: str | os.PathLike[str] = option("", changes_results=False)
     """Another tool's file."""
 
 

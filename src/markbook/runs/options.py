@@ -6,9 +6,24 @@ import dataclasses
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict, TypeVar
+from typing import Any, Literal, TypedDict, TypeVar
 
 from markbook.errors import UnknownOptionError, UsageError, suggest
+from markbook.options import (
+    ASKING_MODELS,
+    GATES_AND_STOPPING,
+    MACHINE,
+    PATH,
+    PRINTED,
+    RUN,
+    THE_RUN,
+    Choice,
+    CountRange,
+    NumberRange,
+    declaration,
+    option,
+    would_send_key,
+)
 
 _T = TypeVar("_T")
 ASKING = "asking"
@@ -17,75 +32,265 @@ ASKS_MODELS = "model"
 """The generator that asks the model which is named; what is meant where no other is."""
 
 
-def aside(default: Any, *, kept: str = "") -> Any:
-    """Return a field of options that cannot change a result: a run may be resumed with another value of it.
+def workers_option(help: str) -> Any:
+    """Return the field of `--workers`; each kind says what its workers do."""
+    return option(None, "--workers", values=CountRange(1), help=help, section=MACHINE, changes_results=False)
 
-    Args:
-        default: its value if none is given.
-        kept: under which name in run.json it is kept all the same, for whoever goes on with the run.
-    """
-    return dataclasses.field(default=default, metadata={"identity": False, "kept": kept})
+
+def strict_option(help: str) -> Any:
+    """Return the field of `--strict`; each kind says what it refuses."""
+    return option(False, "--strict", help=help, section=PRINTED, changes_results=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
     """What a run of any kind may be asked; a kind adds its inputs and what else it wants to know.
 
-    A field can change a result unless it is made by `aside`.
+    A field can change a result unless it says otherwise.
     """
 
-    output: str | os.PathLike[str] = aside("generated")
-    """Where the run folder is made."""
-    resume: str | os.PathLike[str] | None = aside(None)
-    """A run folder to go on with instead; what can change a result must be what it was."""
-    workers: int | None = aside(None)
-    engine: str = aside("local")
+    workers: int | None = workers_option("Work items run at once [default: one a core].")
+    engine: str = option(
+        "local",
+        "--engine",
+        completes="engines",
+        metavar="local|ray",
+        help="Where the work runs: this machine, or a Ray cluster (see docs/engines.md). The results are the same.",
+        section=MACHINE,
+        shows_default=True,
+        changes_results=False,
+    )
     """Where the work runs: `local`, `ray`, or another of `markbook list engines`."""
-    strict: bool = aside(False)
-    """Refuse to work if any row of the inputs would be skipped."""
-    reports: Sequence[str] = aside(("html",))
-    """The report plugins that the finished run is given; `markbook report` makes others later."""
-
-    name: str = aside("")
+    output: str | os.PathLike[str] = option(
+        "generated",
+        "-o",
+        "--output",
+        values=PATH,
+        help="Where the run folder is made.",
+        section=THE_RUN,
+        shows_default=True,
+        changes_results=False,
+    )
+    """Where the run folder is made."""
+    resume: str | os.PathLike[str] | None = option(
+        None,
+        "--resume",
+        values=RUN,
+        help="Go on with this run folder (evaluation_*); the other arguments are taken from it.",
+        section=THE_RUN,
+        changes_results=False,
+    )
+    """A run folder to go on with instead; what can change a result must be what it was."""
+    name: str = option(
+        "",
+        "--name",
+        metavar="TEXT",
+        help="What the run is called in `markbook view`.",
+        section=THE_RUN,
+        changes_results=False,
+    )
     """What the run is called in lists of runs."""
-    tags: Sequence[str] = aside(())
+    tags: Sequence[str] = option(
+        (),
+        "--tag",
+        repeats=True,
+        metavar="TEXT",
+        help="A word to find the run by; several times.",
+        section=THE_RUN,
+        changes_results=False,
+    )
     """Words to find it by."""
-    notes: str = aside("")
+    notes: str = option(
+        "",
+        "--notes",
+        metavar="TEXT",
+        help="What is to be remembered of the run.",
+        section=THE_RUN,
+        changes_results=False,
+    )
     """What is to be remembered of it."""
+    strict: bool = strict_option("Refuse (exit 65) if any row would be skipped.")
+    """Refuse to work if any row of the inputs would be skipped."""
+    reports: Sequence[str] = option(("html",), changes_results=False)
+    """The report plugins that the finished run is given; `markbook report` makes others later."""
 
     def identity(self) -> dict[str, object]:
         """Return the options that can change a result."""
         fields = dataclasses.fields(self)
-        return {field.name: getattr(self, field.name) for field in fields if field.metadata.get("identity", True)}
+        return {field.name: getattr(self, field.name) for field in fields if declaration(field).changes_results}
 
     def collect_kept(self, part: str) -> dict[str, object]:
         """Return the options that run.json keeps under this name."""
         fields = dataclasses.fields(self)
-        return {field.name: getattr(self, field.name) for field in fields if field.metadata.get("kept") == part}
+        return {field.name: getattr(self, field.name) for field in fields if declaration(field).kept == part}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskingOptions(RunOptions):
-    """How a model is asked, whatever kind of run asks it. The first group can change a result."""
+    """How a model is asked, whatever kind of run asks it."""
 
-    samples: int | None = None
-    """Answers per question; None for one, or what a task says."""
-    gen_kwargs: str = ""
-    """What a model is told beside the prompt, over what a task says: `temperature=0.7,max_gen_toks=100`."""
-    system: str = ""
-    """The system message, before what a task says; of a model that continues texts, their beginning."""
-
-    model: str | None = aside(None)
+    model: str | None = option(
+        None,
+        "--model",
+        metavar="PROVIDER:NAME",
+        help="The model to ask instead, such as openai:gpt-4o-mini.",
+        section=ASKING_MODELS,
+        changes_results=False,
+        kept="config",
+    )
     """`PROVIDER:NAME`; None where the answers exist."""
-    generator: str = aside("")
+    generator: str = option(
+        "",
+        "--generator",
+        metavar="NAME",
+        help="A generator plugin that answers instead (`markbook list generators`); --model is its name for the model.",
+        section=ASKING_MODELS,
+        changes_results=False,
+        kept="config",
+        danger=lambda name: "would import what it names" if ":" in name else "",
+    )
     """Who answers instead of a model: a generator plugin; what it is called stands in the manifest's config."""
-    base_url: str = aside("")
-    concurrency: int = aside(8, kept=ASKING)
-    per_minute: float | None = aside(None, kept=ASKING)
-    retries: int = aside(5, kept=ASKING)
-    request_seconds: float = aside(120.0, kept=ASKING)
-    max_cost: float | None = aside(None, kept=ASKING)
-    price: str = aside("", kept=ASKING)
+    base_url: str = option(
+        "",
+        "--base-url",
+        metavar="URL",
+        help="Where the model's server is: with openai:NAME any OpenAI-compatible one (vLLM, Ollama, llama.cpp).",
+        section=ASKING_MODELS,
+        changes_results=False,
+        kept="config",
+        danger=would_send_key,
+    )
+    samples: int | None = option(
+        None,
+        "-n",
+        "--samples",
+        values=CountRange(1, 10_000),
+        metavar="N",
+        help="Answers a question [default: one, or what a task says].",
+        section=ASKING_MODELS,
+    )
+    """Answers per question; None for one, or what a task says."""
+    gen_kwargs: str = option(
+        "",
+        "--gen-kwargs",
+        metavar="KEY=VALUE,...",
+        help="Told to the model, over a task: temperature=0.7,until=END.",
+        section=ASKING_MODELS,
+    )
+    """What a model is told beside the prompt, over what a task says: `temperature=0.7,max_gen_toks=100`."""
+    system: str = option(
+        "",
+        "--system",
+        metavar="TEXT",
+        help="The system message, before what a task says.",
+        section=ASKING_MODELS,
+    )
+    """The system message, before what a task says; of a model that continues texts, their beginning."""
+    concurrency: int = option(
+        8,
+        "--concurrency",
+        values=CountRange(1),
+        help="Requests at a time.",
+        section=ASKING_MODELS,
+        shows_default=True,
+        changes_results=False,
+        kept=ASKING,
+    )
+    per_minute: float | None = option(
+        None,
+        "--requests-per-minute",
+        parameter="per_minute",
+        values=NumberRange(0, above_low=True),
+        help="The most requests a minute.",
+        section=ASKING_MODELS,
+        changes_results=False,
+        kept=ASKING,
+    )
+    retries: int = option(
+        5,
+        "--retries",
+        values=CountRange(0),
+        help="Further HTTP requests for one answer.",
+        section=ASKING_MODELS,
+        shows_default=True,
+        changes_results=False,
+        kept=ASKING,
+    )
+    request_seconds: float = option(
+        120.0,
+        "--request-timeout",
+        parameter="request_seconds",
+        values=NumberRange(0.1),
+        help="Seconds for one request as a whole.",
+        section=ASKING_MODELS,
+        shows_default=True,
+        changes_results=False,
+        kept=ASKING,
+    )
+    max_cost: float | None = option(
+        None,
+        "--max-cost",
+        values=NumberRange(0),
+        metavar="USD",
+        help="What the whole run may cost.",
+        section=ASKING_MODELS,
+        changes_results=False,
+        kept=ASKING,
+    )
+    price: str = option(
+        "",
+        "--price",
+        metavar="IN/OUT",
+        help="US dollars for a million tokens, where no price is listed.",
+        section=ASKING_MODELS,
+        changes_results=False,
+        kept=ASKING,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoppingOptions(AskingOptions):
+    """How a run of answers that may exist already is isolated, and when it has seen enough."""
+
+    against: str | os.PathLike[str] | None = option(
+        None,
+        "--against",
+        values=RUN,
+        help="The earlier run, or another tool's results, that --stop-when is about.",
+        section=GATES_AND_STOPPING,
+        changes_results=False,
+        kept="sources",
+    )
+    """A finished run to be held against, where `stop_when` says so; its marks and the rule are in the manifest's config."""
+    stop_when: str = option(
+        "",
+        "--stop-when",
+        metavar="decided|precise:X",
+        help="Do the samples in a drawn order and stop when the difference from --against is decided, or its interval "
+        "is +-X or closer; both hold however often they are looked at.",
+        section=GATES_AND_STOPPING,
+        changes_results=False,
+        kept="config.stop",
+        decode=lambda stop: stop["when"],
+    )
+    """`decided` or `precise:0.03`; empty to do all."""
+    allow_different_measures: bool = option(
+        False,
+        "--allow-different-measures",
+        help="Compare also numbers that were measured differently (another judge, rubric, options); a note says so.",
+        section=GATES_AND_STOPPING,
+        changes_results=False,
+    )
+    """Whether that run may have been measured differently."""
+    isolation: Literal["auto", "strict", "weak"] = option(
+        "auto",
+        "--isolation",
+        values=Choice(("auto", "strict", "weak")),
+        help="auto refuses below level B, strict below A, weak runs with what there is; see `markbook doctor`.",
+        section=MACHINE,
+        shows_default=True,
+        changes_results=False,
+    )
 
 
 _Asking = TypeVar("_Asking", bound=AskingOptions)
@@ -109,6 +314,9 @@ def with_answerer(options: _Asking, *, has_answers: bool, of: str) -> _Asking:
     if has_answers == (options.model is not None):
         raise UsageError(f"name the answers or the model: one of {of} and --model (or --generator)")
     return options
+
+
+# The same as keyword arguments of functions, for type checkers; a test compares them with the fields.
 
 
 class RunSettings(TypedDict, total=False):
@@ -137,6 +345,15 @@ class AskingSettings(RunSettings, total=False):
     price: str
 
 
+class StoppingSettings(AskingSettings, total=False):
+    """The fields of `StoppingOptions` as keyword arguments, but for the model and its address."""
+
+    against: str | os.PathLike[str] | None
+    stop_when: str
+    allow_different_measures: bool
+    isolation: Literal["auto", "strict", "weak"]
+
+
 def make_options(kind: type[_T], options: Mapping[str, object], function: str) -> _T:
     """Return the record of these options.
 
@@ -156,12 +373,6 @@ def refuse_unknown(options: Iterable[str], known_names: Sequence[str], function:
     for name in options:
         if name not in known_names:
             raise UnknownOptionError(f"{function}() has no option {name!r}", hint=suggest(name, list(known_names)))
-
-
-def options_among(kind: type[_T], values: Mapping[str, object], **more: Any) -> _T:
-    """Return the record of those values that are its options, such as a command's parameters, and of some more."""
-    field_names = set(_names(kind))
-    return kind(**{name: value for name, value in values.items() if name in field_names} | more)
 
 
 def _names(kind: type[Any]) -> list[str]:

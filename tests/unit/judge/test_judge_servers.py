@@ -7,7 +7,8 @@ from support.fake_openai import FakeOpenAI, fill, schema_of, structured
 from support.review_kit import markbook
 
 from markbook.errors import UsageError
-from markbook.judge.panel import JudgeOptions, Server, check_plan, plain_judge, plan_panel, split_judge
+from markbook.judge.options import JudgeOptions
+from markbook.judge.panel import Server, check_plan, plain_judge, plan_panel, split_judge
 
 RUBRIC = {
     "name": "kind",

@@ -10,9 +10,10 @@ import pytest
 
 import markbook as api
 from markbook.errors import UsageError
-from markbook.runs.exam.plan import ExamOptions, ExamSettings
-from markbook.runs.reviews.review import ReviewRequest, ReviewSettings
-from markbook.runs.tasks.plan import TaskOptions, TaskSettings
+from markbook.runs.exam.options import ExamOptions, ExamSettings
+from markbook.runs.reviews.options import ReviewSettings
+from markbook.runs.reviews.review import ReviewRequest
+from markbook.runs.tasks.options import TaskOptions, TaskSettings
 
 FUNCTIONS = [
     (api.exam, ExamOptions, ExamSettings, {"benchmark", "solutions"}),

@@ -9,10 +9,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from markbook.benchmarks.answers import Answers, load_answers
-from markbook.benchmarks.assembly import Extract
 from markbook.benchmarks.benchmark import load_benchmark
 from markbook.benchmarks.faults import TestFault, language_fault, without_faults
 from markbook.benchmarks.problems import Benchmark, RowError
@@ -20,20 +19,20 @@ from markbook.config import Sampling
 from markbook.errors import DataError, EnvironmentUnfitError, IncompleteError, UsageError
 from markbook.languages import language
 from markbook.model import GenerationSettings, ModelReply, PromptRequest
-from markbook.programs.sandboxes import BoxSettings
 from markbook.programs.streams import program_language
 from markbook.results.alignment import digest
 from markbook.results.sheet import Sheet
 from markbook.results.stopping import Stopping, open_against, parse_rule, stop_identity
 from markbook.runs.asking import Key, Replies, TokenUsage, connect_generator, goes_on, sampling_with, sum_usage
-from markbook.runs.exam.grading import EXAM_SCORE, GROUPINGS, ErrorPolicy, Tally, get_group
+from markbook.runs.exam.grading import EXAM_SCORE, GROUPINGS, Tally, get_group
+from markbook.runs.exam.options import ExamOptions
 from markbook.runs.exam.view import ANSWERS, read_sample, sample_record
 from markbook.runs.kind import Planned, Skipped, Watcher
 from markbook.runs.machines import Machines
-from markbook.runs.options import ASKING, AskingOptions, AskingSettings, aside, with_answerer
+from markbook.runs.options import ASKING, with_answerer
 from markbook.store import Manifest, RunWriter
 from markbook.store.reader import COMMAND as FOREIGN
-from markbook.types import Limits, ProblemType, Sample, digest_text
+from markbook.types import ProblemType, Sample, digest_text
 
 # From what each command counts to the sheet that the comparison reads.
 
@@ -264,117 +263,8 @@ def _rows(plan: ExamPlan, model: str, replies: Mapping[Key, ModelReply]) -> Iter
 # What an exam will do: its options, and its inputs read and checked before anything is written or run.
 
 
-REPORTS = ("documented", "html")
-"""The report plugins that every finished exam is given."""
-
-
 _MANY = 1 << 16
 """Bytes of answers that are worth a worker a core from the beginning."""
-_ASKED = ("samples", "gen_kwargs", "system")
-"""Options that say how a model is asked and can change what it answers."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExamOptions(AskingOptions):
-    """How an exam is held. The first group can change a result, the second cannot."""
-
-    format: str = "auto"
-    timeout: float = 60.0
-    """CPU seconds an attempt may use at most."""
-    memory_mb: int = 2048
-    error_policy: ErrorPolicy = "zero"
-    extract: Extract = "auto"
-    profile: Literal["documented", "corrected"] = "corrected"
-    """The exam's documented arithmetic is well defined, so both give the same numbers; recorded with the run."""
-    seed: int = 0
-    separate: bool = True
-    """Keep tests and candidate in different processes."""
-    adaptive: bool | None = None
-    """Lower each problem's CPU limit to 20 times what its canonical solution needs, at least 3 seconds; None for what the
-    profile says: the corrected one does, the documented one knows one limit for all."""
-    all_tests: bool = False
-    """Go on with the tests of a program that reads and writes when it has failed one."""
-    fresh_tests: bool = False
-    """Give every test of a function problem a freshly loaded solution of its own."""
-    python: str = ""
-    """The interpreter whose packages the candidates may import; the running one if empty."""
-
-    benchmark: str | os.PathLike[str] = aside("")
-    """A file or folder; what it held is in the manifest's inputs."""
-    solutions: Sequence[str | os.PathLike[str]] = aside(())
-    """Files and folders of answers; none where a model is asked."""
-    skip_unavailable: bool = False
-    """Leave out the problems in languages whose toolchains are not here, as missing, instead of refusing the exam."""
-    isolation: Literal["auto", "strict", "weak"] = aside("auto")
-    dedupe: bool = aside(True)
-    reuse_verdicts: bool = aside(False)
-    """Give an attempt that was run before, in the same way, the outcome that it had."""
-    against: str | os.PathLike[str] | None = aside(None)
-    """A finished run to be held against, where `stop_when` says so; its marks and the rule are in the manifest's config."""
-    stop_when: str = aside("")
-    """`decided` or `precise:0.03`; empty to do all."""
-    allow_different_measures: bool = aside(False)
-    """Whether that run may have been measured differently."""
-    reports: Sequence[str] = aside(REPORTS)
-
-    @property
-    def adapts(self) -> bool:
-        """Whether each problem has a limit of its own."""
-        return self.profile == "corrected" if self.adaptive is None else self.adaptive
-
-    def identity(self) -> dict[str, object]:
-        """Return the options that can change a result; how a model is asked is none where the answers exist."""
-        identity = super(
-            ExamOptions, self
-        ).identity()  # a slotted dataclass is made anew, which the bare call does not know
-        if self.model is None:
-            return {name: value for name, value in identity.items() if name not in _ASKED}
-        from markbook.model.connect import without_secrets
-
-        model_options = {"model": self.model, "base_url": without_secrets(self.base_url)}
-        return {**identity, **model_options, **({"generator": self.generator} if self.generator else {})}
-
-    def limits(self) -> Limits:
-        """Return what an attempt may use."""
-        return Limits(seconds=self.timeout, memory_bytes=self.memory_mb << 20)
-
-    def box(self, languages: tuple[str, ...] = ()) -> BoxSettings:
-        """Return how its sandbox is set up, for samples in these languages."""
-        return BoxSettings(
-            languages=languages,
-            workers=self.workers,
-            isolation=self.isolation,
-            python=self.python,
-            separate=self.separate,
-            dedupe=self.dedupe,
-            adaptive=self.adapts,
-            reuse_verdicts=self.reuse_verdicts,
-            explain=True,
-        )
-
-
-class ExamSettings(AskingSettings, total=False):
-    """The fields of `ExamOptions` as keyword arguments of `exam`, but for those that it names itself."""
-
-    format: str
-    timeout: float
-    memory_mb: int
-    error_policy: ErrorPolicy
-    extract: Extract
-    profile: Literal["documented", "corrected"]
-    seed: int
-    separate: bool
-    adaptive: bool | None
-    all_tests: bool
-    fresh_tests: bool
-    python: str
-    skip_unavailable: bool
-    isolation: Literal["auto", "strict", "weak"]
-    dedupe: bool
-    reuse_verdicts: bool
-    against: str | os.PathLike[str] | None
-    stop_when: str
-    allow_different_measures: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

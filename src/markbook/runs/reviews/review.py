@@ -26,15 +26,17 @@ from markbook.files.content import check_readable
 from markbook.files.jsonl import Rejection
 from markbook.judge.assess import JudgeQuestion, Subject, questions, unreadable
 from markbook.judge.client import Judged
-from markbook.judge.panel import JudgeOptions, JudgePlan, JudgeWork, PanelSession, check_plan, plan_panel
+from markbook.judge.options import JudgeOptions
+from markbook.judge.panel import JudgePlan, JudgeWork, PanelSession, check_plan, plan_panel
 from markbook.judge.probes import KnownText
 from markbook.judge.reliability import REVIEWS, Examined, examine, five_point, read_earlier
 from markbook.model import connect
 from markbook.model.budget import AccountRecord
+from markbook.options import option
 from markbook.results.files import collect_reasons
 from markbook.runs.kind import Planned, Progress, Skipped, Start, Watcher, WorkEnd
 from markbook.runs.machines import Machines
-from markbook.runs.options import RunOptions, RunSettings, aside
+from markbook.runs.options import RunOptions
 from markbook.runs.reviews.config import ReviewConfig, default_config
 from markbook.runs.reviews.reports import reports
 from markbook.runs.reviews.review_rows import ReviewRow, Tier
@@ -179,9 +181,9 @@ class ReviewRequest(RunOptions):
 
     papers: Path
     reviews: Path
-    traces: Path | None = aside(None)
+    traces: Path | None = option(None, changes_results=False)
     config: ReviewConfig = field(default_factory=default_config)
-    judges: Sequence[str] = aside(())
+    judges: Sequence[str] = option((), changes_results=False)
     judge_options: JudgeOptions = field(default_factory=JudgeOptions)
     limit: int | None = None
     asked: Mapping[str, Any] = field(default_factory=dict)
@@ -190,13 +192,6 @@ class ReviewRequest(RunOptions):
     def identity(self) -> dict[str, object]:
         """Return the options that can change a result; what of the judges can is in their plan."""
         return {"review": self.config.as_record(), "limit": self.limit}
-
-
-class ReviewSettings(RunSettings, total=False):
-    """The fields of `ReviewRequest` as keyword arguments of `review`, but for those that it names itself."""
-
-    limit: int | None
-    reports: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,8 @@ from markbook.results.files import SCHEMA
 from markbook.results.sheet import Cell, make_cell
 from markbook.runs.tasks.grading import MarkedAnswer
 from markbook.runs.tasks.metrics import result_keys
-from markbook.runs.tasks.plan import Filtered, Plan, TaskOptions, TaskPlan
+from markbook.runs.tasks.options import TaskOptions
+from markbook.runs.tasks.plan import Filtered, Plan, TaskPlan
 from markbook.runs.tasks.scorers import NOTHING_SAID, ScoreNames
 from markbook.runs.tasks.summaries import (
     BillRecord,

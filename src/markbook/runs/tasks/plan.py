@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 from markbook.config import ContextMode, GroupMetric, Pipeline, Task, TaskGroup
 from markbook.config.loading import Loaded, load_all
@@ -28,135 +27,18 @@ from markbook.model import GenerationSettings, PromptRequest
 from markbook.model.cassette import Cassette
 from markbook.runs.asking import sampling_with
 from markbook.runs.kind import Watcher
-from markbook.runs.options import AskingOptions, AskingSettings, aside
-from markbook.runs.tasks.metrics import Bound, Profile, RowPassAtK, bind, result_keys
+from markbook.runs.tasks.metrics import Bound, RowPassAtK, bind, result_keys
+from markbook.runs.tasks.options import TaskOptions
 from markbook.runs.tasks.scorers import Scorer, function_scorers, row_scorer
 from markbook.store import RunWriter
 from markbook.types import Sample
-
-# How tasks are run.
-
-JUDGING = "judging"
-"""Where run.json keeps how judges are asked; what of it can change a value is in the metrics' signatures."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskOptions(AskingOptions):
-    """How tasks are run. The first group can change a result, the second cannot."""
-
-    limit: int | None = None
-    """Rows of each task at most."""
-    num_fewshot: int | None = None
-    """Worked examples before each question, instead of what the task says."""
-    turns: bool = False
-    """Whether worked examples are asked as turns of their own, and a description as the system message."""
-    contexts: tuple[ContextMode, ...] = ()
-    """Run each task in these context modes, and compare them."""
-    profile: Profile = "corrected"
-    seed: int = 0
-    missing: Literal["exclude", "worst", "fail"] = "exclude"
-    """How a missing value counts in a mean."""
-    timeout: float = 60.0
-    """CPU seconds for one answer's tests."""
-    allow_code: bool = False
-    """Whether what a task file names may be run: a Python file beside it, `package.module:factory`."""
-    allow_unsafe_code: bool = aside(False)
-    """Whether code of a task that says `unsafe_code: true` may be run: it runs what models write, outside the sandbox."""
-    allow_download: bool = aside(False)
-    """Whether a data set of the Hugging Face hub that a task names may be fetched; its rows are known by their digest."""
-
-    tasks: Sequence[str | os.PathLike[str]] = aside(())
-    """YAML files or names of ready tasks; what they say is in the manifest's config, and so are the model and its server."""
-    predictions: str | os.PathLike[str] | None = aside(None)
-    """A file of answers, or a folder with one file a task."""
-    data: str | os.PathLike[str] | None = aside(None)
-    """A file of rows to use instead of the one that the tasks name."""
-    against: str | os.PathLike[str] | None = aside(None)
-    """A finished run to be held against, where `stop_when` says so; its marks and the rule are in the manifest's config."""
-    stop_when: str = aside("")
-    """`decided` or `precise:0.03`; empty to do all."""
-    allow_different_measures: bool = aside(False)
-    """Whether that run may have been measured differently."""
-    isolation: Literal["auto", "strict", "weak"] = aside("auto")
-    judges: tuple[str, ...] = aside((), kept=JUDGING)
-    """Who judges, where a task has the metric `judge`; empty: whom its own options name."""
-    judge_url: str = aside("", kept=JUDGING)
-    cassette: str | os.PathLike[str] | None = aside(None, kept=JUDGING)
-    judge_samples: int | None = aside(None, kept=JUDGING)
-    judge_max_cost: float | None = aside(None, kept=JUDGING)
-    judge_price: str = aside("", kept=JUDGING)
-    judge_temperature: float | None = aside(None, kept=JUDGING)
-    judge_mode: str = aside("", kept=JUDGING)
-    """How the structured reply is asked for; empty: what the task says, else `auto`."""
-    judge_token_weights: bool | None = aside(None, kept=JUDGING)
-    judge_retries: int | None = aside(None, kept=JUDGING)
-    judge_timeout: float | None = aside(None, kept=JUDGING)
-    judge_per_minute: float | None = aside(None, kept=JUDGING)
-    judge_workers: int | None = aside(None, kept=JUDGING)
-
-
-class TaskSettings(AskingSettings, total=False):
-    """The fields of `TaskOptions` as keyword arguments of `run_task`, but for those that it names itself."""
-
-    limit: int | None
-    num_fewshot: int | None
-    turns: bool
-    contexts: tuple[ContextMode, ...]
-    profile: Profile
-    seed: int
-    missing: Literal["exclude", "worst", "fail"]
-    timeout: float
-    allow_code: bool
-    allow_unsafe_code: bool
-    allow_download: bool
-    reports: Sequence[str]
-    against: str | os.PathLike[str] | None
-    stop_when: str
-    allow_different_measures: bool
-    isolation: Literal["auto", "strict", "weak"]
-    judges: tuple[str, ...]
-    judge_url: str
-    cassette: str | os.PathLike[str] | None
-    judge_samples: int | None
-    judge_max_cost: float | None
-    judge_price: str
-    judge_temperature: float | None
-    judge_mode: str
-    judge_token_weights: bool | None
-    judge_retries: int | None
-    judge_timeout: float | None
-    judge_per_minute: float | None
-    judge_workers: int | None
-
 
 # Judges in a run of tasks: what the user says of them, and their answers in the run's journal.
 
 
 JUDGEMENT, GAP = "judgement", "judgement_gap"
 """The kinds of journal row: an answer that stands, and one that a resumed run asks for again."""
-_OPTIONS = {
-    "judges": "models",
-    "judge_url": "base_url",
-    "cassette": "cassette",
-    "judge_samples": "samples",
-    "judge_max_cost": "max_cost",
-    "judge_price": "price",
-    "judge_temperature": "temperature",
-    "judge_mode": "mode",
-    "judge_token_weights": "token_weights",
-    "judge_retries": "retries",
-    "judge_timeout": "seconds",
-    "judge_per_minute": "per_minute",
-    "judge_workers": "workers",
-}
-"""Of a run of tasks, and of the metric."""
 _EVERY = 20
-
-
-def judging_options(options: TaskOptions) -> dict[str, object]:
-    """Return what the user says of the judges, by the metric's own names."""
-    values = {name: getattr(options, name) for name in _OPTIONS}
-    return {_OPTIONS[name]: value for name, value in values.items() if value not in (None, "", ())}
 
 
 def iterate_judges(tasks: Sequence[TaskPlan]) -> Iterator[tuple[str, JudgeMetric]]:
@@ -455,7 +337,7 @@ def _plan_one(
         has_tests=rows.has_tests,
         own=set(scorers),
         allow_code=options.allow_code,
-        judging=judging_options(options),
+        judging=options.judging(),
     )
     count = options.samples or task.sampling.samples
     answers = None

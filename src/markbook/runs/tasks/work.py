@@ -44,10 +44,9 @@ from markbook.runs.tasks.grading import (
     read_tested,
     start_workers,
 )
+from markbook.runs.tasks.options import JUDGING, TaskOptions
 from markbook.runs.tasks.plan import (
-    JUDGING,
     Plan,
-    TaskOptions,
     TaskPlan,
     iterate_judges,
     judge_memory,

@@ -1,0 +1,144 @@
+"""What a command or a caller may say about judges, whoever asks them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from markbook.options import (
+    ASKING_JUDGES,
+    FILE,
+    Choice,
+    CountRange,
+    NumberRange,
+    declaration,
+    option,
+    values_of_command,
+    would_send_key,
+    would_write,
+)
+
+MODES = ("auto", "tool", "native", "prompted")
+ASKED = "asked"
+"""Where run.json of a review keeps what the command was asked."""
+
+
+def _judge_option(default: Any, *flags: str, **declared: Any) -> Any:
+    return option(default, *flags, section=ASKING_JUDGES, kept=ASKED, **declared)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeOptions:
+    """What a command or a caller may say about its judges."""
+
+    base_url: str = _judge_option(
+        "",
+        "--base-url",
+        help="Where the judge's server is, if not at its provider's own address.",
+        danger=would_send_key,
+    )
+    cassette: Path | None = _judge_option(
+        None,
+        "--cassette",
+        values=FILE,
+        help="Record the judge's answers in this file; replay it if it is there.",
+        danger=would_write,
+    )
+    samples: int = _judge_option(
+        1, "--samples", values=CountRange(1, 100), help="Answers a question and judge.", shows_default=True
+    )
+    temperature: float | None = _judge_option(
+        None, "--temperature", values=NumberRange(0, 2), help="Of the judge; 0 for one sample, else 0.7."
+    )
+    """None: 0 for one sample, else 0.7."""
+    mode: str = _judge_option(
+        "auto",
+        "--judge-mode",
+        parameter="judge_mode",
+        values=Choice(MODES),
+        help="How the structured reply is asked for.",
+    )
+    retries: int | None = _judge_option(
+        None,
+        "--max-retries",
+        parameter="max_retries",
+        values=CountRange(0, 20),
+        help="Further HTTP requests for one judgement, whatever went wrong (2).",
+    )
+    """None: what the caller's configuration says."""
+    seconds: float | None = _judge_option(
+        None,
+        "--judge-timeout",
+        parameter="judge_timeout",
+        values=NumberRange(0, above_low=True),
+        help="Deadline of one request in seconds, waiting for a turn aside (30).",
+    )
+    """None: what the caller's configuration says."""
+    per_minute: float | None = _judge_option(
+        None,
+        "--requests-per-minute",
+        parameter="requests_per_minute",
+        values=NumberRange(0, above_low=True),
+        help="The most requests a minute to each judge.",
+    )
+    workers: int = _judge_option(
+        4,
+        "--judge-workers",
+        parameter="judge_workers",
+        values=CountRange(1, 64),
+        help="Judgements under way at once.",
+        shows_default=True,
+    )
+    max_cost: float | None = _judge_option(
+        None,
+        "--max-cost",
+        values=NumberRange(0),
+        help="Stop asking before the judge has cost this much (US dollars).",
+    )
+    """US dollars for the whole run."""
+    price: str = _judge_option(
+        "",
+        "--judge-price",
+        parameter="judge_price",
+        help="IN/OUT in dollars for a million tokens, where no price is known.",
+    )
+    token_weights: bool = _judge_option(
+        False, "--token-weights", help="Weigh marks by token probabilities, where the server gives them."
+    )
+
+    def to_options(self) -> dict[str, object]:
+        """Return them by the names of the command's options, without secrets and without what was not said."""
+        from markbook.model.connect import without_secrets
+
+        return values_of_command(self) | {"base_url": without_secrets(self.base_url)}
+
+
+_DECLARED = {field.name: declaration(field) for field in fields(JudgeOptions)}
+
+
+def beside_a_model(default: Any, flag: str, name: str, **declared: Any) -> Any:
+    """Return the field of an option of judges in a command whose plain names are those of the model that is asked.
+
+    Args:
+        default: its value if none is stated.
+        flag: its name there.
+        name: the field of `JudgeOptions` that it sets; `models` for who judges.
+        **declared: what is said otherwise there.
+    """
+    values = _DECLARED[name].values if name in _DECLARED else None
+    return option(
+        default,
+        flag,
+        **{"values": values, "section": ASKING_JUDGES, "changes_results": False, "kept": "judging", "sets": name}
+        | declared,
+    )
+
+
+def judges_would_send_key(judges: Sequence[str]) -> str:
+    """Return what the servers of judges that have their own would get; empty if all are this machine's."""
+    from markbook.judge.panel import split_judge
+
+    servers = [server for _, server in map(split_judge, judges) if server is not None]
+    return next((danger for server in servers if (danger := would_send_key(server.url))), "")

@@ -1,0 +1,209 @@
+"""How an option is declared: once, as a field of the record that the work reads it from.
+
+Theory of operation
+-------------------
+A record of options (`RunOptions`, `ExamOptions`, `JudgeOptions`, ...) is a dataclass whose fields are made by `option`. What
+else there is to know of a field hangs on it as an `Option`: its flags, the values it takes, its help text and the section of
+the help page, whether it can change a result, where run.json keeps it, and what it would do that no run folder may decide.
+Everything else is derived from that:
+
+- `markbook.cli.options.options_of` makes the command's parameters, and `Grouped` the sections of its help page;
+- `fill_from_run` takes up with `--resume` what the user does not state again, and checks whether it may be trusted;
+- `RunOptions.identity` and `collect_kept` say what run.json holds;
+- `record_from` makes the record out of a command's values.
+
+Only the command line imports click: this module names ranges and choices in words of its own, so that `import markbook` and
+runs started from Python stay light. The typed keyword arguments of `markbook.exam` and others have to be written out, because
+type checkers read them without running anything; a test compares them with the fields.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+_T = TypeVar("_T")
+
+MARKED = "What is marked"
+ASKING_MODELS = "Asking a model"
+ASKING_JUDGES = "Asking judges"
+TASKS_MAY = "What tasks may do"
+RULES = "Limits and rules"
+SCORES = "Scores"
+GATES = "Gates"
+GATES_AND_STOPPING = "Gates and stopping"
+MACHINE = "This machine"
+THE_RUN = "The run"
+PRINTED = "What is printed"
+SECTIONS = (
+    MARKED, ASKING_MODELS, ASKING_JUDGES, TASKS_MAY, RULES, SCORES, GATES, GATES_AND_STOPPING, MACHINE, THE_RUN, PRINTED,
+)  # fmt: skip
+"""The sections of help pages, the most wanted first."""
+
+
+@dataclass(frozen=True, slots=True)
+class NumberRange:
+    """Finite numbers between two bounds."""
+
+    low: float | None = None
+    high: float | None = None
+    above_low: bool = False
+    """Whether the lower bound itself is refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class CountRange:
+    """Integers between two bounds; all of them where there is no bound."""
+
+    low: int | None = None
+    high: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Some words."""
+
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PathValue:
+    """The name of a file or folder: as text, or as a `Path`."""
+
+    is_text: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RunValue:
+    """A run folder, or `latest`, which means the newest one at the moment of asking."""
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """Yes where it is stated; needed only where the default is neither yes nor no."""
+
+
+Values = NumberRange | CountRange | Choice | PathValue | RunValue | Switch
+PATH, FILE, RUN, SWITCH = PathValue(), PathValue(is_text=False), RunValue(), Switch()
+
+
+def choice(literal: Any) -> Choice:
+    """Return the words of a `Literal` type."""
+    return Choice(get_args(literal))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """What is declared of one option beside its type and default."""
+
+    flags: tuple[str, ...] = ()
+    """As on the command line; one name without dashes is an argument; none: not an option of commands."""
+    help: str = ""
+    section: str = ""
+    after: str = ""
+    """The parameter of the same section that it is listed behind, if not in the order of the fields."""
+    values: Values | None = None
+    """None: text, or yes or no where that is the default."""
+    metavar: str | None = None
+    repeats: bool = False
+    shows_default: bool = False
+    completes: str = ""
+    """What shells complete it with: a kind of plugin, or `tasks`."""
+    parameter: str = ""
+    """The command's name for it where that is not the field's."""
+    inverts: bool = False
+    """Whether the command states the contrary of the field: `--no-dedupe` for `dedupe`."""
+    sets: str = ""
+    """The option of the metric `judge` that it sets."""
+    changes_results: bool = True
+    """A run is resumed only with the same value."""
+    kept: str = ""
+    """Which part of run.json has it under the command's name, or its whole place: `asking`, `config.stop`."""
+    danger: Callable[[Any], str] = lambda _value: ""
+    """What this value would do that no run folder may decide, such as `would be executed`; empty if nothing."""
+    decode: Callable[[Any], Any] = lambda value: value
+    """From what run.json says to what the command line says."""
+
+
+def option(default: Any, *flags: str, **declared: Any) -> Any:
+    """Return a field of a record of options.
+
+    Args:
+        default: its value if none is stated.
+        *flags: as on the command line.
+        **declared: the fields of `Option`.
+    """
+    return dataclasses.field(default=default, metadata={"option": Option(flags=flags, **declared)})
+
+
+_PLAIN = Option()
+
+
+def declaration(field: dataclasses.Field[Any]) -> Option:
+    """Return what is declared of a field; a plain one is not an option of commands and can change a result."""
+    declared: Option = field.metadata.get("option", _PLAIN)
+    return declared
+
+
+def parameter_name(field: dataclasses.Field[Any]) -> str:
+    """Return what commands call a field."""
+    return declaration(field).parameter or field.name
+
+
+def place_in_record(name: str, declared: Option) -> str:
+    """Return where run.json keeps a parameter, such as `config.timeout`; empty where it does not."""
+    kept = declared.kept or ("config" if declared.changes_results else "")
+    return kept if "." in kept or not kept else f"{kept}.{name}"
+
+
+def record_from(kind: type[_T], values: Mapping[str, object], **more: Any) -> _T:
+    """Return the record of those values that are its options, such as a command's parameters, and of some more."""
+    fields = dataclasses.fields(kind)  # type: ignore[arg-type]  # every record of options is a dataclass
+    own = {
+        field.name: not values[name] if declaration(field).inverts else values[name]
+        for field in fields
+        if (name := parameter_name(field)) in values
+    }
+    return kind(**own | more)
+
+
+def values_of_command(record: Any, names: Iterable[str] | None = None) -> dict[str, object]:
+    """Return a record's values by the command's names, as JSON has them, without those that are not stated."""
+    values = {parameter_name(field): getattr(record, field.name) for field in dataclasses.fields(record)}
+    chosen = values if names is None else {name: values[name] for name in names}
+    return {name: _plain(value) for name, value in chosen.items() if value is not None}
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Path):
+        return str(value)
+    return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
+
+
+# What a value would do that no run folder may decide: whoever goes on with a foreign run has to state it again.
+
+
+def would(words: str) -> Callable[[Any], str]:
+    """Return the danger of an option that is one whenever it is stated."""
+    return lambda value: f"would {words}" if value else ""
+
+
+def would_send_key(url: str) -> str:
+    """Return what an address would get that is not this machine's own; empty for one that is."""
+    from ipaddress import ip_address
+    from urllib.parse import urlsplit
+
+    try:
+        host = urlsplit(url).hostname or ""
+        is_here = host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        is_here = False
+    return "" if is_here or not url else "would be sent your key and all texts"
+
+
+def would_write(path: str | Path | None) -> str:
+    """Return what would happen to a file that is not there."""
+    return "" if path is None or Path(path).is_file() else "would be written"

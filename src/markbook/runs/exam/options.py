@@ -1,0 +1,240 @@
+"""How an exam is held: everything that `markbook exam` and `markbook.exam` may be asked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from markbook.options import (
+    MACHINE,
+    MARKED,
+    PATH,
+    RULES,
+    CountRange,
+    NumberRange,
+    choice,
+    option,
+    would,
+)
+from markbook.runs.options import StoppingOptions, StoppingSettings, strict_option, workers_option
+from markbook.types import DAY, Limits
+
+if TYPE_CHECKING:
+    from markbook.programs.sandboxes import BoxSettings
+
+REPORTS = ("documented", "html")
+_ErrorPolicy = Literal["zero", "partial"]
+_Extract = Literal["auto", "always", "off"]
+_Profile = Literal["documented", "corrected"]
+_ASKED = ("samples", "gen_kwargs", "system")
+"""Options that say how a model is asked and can change what it answers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExamOptions(StoppingOptions):
+    """How an exam is held."""
+
+    benchmark: str | os.PathLike[str] = option(
+        "",
+        "--benchmark",
+        values=PATH,
+        help="The benchmark: a file, or a folder of .jsonl files.",
+        section=MARKED,
+        changes_results=False,
+        kept="sources",
+    )
+    """A file or folder; what it held is in the manifest's inputs."""
+    solutions: Sequence[str | os.PathLike[str]] = option(
+        (),
+        "--solutions",
+        values=PATH,
+        repeats=True,
+        help="Answers: files or folders, one or several models.",
+        section=MARKED,
+        changes_results=False,
+        kept="sources",
+    )
+    """Files and folders of answers; none where a model is asked."""
+    format: str = option(
+        "auto",
+        "--format",
+        completes="loaders",
+        help="The benchmark's format, if it is not detected.",
+        section=MARKED,
+        shows_default=True,
+        danger=lambda name: "would be executed" if ":" in name else "",
+    )
+    extract: _Extract = option(
+        "auto",
+        "--extract",
+        values=choice(_Extract),
+        help="Look for the code in raw replies: those that do not compile, all, or none.",
+        section=MARKED,
+        shows_default=True,
+    )
+    skip_unavailable: bool = option(
+        False,
+        "--skip-unavailable",
+        help="Leave out problems in languages whose toolchain is not here, as missing, instead of refusing (exit 4).",
+        section=MARKED,
+    )
+    """Leave out the problems in languages whose toolchains are not here, as missing, instead of refusing the exam."""
+    timeout: float = option(
+        60.0,
+        "--timeout",
+        values=NumberRange(0.1, DAY),
+        help="CPU seconds a solution may use.",
+        section=RULES,
+        shows_default=True,
+    )
+    """CPU seconds an attempt may use at most."""
+    adaptive: bool | None = option(
+        None,
+        "--adaptive-timeout/--fixed-timeout",
+        parameter="adaptive",
+        help="Limit each problem to 20 x its canonical solution's CPU time, at least 3 s and at most --timeout; or all "
+        "to --timeout. [default: adaptive; fixed with --profile documented]",
+        section=RULES,
+    )
+    """Lower each problem's CPU limit to 20 times what its canonical solution needs, at least 3 seconds; None for what the
+    profile says: the corrected one does, the documented one knows one limit for all."""
+    memory_mb: int = option(
+        2048,
+        "--memory-mb",
+        values=CountRange(64, 1 << 20),
+        help="Memory a solution may use.",
+        section=RULES,
+        shows_default=True,
+    )
+    error_policy: _ErrorPolicy = option(
+        "zero",
+        "--error-policy",
+        values=choice(_ErrorPolicy),
+        help="What an attempt with an error scores: 0, or the share of tests that passed.",
+        section=RULES,
+        shows_default=True,
+    )
+    profile: _Profile = option(
+        "corrected",
+        "--profile",
+        values=choice(_Profile),
+        help="documented: one time limit for all problems. The arithmetic is the same.",
+        section=RULES,
+        shows_default=True,
+    )
+    """The exam's documented arithmetic is well defined, so both give the same numbers; recorded with the run."""
+    all_tests: bool = option(
+        False,
+        "--all-tests",
+        help="Programs that read and write: run the tests behind the first that fails, too.",
+        section=RULES,
+    )
+    """Go on with the tests of a program that reads and writes when it has failed one."""
+    fresh_tests: bool = option(
+        False,
+        "--fresh-tests",
+        help="Functions and classes: load the solution anew for each test, and flag what then comes out otherwise.",
+        section=RULES,
+    )
+    """Give every test of a function problem a freshly loaded solution of its own."""
+    separate: bool = option(
+        True,
+        "--in-process",
+        parameter="in_process",
+        inverts=True,
+        help="Run tests beside the candidate: verdicts can be forged, and passes are unchecked.",
+        section=RULES,
+        kept="config.separate",
+        decode=lambda is_separate: not is_separate,
+    )
+    """Keep tests and candidate in different processes."""
+    seed: int = option(
+        0, "--seed", values=CountRange(), help="For resampled intervals.", section=RULES, shows_default=True
+    )
+    workers: int | None = workers_option("Solutions run at once [default: one a core].")
+    python: str = option(
+        "",
+        "--python",
+        values=PATH,
+        help="Interpreter (3.11 or newer) whose packages solutions may import.",
+        section=MACHINE,
+        danger=would("be executed"),
+    )
+    """The interpreter whose packages the candidates may import; the running one if empty."""
+    dedupe: bool = option(
+        True,
+        "--no-dedupe",
+        parameter="no_dedupe",
+        inverts=True,
+        help="Run exactly equal answers again instead of once.",
+        section=MACHINE,
+        changes_results=False,
+    )
+    reuse_verdicts: bool = option(
+        False,
+        "--reuse-verdicts",
+        help="Do not run again what an earlier run did in the same way.",
+        section=MACHINE,
+        changes_results=False,
+    )
+    """Give an attempt that was run before, in the same way, the outcome that it had."""
+    strict: bool = strict_option("Refuse (exit 65) if any row would be skipped.")
+    reports: Sequence[str] = option(REPORTS, changes_results=False)
+
+    @property
+    def adapts(self) -> bool:
+        """Whether each problem has a limit of its own."""
+        return self.profile == "corrected" if self.adaptive is None else self.adaptive
+
+    def identity(self) -> dict[str, object]:
+        """Return the options that can change a result; how a model is asked is none where the answers exist."""
+        # A slotted dataclass is made anew, which the bare call of `super` does not know.
+        identity = super(ExamOptions, self).identity()
+        if self.model is None:
+            return {name: value for name, value in identity.items() if name not in _ASKED}
+        from markbook.model.connect import without_secrets
+
+        model_options = {"model": self.model, "base_url": without_secrets(self.base_url)}
+        return {**identity, **model_options, **({"generator": self.generator} if self.generator else {})}
+
+    def limits(self) -> Limits:
+        """Return what an attempt may use."""
+        return Limits(seconds=self.timeout, memory_bytes=self.memory_mb << 20)
+
+    def box(self, languages: tuple[str, ...] = ()) -> BoxSettings:
+        """Return how its sandbox is set up, for samples in these languages."""
+        from markbook.programs.sandboxes import BoxSettings
+
+        return BoxSettings(
+            languages=languages,
+            workers=self.workers,
+            isolation=self.isolation,
+            python=self.python,
+            separate=self.separate,
+            dedupe=self.dedupe,
+            adaptive=self.adapts,
+            reuse_verdicts=self.reuse_verdicts,
+            explain=True,
+        )
+
+
+class ExamSettings(StoppingSettings, total=False):
+    """The fields of `ExamOptions` as keyword arguments of `exam`, but for those that it names itself."""
+
+    format: str
+    timeout: float
+    memory_mb: int
+    error_policy: _ErrorPolicy
+    extract: _Extract
+    profile: _Profile
+    seed: int
+    separate: bool
+    adaptive: bool | None
+    all_tests: bool
+    fresh_tests: bool
+    python: str
+    skip_unavailable: bool
+    dedupe: bool
+    reuse_verdicts: bool

@@ -1,0 +1,133 @@
+"""What `markbook review` may be asked beside its judges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal
+
+from markbook.judge.options import ASKED, judges_would_send_key
+from markbook.options import (
+    ASKING_JUDGES,
+    FILE,
+    MARKED,
+    SCORES,
+    THE_RUN,
+    CountRange,
+    NumberRange,
+    choice,
+    declaration,
+    option,
+    values_of_command,
+)
+from markbook.runs.options import RunOptions, RunSettings, strict_option, workers_option
+
+_Profile = Literal["corrected", "documented"]
+
+
+def _asked(default: Any, flag: str, section: str, **declared: Any) -> Any:
+    return option(default, flag, section=section, kept=ASKED, **declared)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewOptions(RunOptions):
+    """What to evaluate, and how, as the command line says it; how judges are asked stands in `JudgeOptions`.
+
+    It is kept whole in run.json under `asked`. What of it can change a result is read into a `ReviewConfig`.
+    """
+
+    papers: Path | None = _asked(
+        None, "--papers", MARKED, values=FILE, help="Papers and human reviews in the PeerRead layout (folder or file)."
+    )
+    reviews: Path | None = _asked(
+        None,
+        "--reviews",
+        MARKED,
+        values=FILE,
+        help="Generated reviews: JSON or JSON Lines, or a folder of them or of runs.",
+    )
+    traces: Path | None = _asked(
+        None, "--traces", MARKED, values=FILE, help="A folder with one trace a paper, or <system>/<paper>."
+    )
+    tool_reference: Path | None = _asked(
+        None,
+        "--tool-reference",
+        MARKED,
+        values=FILE,
+        help="Which tools are right: JSON, a map of contexts to tools (`default` for the rest), for all papers or by paper.",
+    )
+    limit: int | None = _asked(
+        None, "--limit", MARKED, values=CountRange(1), help="Only the first N generated reviews."
+    )
+    judges: Sequence[str] = _asked(
+        ("off",),
+        "--judge",
+        ASKING_JUDGES,
+        repeats=True,
+        help="PROVIDER:NAME, several times for a panel; @URL names its own server; or off.",
+        danger=judges_would_send_key,
+    )
+    config_file: Path | None = _asked(
+        None,
+        "--config",
+        SCORES,
+        parameter="config_file",
+        values=FILE,
+        help="A config_eval.json, in either known shape.",
+    )
+    policy: str = _asked("", "--policy", SCORES, help="require_complete (default), renormalise or bounds.")
+    similarity: str = _asked("", "--similarity", SCORES, help="Which similarities: some of semantic,cosine,jaccard.")
+    calibrate: float | None = _asked(
+        None,
+        "--calibrate",
+        SCORES,
+        values=NumberRange(0, 100),
+        help="Take the success threshold from this percentile of human reviews.",
+    )
+    rescored: Path | None = option(
+        None,
+        "--rescore",
+        parameter="rescored",
+        values=FILE,
+        help="Score this run again with another --config or --policy; nothing is asked or measured.",
+        section=SCORES,
+        changes_results=False,
+    )
+    profile: _Profile = _asked(
+        "corrected",
+        "--profile",
+        SCORES,
+        values=choice(_Profile),
+        help="documented reproduces the document's formulas with their faults.",
+        shows_default=True,
+    )
+    seed: int = _asked(
+        0, "--seed", SCORES, values=CountRange(), help="Of resampling and of the judge.", shows_default=True
+    )
+    workers: int | None = workers_option("Processes that compare texts and read traces [default: this one alone].")
+    output: Path = option(
+        Path("generated"),
+        "-o",
+        "--output",
+        values=FILE,
+        help="Where the run folder is made.",
+        section=THE_RUN,
+        shows_default=True,
+        changes_results=False,
+    )
+    strict: bool = strict_option("Stop at the first file or row that cannot be read (exit 65).")
+
+    def asked(self) -> dict[str, object]:
+        """Return what run.json keeps of them, without secrets: what `--resume` takes up."""
+        from markbook.judge.panel import plain_judge
+
+        values = values_of_command(self, [field.name for field in fields(self) if declaration(field).kept == ASKED])
+        return {**values, "judges": list(map(plain_judge, self.judges))}
+
+
+class ReviewSettings(RunSettings, total=False):
+    """The keyword arguments of `review` that every kind of run has, but for those that it names itself."""
+
+    limit: int | None
+    reports: Sequence[str]

@@ -1,0 +1,259 @@
+"""How tasks are run: everything that `markbook run` and `markbook.run_task` may be asked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Literal
+
+from markbook.judge.options import MODES, beside_a_model, judges_would_send_key
+from markbook.options import (
+    ASKING_MODELS,
+    MARKED,
+    PATH,
+    SWITCH,
+    TASKS_MAY,
+    Choice,
+    CountRange,
+    NumberRange,
+    choice,
+    declaration,
+    option,
+    would,
+    would_send_key,
+    would_write,
+)
+from markbook.runs.options import StoppingOptions, StoppingSettings, strict_option, workers_option
+from markbook.types import DAY
+
+JUDGING = "judging"
+"""Where run.json keeps how judges are asked; what of it can change a value is in the metrics' signatures."""
+_ContextMode = Literal["full", "minimal", "none"]
+_Missing = Literal["exclude", "worst", "fail"]
+_Profile = Literal["documented", "corrected"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskOptions(StoppingOptions):
+    """How tasks are run."""
+
+    tasks: Sequence[str | os.PathLike[str]] = option(
+        (), "TASK...", repeats=True, completes="tasks", changes_results=False, kept="sources"
+    )
+    """YAML files or names of ready tasks; what they say is in the manifest's config, and so are the model and its server."""
+    predictions: str | os.PathLike[str] | None = option(
+        None,
+        "--predictions",
+        values=PATH,
+        help="Answers that exist: a file, a folder with one file a task, or a run.",
+        section=MARKED,
+        changes_results=False,
+        kept="sources",
+    )
+    """A file of answers, or a folder with one file a task."""
+    data: str | os.PathLike[str] | None = option(
+        None,
+        "--data",
+        values=PATH,
+        help="A file of rows to use instead of the one that the tasks name.",
+        section=MARKED,
+        changes_results=False,
+        kept="sources",
+    )
+    """A file of rows to use instead of the one that the tasks name."""
+    limit: int | None = option(None, "--limit", values=CountRange(1), help="Rows of each task at most.", section=MARKED)
+    """Rows of each task at most."""
+    contexts: tuple[_ContextMode, ...] = option(
+        (),
+        "--context",
+        parameter="contexts",
+        values=choice(_ContextMode),
+        repeats=True,
+        help="Run in these context modes; several are compared row by row.",
+        section=MARKED,
+    )
+    """Run each task in these context modes, and compare them."""
+    missing: _Missing = option(
+        "exclude",
+        "--missing",
+        values=choice(_Missing),
+        help="How a missing value counts in a mean.",
+        section=MARKED,
+        shows_default=True,
+    )
+    """How a missing value counts in a mean."""
+    profile: _Profile = option(
+        "corrected",
+        "--profile",
+        values=choice(_Profile),
+        help="documented: compute what the metrics document's code computes.",
+        section=MARKED,
+        shows_default=True,
+    )
+    seed: int = option(
+        0,
+        "--seed",
+        values=CountRange(),
+        help="For models that take one, and resampled intervals.",
+        section=MARKED,
+        shows_default=True,
+    )
+    turns: bool = option(
+        False,
+        "--turns",
+        help="Ask worked examples as turns, a description as the system message.",
+        section=ASKING_MODELS,
+        after="system",
+    )
+    """Whether worked examples are asked as turns of their own, and a description as the system message."""
+    num_fewshot: int | None = option(
+        None,
+        "--num-fewshot",
+        values=CountRange(0, 100),
+        help="Worked examples a question [default: what the task says].",
+        section=ASKING_MODELS,
+        after="turns",
+    )
+    """Worked examples before each question, instead of what the task says."""
+    judges: tuple[str, ...] = beside_a_model(
+        (),
+        "--judge",
+        "models",
+        repeats=True,
+        metavar="PROVIDER:NAME",
+        help="Who judges in metrics `judge`; repeat for a panel. PROVIDER:NAME@URL has a server of its own.",
+        danger=judges_would_send_key,
+    )
+    """Who judges, where a task has the metric `judge`; empty: whom its own options name."""
+    judge_url: str = beside_a_model(
+        "", "--judge-url", "base_url", metavar="URL", help="Where the judges' server is.", danger=would_send_key
+    )
+    cassette: str | os.PathLike[str] | None = beside_a_model(
+        None,
+        "--cassette",
+        "cassette",
+        values=PATH,
+        help="Record the judges' answers in this file; replay it if it is there.",
+        danger=would_write,
+    )
+    judge_samples: int | None = beside_a_model(
+        None, "--judge-samples", "samples", help="Answers a question and judge [default: 1]."
+    )
+    judge_temperature: float | None = beside_a_model(
+        None, "--judge-temperature", "temperature", help="Of the judges [default: 0 for one sample, else 0.7]."
+    )
+    judge_mode: str = beside_a_model(
+        "",
+        "--judge-mode",
+        "mode",
+        values=Choice(("", *MODES)),
+        help="How the structured reply is asked for [default: auto].",
+    )
+    """How the structured reply is asked for; empty: what the task says, else `auto`."""
+    judge_token_weights: bool | None = beside_a_model(
+        None,
+        "--judge-token-weights",
+        "token_weights",
+        values=SWITCH,
+        help="Weigh marks by token probabilities, where the server gives them.",
+    )
+    judge_retries: int | None = beside_a_model(
+        None, "--judge-retries", "retries", help="Further HTTP requests for one judgement [default: 2]."
+    )
+    judge_timeout: float | None = beside_a_model(
+        None, "--judge-timeout", "seconds", help="Deadline of one request to a judge in seconds [default: 30]."
+    )
+    judge_per_minute: float | None = beside_a_model(
+        None,
+        "--judge-requests-per-minute",
+        "per_minute",
+        parameter="judge_per_minute",
+        help="The most requests a minute to each judge.",
+    )
+    judge_workers: int | None = beside_a_model(
+        None, "--judge-workers", "workers", help="Judgements under way at once [default: 4]."
+    )
+    judge_max_cost: float | None = beside_a_model(
+        None, "--judge-max-cost", "max_cost", metavar="USD", help="What each judge may cost."
+    )
+    judge_price: str = beside_a_model(
+        "", "--judge-price", "price", metavar="IN/OUT", help="US dollars for a million tokens of the judges."
+    )
+    allow_code: bool = option(
+        False,
+        "--allow-code",
+        help="Let a task name code: `!function` a Python file beside it, a metric `package.module:factory`.",
+        section=TASKS_MAY,
+        danger=would("run code that its tasks name"),
+    )
+    """Whether what a task file names may be run: a Python file beside it, `package.module:factory`."""
+    allow_unsafe_code: bool = option(
+        False,
+        "--allow-unsafe-code",
+        help="With --allow-code: also tasks that say `unsafe_code: true`, which run a model's programs with your rights.",
+        section=TASKS_MAY,
+        changes_results=False,
+        kept="sources",
+        danger=would("run a model's programs with your rights"),
+    )
+    """Whether code of a task that says `unsafe_code: true` may be run: it runs what models write, outside the sandbox."""
+    allow_download: bool = option(
+        False,
+        "--allow-download",
+        help="Fetch the data sets of the Hugging Face hub that tasks name, by its client.",
+        section=TASKS_MAY,
+        changes_results=False,
+        kept="sources",
+        danger=would("fetch data"),
+    )
+    """Whether a data set of the Hugging Face hub that a task names may be fetched; its rows are known by their digest."""
+    timeout: float = option(
+        60.0,
+        "--timeout",
+        values=NumberRange(0.1, DAY),
+        help="CPU seconds for an answer's tests.",
+        section=TASKS_MAY,
+        shows_default=True,
+    )
+    """CPU seconds for one answer's tests."""
+    workers: int | None = workers_option("Answers' tests run at once [default: one a core].")
+    strict: bool = strict_option("Refuse (exit 65) if any row or answer would be skipped.")
+
+    def judging(self) -> dict[str, object]:
+        """Return what the user says of the judges, by the metric's own names."""
+        return {
+            name: value
+            for field in fields(self)
+            if (name := declaration(field).sets) and (value := getattr(self, field.name)) not in (None, "", ())
+        }
+
+
+class TaskSettings(StoppingSettings, total=False):
+    """The fields of `TaskOptions` as keyword arguments of `run_task`, but for those that it names itself."""
+
+    limit: int | None
+    num_fewshot: int | None
+    turns: bool
+    contexts: tuple[_ContextMode, ...]
+    profile: _Profile
+    seed: int
+    missing: _Missing
+    timeout: float
+    allow_code: bool
+    allow_unsafe_code: bool
+    allow_download: bool
+    reports: Sequence[str]
+    judges: tuple[str, ...]
+    judge_url: str
+    cassette: str | os.PathLike[str] | None
+    judge_samples: int | None
+    judge_max_cost: float | None
+    judge_price: str
+    judge_temperature: float | None
+    judge_mode: str
+    judge_token_weights: bool | None
+    judge_retries: int | None
+    judge_timeout: float | None
+    judge_per_minute: float | None
+    judge_workers: int | None
