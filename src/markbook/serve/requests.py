@@ -26,8 +26,7 @@ from pydantic import (
 from pydantic.json_schema import models_json_schema
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from markbook.errors import UsageError
-from markbook.plugins import suggest
+from markbook.errors import UsageError, suggest
 
 MAX_CODE = 1 << 20
 """Characters of one program."""
