@@ -442,18 +442,18 @@ async def _assess(
     rubric_name: str, judge: str, base_url: str, *, review: str = "", paper: str = "", trace: str = ""
 ) -> dict[str, float]:
     """Ask one rubric in the documented profile; return its marks and the overall."""
-    from markbook.judge.assess import JudgeSettings, Subject, questions, settle
+    from markbook.judge.assess import JudgeInput, JudgeSettings, aggregate_ratings, find_missing_text, make_questions
     from markbook.judge.panel import JudgePlan, open_judges
     from markbook.judge.rubrics import RUBRICS
 
     plan = JudgePlan(JudgeSettings((judge,), profile="documented"), base_url=base_url)
-    questions_asked, missing = questions(Subject(review, [paper], trace), plan.settings)
-    mine = [question for question in questions_asked if question.rubric.name == rubric_name]
-    if not mine:
-        raise IncompleteError(f"{rubric_name} cannot be judged: {missing[rubric_name].detail}")
+    rubric, texts = RUBRICS[rubric_name], JudgeInput.from_review(review, [paper], trace)
+    if missing := find_missing_text(rubric, texts):
+        raise IncompleteError(f"{rubric_name} cannot be judged: {missing.detail}")
+    question = make_questions(rubric, texts, plan.settings)[0]
     async with open_judges(plan) as (judges, _):
-        judged = await judges[judge].judge(mine[0].call, mine[0].check)
-    assessment = settle(RUBRICS[rubric_name], [mine[0].record(judged)], profile="documented")
-    if assessment.value is None:
-        raise IncompleteError(f"{rubric_name} has no value: {assessment.missing.detail if assessment.missing else ''}")
-    return {**assessment.marks, "overall_score": assessment.value}
+        judged = await judges[judge].judge(question.call, question.check)
+    score = aggregate_ratings(rubric, [question.record(judged)], profile="documented")
+    if score.value is None:
+        raise IncompleteError(f"{rubric_name} has no value: {score.missing.detail if score.missing else ''}")
+    return {**score.marks, "overall_score": score.value}

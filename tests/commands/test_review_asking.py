@@ -136,11 +136,12 @@ def make(script_server, keep, **options):
 
 
 def work(number):
-    from markbook.judge.assess import JudgeSettings, Subject, questions
+    from markbook.judge.assess import JudgeInput, JudgeSettings, make_review_questions
     from markbook.judge.panel import JudgeWork
 
-    subject = Subject(f"A review, number {number}.")
-    return JudgeWork((f"paper {number}", "mas", 0), lambda: questions(subject, JudgeSettings(("openai:m",)))[0])
+    review = JudgeInput.from_review(f"A review, number {number}.")
+    settings = JudgeSettings(("openai:m",))
+    return JudgeWork((f"paper {number}", "mas", 0), lambda: make_review_questions(review, settings))
 
 
 def test_what_ends_the_asking_reaches_the_one_who_waits():

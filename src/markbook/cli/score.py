@@ -21,7 +21,7 @@ from markbook.text.format import NOTHING, format_interval, format_number
 
 if TYPE_CHECKING:
     from markbook.files.jsonl import Line, Rejection
-    from markbook.judge.cases import PanelAgreement
+    from markbook.judge.assess import PanelAgreement
     from markbook.results.gates import GateMark
     from markbook.results.summary import MeasurementTally
     from markbook.types import Measurement, Metric, Summary

@@ -1,13 +1,34 @@
-"""From a text to the calls that judge it, and from the answers to marks: parts, samples, panels."""
+"""From texts to the calls that judge them, and from the judges' answers to one score: parts, samples, panels, comparisons.
+
+Theory of operation
+-------------------
+`JudgeInput` is all that a judge may read: texts by the names under which rubrics ask for them. It is made from an answer with
+its question, context and reference, or from a review with its paper and trace; everything behind it treats both alike.
+
+1. `find_missing_text` says why a rubric cannot be asked (an empty answer, no reference). Nothing is sent then, and the reason
+   becomes the measurement: a text that is not there never earns a low mark.
+2. `make_questions` makes the calls. A rubric that marks gives one call for each part of the long text, judge and sample; one
+   that compares gives two calls for each judge and sample, with the texts exchanged. A text that is too long for one call is
+   cut, the prompt says so, and the share that was read travels with the answer as its coverage. A call's key is a digest of all
+   that decides its answer, so equal calls are paid once and a cassette finds them again.
+3. `judge.panel` asks. What a question's `record` returns is what the journal keeps, so `aggregate_ratings` needs neither the
+   texts nor the judges: a resumed or re-scored run gives the same score from the same rows, in whatever order they came.
+4. `aggregate_ratings` makes one score of the rows of one text and one rubric. Parts are weighed by their length and make a
+   sample; a sample with an unanswered part (or with one order only) counts for nothing and is counted as missing, since half a
+   paper is not the paper. Samples are averaged within a judge, and judges by the median, which one stray judge cannot move.
+   Then the rubric's own rule makes one number of the criteria.
+
+Two orders that disagree are a tie: the judge preferred a place and not a text.
+"""
 
 from __future__ import annotations
 
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, NotRequired, TypedDict, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NotRequired, Self, TypedDict, TypeVar, cast
 
 from markbook.judge.client import (
     CriterionMark,
@@ -32,33 +53,108 @@ from markbook.judge.rubrics import (
     Rubric,
     block,
     cut,
+    describe_rubric,
     question,
     system_text,
 )
-from markbook.types import Missing, MissingKind
+from markbook.types import IntervalRecord, Missing, MissingKind
 
 DOCUMENTED_EXCERPT = 2000
-
-
 NO_REVIEW = "there is no review: it is null"
-WHOLE = Cut((Part("", 1, 1),), 1.0)
+TEXTS = ("question", "context", "reference", "answer")
+"""What a rubric may read of a task's row."""
+_ALIASES = {"review": "answer", "trace": "answer", "paper": "context"}
+"""What the documents' rubrics call the texts of a row."""
+_WHOLE = Cut((Part("", 1, 1),), 1.0)
 """What a rubric reads that has no long text."""
+_T = TypeVar("_T")
+
+
+def role(name: str) -> str:
+    """Return which text of a row a rubric means by a name.
+
+    >>> role("paper"), role("answer")
+    ('context', 'answer')
+    """
+    return _ALIASES.get(name, name)
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
-    """What is judged."""
+class JudgeInput:
+    """What a judge reads: one text with what it is judged by."""
 
-    review: str
-    """Empty also where there is none; `is_absent` says which."""
-    paper: Sequence[str] = ()
-    """The paper's sections; empty where there is no text."""
-    trace: str = ""
-    """A summary of what the agents planned and did; empty where there is no trace."""
-    is_absent: bool = False
-    """Whether there is no review at all, which is not an empty one."""
-    trace_share: float = 1.0
-    """The share of the trace's steps that the summary stands for."""
+    texts: Mapping[str, Sequence[str]]
+    """The sections of each text, by the name under which a rubric asks for it."""
+    reasons: Mapping[str, Missing]
+    """Why a rubric cannot be asked where a text that it needs is empty; of several the first one counts."""
+    needed: frozenset[str] = frozenset()
+    """Texts without which there is nothing to judge, whatever a rubric reads."""
+    shares: Mapping[str, float] = field(default_factory=dict)
+    """The share of an original that a text stands for, where it is not all of it."""
+
+    @classmethod
+    def from_answer(cls, answer: str, question: str = "", reference: str = "", context: str = "") -> Self:
+        """Return an answer with what it is judged by."""
+        reasons = {
+            "answer": Missing(MissingKind.NO_COMPLETION, "the answer is empty"),
+            "reference": Missing(MissingKind.UNDEFINED, "no reference"),
+            "question": Missing(MissingKind.NOT_APPLICABLE, "there is no question"),
+            "context": Missing(MissingKind.NOT_APPLICABLE, "there is no context"),
+        }
+        texts = {"answer": (answer,), "question": (question,), "reference": (reference,), "context": (context,)}
+        texts |= {alias: texts[name] for alias, name in _ALIASES.items()}
+        reasons |= {alias: reasons[name] for alias, name in _ALIASES.items()}
+        return cls(texts, reasons, frozenset({"answer"}))
+
+    @classmethod
+    def from_review(
+        cls,
+        review: str,
+        paper: Sequence[str] = (),
+        trace: str = "",
+        *,
+        is_absent: bool = False,
+        trace_share: float = 1.0,
+    ) -> Self:
+        """Return a review with the sections of its paper and a summary of the run that wrote it.
+
+        Args:
+            review: empty also where there is none; `is_absent` says which.
+            paper: empty where its text is not at hand; the sections are shared and not copied.
+            trace: what the agents planned and did; empty where there is no trace.
+            is_absent: whether there is no review at all, which is not an empty one.
+            trace_share: the share of the trace's steps that the summary stands for.
+        """
+        no_review = (
+            Missing(MissingKind.ABSENT, NO_REVIEW)
+            if is_absent
+            else Missing(MissingKind.NO_COMPLETION, "the review is empty")
+        )
+        reasons = {
+            "review": no_review,
+            "paper": Missing(MissingKind.NOT_APPLICABLE, "the paper's text is not at hand"),
+            "trace": Missing(MissingKind.NOT_APPLICABLE, "there is no trace of the run"),
+        }
+        return cls({"review": (review,), "paper": paper, "trace": (trace,)}, reasons, shares={"trace": trace_share})
+
+    def text(self, name: str) -> str:
+        """Return a text as a whole."""
+        return "\n\n".join(self.texts[name])
+
+
+def find_missing_text(rubric: Rubric, texts: JudgeInput) -> Missing | None:
+    """Return why a rubric cannot be asked; None if it can."""
+    needed = {*texts.needed, *rubric.reads, *(("reference",) if rubric.is_pairwise else ())}
+    for name, reason in texts.reasons.items():
+        if name in needed and not any(section.strip() for section in texts.texts[name]):
+            return reason
+    return None
+
+
+def find_unreadable_rubrics(review: JudgeInput) -> dict[str, Missing]:
+    """Return, for each of the documents' rubrics that cannot be asked of a review, the reason."""
+    reasons = {rubric.name: find_missing_text(rubric, review) for rubric in RUBRICS.values()}
+    return {name: reason for name, reason in reasons.items() if reason is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,81 +242,69 @@ class JudgeQuestion:
         )
 
 
-def questions(subject: Subject, settings: JudgeSettings) -> tuple[list[JudgeQuestion], dict[str, Missing]]:
-    """Return every call that assesses a review, and for each rubric that cannot be asked the reason."""
-    missing = unreadable(subject)
-    calls = [
+def cut_texts(texts: Mapping[str, str]) -> tuple[dict[str, str], list[str], float]:
+    """Return the texts at the length that one call reads, what the judge is told of cuts, and the share that is left."""
+    short = {name: text[:REVIEW_CHARS] for name, text in texts.items()}
+    notes, share = [], 1.0
+    for name, text in texts.items():
+        if len(text) > REVIEW_CHARS:
+            notes.append(f"The {name} is cut: you see its first {REVIEW_CHARS / len(text):.0%}.")
+            share *= REVIEW_CHARS / len(text)
+    return short, notes, share
+
+
+def make_review_questions(review: JudgeInput, settings: JudgeSettings) -> list[JudgeQuestion]:
+    """Return every call that judges a review by those of the documents' rubrics that can be asked."""
+    unreadable = find_unreadable_rubrics(review)
+    return [
         question
         for rubric in RUBRICS.values()
-        if rubric.name not in missing
-        for question in _rubric_questions(rubric, subject, settings)
+        if rubric.name not in unreadable
+        for question in _iterate_mark_questions(rubric, review, settings)
     ]
-    return calls, missing
-
-
-def unreadable(subject: Subject) -> dict[str, Missing]:
-    """Return, for each rubric that cannot be asked, the reason."""
-    reasons = {rubric.name: _unreadable(rubric, subject) for rubric in RUBRICS.values()}
-    return {name: reason for name, reason in reasons.items() if reason is not None}
-
-
-def _unreadable(rubric: Rubric, subject: Subject) -> Missing | None:
-    if "review" in rubric.reads and subject.is_absent:
-        return Missing(MissingKind.ABSENT, NO_REVIEW)
-    if "review" in rubric.reads and not subject.review.strip():
-        return Missing(MissingKind.NO_COMPLETION, "the review is empty")
-    if "paper" in rubric.reads and not any(text.strip() for text in subject.paper):
-        return Missing(MissingKind.NOT_APPLICABLE, "the paper's text is not at hand")
-    if "trace" in rubric.reads and not subject.trace.strip():
-        return Missing(MissingKind.NOT_APPLICABLE, "there is no trace of the run")
-    return None
-
-
-def _rubric_questions(rubric: Rubric, subject: Subject, settings: JudgeSettings) -> Iterator[JudgeQuestion]:
-    review, share = subject.review, 1.0
-    if len(review) > REVIEW_CHARS:
-        review, share = review[:REVIEW_CHARS], REVIEW_CHARS / len(review)
-    note = "" if share == 1 else f"The review is cut: you see its first {share:.0%}."
-    pieces = _pieces(subject, settings) if "paper" in rubric.reads else WHOLE
-    share *= subject.trace_share if "trace" in rubric.reads else 1.0
-    texts = {"review": review, "trace": subject.trace}
-    yield from make_questions(rubric, texts, pieces, settings, share=share, note=note)
 
 
 def make_questions(
-    rubric: Rubric, texts: Mapping[str, str], pieces: Cut, settings: JudgeSettings, *, share: float, note: str = ""
-) -> Iterator[JudgeQuestion]:
-    """Yield every call of a rubric over texts.
+    rubric: Rubric, texts: JudgeInput, settings: JudgeSettings
+) -> Sequence[JudgeQuestion | PairwiseQuestion]:
+    """Return every call of a rubric over texts that it can be asked of."""
+    if rubric.is_pairwise:
+        return list(_iterate_pairwise_questions(rubric, texts, settings))
+    return list(_iterate_mark_questions(rubric, texts, settings))
 
-    Args:
-        rubric: what is asked.
-        texts: by the names that it reads, all but the long one.
-        pieces: the parts of the long text; `WHOLE` where the rubric reads none.
-        settings: how the judges are asked.
-        share: of the other texts, that is shown.
-        note: what the judge is told about what it does not see.
-    """
+
+def _iterate_mark_questions(rubric: Rubric, texts: JudgeInput, settings: JudgeSettings) -> Iterator[JudgeQuestion]:
+    short_texts, notes, share = cut_texts({name: texts.text(name) for name in rubric.reads if name != rubric.long})
+    for name in short_texts:
+        share *= texts.shares.get(name, 1.0)
+    is_documented = rubric.long in rubric.reads and settings.profile == "documented"
+    pieces = _WHOLE
+    if is_documented:
+        long_text = texts.text(rubric.long)
+        start = long_text[:DOCUMENTED_EXCERPT]
+        pieces = Cut((Part(start + "...", 1, 1),), len(start) / max(1, len(long_text)))
+    elif rubric.long in rubric.reads:
+        pieces = cut(texts.texts[rubric.long], size=settings.part_chars)
     wire: dict[str, Any] = {"temperature": settings.temperature, "max_tokens": settings.max_tokens}
     if settings.token_weights:
         wire |= {"openai_logprobs": True, "openai_top_logprobs": 10}
     system, schema = system_text(rubric), rubric.schema
     for part in pieces.parts:
-        cut_texts = {**texts, rubric.long: part.text}
-        prompt = question(rubric, cut_texts, part=part, excerpt_note=note)
-        read = tuple(cut_texts[name] for name in rubric.reads)
+        part_texts = {**short_texts, rubric.long: part.text}
+        prompt = question(rubric, part_texts, part=part, excerpt_note=" ".join(notes))
+        read = tuple(part_texts[name] for name in rubric.reads)
+        words = rubric.name if part.of == 1 else f"{rubric.name}, part {part.number} of {part.of}"
+        if is_documented:
+            words += f" on the paper's first {DOCUMENTED_EXCERPT:,} characters, as the documented profile has it"
         for model in settings.models:
             for sample in range(settings.samples):
-                words = rubric.name if part.of == 1 else f"{rubric.name}, part {part.number} of {part.of}"
-                if "paper" in rubric.reads and settings.profile == "documented":
-                    words += (
-                        f" on the paper's first {DOCUMENTED_EXCERPT:,} characters, as the documented profile has it"
-                    )
                 call = Call(
                     model=model,
                     rubric=rubric.name,
                     system=system,
                     prompt=prompt,
                     schema=schema,
+                    # A seed of its own: a server that honours seeds would give every sample the same reply.
                     settings={**wire, "seed": settings.seed + sample},
                     sample=sample,
                     mode=settings.mode,
@@ -230,27 +314,21 @@ def make_questions(
                 yield JudgeQuestion(rubric, model, part.number, sample, chars, pieces.coverage * share, call, read)
 
 
-def _pieces(subject: Subject, settings: JudgeSettings) -> Cut:
-    if settings.profile != "documented":
-        return cut(subject.paper, size=settings.part_chars)
-    paper = "\n\n".join(subject.paper)
-    start = paper[:DOCUMENTED_EXCERPT]
-    return Cut((Part(start + "...", 1, 1),), len(start) / max(1, len(paper)))
-
-
 @dataclass(frozen=True, slots=True)
-class Assessment:
-    """What the judges said of a review under one rubric."""
+class JudgeScore:
+    """What the judges said of one text under one rubric."""
 
     value: float | None
+    """On 0..1; of a comparison 1 for a win, .5 for a tie, 0 for a loss, over samples and judges."""
     missing: Missing | None
     marks: Mapping[str, float]
     """Per criterion: the mean over samples and parts, the median over judges; on the rubric's own scale."""
     by_judge: Mapping[str, Mapping[str, float]]
+    """Of a panel, the same for each judge; empty for a single one."""
     deviation: float | None
     """As `deviation_over_samples` has it."""
     n: int
-    """Answers that counted."""
+    """Samples that counted."""
     n_missing: int
     coverage: float | None
     """The share of the judged text that was read."""
@@ -258,6 +336,74 @@ class Assessment:
     """Per criterion: the first judge's first reason and quotes, and its grade where it gives one."""
     quotes: int
     quotes_found: int
+    flipped: int | None = None
+    """Of a comparison: how many samples preferred the same place in both orders."""
+
+    def to_stats(self) -> dict[str, object]:
+        """Return all but the value as the stats of a measurement."""
+        stats: dict[str, object] = {"n": self.n, "n_missing": self.n_missing}
+        if self.value is None:
+            return stats
+        if self.flipped is None:
+            stats |= {"marks": dict(self.marks), "coverage": self.coverage, "evidence": dict(self.evidence)}
+        else:
+            stats |= {"flipped": self.flipped, "coverage": self.coverage}
+        if self.by_judge:
+            stats["by_judge"] = {judge: dict(marks) for judge, marks in self.by_judge.items()}
+        if self.deviation is not None:
+            stats["deviation"] = self.deviation
+        if self.quotes:
+            stats |= {"quotes": self.quotes, "quotes_found": self.quotes_found}
+        return stats
+
+
+_Ratings = Mapping[str, Sequence[Mapping[str, float]]]
+"""For each judge the ratings of every sample that counts, by criterion."""
+PREFERRED = "preferred"
+"""What a comparison rates, in the place of criteria."""
+
+
+def aggregate_ratings(
+    rubric: Rubric, answers: Sequence[Mapping[str, object]], *, profile: str = "corrected"
+) -> JudgeScore:
+    """Return the score that kept answers amount to; all rows are of one text and rubric.
+
+    A sample counts if it was answered as a whole: all its parts, or both orders. Ratings are averaged over the samples of a
+    judge; with several judges the median of each criterion is taken over those that answered.
+    """
+    flipped = None
+    if rubric.is_pairwise:
+        ratings, gaps, flipped = _rate_pairs(cast("Sequence[PairRecord]", answers))
+        names: Sequence[str] = (PREFERRED,)
+    else:
+        ratings, gaps = _rate_samples(rubric, cast("Sequence[PartRecord]", answers))
+        names = [criterion.name for criterion in rubric.criteria]
+
+    def overall(marks: Mapping[str, float]) -> float:
+        return marks[PREFERRED] if rubric.is_pairwise else rubric.overall(marks, profile=profile)
+
+    by_judge = {
+        model: {name: statistics.fmean(marks[name] for marks in samples) for name in names}
+        for model, samples in ratings.items()
+    }
+    medians = {name: statistics.median(marks[name] for marks in by_judge.values()) for name in names if by_judge}
+    values = [[overall(marks) for marks in samples] for samples in ratings.values()]
+    missing = None if by_judge else (gaps[0] if gaps else Missing(MissingKind.ABSENT, "the judge was not asked"))
+    rows = cast("Sequence[PartRecord]", answers)
+    return JudgeScore(
+        value=overall(medians) if by_judge else None,
+        missing=missing,
+        marks={} if rubric.is_pairwise else medians,
+        by_judge=by_judge if len(by_judge) > 1 else {},
+        deviation=deviation_over_samples(values),
+        n=sum(map(len, values)),
+        n_missing=len(gaps),
+        coverage=min((float(row["coverage"]) for row in rows), default=None) if by_judge else None,
+        evidence={} if rubric.is_pairwise else _collect_evidence(rubric, rows),
+        quotes=sum(int(row.get("quotes", 0)) for row in rows),
+        quotes_found=sum(int(row.get("quotes_found", 0)) for row in rows),
+        flipped=flipped,
+    )
 
 
 class PartRecord(TypedDict):
@@ -273,39 +419,89 @@ class PartRecord(TypedDict):
     quotes_found: NotRequired[int]
 
 
-def settle(rubric: Rubric, answers: Sequence[Mapping[str, object]], *, profile: str = "corrected") -> Assessment:
-    """Return the assessment that kept answers amount to; all rows are of one review and rubric.
+class PairRecord(TypedDict):
+    """What is kept of a judge's answer about two texts, beside the answer itself."""
 
-    A sample counts if all its parts were answered; parts weigh by their length. With several judges the median a
-    criterion is taken over those that answered.
-    """
-    rows = cast("Sequence[PartRecord]", answers)
-    complete, gaps = _whole_samples(rubric, rows)
-    by_judge = {
-        model: {c.name: statistics.fmean(marks[c.name] for marks in many) for c in rubric.criteria}
-        for model, many in complete.items()
-    }
-    marks = {
-        c.name: statistics.median(judge[c.name] for judge in by_judge.values()) for c in rubric.criteria if by_judge
-    }
-    values = {
-        model: [rubric.overall(sample_marks, profile=profile) for sample_marks in many]
-        for model, many in complete.items()
-    }
-    missing = None if by_judge else (gaps[0] if gaps else Missing(MissingKind.ABSENT, "the judge was not asked"))
-    return Assessment(
-        value=rubric.overall(marks, profile=profile) if by_judge else None,
-        missing=missing,
-        marks=marks,
-        by_judge=by_judge if len(by_judge) > 1 else {},
-        deviation=deviation_over_samples(list(values.values())),
-        n=sum(map(len, values.values())),
-        n_missing=len(gaps),
-        coverage=min((float(row["coverage"]) for row in rows), default=None) if by_judge else None,
-        evidence=_evidence(rubric, rows),
-        quotes=sum(int(row.get("quotes", 0)) for row in rows),
-        quotes_found=sum(int(row.get("quotes_found", 0)) for row in rows),
-    )
+    model: str
+    sample: int
+    order: str
+    coverage: float
+
+
+def _read_answer(row: Mapping[str, object], parse: Callable[[str], _T]) -> _T | Missing:
+    """Return what a kept answer says, or why it says nothing."""
+    judged = from_record(row)
+    if judged.answer is None:
+        return judged.missing or Missing(MissingKind.FAILED, "no answer")
+    try:
+        return parse(judged.answer.payload)
+    except Violation as error:
+        return Missing(MissingKind.FAILED, str(error))
+
+
+def _rate_samples(rubric: Rubric, rows: Sequence[PartRecord]) -> tuple[_Ratings, list[Missing]]:
+    """Return for each judge the marks of every sample whose parts were all answered, and why others count for nothing."""
+    samples: dict[tuple[str, int], list[tuple[int, dict[str, float]] | Missing]] = defaultdict(list)
+    for row in sorted(rows, key=lambda row: (str(row["model"]), int(row["sample"]), int(row["part"]))):
+        marks = _read_answer(row, lambda payload: parse_marks(payload, rubric))
+        # A mark weighed by token probabilities, where there are any, stands for the plain one.
+        weighted = row.get("weighted") or {}
+        samples[str(row["model"]), int(row["sample"])].append(
+            marks
+            if isinstance(marks, Missing)
+            else (
+                int(row["chars"]),
+                {name: float(weighted[name][0]) if name in weighted else mark.score for name, mark in marks.items()},
+            )
+        )
+    complete: dict[str, list[Mapping[str, float]]] = defaultdict(list)
+    gaps: list[Missing] = []
+    for (model, _), parts in samples.items():
+        read = [part for part in parts if not isinstance(part, Missing)]
+        if len(read) < len(parts):
+            gaps.append(next(part for part in parts if isinstance(part, Missing)))
+            continue
+        total = sum(chars for chars, _ in read)
+        complete[model].append(
+            {c.name: math.fsum(chars * marks[c.name] for chars, marks in read) / total for c in rubric.criteria}
+        )
+    return complete, gaps
+
+
+def _rate_pairs(rows: Sequence[PairRecord]) -> tuple[_Ratings, list[Missing], int]:
+    """Return for each judge the verdict of every sample that has both orders, why others count for nothing, and the flips."""
+    worth = {"first": 1.0, "tie": 0.5, "second": 0.0}
+    samples: dict[tuple[str, int], dict[str, Winner | Missing]] = defaultdict(dict)
+    for row in sorted(rows, key=lambda row: (row["model"], row["sample"], row["order"])):
+        samples[row["model"], row["sample"]][row["order"]] = _read_answer(row, parse_winner)
+    complete: dict[str, list[Mapping[str, float]]] = defaultdict(list)
+    gaps: list[Missing] = []
+    flips = 0
+    for (model, _), winners in samples.items():
+        forward, backward = winners.get("forward"), winners.get("backward")
+        gap = next((winner for winner in (forward, backward) if isinstance(winner, Missing)), None)
+        if gap is not None or forward is None or backward is None:
+            gaps.append(gap or Missing(MissingKind.ABSENT, "the judge was not asked in both orders"))
+            continue
+        verdict = both_orders(cast("Winner", forward), cast("Winner", backward))
+        flips += verdict.flipped
+        complete[model].append({PREFERRED: worth[verdict.winner]})
+    return complete, gaps, flips
+
+
+def _collect_evidence(rubric: Rubric, rows: Sequence[PartRecord]) -> dict[str, dict[str, object]]:
+    for row in rows:
+        marks: dict[str, CriterionMark] | Missing = _read_answer(row, lambda payload: parse_marks(payload, rubric))
+        if not isinstance(marks, Missing):
+            return {
+                name: {
+                    "reason": mark.reason,
+                    "quotes": list(mark.quotes),
+                    **({"grade": mark.grade} if mark.grade else {}),
+                }
+                for name, mark in marks.items()
+            }
+    return {}
 
 
 def deviation_over_samples(by_judge: Sequence[Sequence[float]]) -> float | None:
@@ -317,64 +513,38 @@ def deviation_over_samples(by_judge: Sequence[Sequence[float]]) -> float | None:
     return math.sqrt(statistics.fmean(variances)) if variances else None
 
 
-def _whole_samples(
-    rubric: Rubric, rows: Sequence[PartRecord]
-) -> tuple[dict[str, list[dict[str, float]]], list[Missing]]:
-    """Return for each judge the marks of every sample whose parts were all answered, and why others count for nothing."""
-    samples: dict[tuple[str, int], list[_Marked | Missing]] = defaultdict(list)
-    for row in sorted(rows, key=lambda row: (str(row["model"]), int(row["sample"]), int(row["part"]))):
-        samples[str(row["model"]), int(row["sample"])].append(_marks(rubric, row))
-    complete: dict[str, list[dict[str, float]]] = defaultdict(list)
-    gaps: list[Missing] = []
-    for (model, _), parts in samples.items():
-        gap = next((part for part in parts if isinstance(part, Missing)), None)
-        if gap is not None:
-            gaps.append(gap)
-            continue
-        read = [part for part in parts if not isinstance(part, Missing)]
-        total = sum(part.chars for part in read)
-        complete[model].append(
-            {c.name: math.fsum(part.chars * part.score(c.name) for part in read) / total for c in rubric.criteria}
-        )
-    return complete, gaps
+class PanelAgreement(TypedDict):
+    """How far the judges of a panel say the same."""
+
+    value: float | None
+    """Krippendorff's alpha."""
+    n: int
+    interval: IntervalRecord | None
+    note: str
+    judges: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Marked:
-    """The marks of one answer."""
+def panel_agreement(
+    by_judges: Sequence[Mapping[str, Mapping[str, float]]], names: Sequence[str]
+) -> PanelAgreement | None:
+    """Return Krippendorff's ordinal alpha over a panel's marks; None for a single judge.
 
-    chars: int
-    marks: Mapping[str, CriterionMark]
-    weighted: Mapping[str, Sequence[float]]
+    A text's marks by several criteria belong together: the interval is over the texts.
 
-    def score(self, name: str) -> float:
-        """Return a criterion's mark, weighed by token probabilities where there are any."""
-        return float(self.weighted[name][0]) if name in self.weighted else self.marks[name].score
+    Args:
+        by_judges: for each judged text its marks by judge.
+        names: the criteria.
+    """
+    from markbook.stats import krippendorff_alpha
 
-
-def _marks(rubric: Rubric, row: PartRecord) -> _Marked | Missing:
-    judged = from_record(row)
-    if judged.answer is None:
-        return judged.missing or Missing(MissingKind.FAILED, "no answer")
-    try:
-        return _Marked(int(row["chars"]), parse_marks(judged.answer.payload, rubric), row.get("weighted") or {})
-    except Violation as error:
-        return Missing(MissingKind.FAILED, str(error))
-
-
-def _evidence(rubric: Rubric, rows: Sequence[PartRecord]) -> dict[str, dict[str, object]]:
-    for row in rows:
-        marks = _marks(rubric, row)
-        if not isinstance(marks, Missing):
-            return {
-                name: {
-                    "reason": mark.reason,
-                    "quotes": list(mark.quotes),
-                    **({"grade": mark.grade} if mark.grade else {}),
-                }
-                for name, mark in marks.marks.items()
-            }
-    return {}
+    judges = sorted({judge for panel in by_judges for judge in panel})
+    if len(judges) < 2:
+        return None
+    ratings = [[panel.get(judge, {}).get(name) for panel in by_judges for name in names] for judge in judges]
+    texts = [number for number in range(len(by_judges)) for _ in names]
+    estimate = krippendorff_alpha(ratings, "ordinal", clusters=texts)
+    interval = None if estimate.interval is None else estimate.interval.to_record()
+    return PanelAgreement(value=estimate.value, n=estimate.n, interval=interval, note=estimate.note, judges=judges)
 
 
 # Two texts before a judge, in both orders: what it prefers, and whether the order alone decides.
@@ -469,3 +639,69 @@ def both_orders(forward: Winner, backward: Winner) -> PairVerdict:
     if straight[forward] == swapped[backward]:
         return PairVerdict(straight[forward], flipped=False, position="")
     return PairVerdict("tie", flipped=False, position="")
+
+
+class ComparisonRecord(EndRecord, total=False):
+    """The end of a comparison, as a journal keeps it."""
+
+    rubric: str
+    model: str
+    order: str
+    sample: int
+    coverage: float
+
+
+@dataclass(frozen=True, slots=True)
+class PairwiseQuestion:
+    """One call that compares two answers, in one of both orders."""
+
+    rubric: Rubric
+    model: str
+    order: str
+    """`forward`: the judged answer stands first."""
+    sample: int
+    coverage: float
+    call: Call
+
+    @property
+    def key(self) -> tuple[str | int, ...]:
+        """Return what names it within its case."""
+        return (self.rubric.name, self.model, self.order, self.sample)
+
+    def check(self, payload: str) -> object:
+        """Raise `Violation` unless the payload names a winner."""
+        return parse_winner(payload)
+
+    def record(self, judged: Judged) -> ComparisonRecord:
+        """Return the answer as a journal keeps it."""
+        return ComparisonRecord(
+            **to_record(judged),
+            rubric=self.rubric.name,
+            model=self.model,
+            order=self.order,
+            sample=self.sample,
+            coverage=self.coverage,
+        )
+
+
+def _iterate_pairwise_questions(
+    rubric: Rubric, texts: JudgeInput, settings: JudgeSettings
+) -> Iterator[PairwiseQuestion]:
+    most = REVIEW_CHARS // 2  # the two texts share what one text alone would have
+    both = texts.text(rubric.judged), texts.text("reference")
+    beside = {name: texts.text(name) for name in rubric.reads if role(name) not in ("answer", "reference")}
+    lines = describe_rubric(rubric)
+    for name, text in beside.items():
+        short_texts, notes, _ = cut_texts({name: text})
+        lines += [*notes, block(name, short_texts[name])]
+    first, second = (text[:most] for text in both)
+    read = len(first) + len(second) + sum(min(REVIEW_CHARS, len(text)) for text in beside.values())
+    coverage = read / (sum(map(len, both)) + sum(map(len, beside.values())))
+    orders = (("forward", (first, second)), ("backward", (second, first)))
+    prompts = {order: compare_prompt(*shown, questions=lines, name=rubric.judged) for order, shown in orders}
+    system = system_text(rubric)
+    for model in settings.models:
+        for sample in range(settings.samples):
+            for order, prompt in prompts.items():
+                call = compare_call(prompt, model, settings, sample=sample, rubric=rubric.name, system=system)
+                yield PairwiseQuestion(rubric, model, order, sample, coverage, call)

@@ -6,18 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Self
 
 from markbook.errors import ConfigError
-from markbook.judge.cases import (
-    JudgedCase,
+from markbook.judge.assess import (
+    PREFERRED,
+    JudgeInput,
+    JudgeScore,
     PanelAgreement,
-    Settled,
-    case_questions,
-    lacking,
+    aggregate_ratings,
+    find_missing_text,
+    make_questions,
     panel_agreement,
     role,
-    settle_case,
 )
 from markbook.judge.client import Judged, from_record
 from markbook.judge.options import JudgeOptions
@@ -191,7 +192,7 @@ class JudgeMetric(Metric):
         questions = self._questions(item)
         return questions if isinstance(questions, Missing) else [question.call.key for question in questions]
 
-    def _questions(self, item: Item) -> list[Any] | Missing:
+    def _questions(self, item: Item) -> Sequence[JudgeCall] | Missing:
         text, references = item.attempt.text, item.sample.references
         missing = problem(text, references, needs_reference=self.needs_reference)
         if missing is not None:
@@ -202,11 +203,11 @@ class JudgeMetric(Metric):
             if self.rubric.is_pairwise and references_present
             else BETWEEN.join(references_present)
         )
-        case = JudgedCase(text, item.sample.input, reference, item.sample.context or "")
+        texts = JudgeInput.from_answer(text, item.sample.input, reference, item.sample.context or "")
         rubric = self.rubric_for(item)
         if isinstance(rubric, Missing):
             return rubric
-        return lacking(rubric, case) or list(case_questions(rubric, case, self.plan.settings))
+        return find_missing_text(rubric, texts) or make_questions(rubric, texts, self.plan.settings)
 
     def rubric_for(self, item: Item) -> Rubric | Missing:
         """Return the rubric with what the item's row adds to it, or why that cannot be honoured."""
@@ -267,26 +268,22 @@ class JudgeMetric(Metric):
         rows = [question.record(answers[key]) for key, question in zip(keys, questions, strict=True)]
         rubric = self.rubric_for(item)
         assert not isinstance(rubric, Missing)  # it has been asked by
-        settled = settle_case(rubric, rows)
-        result = settled.missing if settled.value is None else settled.value
+        score = aggregate_ratings(rubric, rows)
+        result = score.missing if score.value is None else score.value
         assert result is not None
-        return measurement(self.name, self.signature, item, result, {**settled.stats, **self._verdict(rubric, settled)})
+        stats = score.to_stats() | self._verdict(rubric, score)
+        return measurement(self.name, self.signature, item, result, stats)
 
     @staticmethod
-    def _verdict(rubric: Rubric, found: Settled) -> dict[str, object]:
+    def _verdict(rubric: Rubric, score: JudgeScore) -> dict[str, object]:
         """Return whether an answer passes, where the rubric says which do, and the criteria of a row's own."""
-        marks = cast("Mapping[str, float] | None", found.stats.get("marks"))
-        if marks is None:
+        if not score.marks:
             return {}
-        stats: dict[str, object] = {PASSED: rubric.passes(marks)} if rubric.has_verdict else {}
+        stats: dict[str, object] = {PASSED: rubric.passes(score.marks)} if rubric.has_verdict else {}
         if rubric.row:
             stats["criteria"] = {criterion.name: criterion.question for criterion in rubric.criteria}
-            by_judge = cast("Mapping[str, Mapping[str, float]]", found.stats.get("by_judge", {}))
-            stats |= (
-                {"overall_by_judge": {judge: rubric.overall(own) for judge, own in by_judge.items()}}
-                if by_judge
-                else {}
-            )
+            if score.by_judge:
+                stats["overall_by_judge"] = {judge: rubric.overall(own) for judge, own in score.by_judge.items()}
         return stats
 
     def agreement(self, measurements: Sequence[Measurement]) -> PanelAgreement | None:
@@ -306,7 +303,7 @@ class JudgeMetric(Metric):
             if isinstance(by_judge := measurement.stats.get("by_judge"), Mapping)
         ]
         if self.rubric.is_pairwise:
-            return panel_agreement(panels, ["preferred"])
+            return panel_agreement(panels, [PREFERRED])
         criteria = {criterion.name: criterion for criterion in self.rubric.criteria}
         common = [
             {

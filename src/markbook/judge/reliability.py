@@ -22,14 +22,18 @@ from markbook.files.jsonl import Line, Rejection, parse_object, read_jsonl
 from markbook.judge import probes
 from markbook.judge.assess import (
     QUESTION,
+    TEXTS,
+    JudgeInput,
     JudgeSettings,
     PairVerdict,
     both_orders,
     compare_call,
     compare_prompt,
+    cut_texts,
+    find_missing_text,
     parse_winner,
+    role,
 )
-from markbook.judge.cases import TEXTS, JudgedCase, lacking, role
 from markbook.judge.client import JudgeClient, Judged, parse_marks
 from markbook.judge.labels import label_value, number
 from markbook.judge.panel import JudgePlan, open_judges
@@ -244,17 +248,12 @@ class Examination:
     def _call(self, rubric: Rubric, known_text: KnownText, sample: int) -> Call:
         settings = self._settings
         wire = {"temperature": settings.temperature, "max_tokens": settings.max_tokens, "seed": settings.seed + sample}
-        full_texts = {
+        texts = {
             name: known_text.text if name == rubric.judged else known_text.beside.get(role(name), "")
             for name in rubric.reads
         }
-        cut_texts = {name: text[:REVIEW_CHARS] for name, text in full_texts.items()}
-        notes = [
-            f"The {name} is cut: you see its first {REVIEW_CHARS / len(text):.0%}."
-            for name, text in full_texts.items()
-            if len(text) > REVIEW_CHARS
-        ]
-        prompt = question(rubric, cut_texts, excerpt_note=" ".join(notes))
+        short_texts, notes, _ = cut_texts(texts)
+        prompt = question(rubric, short_texts, excerpt_note=" ".join(notes))
         system = self._form.system
         return Call(self._judge.model, rubric.name, system, prompt, rubric.schema, wire, sample, settings.mode)
 
@@ -396,7 +395,7 @@ def _read_known_text(line: Line | Rejection, rubric: Rubric) -> KnownText | str:
     record = line.record
     texts = {name: _text(record, name) for name in TEXTS}
     texts["answer"] = _text(record, "candidate", "answer")
-    missing = lacking(rubric, JudgedCase(**texts))
+    missing = find_missing_text(rubric, JudgeInput.from_answer(**texts))
     if missing is not None:
         return missing.detail
     label = label_value(record)

@@ -6,7 +6,15 @@ import math
 import pytest
 from hypothesis import given, strategies as st
 
-from markbook.judge.assess import JudgeSettings, Subject, questions, settle
+from markbook.judge.assess import (
+    JudgeInput,
+    JudgeSettings,
+    aggregate_ratings,
+    find_missing_text,
+    find_unreadable_rubrics,
+    make_questions,
+    make_review_questions,
+)
 from markbook.judge.client import reduce_logprobs, weigh
 from markbook.judge.rubrics import CONSTRUCTIVENESS, TECHNICAL_ACCURACY, cut
 from markbook.types import MissingKind
@@ -27,14 +35,14 @@ def gap(**place):
 
 
 def test_one_answer_is_its_mark():
-    found = settle(CONSTRUCTIVENESS, [row(4)])
+    found = aggregate_ratings(CONSTRUCTIVENESS, [row(4)])
 
     assert (found.value, found.n, found.deviation) == (0.75, 1, None)
     assert found.marks == dict.fromkeys(NAMES, 4)
 
 
 def test_samples_are_averaged_with_their_deviation():
-    found = settle(CONSTRUCTIVENESS, [row(2, sample=0), row(4, sample=1)])
+    found = aggregate_ratings(CONSTRUCTIVENESS, [row(2, sample=0), row(4, sample=1)])
 
     # .25 and .75
     assert found.value == pytest.approx(0.5)
@@ -42,14 +50,14 @@ def test_samples_are_averaged_with_their_deviation():
 
 
 def test_a_panel_takes_the_median():
-    found = settle(CONSTRUCTIVENESS, [row(1, model="a"), row(4, model="b"), row(5, model="c")])
+    found = aggregate_ratings(CONSTRUCTIVENESS, [row(1, model="a"), row(4, model="b"), row(5, model="c")])
 
     assert found.value == 0.75
     assert set(found.by_judge) == {"a", "b", "c"}
 
 
 def test_parts_weigh_by_their_length():
-    found = settle(TECHNICAL_ACCURACY, [row(5, part=1, chars=30, rubric=TECHNICAL_ACCURACY),
+    found = aggregate_ratings(TECHNICAL_ACCURACY, [row(5, part=1, chars=30, rubric=TECHNICAL_ACCURACY),
                                         row(1, part=2, chars=10, rubric=TECHNICAL_ACCURACY)])  # fmt: skip
 
     # (5 x 30 + 1 x 10) / 40 = 4
@@ -59,20 +67,20 @@ def test_parts_weigh_by_their_length():
 def test_a_sample_with_a_missing_part_does_not_count():
     rows = [row(5, part=1), gap(part=2), row(3, part=1, sample=1), row(3, part=2, sample=1)]
 
-    found = settle(CONSTRUCTIVENESS, rows)
+    found = aggregate_ratings(CONSTRUCTIVENESS, rows)
 
     assert (found.value, found.n, found.n_missing) == (0.5, 1, 1)
 
 
 def test_nothing_answered_is_missing_with_the_reason():
-    found = settle(CONSTRUCTIVENESS, [gap()])
+    found = aggregate_ratings(CONSTRUCTIVENESS, [gap()])
 
     assert found.value is None
     assert (found.missing.kind, found.missing.detail) == (MissingKind.TIMEOUT, "too slow")
 
 
 def test_a_kept_reply_is_checked_again():
-    found = settle(CONSTRUCTIVENESS, [row(7)])
+    found = aggregate_ratings(CONSTRUCTIVENESS, [row(7)])
 
     assert found.missing.kind is MissingKind.FAILED
 
@@ -80,11 +88,12 @@ def test_a_kept_reply_is_checked_again():
 def test_the_order_of_rows_does_not_matter():
     rows = [row(score, model=model, sample=sample) for model in "ab" for sample, score in enumerate((2, 5, 3))]
 
-    assert settle(CONSTRUCTIVENESS, rows) == settle(CONSTRUCTIVENESS, rows[::-1])
+    assert aggregate_ratings(CONSTRUCTIVENESS, rows) == aggregate_ratings(CONSTRUCTIVENESS, rows[::-1])
 
 
 def test_what_cannot_be_read_is_not_asked():
-    asked, missing = questions(Subject("A review."), JudgeSettings(("openai:m",)))
+    review = JudgeInput.from_review("A review.")
+    asked, missing = make_review_questions(review, JudgeSettings(("openai:m",))), find_unreadable_rubrics(review)
 
     assert {question.rubric.name for question in asked} == {"constructiveness"}
     assert {name: gap.kind.value for name, gap in missing.items()} == {
@@ -94,7 +103,8 @@ def test_what_cannot_be_read_is_not_asked():
 
 
 def test_an_empty_review_is_asked_about_planning_only():
-    asked, missing = questions(Subject("  ", ["Text."], "1. a | tool"), JudgeSettings(("openai:m",)))
+    review = JudgeInput.from_review("  ", ["Text."], "1. a | tool")
+    asked, missing = make_review_questions(review, JudgeSettings(("openai:m",))), find_unreadable_rubrics(review)
 
     assert {question.rubric.name for question in asked} == {"planning_rationality"}
     assert missing["constructiveness"].kind is MissingKind.NO_COMPLETION
@@ -102,9 +112,9 @@ def test_an_empty_review_is_asked_about_planning_only():
 
 def test_a_200_page_paper_is_read_whole_in_parts():
     sections = [f"Section {number}. " + "word " * 1200 for number in range(80)]
-    subject = Subject("A review.", sections)
+    review = JudgeInput.from_review("A review.", sections)
 
-    asked = [q for q in questions(subject, JudgeSettings(("openai:m",)))[0] if q.rubric.name == "technical_accuracy"]
+    asked = make_questions(TECHNICAL_ACCURACY, review, JudgeSettings(("openai:m",)))
 
     assert len(asked) > 5
     assert {question.coverage for question in asked} == {1.0}
@@ -130,11 +140,41 @@ def test_cutting_loses_nothing_and_keeps_to_the_size(sections, size):
 
 
 def test_the_documented_profile_reads_2000_characters_and_says_so():
-    subject = Subject("A review.", ["y" * 8000])
+    review = JudgeInput.from_review("A review.", ["y" * 8000])
 
-    asked = questions(subject, JudgeSettings(("openai:m",), profile="documented"))[0][0]
+    asked = make_review_questions(review, JudgeSettings(("openai:m",), profile="documented"))[0]
 
     assert asked.coverage == pytest.approx(0.25)
+
+
+def test_a_long_review_does_not_make_its_trace_a_cut_one():
+    review = JudgeInput.from_review("x" * 80_000, trace="1. a | tool")
+
+    marks, planning = make_review_questions(review, JudgeSettings(("openai:m",)))
+
+    assert ("The review is cut: you see its first 75%." in marks.call.prompt, marks.coverage) == (True, 0.75)
+    assert ("is cut" in planning.call.prompt, planning.coverage) == (False, 1.0)
+
+
+def test_reviews_and_answers_reach_a_judge_in_the_same_way():
+    settings = JudgeSettings(("openai:m",), samples=2)
+    review = JudgeInput.from_review("A review.", ["The paper."])
+    answer = JudgeInput.from_answer("A review.", context="The paper.")
+
+    for rubric in (CONSTRUCTIVENESS, TECHNICAL_ACCURACY):
+        assert find_missing_text(rubric, review) is find_missing_text(rubric, answer) is None
+        assert make_questions(rubric, review, settings) == make_questions(rubric, answer, settings)
+
+
+@pytest.mark.parametrize("part", ["The {name} is cut", "statistics.median(", "_ALIASES = {"])
+def test_cutting_aggregation_and_aliases_are_written_once(part):
+    from pathlib import Path
+
+    from markbook import judge
+
+    sources = {path.name: path.read_text("utf-8") for path in Path(judge.__path__[0]).glob("*.py")}
+
+    assert {name: text.count(part) for name, text in sources.items() if part in text} == {"assess.py": 1}
 
 
 @pytest.mark.parametrize("alternatives", [7, "4", [3], None, {"token": "4"}])
@@ -181,11 +221,11 @@ def test_tokens_that_do_not_spell_the_reply_are_not_used():
 def test_weighted_marks_replace_the_plain_ones():
     weighted = {key: [3.5, 0.9] for key in NAMES}
 
-    assert settle(CONSTRUCTIVENESS, [row(4, weighted=weighted)]).value == pytest.approx(0.625)
+    assert aggregate_ratings(CONSTRUCTIVENESS, [row(4, weighted=weighted)]).value == pytest.approx(0.625)
 
 
 def test_the_agreement_of_a_panel_is_known_as_well_as_its_texts_are_many():
-    from markbook.judge.cases import panel_agreement
+    from markbook.judge.assess import panel_agreement
 
     marks = [(1, 1), (2, 3), (3, 3), (4, 4), (5, 4), (2, 2), (3, 1), (4, 4), (1, 2), (5, 5)]
     names = ["clarity", "depth", "tone", "use"]

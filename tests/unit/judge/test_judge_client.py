@@ -11,8 +11,7 @@ import pytest
 from support.fake_openai import FAULTS, FakeOpenAI, Reply, good, structured, text
 
 from markbook.errors import UsageError
-from markbook.judge.assess import JudgeSettings, Subject, questions
-from markbook.judge.cases import JudgedCase, case_questions
+from markbook.judge.assess import JudgeInput, JudgeSettings, make_questions, make_review_questions
 from markbook.judge.client import JudgeClient
 from markbook.judge.rubrics import read_rubric
 from markbook.model.asker import Patience
@@ -34,13 +33,13 @@ def quick_waits(monkeypatch):
 
 
 def review_question(number, settings):
-    return questions(Subject(f"Review number {number}."), settings)[0][0]
+    return make_review_questions(JudgeInput.from_review(f"Review number {number}."), settings)[0]
 
 
 def answer_question(rubric):
     def make(number, settings):
-        case = JudgedCase(f"Review number {number}.", "What is it?", "Another answer.", "A context.")
-        return case_questions(read_rubric(rubric), case, settings)[0]
+        case = JudgeInput.from_answer(f"Review number {number}.", "What is it?", "Another answer.", "A context.")
+        return make_questions(read_rubric(rubric), case, settings)[0]
 
     return make
 

@@ -13,8 +13,7 @@ from support.review_kit import markbook
 
 from markbook import measure
 from markbook.judge import assess
-from markbook.judge.assess import deviation_over_samples
-from markbook.judge.cases import panel_agreement
+from markbook.judge.assess import deviation_over_samples, panel_agreement
 from markbook.judge.client import quotes_found, weigh
 from markbook.judge.labels import Label, agreement, read_labels
 from markbook.judge.probes import agreement as with_people

@@ -5,7 +5,7 @@ import errno
 import pytest
 
 from markbook.errors import DataError, OutputError, StorageError
-from markbook.judge.assess import JudgeSettings, Subject, questions
+from markbook.judge.assess import JudgeInput, JudgeSettings, make_review_questions
 from markbook.model.cassette import Cassette
 
 
@@ -110,7 +110,9 @@ def test_a_place_that_cannot_be_written_is_refused_before_any_call(tmp_path):
 
 
 def call(review="A review.", **options):
-    return questions(Subject(review), JudgeSettings(**{"models": ("openai:m",), **options}))[0][0].call
+    return make_review_questions(JudgeInput.from_review(review), JudgeSettings(**{"models": ("openai:m",), **options}))[
+        0
+    ].call
 
 
 def test_the_key_knows_everything_that_was_sent_and_not_the_fence():
@@ -125,7 +127,7 @@ def test_the_key_knows_everything_that_was_sent_and_not_the_fence():
         call(seed=1),
         call(max_tokens=10),
         call(mode="native"),
-        questions(Subject("A review."), JudgeSettings(("openai:m",), samples=2))[0][1].call,
+        make_review_questions(JudgeInput.from_review("A review."), JudgeSettings(("openai:m",), samples=2))[1].call,
     ]
     assert len({base.key, *(other.key for other in changes)}) == len(changes) + 1
 

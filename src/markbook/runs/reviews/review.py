@@ -24,7 +24,7 @@ from markbook.datasets.papers import EntryKind, Paper, Papers
 from markbook.errors import DataError
 from markbook.files.content import check_readable
 from markbook.files.jsonl import Rejection
-from markbook.judge.assess import JudgeQuestion, Subject, questions, unreadable
+from markbook.judge.assess import JudgeInput, JudgeQuestion, find_unreadable_rubrics, make_review_questions
 from markbook.judge.client import Judged
 from markbook.judge.options import JudgeOptions
 from markbook.judge.panel import JudgePlan, JudgeWork, PanelSession, check_plan, plan_panel
@@ -485,14 +485,14 @@ class _Review:
                 self.writer.add("tier3_gap" if lacking else "tier3", key, record)
                 summaries[key] = ("", 1.0) if lacking else _read_trace_summary(record)
             if asking is not None:
-                subject = self._subject(attempt, *summaries.pop(key, ("", 1.0)))
-                reasons = {name: to_json(value) for name, value in unreadable(subject).items()}
+                texts = self._judge_input(attempt, *summaries.pop(key, ("", 1.0)))
+                reasons = {name: to_json(value) for name, value in find_unreadable_rubrics(texts).items()}
                 self.writer.add("unanswerable", key, reasons)
-                asking.give(JudgeWork(key, partial(self._questions, subject)))
+                asking.give(JudgeWork(key, partial(self._questions, texts)))
 
-    def _questions(self, subject: Subject) -> list[JudgeQuestion]:
+    def _questions(self, texts: JudgeInput) -> list[JudgeQuestion]:
         assert self.judging is not None
-        return questions(subject, self.judging.settings)[0]
+        return make_review_questions(texts, self.judging.settings)
 
     def _asking(self) -> PanelSession:
         assert self.judging is not None
@@ -520,7 +520,7 @@ class _Review:
             spent[model] = spent.get(model, 0.0) + (row.data.get("paid") or 0.0)
         return spent
 
-    def _subject(self, attempt: Attempt, trace: str, share: float) -> Subject:
+    def _judge_input(self, attempt: Attempt, trace: str, share: float) -> JudgeInput:
         paper_id = attempt.sample_id
         if paper_id not in self._sections:
             # One copy a paper, however many systems reviewed it.
@@ -528,7 +528,9 @@ class _Review:
             parts = [f"{part.heading}\n{part.text}".strip() for part in paper.sections] if paper else []
             self._sections[paper_id] = [text for text in parts or [paper.abstract if paper else ""] if text]
         is_absent = bool(attempt.meta.get("absent"))
-        return Subject(attempt.text, self._sections[paper_id], trace, is_absent=is_absent, trace_share=share)
+        return JudgeInput.from_review(
+            attempt.text, self._sections[paper_id], trace, is_absent=is_absent, trace_share=share
+        )
 
     def _say_unused(self, traces: TraceFolder, *, is_empty: bool) -> None:
         """Name traces and references that belong to no review."""

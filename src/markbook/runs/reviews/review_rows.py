@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, NotRequired, Required, TypedDict
 
-from markbook.judge.assess import settle
+from markbook.judge.assess import aggregate_ratings
 from markbook.judge.rubrics import RUBRICS
 from markbook.measurements import MissingRecord
 from markbook.results.files import FilesView, collect_reasons
@@ -461,18 +461,18 @@ def _tier2(review: JournaledReview, config: ReviewConfig, *, judge_asked: bool, 
     for name, rubric in RUBRICS.items():
         rows = [row for row in review.judgements if row["rubric"] == name]
         if rows:
-            assessment = settle(rubric, rows, profile=config.profile)
-            values[name] = assessment.value if assessment.value is not None else assessment.missing or _NOT_ASKED
+            score = aggregate_ratings(rubric, rows, profile=config.profile)
+            values[name] = score.value if score.value is not None else score.missing or _NOT_ASKED
             details[name] = {
-                "marks": dict(assessment.marks),
-                "by_judge": {model: dict(marks) for model, marks in assessment.by_judge.items()},
-                "evidence": {name: dict(words) for name, words in assessment.evidence.items()},
-                "coverage": assessment.coverage,
-                "deviation": assessment.deviation,
-                "n": assessment.n,
-                "n_missing": assessment.n_missing,
-                "quotes": assessment.quotes,
-                "quotes_found": assessment.quotes_found,
+                "marks": dict(score.marks),
+                "by_judge": {model: dict(marks) for model, marks in score.by_judge.items()},
+                "evidence": {name: dict(words) for name, words in score.evidence.items()},
+                "coverage": score.coverage,
+                "deviation": score.deviation,
+                "n": score.n,
+                "n_missing": score.n_missing,
+                "quotes": score.quotes,
+                "quotes_found": score.quotes_found,
             }
         elif name in review.unanswerable and judge_asked:
             values[name] = _why_unanswerable(name, review)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NotRequired, TypedDict
 
 from markbook.errors import DataError
-from markbook.judge.cases import panel_agreement
+from markbook.judge.assess import panel_agreement
 from markbook.judge.rubrics import RUBRICS, TECHNICAL_ACCURACY
 from markbook.measurements import MissingRecord
 from markbook.results.files import SCHEMA

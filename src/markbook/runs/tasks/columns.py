@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from markbook.config import TaskGroup
 from markbook.files.spool import Spool
-from markbook.judge.cases import PanelAgreement
+from markbook.judge.assess import PanelAgreement
 from markbook.judge.metric import JudgeMetric
 from markbook.results.files import SCHEMA
 from markbook.results.sheet import Cell, make_cell

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, NotRequired, Self, TypedDict, cast
 
 from markbook.datasets.user_code import ForeignError
-from markbook.judge.cases import PanelAgreement
+from markbook.judge.assess import PanelAgreement
 from markbook.measurements import MissingRecord
 from markbook.results.files import FilesView
 from markbook.results.sheet import Cell, make_cell
