@@ -11,6 +11,8 @@ from functools import cached_property, lru_cache
 from types import CodeType
 from typing import TypeGuard
 
+from markbook.types import Test
+
 # Other people's Python: parsed without a word about it, for a bad escape in their text is no warning of this user's.
 
 UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -57,6 +59,43 @@ def parse(text: str) -> ast.Module | None:
 
 _SHOWN = 60
 """Characters of a test that are quoted."""
+
+
+def find_fault(test: Test, entry: str = "") -> str:
+    """Return why nobody can be marked by a test, empty if somebody can: a part is not Python, or would always pass.
+
+    The one rule for exams, tasks, the API and the server; `program_fault` and `fault` are its part about programs.
+
+    Args:
+        test: the test; of one that compares what a program prints only the code beside it is looked at.
+        entry: what it tests is called.
+    """
+    trees: dict[str, ast.Module] = {}
+    for name, source, mode in (
+        ("ctx", test.setup, "exec"),
+        ("assertion", test.assertion.strip(), "eval"),
+        ("program", complete_program(test.program, entry), "exec"),
+    ):
+        try:
+            if source:
+                trees[name] = parse_python(source, mode)
+        except UNPARSABLE as error:
+            return f"the {name} does not parse: {getattr(error, 'msg', error)}"
+    if test.stdin is not None:
+        return ""
+    if "assertion" in trees:
+        if is_always_true(trees["assertion"].body):  # type: ignore[arg-type]  # that of an expression
+            return "the assertion is a tuple or a function, and always true"
+    elif "program" in trees:
+        if claim_fault := fault(trees["program"]):
+            return claim_fault
+    elif "ctx" in trees and not (test.inspection or test.pattern) and (claim_fault := fault(trees["ctx"])):
+        return claim_fault
+    try:
+        re.compile(test.pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        return f"the keyword is not a regular expression: {error}"
+    return ""
 
 
 def program_fault(program: str, entry: str = "") -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.exam_kit import write_rows
+from support.paths import ROOT
 from support.review_kit import markbook as command
 
 import markbook
@@ -16,7 +17,9 @@ from markbook.benchmarks.benchmark import load_benchmark
 from markbook.benchmarks.faults import find_fault
 from markbook.errors import UsageError
 from markbook.rewards import Rewarder
+from markbook.runs.pass_at_k import NO_TESTS, find_problem
 from markbook.sandbox import run_tests
+from markbook.serve.items import BenchmarkShelf, Defaults, read_item
 from markbook.testcode.programs import complete_program, parse_python
 from markbook.types import Test
 
@@ -145,6 +148,29 @@ def test_in_another_process_it_is_called_too():
 @pytest.mark.parametrize(("tests", "said"), NOTHING.items())
 def test_tests_that_would_pass_whatever_is_tested_are_refused(tests, said):
     assert said in find_fault(Test(program=tests))
+
+
+@pytest.mark.parametrize("tests", NOTHING)
+def test_exam_task_api_and_server_refuse_the_same_tests_in_the_same_words(tests):
+    fault = find_fault(Test(program=tests))
+    assert fault
+
+    task = find_problem([Test(program=tests)])
+    assert task is not None
+    assert task.detail in (f"the tests: {fault}", NO_TESTS)
+    with pytest.raises(UsageError) as refused:
+        run_tests(RIGHT, tests)
+    assert refused.value.message == f"the tests: {fault}"
+    order = read_item({"code": RIGHT, "tests": [{"program": tests}]}, "item", BenchmarkShelf(), Defaults())
+    assert order.missing is not None
+    assert fault in order.missing.detail
+
+
+def test_what_tests_claim_is_judged_in_one_place():
+    sources = {path: path.read_text(encoding="utf-8") for path in (ROOT / "src" / "markbook").rglob("*.py")}
+
+    for telling in ("is_always_true(", "it would pass whatever is tested"):
+        assert [path.name for path, source in sources.items() if telling in source] == ["programs.py"]
 
 
 @pytest.mark.parametrize(("claim", "said"), CLAIMS.items())
