@@ -232,7 +232,8 @@ def test_a_run_where_nothing_was_answered_says_so(folder):
         )
 
     assert code == 3
-    assert "0 of 2 answered, 2 without an answer" in told
+    assert "2/2 asked, 0 answered" in told
+    assert "no answer (2 of 2): " in told
 
 
 def test_a_server_that_is_not_there_is_named_at_once_and_nothing_is_written(folder):

@@ -56,9 +56,9 @@ def noise_command(runs: tuple[str, ...], **options: Any) -> int:
             json.dumps({"metric": metric, "models": [model.to_record() for model in noises]}, indent=2, allow_nan=False)
         )
         return 0
-    from rich.console import Console
+    from markbook.cli.terminal import output_console
 
-    console = Console() if sys.stdout.isatty() else Console(width=200)
+    console = output_console()
     for table in tables(noises, metric):
         console.print(table.rich())
     return 0
@@ -84,7 +84,6 @@ Examples:
 
 WIDE = 140
 """Columns that the whole table of pairs needs."""
-PIPED = 240
 
 
 @click.command("compare", epilog=_COMPARE_EXAMPLES)
@@ -179,10 +178,9 @@ def _show(comparison: Comparison, format_name: str, *, all_pairs: bool) -> None:
         click.echo("\n\n".join(filter(None, [f"**{markdown(summary.text)}**", markdown(summary.step)])) + "\n")
         click.echo("\n".join(table.markdown() for table in tables(comparison, all_pairs=all_pairs)), nl=False)
     else:
-        from rich.console import Console
+        from markbook.cli.terminal import output_console
 
-        # Into a pipe or a file nothing needs to be cut, and a search for words must find them whole.
-        console = Console() if sys.stdout.isatty() else Console(width=PIPED)
+        console = output_console()
         for line in filter(None, (summary.text, summary.step)):
             click.echo(terminal(line))
         click.echo()

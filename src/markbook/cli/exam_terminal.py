@@ -4,77 +4,36 @@ from __future__ import annotations
 
 import json
 import sys
-import time
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from markbook.cli.options import usage_text
-from markbook.results.gates import Gate, GateMark, check_gates
+from markbook.cli.terminal import NAMED, RunTerminal, output_console
+from markbook.results.gates import GateMark, check_gates
 from markbook.runs.exam.plan import ExamPlan, exam_signatures
-from markbook.runs.kind import Planned, Progress as Step, Start, Watcher
+from markbook.runs.kind import Planned
 from markbook.text import terminal
 from markbook.text.format import NOTHING, Scale, format_interval, format_number, format_percent
 from markbook.types import Verdict
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+    from rich.console import Console
 
     from markbook.files.jsonl import Rejection
-    from markbook.results.compare import Baseline
     from markbook.runs.exam.check import BenchmarkCheck
     from markbook.runs.exam.score_tables import ErrorRecord, PassRecord, ScoreRecord
     from markbook.store import Run
 
 
-_PLAIN_EVERY = 5.0
-"""Seconds between two lines of progress where there is no terminal to draw on."""
-_NAMED = 5
-"""Lines of one topic, such as faults of a benchmark, that are shown without `--verbose`."""
+class ExamTerminal(RunTerminal):
+    """Progress of an exam."""
 
-
-class ExamTerminal(Watcher):
-    """Progress on stderr: a live bar on a terminal, plain lines elsewhere."""
-
-    def __init__(self, *, verbose: bool = False, gates: Sequence[Gate] = (), baseline: Baseline | None = None) -> None:
-        self._verbose = verbose
-        self._gates = gates
-        self._baseline = baseline
-        self._console = Console(stderr=True)
-        self._live: tuple[Progress, TaskID] | None = None
-        self._words = Start(0)
-        self._total = self._done = self._passed = 0
-        self._start = self._last = time.monotonic()
-        self._fresh = 0
-        self._said: Counter[str] = Counter()
-        self._faults: list[str] = []
-        self._folder: Path | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None:
-            self._end_bar()
-        elif self._live is not None:
-            self._live[0].stop()
-
-    def _end_bar(self) -> None:
-        if self._live is not None:
-            self._live[0].stop()
-            self._live = None
-        elif self._total:
-            self._line()
+    command = "exam"
 
     def on_plan(self, plan: Planned) -> None:
         """Say what was read, and what was skipped; refuse a gate that nothing can pass.
@@ -100,91 +59,17 @@ class ExamTerminal(Watcher):
             self._say_skipped(name, log.count, log.first)
         for warning in answers.warnings:
             self._say(f"warning: {warning}")
-        self._faults = [f"{fault.task_id}, test {fault.test_index}: {fault.reason}" for fault in plan.faults]
+        faults = [
+            f"benchmark fault: {fault.task_id}, test {fault.test_index}: {fault.reason}; charged to nobody"
+            for fault in plan.faults
+        ]
+        self._faults = faults[: None if self._verbose else NAMED]
 
     def _say_skipped(self, name: str, count: int, rows: Sequence[Rejection]) -> None:
         if count:
             self._say(f"skipped {count} {name}" + ("" if self._verbose else " (--verbose names them)"))
         for row in rows if self._verbose else ():
             self._say(f"  {row.at}: {row.reason}")
-
-    def on_start(self, folder: Path, start: Start) -> None:
-        """Begin a bar; the one before has come to its end."""
-        self._end_bar()
-        before = f", {start.done} {start.did} before" if start.done else ""
-        self._say(f"{start.about}{before}" + (f"; writing to {folder}" if self._folder is None else ""))
-        self._folder, self._words = folder, start
-        for fault in self._faults[: None if self._verbose else _NAMED]:
-            self._say(f"benchmark fault: {fault}; charged to nobody")
-        self._faults = []
-        self._total, self._done, self._passed, self._fresh = start.total, start.done, start.good, 0
-        self._start = self._last = time.monotonic()
-        if self._console.is_terminal:
-            from rich.progress import (
-                BarColumn,
-                MofNCompleteColumn,
-                Progress,
-                TextColumn,
-                TimeElapsedColumn,
-                TimeRemainingColumn,
-            )
-
-            bar = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TextColumn(f"{{task.fields[passed]}} {start.well}, {{task.fields[rate]}}/s"),
-                TimeElapsedColumn(),
-                TimeRemainingColumn(),
-                console=self._console,
-                transient=True,
-            )
-            task = bar.add_task(start.doing, total=self._total, completed=self._done, passed=self._passed, rate="-")
-            self._live = bar, task
-            bar.start()
-
-    def did(self, step: Step) -> None:
-        """Move the bar."""
-        self._done += 1
-        self._fresh += 1
-        self._passed += step.is_good
-        now = time.monotonic()
-        if self._verbose:
-            words = "; ".join(part for part in (step.detail, terminal(step.trouble, limit=160)) if part)
-            self._say(f"{terminal(step.name)}: {words}")
-        if self._live is not None:
-            if now - self._last >= 0.1 or self._done == self._total:
-                self._last = now
-                rate = f"{self._fresh / max(now - self._start, 1e-3):.0f}"
-                bar, task = self._live
-                bar.update(task, completed=self._done, passed=self._passed, rate=rate)
-        elif now - self._last >= _PLAIN_EVERY:
-            self._last = now
-            self._line()
-
-    def on_note(self, line: str, *, topic: str = "") -> None:
-        """Say it, but of a topic only the first few."""
-        self._said[topic] += 1
-        if self._verbose or not topic or self._said[topic] <= _NAMED:
-            self._say(line)
-
-    def on_interrupt(self, folder: Path) -> None:
-        """Say what goes on with it."""
-        if self._live is not None:
-            self._live[0].stop()
-        what = f"{self._done} of {self._total} are {self._words.did}"
-        self._say(f"{what}; go on with: markbook exam --resume {folder}")
-
-    def _line(self) -> None:
-        seconds = max(time.monotonic() - self._start, 1e-3)
-        rate = self._fresh / seconds
-        remaining = f", {(self._total - self._done) / rate:.0f} s left" if rate and self._done < self._total else ""
-        self._say(
-            f"{self._done}/{self._total} {self._words.did}, {self._passed} {self._words.well}, {rate:.0f}/s{remaining}"
-        )
-
-    def _say(self, text: str) -> None:
-        self._console.print(Text(terminal(text)), soft_wrap=True, highlight=False)
 
 
 def exam_mark(model: str, value: float | None = None) -> GateMark:
@@ -216,7 +101,7 @@ def show_run(run: Run, *, as_json: bool) -> None:
         return
     from markbook.results.summary import methods_note, summarise_warnings
 
-    console = Console(soft_wrap=False)
+    console = output_console()
     for note in head_notes(run.manifest["config"]):
         console.print(Text(terminal(note)), soft_wrap=True)
     exact = {str(total["model"]): total for total in run.manifest.get("scores", ()) if total["metric"] == "exam_score"}
@@ -373,7 +258,7 @@ def _error_table(errors: Mapping[str, ErrorRecord]) -> Table:
 
 def show_check(check: BenchmarkCheck) -> None:
     """Print what running the canonical solutions showed."""
-    console = Console()
+    console = output_console()
     share = "" if check.separated_share is None else f", {format_percent(check.separated_share)} of tests separated"
     others = {label: count for label, count in check.verdicts.items() if count and label != Verdict.SEPARATED}
     share += "".join(f", {count} {label.replace('_', ' ')}" for label, count in others.items())

@@ -212,10 +212,10 @@ def check(**options: Any) -> None:
     if options["as_json"]:
         click.echo(text, nl=False)
     else:
-        from rich.console import Console
         from rich.table import Table
         from rich.text import Text
 
+        from markbook.cli.terminal import output_console
         from markbook.text import terminal
 
         table = Table(title=Text(f"{terminal(report['judge'], limit=60)} on {report['reviews']} texts"))
@@ -225,7 +225,7 @@ def check(**options: Any) -> None:
             low, high = estimate["low"], estimate["high"]
             spread = format_interval(low, high)
             table.add_row(name, format_number(estimate["value"]), spread, str(estimate["n"]))
-        Console().print(table)
+        output_console().print(table)
         if note := report["same_family_preference"]["note"]:
             say(f"Same family: {note}.")
         if report["drift"] and (note := report["drift"]["note"]):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
@@ -29,7 +28,6 @@ from markbook.cli.options import (
 from markbook.cli.streams import LineFormatter
 from markbook.judge.options import JudgeOptions
 from markbook.options import GATES, PRINTED, record_from
-from markbook.runs.kind import Planned, Watcher
 from markbook.runs.options import RunOptions, StoppingOptions
 from markbook.runs.reviews.options import ReviewOptions
 from markbook.text.format import format_number
@@ -94,35 +92,6 @@ def command(**options: Any) -> None:
     hold_against_baseline(run, baseline, options["seed"])
 
 
-class _Lines(Watcher):
-    """Progress on stderr."""
-
-    def __init__(self, baseline: Baseline | None) -> None:
-        self._baseline = baseline
-
-    def on_plan(self, plan: Planned) -> None:
-        """Refuse a baseline that nothing can be held against.
-
-        Raises:
-            UsageError: the baseline lacks a counterpart of a system.
-        """
-        from markbook.runs.reviews.finished import review_signatures
-        from markbook.runs.reviews.review import ReviewPlan
-
-        assert isinstance(plan, ReviewPlan)
-        if self._baseline is not None:
-            signatures = review_signatures(plan.manifest.config)
-            self._baseline.check(sorted({attempt.model for attempt in plan.attempts}), signatures=signatures)
-
-    def on_note(self, line: str, *, topic: str = "") -> None:
-        """Say it."""
-        say(line)
-
-    def on_interrupt(self, folder: Path) -> None:
-        """Say what goes on with it."""
-        click.echo(f"go on with: markbook review --resume {folder}", err=True)
-
-
 @contextmanager
 def _logging(path: Path | None, *, verbose: bool) -> Iterator[None]:
     """Send the log to a file, or to stderr, for as long as the command runs."""
@@ -171,6 +140,7 @@ def _config(options: ReviewOptions, judging: JudgeOptions) -> ReviewConfig:
 
 
 def _review(options: ReviewOptions, judging: JudgeOptions, baseline: Baseline | None) -> Run:
+    from markbook.cli.terminal import ReviewTerminal
     from markbook.errors import UsageError
     from markbook.runs.conductor import conduct
     from markbook.runs.reviews import Reviews
@@ -195,7 +165,8 @@ def _review(options: ReviewOptions, judging: JudgeOptions, baseline: Baseline | 
         asked={**options.asked(), **judging.to_options()},
         **{field.name: getattr(options, field.name) for field in fields(RunOptions) if field.name != "reports"},
     )
-    return conduct(Reviews(), request, _Lines(baseline))
+    with ReviewTerminal(baseline=baseline) as watcher:
+        return conduct(Reviews(), request, watcher)
 
 
 def _rescore(options: ReviewOptions, judging: JudgeOptions, folder: Path, baseline: Baseline | None) -> Run:
@@ -237,16 +208,15 @@ def _show(run: Run, *, as_json: bool, verbose: bool) -> None:
 
 def _tables(summary: ReviewSummary) -> None:
     from rich.box import SIMPLE_HEAD
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    from markbook.cli.terminal import output_console
     from markbook.runs.reviews import review_rows as review_lacking
     from markbook.runs.reviews.reports import HEAD, short_rows
     from markbook.text import terminal
 
-    # A file or pipe has no width of its own; there the table is as wide as it needs.
-    console = Console(width=None if sys.stdout.isatty() else 110)
+    console = output_console()
     for name, system in summary["systems"].items():
         table = Table(
             title=Text(f"{terminal(name, limit=60)}: {system['reviews']} reviews"), box=SIMPLE_HEAD, pad_edge=False

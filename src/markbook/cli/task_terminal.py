@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-import sys
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
 
 from markbook.cli.options import usage_text
+from markbook.cli.terminal import RunTerminal, output_console
 from markbook.results.gates import Gate, GateMark, check_gates
-from markbook.runs.kind import Planned, Progress, Start, Watcher
+from markbook.runs.kind import Planned
 from markbook.runs.tasks.plan import group_keys, planned_signatures
 from markbook.runs.tasks.sections import tables
 from markbook.runs.tasks.work import TasksPlan
@@ -31,47 +27,24 @@ if TYPE_CHECKING:
     from markbook.types import Direction
 
 
-_EVERY = 5.0
-"""Seconds between two lines of progress."""
-_TERMINAL_EVERY = 0.5
 _MAX_NAMED = 1000
 
 
-class TaskTerminal(Watcher):
-    """Progress on stderr, a line now and then."""
+class TaskTerminal(RunTerminal):
+    """Progress of a run of tasks."""
+
+    command = "run"
+    names_reasons = True
 
     def __init__(
         self, *, verbose: bool = False, gates: Sequence[Gate] = (), baseline: Baseline | None = None, model: str = ""
     ) -> None:
-        self._verbose = verbose
-        self._gates = gates
-        self._baseline = baseline
+        super().__init__(verbose=verbose, gates=gates, baseline=baseline)
         self._model = model
         self.metric: str | None = None
         """What a run is held against its baseline by: its first metric."""
         self.marks: list[GateMark] = []
         """What the gates may be about."""
-        self._total = self._done = self._failed = 0
-        self._start = self._last = time.monotonic()
-        self._reasons: dict[str, int] = {}
-        self._on_terminal = sys.stderr.isatty()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._total:
-            self._line()
-            if self._on_terminal:
-                click.echo(err=True)
-        for reason, count in self._reasons.items():
-            click.echo(f"no answer ({count} of {self._total}): {reason}", err=True)
-
-    def on_note(self, line: str, *, topic: str = "") -> None:
-        """Say it."""
-        click.echo(terminal(line, limit=1000), err=True)
 
     def on_plan(self, plan: Planned) -> None:
         """Say what was skipped; refuse a gate that nothing can pass, and a baseline that nothing can be held against.
@@ -88,37 +61,10 @@ class TaskTerminal(Watcher):
             models = [self._model] if self._model else _models(plan.plan)
             self._baseline.check(models, metric=self.metric, signatures=signatures)
         for warning in plan.plan.warnings:
-            click.echo(f"warning: {terminal(warning, limit=500)}", err=True)
+            self._say(f"warning: {warning}", limit=500)
         if self._verbose:
             for rejection in plan.plan.rejections[:_MAX_NAMED]:
-                click.echo(f"  {terminal(rejection.at)}: {terminal(rejection.reason, limit=300)}", err=True)
-
-    def on_start(self, folder: Path, start: Start) -> None:
-        """Say how much there is to do."""
-        self._total, self._done = start.total, start.done
-        before = f", {start.done} answered before" if start.done else ""
-        click.echo(f"{folder}: {start.about}{before}", err=True)
-
-    def did(self, step: Progress) -> None:
-        """Count."""
-        self._done += 1
-        if not step.is_good:
-            self._failed += 1
-            reason = terminal(step.trouble, limit=200)
-            self._reasons[reason] = self._reasons.get(reason, 0) + 1
-        now = time.monotonic()
-        if now - self._last >= (_TERMINAL_EVERY if self._on_terminal else _EVERY):
-            self._last = now
-            self._line()
-
-    def on_interrupt(self, folder: Path) -> None:
-        """Say what goes on with it."""
-        click.echo(f"\ngo on with: markbook run --resume {folder}", err=True)
-
-    def _line(self) -> None:
-        failed = f", {self._failed} without an answer" if self._failed else ""
-        text = f"{self._done - self._failed} of {self._total} answered{failed}, {time.monotonic() - self._start:.0f} s"
-        click.echo(f"\r{text}" if self._on_terminal else text, err=True, nl=not self._on_terminal)
+                self._say(f"  {rejection.at}: {rejection.reason}", limit=500)
 
 
 def show_run(run: Run, summary: TasksSummary, *, as_json: bool) -> None:
@@ -128,8 +74,7 @@ def show_run(run: Run, summary: TasksSummary, *, as_json: bool) -> None:
         record = {"folder": str(run.folder), "status": run.status, "usage": usage, **summary}
         click.echo(json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False))
         return
-    # Into a pipe or a file nothing needs to be cut, and a search for words must find them whole.
-    console = Console() if sys.stdout.isatty() else Console(width=200)
+    console = output_console()
     for table in tables(summary):
         console.print(table.rich())
     if usage:
