@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TypedDict
 
 from markbook.measurements import IntervalRecord
 from markbook.types import Interval
-
-_NOTHING: Mapping[str, float] = MappingProxyType({})
-
-
-def _nothing() -> Mapping[str, float]:
-    return _NOTHING
 
 
 class EstimateRecord(TypedDict):
@@ -47,7 +40,7 @@ class Estimate:
     confidence: float = 0.95
     note: str = ""
     """Why something is None, or what a reader has to know."""
-    stats: Mapping[str, float] = field(default_factory=_nothing)
+    stats: Mapping[str, float] = field(default_factory=dict)
     """What else the method found (standard deviation, number of clusters, ...)."""
 
     @property

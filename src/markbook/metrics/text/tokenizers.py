@@ -96,7 +96,11 @@ def _themselves(pieces: list[str]) -> Iterable[tuple[str]]:
 
 
 def _mteval_pieces(text: str) -> list[str]:
-    return _clean(text).split()
+    text = text.replace("<skipped>", "").replace("-\n", "").replace("\n", " ")
+    if "&" in text:
+        for entity, character in _ENTITIES:
+            text = text.replace(entity, character)
+    return text.split()
 
 
 def _split(pieces: list[str]) -> list[Sequence[str]]:
@@ -104,14 +108,6 @@ def _split(pieces: list[str]) -> list[Sequence[str]]:
     lines = " \n ".join([piece for piece in pieces if not piece.isalnum()])
     ruled = iter(_space_dashes(f" {lines} ").split("\n"))
     return [(piece,) if piece.isalnum() else next(ruled).split() for piece in pieces]
-
-
-def _clean(text: str) -> str:
-    text = text.replace("<skipped>", "").replace("-\n", "").replace("\n", " ")
-    if "&" in text:
-        for entity, character in _ENTITIES:
-            text = text.replace(entity, character)
-    return text
 
 
 def _space_dashes(text: str) -> str:
