@@ -163,7 +163,7 @@ def measure(
     for name, column in beside.items():
         if len(column) != len(texts):
             raise UsageError(f"{len(texts)} candidates and {len(column)} {name}", hint="one for each row")
-    found = measure_rows(
+    measured = measure_rows(
         make(names, options),
         texts,
         answers,
@@ -174,8 +174,8 @@ def measure(
         rows=beside.get("rows"),
     )
     if isinstance(metrics, str) and len(names) == 1:
-        return found[names[0]]
-    return found
+        return measured[names[0]]
+    return measured
 
 
 def expand(names: Sequence[str]) -> list[str]:
@@ -302,7 +302,7 @@ def _measure_guarded(family: Sequence[Metric], items: Sequence[Item]) -> list[li
             return columns
     except MarkbookError:
         raise  # it says what is missing and what to do
-    except Exception:  # noqa: BLE001, S110 - found out row by row below
+    except Exception:  # noqa: BLE001, S110 - what fails is measured row by row below
         pass
     return [[_alone(metric, item) for item in items] for metric in family]
 

@@ -87,13 +87,13 @@ class Ranking:
         """Return strength(first) - strength(second) with its standard error, interval and p (normal)."""
         from markbook.stats.arrays import normal_quantile, normal_two_sided
 
-        first_value, two = self.value[first], self.value[second]
-        if first_value is None or two is None:
+        first_value, second_value = self.value[first], self.value[second]
+        if first_value is None or second_value is None:
             return Estimate(None, method=self.method, note=self.note)
         c = self.covariance
         se = float((c[first][first] + c[second][second] - 2 * c[first][second]) ** 0.5)
         reach = normal_quantile(self.confidence) * se
-        gap = first_value - two
+        gap = first_value - second_value
         p = normal_two_sided(gap / se) if se > 0 else None
         return Estimate(gap, gap - reach, gap + reach, se, p, method=self.method, confidence=self.confidence)
 
