@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 FEWEST = 10
-"""Labels, in all: with fewer nobody knows how far the judge is off."""
+"""Labels, in all: fewer do not tell how far the judge is off."""
 MANY = 30
 """Labels, in all: with fewer the interval covers 88 to 93 % where the judge errs on one kind of item only."""
 FEWEST_IN_STRATUM = 5

@@ -142,7 +142,7 @@ def equal_differences_p(n: int) -> float:
 
 
 def _signs(count: int, n: int, seed: int, draws: int) -> Floats:
-    """Return a chunk of random sign rows; chunk `count` of a seed is the same whoever asks for it."""
+    """Return a chunk of random sign rows; chunk `count` of a seed is always the same."""
     import numpy as np
 
     rng = np.random.default_rng([seed, count])

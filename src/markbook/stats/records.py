@@ -21,7 +21,7 @@ class EstimateRecord(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number with its error: whatever does not apply is None, and `note` says why."""
+    """A number with its error: what does not apply is None, and `note` says why."""
 
     value: float | None
     """The estimate itself, None where it is undefined (never 0 in its place)."""

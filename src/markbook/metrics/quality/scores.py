@@ -529,7 +529,7 @@ def _make(
     if profile not in PROFILES:
         raise UsageError(f"unknown profile {profile!r}", hint=", ".join(PROFILES))
     if limits.line_length < 1:
-        raise UsageError(f"a line length of {limits.line_length} is no limit")
+        raise UsageError(f"a line length of {limits.line_length} is not a limit")
     parts = [name, f"profile:{profile}"]
     if profile == "corrected" and name in ("context_adherence", "style_compliance"):
         parts += [f"line:{limits.line_length}", f"short:{'+'.join(sorted(limits.loop_names)) or 'none'}"]

@@ -70,7 +70,7 @@ def first_position(config: Mapping[str, Any]) -> int:
 
 
 class _Weights:
-    """Tensors by name, whatever prefix the checkpoint puts before them."""
+    """Tensors by name, without the prefix that the checkpoint puts before them."""
 
     def __init__(self, tensors: Mapping[str, Array]) -> None:
         anchor = "embeddings.word_embeddings.weight"
