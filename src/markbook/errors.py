@@ -150,7 +150,7 @@ def _did_you_mean(names: Iterable[str]) -> str:
     return "did you mean " + " or ".join(map(repr, names)) + "?"
 
 
-def beside(path: str | os.PathLike[str]) -> str:
+def suggest_path(path: str | os.PathLike[str]) -> str:
     """Return what to say of a path at which nothing is: the nearest name in its folder, else what lies there."""
     missing_path = Path(path)
     folder = missing_path.parent

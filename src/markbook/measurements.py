@@ -47,7 +47,7 @@ class MeasurementRecord(TypedDict):
 class MissingRecord(TypedDict):
     """A `Missing` as JSON."""
 
-    kind: str
+    kind: MissingKind
     detail: str
 
 

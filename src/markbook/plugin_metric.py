@@ -16,7 +16,8 @@ def complete_metric(own_metric: Any) -> Metric:
         ConfigError: its range is not a pair of numbers.
     """
     limits = own_metric.range
-    if not isinstance(limits, tuple | list) or not _is_range(*limits):
+    is_pair = isinstance(limits, tuple | list) and len(limits) == 2
+    if not is_pair or not all(isinstance(limit, int | float) for limit in limits):
         raise ConfigError(
             f"the metric {own_metric.name!r} states no range but {limits!r}", hint="range = (lowest, highest)"
         )
@@ -24,10 +25,6 @@ def complete_metric(own_metric: Any) -> Metric:
         metric: Metric = own_metric
         return metric
     return PluginMetric(own_metric)
-
-
-def _is_range(*limits: object) -> bool:
-    return len(limits) == 2 and all(isinstance(limit, int | float) for limit in limits)
 
 
 class PluginMetric(Metric):

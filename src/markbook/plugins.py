@@ -216,8 +216,6 @@ def make(kind: str, name: str, options: Mapping[str, object], *, allow_code: boo
     build = factory(kind, name, allow_code=allow_code)
     what = f"{kind.removesuffix('s')} {name!r}"
     if kind == "metrics":
-        # late: listing names needs none of it
-
         refuse_others(what, build, options)
     try:
         part = build(**options)

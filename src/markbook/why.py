@@ -1,4 +1,4 @@
-"""Why an attempt failed: what its tests compared, what was raised where, what was printed. To be shown, never to decide."""
+"""Explanations for people: what a score rests on (`Evidence`), and why an attempt failed its tests (`Why`). They decide nothing."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypedDict
 
 from markbook.codec import JsonRecord, as_json
-
-# What a score rests on: words that match and words that do not, edits, points, reasons. To be shown, never to decide.
 
 Change = Literal["same", "lost", "added", "gap"]
 """A part of both texts, of the reference alone, of the answer alone; `gap`: so much of both is left out."""

@@ -91,7 +91,7 @@ def test_what_is_not_there_is_one_sign(tmp_path):
 
 SHOWS = ("cli", "report", "results", "runs", "judge", "testing.py", "text/format.py", "text/table.py")
 """What people read is written there."""
-NO_SCORES = {"report/drawing.py", "cli/trace/page.py", "cli/options.py"}
+NO_SCORES = {"report/charts.py", "cli/trace/page.py", "cli/options.py"}
 """Coordinates, a trace's seconds, and prices."""
 ELSEWHERE = re.compile(r"second|start|latency|cost|rate|target|time|share|width|height|len\(|done|total|REVIEW_CHARS")
 """Seconds, costs, progress and lengths are not scores."""

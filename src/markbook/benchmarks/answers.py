@@ -21,7 +21,7 @@ from markbook.benchmarks.assembly import Extract, RowText, assemble
 from markbook.benchmarks.benchmark import data_files
 from markbook.benchmarks.humaneval import mbpp_id
 from markbook.benchmarks.problems import Benchmark, RowError
-from markbook.errors import DataError, beside
+from markbook.errors import DataError, suggest_path
 from markbook.files.jsonl import Line, Rejection, read_jsonl
 from markbook.row_keys import CODE_KEYS, NUMBER_KEYS, find_name, find_number
 from markbook.text.schema import Schema, make_schema
@@ -386,7 +386,7 @@ def load_answers(
 
 def _files(path: Path) -> list[Path]:
     if not path.exists():
-        raise DataError("the solutions do not exist", at=str(path), hint=beside(path))
+        raise DataError("the solutions do not exist", at=str(path), hint=suggest_path(path))
     if not path.is_dir():
         return [path]
     files = data_files(path)

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from markbook import plugins
 from markbook.benchmarks.problems import Benchmark, RowError
-from markbook.errors import ConfigError, DataError, UsageError, beside
+from markbook.errors import ConfigError, DataError, UsageError, suggest_path
 from markbook.files.content import first_byte, is_zip
 from markbook.files.jsonl import Line, Rejection, read_jsonl
 from markbook.files.tables import read_table, suffix
@@ -125,7 +125,7 @@ def data_files(folder: Path) -> list[Path]:
 
 def _files(path: Path) -> list[Path]:
     if not path.exists():
-        raise DataError("the benchmark does not exist", at=str(path), hint=beside(path))
+        raise DataError("the benchmark does not exist", at=str(path), hint=suggest_path(path))
     if not path.is_dir():
         return [path]
     files = [*data_files(path), *sorted(file for file in path.glob("*.parquet") if file.is_file())]

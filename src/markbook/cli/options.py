@@ -496,11 +496,11 @@ def fill_from_run(options: dict[str, object], command: str) -> None:
 
 def _manifest(run: str) -> dict[str, object] | None:
     """Return what the run.json of a folder holds; None if there is none yet."""
-    from markbook.errors import UsageError, beside
+    from markbook.errors import UsageError, suggest_path
     from markbook.store import open_manifest
 
     if not Path(run).is_dir():
-        raise UsageError("there is no such run folder to resume", at=run, hint=beside(run))
+        raise UsageError("there is no such run folder to resume", at=run, hint=suggest_path(run))
     return open_manifest(run)
 
 

@@ -14,7 +14,7 @@ from markbook import plugins
 from markbook.config import lmeval, native, spec
 from markbook.config.lmeval import TASK_KEYS
 from markbook.config.tree import Node, Twice, plain, read_tree
-from markbook.errors import ConfigError, UsageError, beside, suggest
+from markbook.errors import ConfigError, UsageError, suggest, suggest_path
 
 # Which YAML files of a folder give themselves which names and tags, found without reading them as YAML.
 
@@ -154,7 +154,7 @@ def load(target: str | Path) -> spec.Task | spec.TaskGroup:
     path = Path(target)
     if path.suffix in SUFFIXES or path.is_file():
         if not path.is_file():
-            raise ConfigError("there is no such file", at=str(path), hint=beside(path))
+            raise ConfigError("there is no such file", at=str(path), hint=suggest_path(path))
         if path.name.removesuffix(".gz").endswith(_DATA):
             raise ConfigError(
                 "this holds data, and a task is a YAML file", at=str(path), hint="the task's `data` names it"

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from markbook.datasets.papers import ASPECTS, as_number, as_text, mend, read_object, read_scale
-from markbook.errors import DamagedError, DataError, beside
+from markbook.errors import DamagedError, DataError, suggest_path
 from markbook.files.jsonl import Line, Rejection, read_jsonl
 from markbook.types import Attempt
 
@@ -47,7 +47,7 @@ class GeneratedReviews:
             DataError: there is no such path, it holds no row that names a paper, or a file of rows breaks off.
         """
         if not path.exists():
-            raise DataError("there is no such file or folder", at=str(path), hint=beside(path))
+            raise DataError("there is no such file or folder", at=str(path), hint=suggest_path(path))
         rejections: list[Rejection] = []
         digests: dict[str, str] = {}
         attempts: list[Attempt] = []

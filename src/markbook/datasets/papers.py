@@ -19,7 +19,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from markbook.errors import DataError, beside
+from markbook.errors import DataError, suggest_path
 from markbook.files.content import MAX_VALUE, SPACE, whole
 from markbook.files.jsonl import Rejection, parse_object
 from markbook.types import Sample
@@ -249,7 +249,7 @@ class PeerRead:
             DataError: there is no such path, or it holds no paper at all.
         """
         if not path.exists():
-            raise DataError("there is no such file or folder", at=str(path), hint=beside(path))
+            raise DataError("there is no such file or folder", at=str(path), hint=suggest_path(path))
         rejections: list[Rejection] = []
         digests: dict[str, str] = {}
         groups = _groups(path, rejections, digests)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from markbook.datasets.choices import RecordedQuestion, Weighing, check_recorded, recorded_question
-from markbook.errors import DataError, beside
+from markbook.errors import DataError, suggest_path
 from markbook.files.jsonl import Line, Rejection
 from markbook.files.spool import Spool, SpooledMap
 from markbook.files.tables import SUFFIXES, read_table, suffix
@@ -69,7 +69,7 @@ def find_file(path: Path, task: str, *, alone: bool) -> Path | None:
     if path.exists() and not path.is_dir():
         raise DataError("this is not a regular file", at=str(path))
     if not path.is_dir():
-        raise DataError("there is no such file or folder", at=str(path), hint=beside(path))
+        raise DataError("there is no such file or folder", at=str(path), hint=suggest_path(path))
     inside = [
         path_ for pattern in ("*", "*/*") for path_ in sorted(path.glob(pattern)) if path_.is_file() and suffix(path_)
     ]

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from markbook.errors import DamagedError, DataError, StorageError, beside
+from markbook.errors import DamagedError, DataError, StorageError, suggest_path
 
 # Every limit that a file of a user's meets, in one place.
 
@@ -86,7 +86,7 @@ def open_input(path: Path) -> IO[bytes]:
             raise DataError("this is not a regular file", at=str(path), hint="name a file, or a folder that holds one")
         return path.open("rb")
     except FileNotFoundError as error:
-        raise DataError("there is no such file", at=str(path), hint=beside(path)) from error
+        raise DataError("there is no such file", at=str(path), hint=suggest_path(path)) from error
     except OSError as error:
         raise DataError(f"the file cannot be read: {error.strerror}", at=str(path)) from error
 

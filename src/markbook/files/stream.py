@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from markbook.errors import DataError, UsageError, beside
+from markbook.errors import DataError, UsageError, suggest_path
 from markbook.files.content import MAX_DOCUMENT, MAX_UNPACKED, MAX_VALUE, is_zip, pieces
 from markbook.files.jsonl import BAD, DECODER, decode_json
 
@@ -169,7 +169,7 @@ class Source:
     def __init__(self, path: Path) -> None:
         self.path = path
         if not path.is_file():
-            raise UsageError("there is no such file", at=str(path), hint=beside(path))
+            raise UsageError("there is no such file", at=str(path), hint=suggest_path(path))
         self.size = path.stat().st_size
         if not self.size:
             raise DataError("the file is empty", at=str(path))

@@ -1,8 +1,8 @@
-"""Ways to mark an attempt, in rooms that do not know one another: text, code, quality, semantic, graph.
+"""Metrics, in packages that do not import one another: text, code, quality, graph; and what they share.
 
 Each is a plugin: an object of `markbook.types.Metric` made by a factory with keyword options, which an entry point in
 `markbook.metrics` names. `PairMetric` makes one out of a function from a candidate and its references to a score.
-What lies here beside the rooms is what they share.
+The modules beside the packages are shared by them.
 """
 
 from __future__ import annotations

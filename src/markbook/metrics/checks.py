@@ -670,6 +670,3 @@ _CHECKS: Mapping[str, Callable[..., Check]] = {
     "one_of": one_of,
     "regex": regex,
 }
-
-
-# Plain questions about a text: does it hold this, match that, is it JSON of this shape, a number near that one.

@@ -6,7 +6,6 @@ import inspect
 import itertools
 from collections.abc import Mapping, Sequence, Set as AbstractSet
 from concurrent.futures import Executor
-from dataclasses import replace
 from typing import Literal, overload
 
 from markbook import plugins
@@ -164,7 +163,7 @@ def measure(
     for name, column in beside.items():
         if len(column) != len(texts):
             raise UsageError(f"{len(texts)} candidates and {len(column)} {name}", hint="one for each row")
-    found = measure_rows(
+    measured = measure_rows(
         make(names, options),
         texts,
         answers,
@@ -175,8 +174,8 @@ def measure(
         rows=beside.get("rows"),
     )
     if isinstance(metrics, str) and len(names) == 1:
-        return found[names[0]]
-    return found
+        return measured[names[0]]
+    return measured
 
 
 def expand(names: Sequence[str]) -> list[str]:
@@ -191,33 +190,24 @@ def make(names: Sequence[str], options: Mapping[str, object]) -> dict[str, Metri
         UsageError: an unknown metric.
         ConfigError: an option that none of the metrics takes, or a value that one refuses.
     """
+    parameters = {
+        name: inspect.signature(plugins.factory("metrics", name, allow_code=True)).parameters for name in names
+    }
     metrics: dict[str, Metric] = {}
     unused = set(options)
     for name in names:
-        options_taken = _select_options(name, options)
+        taken = parameters[name]
+        takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken.values())
+        options_taken = {key: value for key, value in options.items() if takes_any or key in taken}
         unused -= set(options_taken)
         metrics[name] = plugins.make("metrics", name, options_taken, allow_code=True)
     if unused:
-        raise ConfigError(f"no option of {', '.join(names)}: {', '.join(sorted(unused))}", hint=_list_options(names))
+        known = sorted({key for taken in parameters.values() for key in taken})
+        raise ConfigError(
+            f"no option of {', '.join(names)}: {', '.join(sorted(unused))}",
+            hint=f"known: {', '.join(known)}" if known else "they take none",
+        )
     return metrics
-
-
-def _select_options(name: str, options: Mapping[str, object]) -> dict[str, object]:
-    parameters = inspect.signature(plugins.factory("metrics", name, allow_code=True)).parameters
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
-        return dict(options)
-    return {key: value for key, value in options.items() if key in parameters}
-
-
-def _list_options(names: Sequence[str]) -> str:
-    options_known = sorted(
-        {
-            key
-            for name in names
-            for key in inspect.signature(plugins.factory("metrics", name, allow_code=True)).parameters
-        }
-    )
-    return f"known: {', '.join(options_known)}" if options_known else "they take none"
 
 
 def paired_rows(
@@ -255,11 +245,23 @@ def measure_rows(
             pairwise[name] = metric
         else:
             measurements[name] = held_to_range(metric.range, measured)
-    items, problems = _items(candidates, references)
-    if questions is not None or contexts is not None:
-        items = [_with_question(item, questions, contexts) for item in items]
-    if rows is not None:
-        items = [_with_row(item, rows) for item in items]
+    items: list[Item] = []
+    problems: dict[int, Missing] = {}
+    for i, candidate in enumerate(candidates):
+        reference = references[i] if references is not None else None
+        several = list(reference) if isinstance(reference, list | tuple) else [reference]
+        missing = problem(candidate, several, needs_reference=references is not None)
+        if missing is not None:
+            problems[i] = missing  # an empty item stands in for it, so that indices stay those of the rows
+        question, context, row = (None if column is None else column[i] for column in (questions, contexts, rows))
+        sample = Sample(
+            str(i),
+            input=question if isinstance(question, str) else "",
+            references=drop_missing_references([text for text in several if isinstance(text, str)]),
+            context=context if isinstance(context, str) else None,
+            row=TaskRow(row, i) if isinstance(row, Mapping) else None,
+        )
+        items.append(Item(sample, Attempt(str(i), candidate if isinstance(candidate, str) else "")))
     for name, metric in pairwise.items():
         if references is None and metric.needs_reference:
             raise UsageError(f"{name} needs references")
@@ -275,41 +277,6 @@ def measure_rows(
                     metric.name, missing=missing, sample_id=str(i), signature=metric.signature
                 )
     return {name: measurements[name] for name in made}
-
-
-def _items(candidates: Sequence[object], references: Sequence[object] | None) -> tuple[list[Item], dict[int, Missing]]:
-    """Return an item a row, and the rows that have none of the right kind (an empty item stands in for them)."""
-    items, problems = [], {}
-    for i, candidate in enumerate(candidates):
-        reference = references[i] if references is not None else None
-        several = list(reference) if isinstance(reference, list | tuple) else [reference]
-        missing = problem(candidate, several, needs_reference=references is not None)
-        if missing is not None:
-            problems[i] = missing
-        text = candidate if isinstance(candidate, str) else ""
-        texts = drop_missing_references(
-            [reference_text for reference_text in several if isinstance(reference_text, str)]
-        )
-        items.append(Item(Sample(str(i), references=texts), Attempt(str(i), text)))
-    return items, problems
-
-
-def _with_question(item: Item, questions: Sequence[object] | None, contexts: Sequence[object] | None) -> Item:
-    """Return an item with its question and context, where a row has them as texts."""
-    index = int(item.sample.id)
-    question, context = (None if rows is None else rows[index] for rows in (questions, contexts))
-    text = question if isinstance(question, str) else ""
-    sample = replace(item.sample, input=text, context=context if isinstance(context, str) else None)
-    return replace(item, sample=sample)
-
-
-def _with_row(item: Item, rows: Sequence[object]) -> Item:
-    """Return an item with the row that it stands for, where that is one."""
-    place = int(item.sample.id)
-    record = rows[place]
-    return (
-        replace(item, sample=replace(item.sample, row=TaskRow(record, place))) if isinstance(record, Mapping) else item
-    )
 
 
 def measure_together(metrics: Sequence[Metric], items: Sequence[Item]) -> list[list[Measurement]]:
@@ -335,7 +302,7 @@ def _measure_guarded(family: Sequence[Metric], items: Sequence[Item]) -> list[li
             return columns
     except MarkbookError:
         raise  # it says what is missing and what to do
-    except Exception:  # noqa: BLE001, S110 - found out row by row below
+    except Exception:  # noqa: BLE001, S110 - what fails is measured row by row below
         pass
     return [[_alone(metric, item) for item in items] for metric in family]
 
@@ -392,8 +359,10 @@ def _measure_shard(names: list[str], options: dict[str, object], rows: list[_Row
         for i, (text, references, question, context) in enumerate(rows)
     ]
     columns = measure_together(list(make(names, options).values()), items)
-    return {name: [_plain(measurement) for measurement in column] for name, column in zip(names, columns, strict=True)}
-
-
-def _plain(measurement: Measurement) -> _Found:
-    return measurement.value, measurement.missing, dict(measurement.stats), measurement.signature
+    return {
+        name: [
+            (measurement.value, measurement.missing, dict(measurement.stats), measurement.signature)
+            for measurement in column
+        ]
+        for name, column in zip(names, columns, strict=True)
+    }

@@ -1,6 +1,6 @@
 """Honest numbers: intervals, differences, rankings and agreement. Pure functions, seeded, no global state.
 
-Scores are 0..1 unless a function says otherwise; whatever is undefined is None with a note, never 0 and never NaN.
+Scores are 0..1 unless a function says otherwise; what is undefined is None with a note, never 0 and never NaN.
 numpy is imported at the first call, scipy only where its import is worth a third of a second. A wrong argument raises ValueError.
 """
 

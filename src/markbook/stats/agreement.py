@@ -1,6 +1,6 @@
 """Agreement between judges: Cohen's and Fleiss' kappa, Krippendorff's alpha, the intraclass correlation.
 
-A missing rating is None or whatever is not equal to itself (NaN, numpy's and pandas'), by one rule for all of them.
+A missing rating is None or a value that is not equal to itself (NaN, numpy's and pandas'), by one rule for all of them.
 Intervals are percentile bootstraps over the judged units; there is none where resamples do not differ, as at perfect
 agreement. Where no rating varies the coefficient is 0/0: no value.
 """

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 FEWEST = 10
-"""Labels, in all: with fewer nobody knows how far the judge is off."""
+"""Labels, in all: fewer do not tell how far the judge is off."""
 MANY = 30
 """Labels, in all: with fewer the interval covers 88 to 93 % where the judge errs on one kind of item only."""
 FEWEST_IN_STRATUM = 5
@@ -83,22 +83,22 @@ def corrected_mean(
 
     check_confidence(confidence)
     f = finite(scores, "scores")
-    anies = np.array([label is not None for label in labels], dtype=bool)
+    is_labelled = np.array([label is not None for label in labels], dtype=bool)
     y = finite([0.0 if label is None else label for label in labels], "labels")
-    w = _inverse(probabilities, anies)
+    w = _inverse(probabilities, is_labelled)
     _check_sizes(f.size, {"clusters": clusters, "strata": strata, "labels": labels, "settled": settled or labels})
     fixed = np.zeros(f.size, dtype=bool) if settled is None else np.array(settled, dtype=bool)
-    if (fixed & anies).any():
+    if (fixed & is_labelled).any():
         raise ValueError("an item is settled and has a label")
     if method == "ppi++" and (clusters is not None or strata is not None):
         raise ValueError("ppi++ as published knows neither clusters nor strata")
     groups, parts = _codes(clusters), _codes(strata)
-    reason = _refusal(y, anies, groups, parts, strata, fixed) or _weight_refusal(w, anies)
+    reason = _refusal(y, is_labelled, groups, parts, strata, fixed) or _weight_refusal(w, is_labelled)
     if reason:
-        return Estimate(None, n=int(anies.sum()), method=method, confidence=confidence, note=reason)
+        return Estimate(None, n=int(is_labelled.sum()), method=method, confidence=confidence, note=reason)
     chosen = [~fixed] if parts is None else [(parts == code) & ~fixed for code in range(int(parts.max()) + 1)]
     chosen = [here for here in chosen if here.any()]
-    parts_found = [_part(f, y, anies, w, groups, here, method) for here in chosen]
+    parts_found = [_part(f, y, is_labelled, w, groups, here, method) for here in chosen]
     if fixed.any():
         parts_found.append(_settled_part(f, groups, fixed))
         chosen.append(fixed)
@@ -106,9 +106,9 @@ def corrected_mean(
     value, variance, degrees = _combine_strata(parts_found, shares, f.size)
     is_t = method == "ppi++t" and degrees < 1e6
     reach = (t_quantile(confidence, degrees) if is_t else normal_quantile(confidence)) * math.sqrt(variance)
-    stats = _stats(f, y, anies, w, parts_found, shares, confidence, reach)
-    return Estimate(value, value - reach, value + reach, math.sqrt(variance), n=int(anies.sum()), method=method,
-                    confidence=confidence, note=_drift_note(f, anies, w, groups) or _weight_note(w, anies), stats=stats)  # fmt: skip
+    stats = _stats(f, y, is_labelled, w, parts_found, shares, confidence, reach)
+    return Estimate(value, value - reach, value + reach, math.sqrt(variance), n=int(is_labelled.sum()), method=method,
+                    confidence=confidence, note=_drift_note(f, is_labelled, w, groups) or _weight_note(w, is_labelled), stats=stats)  # fmt: skip
 
 
 def _check_sizes(size: int, columns: Mapping[str, Sequence[object] | None]) -> None:
@@ -264,9 +264,9 @@ def _weight(label: Floats, score: Floats, others: Floats, ones: Floats) -> float
     if m < 2:
         return 0.0
     centre = float(others.mean() + (ones * (label - score)).mean())
-    label_gap, two = ones * (label - centre), ones * (score - centre)
-    covariance = float(((label_gap - label_gap.mean()) * (two - two.mean())).mean())
-    spread = float(np.concatenate([two, others - centre]).var(ddof=1))
+    label_gap, score_gap = ones * (label - centre), ones * (score - centre)
+    covariance = float(((label_gap - label_gap.mean()) * (score_gap - score_gap.mean())).mean())
+    spread = float(np.concatenate([score_gap, others - centre]).var(ddof=1))
     return min(1.0, max(0.0, covariance / ((1 + n / m) * spread))) if spread else 0.0
 
 

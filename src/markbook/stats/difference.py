@@ -123,11 +123,12 @@ def _counts(first: Floats, second: Floats, gaps: Floats) -> dict[str, float]:
     if has_variation(first) and has_variation(second):
         import numpy as np
 
-        first_scaled, two = first - first.mean(), second - second.mean()
-        first_scaled, two = first_scaled / np.abs(first_scaled).max(), two / np.abs(two).max()
+        first_scaled, second_scaled = first - first.mean(), second - second.mean()
+        first_scaled /= np.abs(first_scaled).max()
+        second_scaled /= np.abs(second_scaled).max()
         counts["correlation"] = float(
-            (first_scaled * two).sum()
-            / math.sqrt(float((first_scaled * first_scaled).sum()) * float((two * two).sum()))
+            (first_scaled * second_scaled).sum()
+            / math.sqrt(float((first_scaled * first_scaled).sum()) * float((second_scaled * second_scaled).sum()))
         )
     return counts
 
@@ -141,7 +142,7 @@ def equal_differences_p(n: int) -> float:
 
 
 def _signs(count: int, n: int, seed: int, draws: int) -> Floats:
-    """Return a chunk of random sign rows; chunk `count` of a seed is the same whoever asks for it."""
+    """Return a chunk of random sign rows; chunk `count` of a seed is always the same."""
     import numpy as np
 
     rng = np.random.default_rng([seed, count])
@@ -244,15 +245,15 @@ def newcombe_difference(x1: int, n1: int, x2: int, n2: int, *, confidence: float
     Source: Newcombe 1998, method 10. It stays inside -1..1.
     """
     first_interval = wilson_interval(x1, n1, confidence=confidence)
-    two = wilson_interval(x2, n2, confidence=confidence)
+    second_interval = wilson_interval(x2, n2, confidence=confidence)
     p1, p2 = x1 / n1, x2 / n2
     assert first_interval.low is not None
     assert first_interval.high is not None
-    assert two.low is not None
-    assert two.high is not None
+    assert second_interval.low is not None
+    assert second_interval.high is not None
     gap = p1 - p2
-    low = gap - math.hypot(p1 - first_interval.low, two.high - p2)
-    high = gap + math.hypot(first_interval.high - p1, p2 - two.low)
+    low = gap - math.hypot(p1 - first_interval.low, second_interval.high - p2)
+    high = gap + math.hypot(first_interval.high - p1, p2 - second_interval.low)
     se = math.sqrt(p1 * (1 - p1) / n1 + p2 * (1 - p2) / n2)
     return Estimate(gap, low, high, se, n=n1 + n2, method="newcombe", confidence=confidence)
 

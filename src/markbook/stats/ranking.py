@@ -147,14 +147,14 @@ def weight_sensitivity(
     composite = table @ share
     ranks = np.argsort(np.argsort(-composite, kind="stable"), kind="stable")
     rng = np.random.default_rng(seed)
-    anyhow = rng.dirichlet(np.ones(share.size), draws) @ table.T
-    near = rng.dirichlet(np.maximum(NEAR * share, 1e-6), draws) @ table.T
+    any_weights = rng.dirichlet(np.ones(share.size), draws) @ table.T
+    near_weights = rng.dirichlet(np.maximum(NEAR * share, 1e-6), draws) @ table.T
     return WeightSensitivity(
         tuple(map(float, composite)),
         tuple(map(int, ranks)),
-        _rank_shares(anyhow),
-        _rank_shares(near),
-        _mean_tau(composite, anyhow),
+        _rank_shares(any_weights),
+        _rank_shares(near_weights),
+        _mean_tau(composite, any_weights),
         draws,
         seed,
     )

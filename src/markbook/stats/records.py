@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TypedDict
 
 from markbook.measurements import IntervalRecord
 from markbook.types import Interval
-
-_NOTHING: Mapping[str, float] = MappingProxyType({})
-
-
-def _nothing() -> Mapping[str, float]:
-    return _NOTHING
 
 
 class EstimateRecord(TypedDict):
@@ -28,7 +21,7 @@ class EstimateRecord(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number with its error: whatever does not apply is None, and `note` says why."""
+    """A number with its error: what does not apply is None, and `note` says why."""
 
     value: float | None
     """The estimate itself, None where it is undefined (never 0 in its place)."""
@@ -47,7 +40,7 @@ class Estimate:
     confidence: float = 0.95
     note: str = ""
     """Why something is None, or what a reader has to know."""
-    stats: Mapping[str, float] = field(default_factory=_nothing)
+    stats: Mapping[str, float] = field(default_factory=dict)
     """What else the method found (standard deviation, number of clusters, ...)."""
 
     @property
@@ -94,13 +87,13 @@ class Ranking:
         """Return strength(first) - strength(second) with its standard error, interval and p (normal)."""
         from markbook.stats.arrays import normal_quantile, normal_two_sided
 
-        first_value, two = self.value[first], self.value[second]
-        if first_value is None or two is None:
+        first_value, second_value = self.value[first], self.value[second]
+        if first_value is None or second_value is None:
             return Estimate(None, method=self.method, note=self.note)
         c = self.covariance
         se = float((c[first][first] + c[second][second] - 2 * c[first][second]) ** 0.5)
         reach = normal_quantile(self.confidence) * se
-        gap = first_value - two
+        gap = first_value - second_value
         p = normal_two_sided(gap / se) if se > 0 else None
         return Estimate(gap, gap - reach, gap + reach, se, p, method=self.method, confidence=self.confidence)
 

@@ -98,10 +98,10 @@ _READERS: dict[str, CodeReader] = {}
 
 def reader(lang: str) -> CodeReader:
     """Return the reader of a language; a new one where the table of the last has grown too large."""
-    reader_ = _READERS.get(lang)
-    if reader_ is None or reader_.shapes.is_full:
-        reader_ = _READERS[lang] = CodeReader(lang)
-    return reader_
+    code_reader = _READERS.get(lang)
+    if code_reader is None or code_reader.shapes.is_full:
+        code_reader = _READERS[lang] = CodeReader(lang)
+    return code_reader
 
 
 def forget() -> None:

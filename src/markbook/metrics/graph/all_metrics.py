@@ -172,40 +172,27 @@ def trace_metrics(
         detail = f"{trace.clipped} spans lie beyond the limit: a number from a part of the run would mislead"
         return {metric.name: marker.lacking(metric.name, MissingKind.BUDGET, detail) for metric in METRICS}
     reference = reference if reference is not None else trace.reference
-    measurements = _primary(trace, reference, marker, weights or WEIGHTS)
-    measurements |= balance.measure_communication(trace, marker, **_types(message_types))
-    measurements |= paths.measure_walk(trace, reference, marker)
-    measurements |= paths.measure_time(trace, marker)
-    measurements |= tools.measure_tools(trace, reference, marker)
-    measurements |= centrality.measure_centrality(trace, marker)
-    return measurements | balance.measure_balance(trace, marker)
-
-
-def _primary(
-    trace: Trace, reference: Reference | None, marker: Marker, weights: dict[str, float]
-) -> dict[str, Measurement]:
-    """Return the metrics of `PRIMARY`, in its order."""
+    unknown = set(message_types or ()) - {"coordination", "productive"}
+    if unknown:
+        raise UsageError(f"unknown kind of message {min(unknown)!r}", hint="coordination or productive")
     measurements = {
         "path_convergence": _path(trace, marker),
         "tool_selection_accuracy": tools.selection_accuracy(trace, reference, marker),
         "coordination_centrality": centrality.coordination_centrality(trace, marker),
         "task_distribution_balance": balance.distribution_balance(trace, marker),
     }
-    measurements["overall_score"] = overall_score(measurements, weights, marker)
-    tools_used = {step.name for step in trace.tools()}
-    nodes = len(trace.roster) + len(tools_used)
+    measurements["overall_score"] = overall_score(measurements, weights or WEIGHTS, marker)
+    n_agents, n_tools = len(trace.roster), len({step.name for step in trace.tools()})
     measurements["graph_complexity"] = marker.measure(
-        "graph_complexity", nodes, agents=len(trace.roster), tools=len(tools_used)
+        "graph_complexity", n_agents + n_tools, agents=n_agents, tools=n_tools
     )
-    return measurements
-
-
-def _types(types_by_kind: Mapping[str, Collection[str]] | None) -> dict[str, frozenset[str]]:
-    """Return the lists of message types that are given; a name other than the two is the caller's mistake."""
-    unknown = set(types_by_kind or ()) - {"coordination", "productive"}
-    if unknown:
-        raise UsageError(f"unknown kind of message {min(unknown)!r}", hint="coordination or productive")
-    return {kind: frozenset(names) for kind, names in (types_by_kind or {}).items()}
+    types = {kind: frozenset(names) for kind, names in (message_types or {}).items()}
+    measurements |= balance.measure_communication(trace, marker, **types)
+    measurements |= paths.measure_walk(trace, reference, marker)
+    measurements |= paths.measure_time(trace, marker)
+    measurements |= tools.measure_tools(trace, reference, marker)
+    measurements |= centrality.measure_centrality(trace, marker)
+    return measurements | balance.measure_balance(trace, marker)
 
 
 def _path(trace: Trace, marker: Marker) -> Measurement:

@@ -234,7 +234,10 @@ def _against(reference: Reference | None, trace: Trace, calls: int, marker: Mark
 def measure_time(trace: Trace, marker: Marker) -> dict[str, Measurement]:
     """Return critical path and parallelism over the timed steps that hold no other step inside."""
     leaves = _leaves(_list_spans(trace))
-    busy = _sum_covered(leaves)
+    busy, reach = 0.0, -INFINITY
+    for start, end in leaves:  # in the order of their starts: what two of them cover is counted once
+        busy += max(0.0, end - max(start, reach))
+        reach = max(reach, end)
     if not leaves or not busy:
         return marker.none_apply(("critical_path_seconds", "parallelism"), "no step has both its times")
     spent = sum(end - start for start, end in leaves)
@@ -273,14 +276,6 @@ def _leaves(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
             leaves.extend([span] * counts[span])
             earliest_end = span[1]
     return sorted(leaves)
-
-
-def _sum_covered(spans: Sequence[tuple[float, float]]) -> float:
-    total, reach = 0.0, -INFINITY
-    for start, end in spans:
-        total += max(0.0, end - max(start, reach))
-        reach = max(reach, end)
-    return total
 
 
 def _longest_chain(spans: Sequence[tuple[float, float]]) -> float:

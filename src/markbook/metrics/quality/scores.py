@@ -291,7 +291,7 @@ _RULES: tuple[tuple[re.Pattern[str], Check, bool], ...] = (
 
 def judge(context: str, answer: ParsedCode, limits: PointLimits) -> Verdicts:
     """Return one point a rule that the context states and that can be checked."""
-    points: dict[str, Point] = {}
+    points_by_id: dict[str, Point] = {}
     not_judged: list[str] = []
     for match in _SENTENCE.finditer(context[:MAX_CONTEXT].lower()):
         for check, needs_head in _read_checks(match[0]):
@@ -299,16 +299,17 @@ def judge(context: str, answer: ParsedCode, limits: PointLimits) -> Verdicts:
             if needs_head and answer.is_body:
                 not_judged.append(point.id)
             else:
-                points.setdefault(point.id, point)
-    return Verdicts(tuple(points.values()), tuple(dict.fromkeys(not_judged)))
+                points_by_id.setdefault(point.id, point)
+    return Verdicts(tuple(points_by_id.values()), tuple(dict.fromkeys(not_judged)))
 
 
 def _read_checks(sentence: str) -> list[tuple[Check, bool]]:
     """Return the checks that one sentence asks for, and whether each needs the function's head to be there."""
     every = _EVERY.search(sentence) is not None
     stated: list[tuple[Check, bool]] = []
-    length = _stated_length(sentence)
-    if length:
+    lengths = [int(match[1]) for pattern in _LENGTH if (match := pattern.search(sentence))]
+    length = next((length for length in lengths if 40 <= length <= 400), None)
+    if length and "line" in sentence:
         stated.append((lambda answer, _: points.lines(answer, PointLimits(line_length=length)), False))
     if _is_required(sentence, re.compile(r"type[- ](?:hint|annotation)|annotat")):
         stated.append((_every_hint if every else points.hints, True))
@@ -318,14 +319,6 @@ def _read_checks(sentence: str) -> list[tuple[Check, bool]]:
         if _is_required(sentence, pattern) if droppable else pattern.search(sentence):
             stated.append((check, False))
     return stated
-
-
-def _stated_length(sentence: str) -> int | None:
-    for pattern in _LENGTH:
-        match = pattern.search(sentence)
-        if match and 40 <= int(match[1]) <= 400 and "line" in sentence:
-            return int(match[1])
-    return None
 
 
 def _is_required(sentence: str, pattern: re.Pattern[str]) -> bool:
@@ -536,7 +529,7 @@ def _make(
     if profile not in PROFILES:
         raise UsageError(f"unknown profile {profile!r}", hint=", ".join(PROFILES))
     if limits.line_length < 1:
-        raise UsageError(f"a line length of {limits.line_length} is no limit")
+        raise UsageError(f"a line length of {limits.line_length} is not a limit")
     parts = [name, f"profile:{profile}"]
     if profile == "corrected" and name in ("context_adherence", "style_compliance"):
         parts += [f"line:{limits.line_length}", f"short:{'+'.join(sorted(limits.loop_names)) or 'none'}"]

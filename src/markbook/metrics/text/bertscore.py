@@ -127,19 +127,15 @@ def bertscore_f1(
     Raises:
         ConfigError: an unknown value.
     """
-    _check_known({"long": long, "special_tokens": special_tokens, "runtime": runtime})
+    for what, value in {"long": long, "special_tokens": special_tokens, "runtime": runtime}.items():
+        if value not in _KNOWN[what]:
+            raise ConfigError(f"bertscore: unknown {what} {value!r}", hint=f"one of {', '.join(_KNOWN[what])}")
     for what, count in (("batch_size", batch_size), ("threads", threads)):
         if count is not None and count < 1:
             raise ConfigError(f"bertscore: {what} {count}", hint="1 or more")
     size = batch_size or (1 if device == "cpu" else 32)
     options = BertOptions(str(model), layer, long, special_tokens, runtime, device, size, threads)
     return _get_part("f1", options)
-
-
-def _check_known(options: Mapping[str, str]) -> None:
-    for what, value in options.items():
-        if value not in _KNOWN[what]:
-            raise ConfigError(f"bertscore: unknown {what} {value!r}", hint=f"one of {', '.join(_KNOWN[what])}")
 
 
 @same_options(bertscore_f1)

@@ -121,22 +121,20 @@ def _counts(
     """Return for each order how many n-grams the candidate has, the reference has, and both have."""
     if (longest := max(map(len, (candidate, *references)))) > MAX_CHARACTERS:
         return Missing(MissingKind.BUDGET, f"a text of {longest} characters is too long to compare")
-    text, *others = ("".join((text_.lower() if lowercase else text_).split()) for text_ in (candidate, *references))
+    texts = [candidate, *references]
+    text, *others = ("".join(words.split()) for words in (map(str.lower, texts) if lowercase else texts))
     rows: list[list[float]] = [[] for _ in others]
     for n in range(1, order + 1):  # one order at a time, for a text has about as many long n-grams as characters
         mine = _grams(text, n)
         for counts, other in zip(rows, others, strict=True):
-            counts.extend(_against(mine, _grams(other, n)))
+            theirs = _grams(other, n)
+            shared = sum(min(count, theirs[gram]) for gram, count in mine.items() if gram in theirs)
+            counts += [mine.total() if theirs else 0, theirs.total(), shared]
     return max(rows, key=partial(_f_score, beta=beta))
 
 
 def _grams(text: str, n: int) -> Counter[str]:
     return Counter(text[at : at + n] for at in range(len(text) - n + 1))
-
-
-def _against(mine: Counter[str], other: Counter[str]) -> list[float]:
-    shared = sum(min(count, other[gram]) for gram, count in mine.items() if gram in other)
-    return [mine.total() if other else 0, other.total(), shared]
 
 
 def _f_score(sums: Sequence[float], *, beta: float) -> float:

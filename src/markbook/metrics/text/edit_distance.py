@@ -196,11 +196,11 @@ def jaccard() -> PairMetric:
 
 def _index(candidate: str, references: tuple[str, ...]) -> Score:
     ours = set(candidate.lower().split())
-    best, shared, union = max(_jaccard_against(ours, set(reference.lower().split())) for reference in references)
+    results = []
+    for reference in references:
+        theirs = set(reference.lower().split())
+        shared = len(ours & theirs)
+        union = len(ours) + len(theirs) - shared
+        results.append((shared / union if union else 1.0, shared, union))
+    best, shared, union = max(results)
     return best, {"shared": shared, "union": union}
-
-
-def _jaccard_against(ours: set[str], theirs: set[str]) -> tuple[float, int, int]:
-    shared = len(ours & theirs)
-    union = len(ours) + len(theirs) - shared
-    return (shared / union if union else 1.0), shared, union

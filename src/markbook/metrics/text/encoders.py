@@ -70,7 +70,7 @@ def first_position(config: Mapping[str, Any]) -> int:
 
 
 class _Weights:
-    """Tensors by name, whatever prefix the checkpoint puts before them."""
+    """Tensors by name, without the prefix that the checkpoint puts before them."""
 
     def __init__(self, tensors: Mapping[str, Array]) -> None:
         anchor = "embeddings.word_embeddings.weight"
@@ -312,7 +312,9 @@ def _load(name: str, path: Path, layer: int | None, device: str, runtime: str) -
         encoder = _TorchEncoder(folder, layer_wanted, device)
     limit = int(config.get("max_position_embeddings", 512))
     limit -= first_position(config)
-    return Model(name, _digest(weights), layer_wanted, min(limit, 512), encoder, _tokenizer(folder))
+    with weights.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()[:12]
+    return Model(name, digest, layer_wanted, min(limit, 512), encoder, _tokenizer(folder))
 
 
 def _choose(path: Path, config: Mapping[str, object], device: str, runtime: str) -> str:
@@ -327,11 +329,6 @@ def _choose(path: Path, config: Mapping[str, object], device: str, runtime: str)
     if device == "cpu" and config.get("model_type") in FAMILIES and (path / "model.safetensors").is_file():
         return "numpy"
     raise ModelUnavailableError("this needs a runtime for the model: pip install 'markbook[semantic]'")
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()[:12]
 
 
 def _tokenizer(folder: Path) -> Callable[[str], list[int]]:

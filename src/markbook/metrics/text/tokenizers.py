@@ -1,6 +1,7 @@
-"""Character classes by one version of Unicode, whatever Python runs: those that NLTK and sacrebleu see through `regex`.
+"""Tokenisers of text metrics: those of sacrebleu's BLEU, and the Penn Treebank rules of NLTK that METEOR uses.
 
-Python's own `re` and tables differ from them: a fraction is a word character and a combining mark is none, the four
+NLTK and sacrebleu see Unicode's character classes through the package `regex`. The table of classes that is shipped here is
+of one version of Unicode, so that a value does not depend on the Python that computes it. Python's own `re` differs: a fraction is a word character and a combining mark is none, the four
 separators below the space are white space, and characters that are newer than the Python are of no class at all.
 """
 
@@ -96,7 +97,11 @@ def _themselves(pieces: list[str]) -> Iterable[tuple[str]]:
 
 
 def _mteval_pieces(text: str) -> list[str]:
-    return _clean(text).split()
+    text = text.replace("<skipped>", "").replace("-\n", "").replace("\n", " ")
+    if "&" in text:
+        for entity, character in _ENTITIES:
+            text = text.replace(entity, character)
+    return text.split()
 
 
 def _split(pieces: list[str]) -> list[Sequence[str]]:
@@ -104,14 +109,6 @@ def _split(pieces: list[str]) -> list[Sequence[str]]:
     lines = " \n ".join([piece for piece in pieces if not piece.isalnum()])
     ruled = iter(_space_dashes(f" {lines} ").split("\n"))
     return [(piece,) if piece.isalnum() else next(ruled).split() for piece in pieces]
-
-
-def _clean(text: str) -> str:
-    text = text.replace("<skipped>", "").replace("-\n", "").replace("\n", " ")
-    if "&" in text:
-        for entity, character in _ENTITIES:
-            text = text.replace(entity, character)
-    return text
 
 
 def _space_dashes(text: str) -> str:

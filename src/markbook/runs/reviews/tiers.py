@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from markbook import plugins
 from markbook.datasets.papers import Paper
 from markbook.engine.executors import in_order
-from markbook.errors import ConfigError, ExtraMissingError, MarkbookError, UsageError, beside
+from markbook.errors import ConfigError, ExtraMissingError, MarkbookError, UsageError, suggest_path
 from markbook.files.content import check_readable
 from markbook.judge.assess import NO_REVIEW
 from markbook.runs.reviews.composite import Profile
@@ -186,7 +186,7 @@ class TraceFolder:
         if folder.exists() and not folder.is_dir():
             raise UsageError("this is a file, and traces are a folder", at=str(folder), hint="one file a paper in it")
         if not folder.is_dir():
-            raise UsageError("there is no such folder of traces", at=str(folder), hint=beside(folder))
+            raise UsageError("there is no such folder of traces", at=str(folder), hint=suggest_path(folder))
         check_readable(folder)
         for file in sorted(folder.rglob("*")):
             if not file.is_file() or file.name.startswith("."):
