@@ -448,7 +448,7 @@ def spells(value: Any) -> bool:
     elif not issubclass(kind, str):
         return False
     text = "".join(str.__iter__(value))
-    return _EDGE.search(text) is not None or any(special in text for special in _SPELLED)
+    return _count_edges(text) > 0 or any(special in text for special in _SPELLED)
 
 
 def _parts(items: list[Any]) -> list[Any]:
