@@ -13,6 +13,8 @@ from support.paths import TESTS
 
 from markbook.errors import EnvironmentUnfitError
 from markbook.sandbox import Job, Sandbox
+from markbook.sandbox.guest import child, marking, wire
+from markbook.sandbox.guest.exchange import peer
 from markbook.types import Isolation, Limits, Sample, Test, Verdict
 
 PROGRAMS = TESTS / "security" / "attacks" / "programs"
@@ -108,3 +110,28 @@ def test_no_hostile_program_is_expected_to_pass():
     assert len(hostile) >= 80
     assert len(programs(honest_only=True)) >= 10
     assert [name for name, verdicts in hostile.items() if "pass" in verdicts] == []
+
+
+TARGETS = {
+    "beside/frames_forged.py": (child._beside.__code__.co_varnames, ("nonce", "index")),
+    "beside/parts_by_gc.py": (dir(marking.Parts(0, {})), ("results", "failed", "done")),
+    "beside/send_rewritten.py": (dir(wire), ("PipePair",)),
+    "parts/forge.py": (dir(marking), ("mark", "failure", "receive_result")),
+    "programs/patch_marking.py": (dir(child), ("mark",)),
+    "programs/patch_wire.py": (dir(wire), ("PipePair",)),
+    "programs/patch_wire_shapes.py": (dir(wire), ("PipePair",)),
+    "wall/named_patched.py": (dir(child.Stage), ("get_named",)),
+    "../test_sandbox_forgeries.py": (dir(wire.PipePair), ("receive",)),
+    "../test_sandbox_red.py": (dir(peer.Peer), ("_answer", "_receive")),
+}
+"""By attack, where it looks for something of the sandbox's own, and by what names."""
+
+
+@pytest.mark.parametrize("attack", TARGETS)
+def test_what_an_attack_replaces_is_there_by_that_name(attack):
+    """An attack on a name that was changed would try nothing, and be counted as withstood."""
+    there, looked_for = TARGETS[attack]
+    text = (PROGRAMS.parent / attack).read_text(encoding="utf-8")
+
+    assert set(looked_for) <= set(there)
+    assert [name for name in looked_for if name not in text] == []

@@ -36,7 +36,7 @@ def test_a_plan_is_found_out_once(tmp_path, monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("the plan was there already")
 
-    monkeypatch.setattr("markbook.sandbox.scheduler.Scheduler._calibrated", refuse)
+    monkeypatch.setattr("markbook.sandbox.scheduler.Scheduler._calibrate", refuse)
 
     second, _ = run(keep, CODE)
 

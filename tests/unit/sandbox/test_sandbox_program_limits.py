@@ -123,7 +123,7 @@ REFUSED = """
 import mmap, os
 from markbook.sandbox.guest.walls import linux, seccomp
 linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
-seccomp.Filter(seccomp.sharing_filter(asks=False)).install(os.getpid())
+seccomp.SyscallFilter(seccomp.sharing_filter(asks=False)).install(os.getpid())
 mmap.mmap(-1, 4096, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 try:
     mmap.mmap(-1, 4096, mmap.MAP_SHARED | mmap.MAP_ANONYMOUS)

@@ -22,8 +22,8 @@ report = [{"name": name, "ok": True, "detail": ""} for name in sys.argv[2].split
 guard = lambda pid: None
 if "guarded" in sys.argv:
     linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
-    seccomp.Filter(seccomp.worker_filter(private=False, makes_files=False)).install()
-    guard = seccomp.Filter(*seccomp.child_filter(alone=False)).install
+    seccomp.SyscallFilter(seccomp.worker_filter(private=False, makes_files=False)).install()
+    guard = seccomp.SyscallFilter(*seccomp.child_filter(alone=False)).install
 selftest.try_everything(report, guard, "/tmp/scratch")
 print(report[-1]["name"], report[-1]["ok"], report[-1]["detail"])
 """

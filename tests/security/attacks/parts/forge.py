@@ -12,7 +12,7 @@ def forge():
 
     for module in list(sys.modules.values()):
         space = getattr(module, "__dict__", {})
-        for name in ("mark", "failure", "received"):
+        for name in ("mark", "failure", "receive_result"):
             if callable(space.get(name)) and (space.get("__package__") or "").partition(".")[0] == "guest":
                 space[name] = passed
     frame = sys._getframe()

@@ -5,14 +5,14 @@ import json
 import sys
 for name, module in list(sys.modules.items()):
     if name.endswith('wire'):
-        send = module.Link.send
+        send = module.PipePair.send
         def forged(self, payload, send=send):
             record = json.loads(payload)
             if 'r' in record:
                 record['r'] = {'p': True}
                 payload = json.dumps(record).encode()
             send(self, payload)
-        module.Link.send = forged
+        module.PipePair.send = forged
 
 
 def f(n):

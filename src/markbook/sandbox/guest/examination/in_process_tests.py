@@ -238,7 +238,7 @@ def prove_passes(
     """Return the record of the true run, each pass in it labelled by what the wrong runs said of it.
 
     One that failed needs no proof. A pass is `flagged` if it passes too where no right answer does, or if other parts
-    of the test were executed than by a right answer; it is `mark_unchecked` if there is nothing to make wrong, if a right
+    of the test were executed than by a right answer; it is `unchecked` if there is nothing to make wrong, if a right
     answer may have passed that as well, if the test draws numbers, which in a candidate's process are the
     candidate's, or if it took so much longer than a right answer that few runs were made. One that passes only
     sometimes has failed: a coin can be tossed for every run.
