@@ -107,8 +107,8 @@ def _test_result(record: Sequence[Any]) -> TestResult:
 
 _MOST = 10_000
 """Outcomes that are remembered for equal answers."""
-_OURS = ("languages", "runs", "sandbox", "stdio")
-"""The rooms that hold what a verdict depends on."""
+_OURS = ("languages", "programs", "sandbox", "testcode")
+"""The packages that hold what a verdict depends on."""
 Run = Callable[[Iterable[Job]], Iterator[tuple[Job, Outcome]]]
 
 
@@ -218,8 +218,8 @@ def _ours() -> str:
     """Return a name for our own code that makes and judges programs."""
     total = hashlib.blake2b(digest_size=20)
     folder = Path(markbook.__file__).parent
-    for room in _OURS:
-        for path in sorted((folder / room).rglob("*.py")):
+    for package in _OURS:
+        for path in sorted((folder / package).rglob("*.py")):
             total.update(path.read_bytes())
     return total.hexdigest()
 

@@ -1,15 +1,24 @@
 """Feeding the workers: which job runs when, what it is told, and what becomes of it whatever happens to its worker.
 
-Theory of operation. The first job of a sample waits for its calibration (the canonical solution, run to see how the tests
-can be kept apart), the others for the same. Then each attempt runs apart from its tests. Where a test is not decided by
-that, what it expects has to go to the solution's process; since nobody can promise that this leaves no mark anywhere for an
-attempt that comes after, such tests wait until no attempt of the same sample is left to run apart.
+Theory of operation. Jobs come in as a stream, are looked at `_WINDOW` at a time, and wait in a `JobQueue`. A job goes
+through at most four steps:
 
-Every sample and model has an examiner of its own (`guest.examination.pristine`), and here is decided where one ends and the
-next begins: a worker is given another sample's tests, or another model's answers, only when it has answered all that it was
-given before. What an examiner says is not trusted beyond that: it answers for the jobs that it was given, in a form that is
-checked, or its worker is lost. A worker that is lost is replaced and its job run once more, alone, in a new worker that was
-never given anything else.
+1. *Known already?* An equal job under way lends its outcome (a twin); a verdict kept from an earlier run is taken over.
+2. *Calibration.* The first job of a problem waits until the reference has run and has shown how the tests can be kept apart
+   (the `SamplePlan`); the other jobs of that problem wait for the same.
+3. *Apart.* Each attempt runs apart from its tests.
+4. *Beside.* A test that this does not decide has to go into the solution's process, with what it expects. No check can show
+   that this leaves no mark for a later attempt. So such tests wait in `_later` until no attempt of the problem is left to
+   run apart.
+
+What crosses to a worker is one record per job, and one comes back; both are checked here. Every problem and model has an
+examiner of its own (`guest.examination.pristine`). The scheduler decides where one ends: a worker is given another problem's
+tests, or another model's answers, only when it has answered all that it was given before.
+
+Why it is safe: an examiner answers for the jobs that it was given, by their tokens, and in a form that is checked, or its
+worker is lost. A lost worker is replaced, and the job that was first in it runs once more, alone, in a worker that was never given
+anything else. If that is lost too, the outcome says so (`LOST`) instead of claiming a failure. No outcome of one job
+depends on which worker ran it or on what else ran there.
 """
 
 from __future__ import annotations

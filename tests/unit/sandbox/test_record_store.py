@@ -1,11 +1,15 @@
 """What a sandbox keeps for the next run."""
 
+import ast
 import json
 import sqlite3
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+import markbook
+from markbook.programs import verdict_cache
 from markbook.sandbox import Job, Keep, Sandbox
 from markbook.sandbox.guest.examination.tasks import CompiledTests
 from markbook.sandbox.job import may_be_remembered
@@ -179,3 +183,36 @@ def test_what_an_examiner_has_compiled_tells_the_next_all_that_compiling_does(sp
 
     assert vars(second) == vars(first)
     assert second.compiled_text() == first.compiled_text() != ""
+
+
+SOURCES = Path(markbook.__file__).parent
+KEEPS_VERDICTS = {"sandbox/scheduler.py", "programs/verdict_cache.py", "serve/pool.py"}
+"""All modules that keep outcomes for later jobs."""
+
+
+def test_all_that_keep_verdicts_ask_one_rule():
+    users = {
+        path.relative_to(SOURCES).as_posix()
+        for path in SOURCES.rglob("*.py")
+        if "may_be_remembered(" in path.read_text(encoding="utf-8")
+    }
+
+    assert users == KEEPS_VERDICTS | {"sandbox/job.py"}
+
+
+def test_no_second_list_says_which_limits_are_the_machines():
+    """A copy of the rule would name the wall clock and the processes together, as the one in `sandbox/job.py` does."""
+    lists = [
+        path.relative_to(SOURCES).as_posix()
+        for path in sorted(SOURCES.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Tuple | ast.List | ast.Set)
+        and {"wall", "processes"} <= {item.value for item in node.elts if isinstance(item, ast.Constant)}
+    ]
+
+    assert lists == ["sandbox/job.py"]
+
+
+def test_what_a_verdict_depends_on_are_packages_that_there_are():
+    assert "programs" in verdict_cache._OURS
+    assert [name for name in verdict_cache._OURS if not (SOURCES / name / "__init__.py").is_file()] == []

@@ -1,4 +1,24 @@
-"""The first process of a worker: makes the pristine examiner and the zygote, and ends them when its own owner is gone."""
+"""The first process of a worker: it starts the pristine examiner and the zygote, and ends them when its owner is gone.
+
+Theory of operation. The host starts one supervisor per worker, as a fresh interpreter without the user's environment. The
+supervisor forks twice:
+
+- the *pristine examiner* (`examination.pristine`), which holds the host's socket and forks an examiner for each problem;
+- the *zygote* (`zygote`), which forks a child for each attempt.
+
+Each of the two puts itself behind the walls (`walls.isolation`) before it reads anything from the host, so that whatever
+they fork is behind them too. The zygote then lets a child try what the walls forbid (`walls.selftest`). Its report goes
+to the pristine examiner, which sends it to the host as the greeting: the host learns the level that was really reached.
+
+What crosses: settings as JSON in the command line; jobs and answers between host and examiner by the host's socket;
+requests for attempts between examiner and zygote by a channel of their own. Nothing crosses between supervisor and host but
+the lifeline, a pipe whose end says that the owner is gone.
+
+Why it is safe: the supervisor itself runs no test and no solution, reads no message of either, and is not dumpable. It only
+waits. When one of its children or its owner ends, it kills the rest; the zygote leads a process group that no child can
+leave. At level B, where no process namespace does that, it also grants threads, as the kernel would count those of the
+user's other programs (`walls.sharing`). Its exit status says whether an examiner was ended by its own alarm.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,19 @@
-"""The process that forks one child per attempt, limits it, and says how it ended. Single-threaded, holds nothing.
+"""The process that forks one child per attempt, limits it, and reports how it ended. Single-threaded; it holds no test.
 
-Each examiner has a channel of its own to this process, handed over by the process that forked it (`pristine`). A new channel
-ends what is under way on the old one. An examiner may be hostile: what is malformed is not a request, only modules that any
-solution may have loaded are loaded, and no descriptor of an examiner's stays here.
+Theory of operation. A request is one message: limits (`JOB`), names of modules to load first, and the descriptors of two
+pipes, or four for a program that reads and writes. The zygote forks; the child takes the pipes and runs the solution
+(`child`, `program`); the zygote closes its copies, waits, and answers with one `END` record: wait status, CPU and wall
+seconds, and the limit that was hit. It then empties the scratch folder and is ready for the next.
+
+Why it is safe: the child talks to the examiner over the pipes alone and closes the zygote's channels first, so it cannot
+forge an `END` record. CPU time is read from the kernel, not from the child. Limits and filters are the zygote's own and are
+inherited; a child cannot raise them. At level A the zygote is the first process of its namespace: what a child leaves
+running is found and killed before the next attempt. What is open is opened anew for every attempt, since a shared file offset, flag or
+lock would carry something from one to the next.
+
+An examiner may be hostile. Each has a channel of its own, handed over by the process that forked it (`examination.pristine`).
+A new channel ends what is under way on the old one. What is malformed is not a request; only modules that any solution may have
+loaded are loaded; no descriptor of an examiner's stays here.
 
 What an attempt costs is mostly memory pages: every page of this process that it or its child writes to after a fork is
 copied, and counting a reference is writing. Hence few modules, few objects and straight functions here and in `child`.

@@ -2,21 +2,23 @@
 
 Theory of operation. A worker is two processes behind the same walls: the zygote, which holds nothing and forks a child per
 attempt, and the examiner, which holds the tests of one problem and never runs a line of a solution. `pristine` forks
-another examiner for the next problem or model. What a test calls is a stand-in here
-whose use is a request to the child (`exchange`); what comes back is plain values and further stand-ins.
+another examiner for the next problem or model. The host sends a job (a solution, its limits and the plan of the problem) and
+gets one record back. What a test calls is a stand-in here, whose use is a request to the child (`exchange`); what comes back
+is plain values and further stand-ins. An attempt goes through these stages:
 
-- *Calibration.* The canonical solution runs first, apart. What its run needed of the child (which operators, which methods,
+- *Calibration.* The reference (canonical solution) runs first, apart. What its run needed of the child (which operators, which methods,
   what it asked of the test's objects) becomes the policy of each test; a test that it fails apart and passes beside is
   planned beside.
 - *Apart.* An attempt runs by that policy. Where its own classes judge, or make what is expected, the test is run again with
-  something wrong, which a right answer fails (`proving`).
+  something wrong, which a right answer fails (`mutated_expectations`).
 - *Beside.* What could not be decided apart goes to a child whole. That child can forge what it says, so a pass is believed only
   as far as it fails the runs with something wrong; the label says so. The host hands such attempts over again when no attempt
   at the problem is left to run apart.
 - *Why.* A failing attempt runs once more to be explained, its separated tests here.
 
-Whatever an attempt does, its end is the zygote's word, the verdict this process's, and each answer begins with the token of
-its question. An examiner that has run out of time or grown is replaced, as `spent`.
+Why it is safe: how an attempt ended is reported by the zygote, never by the child; the verdict is computed here; each answer
+begins with the token of its question. The child is a peer that may say anything: a malformed frame ends the attempt as failed.
+An examiner that has run out of time or grown is replaced (`spent`), since what it holds can no longer be relied on.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Tests that must run beside the candidate: only those enter its process, and a pass there is tried with a wrong test.
+"""Tests that must run beside the candidate: only those enter its process, and a pass there is tried with mutants of the test.
 
-A candidate can forge what happens in its own process. What it cannot know is which of several runs, each in a fresh
-child and in an order drawn by lot, has the wrong expectation: passing all of them says that the test decided nothing.
+A candidate can forge what happens in its own process. It cannot know which of several runs, each in a fresh child and in an
+order drawn by lot, is the mutated one. A candidate that passes all of them was not judged by the test. The theory is in
+`mutated_expectations`.
 """
 
 from __future__ import annotations

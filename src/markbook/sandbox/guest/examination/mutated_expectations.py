@@ -1,4 +1,26 @@
-"""What a test expects, and where in its text that can be made wrong."""
+"""Mutation of expectations: where in a test an expected value stands, and what it is changed to.
+
+Theory of operation. A test that runs in the solution's process can be forged: the solution could overwrite the result. So a
+pass there is believed only if mutated copies of the same test fail. An honest answer fails a copy that expects something else.
+A solution that forges its result passes the copy too, unless it can tell the copy from the test. Hence a mutant must look
+like a test that somebody wrote, and this is what most of the code is about. The parts, each used by the next:
+
+- `expressions`: what a piece of a test's syntax tree says (literal, called name, data flow).
+- `mutated_values`: plausible wrong values, and the messages and docstrings that would give the right one away.
+- `mutation_operators`: how one literal, bound, class or argument is exchanged. A `MutationSite` is one place with its rank:
+  how much a pass with it says. SURE: no right answer passes. LIKELY, ORDER, INPUT, OPERATOR: a right answer may.
+- this module: `ExpectationFinder` walks the test and collects its sites, each with the claim (assertion) it belongs to.
+- `mutation_canary`: one test with its sites; compiles the mutant for a site and a seed.
+- `mutation_proof`: which tests are mutated in which run, and what the outcomes prove.
+- `in_process_tests`: runs the true test and the mutants in fresh children, in an order drawn by lot, and labels the pass.
+
+What crosses into the solution's process is compiled code without columns, one test at a time. Which run is mutated stays
+with the examiner, as do seeds and order. The sites depend on the test's text alone, so they can be found once per problem.
+
+Why a label can be trusted: the reference's run is tried with the same mutants first. Only mutants that make the reference
+fail count as evidence; a mutant that the reference passes proves nothing and is dropped. What cannot be mutated, or was mutated
+too seldom, is `unchecked`, never `in_process`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a test says and does not mean: messages and docstrings, in which the value that it expects may stand once more."""
+"""Plausible wrong values, and the messages and docstrings of a test in which its expected value may stand once more."""
 
 from __future__ import annotations
 

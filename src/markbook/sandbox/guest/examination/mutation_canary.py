@@ -1,4 +1,4 @@
-"""A test with one wrong expectation: what passes it too was not decided by the test."""
+"""A test with one mutated expectation: a solution that passes the mutant too was not judged by the test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Making a literal of a test another one, as often as not one that an answer could be taken in by."""
+"""How one place in a test is changed to something else that looks as likely to a solution; the theory is in `mutated_expectations`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is made wrong in which run, and what it proves that a solution passes or fails then."""
+"""Which tests are mutated in which run, and what it proves that a solution passes or fails then."""
 
 from __future__ import annotations
 

@@ -179,6 +179,10 @@ _NESTED = 400
 Each takes some of the C stack as well, of which Python's own limit knows nothing."""
 _DEEPER = 12
 """Frames of ours that a call which crosses the wall takes on either side, on top of the one it would take without."""
+_DEEPEST = 1000
+"""Requests of the solution's that are answered one within the other. Each raises the recursion limit by `_DEEPER`, so that
+without an end of their own they would go on until the examiner's stack is full (after about 5,700) and cost a worker. In
+one process Python would end them as early, by its own limit."""
 
 
 class Peer(Objects):
@@ -486,6 +490,9 @@ class Peer(Objects):
             self.link.send(wire.encode(reply).encode("ascii"))
 
     def _check(self, operation: str, arguments: list[Any], options: dict[str, object], arrived: Arrived) -> None:
+        if self._serving >= _DEEPEST:
+            self.keep_out()
+            raise RecursionError("maximum recursion depth exceeded")
         target = arguments[0] if arguments else None
         if id(target) not in self._tokens:
             raise AttributeError("no object of the test's")

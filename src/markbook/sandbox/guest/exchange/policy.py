@@ -1,13 +1,18 @@
-"""What either side may ask of the other's objects.
+"""What either side may ask of the other's objects: the one rule of the exchange.
 
-Theory of operation. Two kinds of requests cross. The *test's* requests run the solution's code in the solution's process:
-they can do no harm, but what comes back may decide a comparison, so an operator is forwarded only where the right answer's
-run forwarded it. The *solution's* requests run in the examiner, beside the expected values: of those only a closed list is
-answered. A request is answered if
+Theory of operation. The examiner and the candidate hold stand-ins for each other's objects (`peer`, `objects`, `standin`).
+Every use of a stand-in is a request to the process that owns the object. There are two directions, and each has its risk:
+
+*The test asks the solution.* The code runs in the solution's process, so it can do no harm. But the answer may decide a
+comparison: an object could claim to equal everything. So an operator, a method of a class that extends a plain type, or a
+method that judges is forwarded only where the reference's own run forwarded it, for objects of the same type. All other
+questions are answered here, by plain Python's rules.
+
+*The solution asks the test.* The code runs in the examiner, beside the expected values. A request is answered only if
 
 1. it is harmless whoever asks (`lent`): a reviewed operation of an exact standard type, or what the test program itself
    defines, called with values; or
-2. the right answer's own run asked the same: the operation, the name, the kind of the object and of each argument, and the
+2. the reference's own run asked the same: the operation, the name, the kind of the object and of each argument, and the
    very texts among them, since a text may be a template or a name.
 
 What the solution's own objects answer while such a request runs is under the same rule as its arguments (`check_answer`).
@@ -15,7 +20,10 @@ What the solution's own objects answer while such a request runs is under the sa
 Never answered, whoever asked for it: attributes that begin with an underscore (special methods but for the listed ones),
 functions of a test's other than by calling them, copies, classes, namespaces, frames, modules. A refusal is an error of
 that one request in the solution, and is noted: a test that fails after one is decided beside the solution (`in_process`).
-Without a right answer only 1 holds.
+
+How the reference is a witness: its run has a policy that is `learning`. That one allows what it is asked and writes it
+down as entries. The entries travel with the plan, and every attempt at the problem starts from them. Without a reference
+there are no entries: nothing is forwarded, and only 1 holds. The flags of a `Policy` say afterwards what a verdict rests on.
 """
 
 from __future__ import annotations

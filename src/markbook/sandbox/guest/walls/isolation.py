@@ -1,4 +1,25 @@
-"""Putting a process into isolation, layer by layer, and saying how far it got."""
+"""Putting a process behind the walls, layer by layer, and reporting how far it got.
+
+Theory of operation. The walls are set up once per worker and inherited by each fork, so that an attempt pays nothing for
+them. In this order:
+
+1. *Namespaces* (level A): user, mounts, network, IPC, host name, cgroups, and for the zygote processes. The new root holds
+   the interpreter's libraries read-only and a small memory file system for files; the old root is unmounted, not hidden.
+2. *Another user* (level A as root): one that nothing on the machine belongs to, different for each worker.
+3. *Capabilities, privileges, dumps*: all capabilities go, `no_new_privs` forbids getting any back, and no other process may
+   trace or read this one.
+4. *Landlock* (`landlock`, A and B): which files may be reached, by path, whatever the mounts say.
+5. *seccomp* (`seccomp`, A to C): which system calls may be made. A child gets a second, narrower filter after the fork:
+   limits and signals for itself alone, no new program.
+6. *Limits*: no core dumps, few descriptors, little locked memory.
+
+The layers overlap on purpose: each holds even where another has a hole. Each step is done, not assumed (`step`): it either
+works or its error goes into the report. A layer that the level needs and that fails raises `Unfit`; other failures lower
+the level (`worker.reduce_level`). At the end a child tries to break out (`selftest`), and what it achieves makes the
+level D. So the level in a report is what was tried, never what was asked for.
+
+The order is forced: after seccomp nothing can be mounted, after capabilities no namespace can be entered.
+"""
 
 from __future__ import annotations
 
