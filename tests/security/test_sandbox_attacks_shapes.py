@@ -45,7 +45,7 @@ def test_no_attack_passes_or_harms(level, rule, part):
 
     assert found.attempts >= len(chosen) > 0
     assert found.forged == []
-    assert (found.disturbed, found.aborted, found.has_changed) == ([], [], [])
+    assert (found.disturbed, found.aborted, found.changed) == ([], [], [])
 
 
 def test_a_worker_is_not_replaced_by_a_weaker_one(monkeypatch):
