@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import types
 
@@ -112,9 +113,7 @@ def _count_edges(text: str) -> int:
     every attempt would carry the modules of a regular expression.)
     """
     parts = text.split("_")
-    return sum(
-        not (left[-1:].isalnum() and right[:1].isalnum()) for left, right in zip(parts, parts[1:], strict=False)
-    )
+    return sum(not (left[-1:].isalnum() and right[:1].isalnum()) for left, right in itertools.pairwise(parts))
 
 
 class Objects:
