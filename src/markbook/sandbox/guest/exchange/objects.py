@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import types
 
@@ -72,7 +73,7 @@ _BYTES = ('"B"', '"Y"', '"M"', '"A"', '"array"')
 """The tags of what crosses as bytes."""
 _IN_BYTES = frozenset(
     ['"5f', '5f"']
-    + [word.encode(code).strip(b"\0").hex() for word in _SPELLED for code in ("utf-8", "utf-16-le", "utf-32-le")]
+    + [gap.join(f"{ord(letter):x}" for letter in word) for word in _SPELLED for gap in ("", "00", "000000")]
 )
 
 
@@ -97,12 +98,22 @@ class Arrived:
         if self.is_spelled or any(spelled in self.text for spelled in _OTHER_SPELLINGS):
             return True
         known = [*self.described, *(["__len__"] if is_special_method else ())]
-        if count_edges(self.text) > sum(map(count_edges, known)):
+        if "_" in self.text and _count_edges(self.text) > sum(_count_edges(name) for name in known):
             return True
         if not any(tag in self.text for tag in _BYTES):
             return False
         digits = "".join(self.text.lower().split())
         return any(spelled in digits for spelled in _IN_BYTES)
+
+
+def _count_edges(text: str) -> int:
+    """Count the underscores that do not join two letters or digits.
+
+    A special name has such, and so has a part of one that a function of the test's may put together. (Written out, because
+    every attempt would carry the modules of a regular expression.)
+    """
+    parts = text.split("_")
+    return sum(not (left[-1:].isalnum() and right[:1].isalnum()) for left, right in itertools.pairwise(parts))
 
 
 class Objects:
@@ -428,16 +439,6 @@ class Objects:
             self._spelled.add(token)
 
 
-def count_edges(text: str) -> int:
-    """Count the underscores at the beginning or end of a word: what a special name has, and a part of one.
-
-    A function of the test's may put such parts together. By hand: a regular expression would load `re`, whose pages every
-    attempt's process would carry.
-    """
-    words = text.split("_")
-    return sum(not (words[place - 1][-1:].isalnum() and words[place][:1].isalnum()) for place in range(1, len(words)))
-
-
 def spells(value: Any) -> bool:
     """Whether a text may name a special attribute or a frame, be it as bytes."""
     kind = type(value)
@@ -446,7 +447,7 @@ def spells(value: Any) -> bool:
     elif not issubclass(kind, str):
         return False
     text = "".join(str.__iter__(value))
-    return count_edges(text) > 0 or any(special in text for special in _SPELLED)
+    return _count_edges(text) > 0 or any(special in text for special in _SPELLED)
 
 
 def _parts(items: list[Any]) -> list[Any]:

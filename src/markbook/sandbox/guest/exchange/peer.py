@@ -174,12 +174,11 @@ _NEXT = frozenset(("n", "send", "throw", "close", "step", "step by"))
 _NAN = "NaN"
 """In a message it says that what is equal to nothing but itself has crossed, and is another one now."""
 _SPECIAL_METHOD = '["q","d"'
+_NESTED = 400
+"""Requests of the solution's that may be answered one within the other: a call of the test's that calls the solution, and so on.
+Each takes some of the C stack as well, of which Python's own limit knows nothing: after about 5,700 the examiner would die."""
 _DEEPER = 12
 """Frames of ours that a call which crosses the wall takes on either side, on top of the one it would take without."""
-_DEEPEST = 1000
-"""Requests of the solution's that are answered one within the other. Each raises the recursion limit by `_DEEPER`, so that
-without an end of their own they would go on until the examiner's stack is full (after about 5,700) and cost a worker. In
-one process Python would end them as early, by its own limit."""
 
 
 class Peer(Objects):
@@ -485,9 +484,9 @@ class Peer(Objects):
             self.link.send(wire.encode(reply).encode("ascii"))
 
     def _check(self, operation: str, arguments: list[Any], options: dict[str, object], arrived: Arrived) -> None:
-        if self._serving >= _DEEPEST:
-            self.keep_out()
-            raise RecursionError("maximum recursion depth exceeded")
+        if self._serving == _NESTED:
+            self.keep_out()  # an honest answer may need more, and is then to be seen beside the test
+            raise RecursionError(f"{_NESTED} requests within one another")
         target = arguments[0] if arguments else None
         if id(target) not in self._tokens:
             raise AttributeError("no object of the test's")
