@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from markbook.config import Task
-from markbook.errors import ConfigError, suggest, suggest_path
+from markbook.errors import ConfigError, suggest
 from markbook.files.jsonl import Rejection
 from markbook.files.spool import Spool
 from markbook.files.tables import is_saved, read_table

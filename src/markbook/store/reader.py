@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from markbook.errors import DataError, StorageError, UsageError, suggest_path
+from markbook.errors import DataError, StorageError, UsageError
 from markbook.files.content import looking_into
 from markbook.foreign.reading import find_reader, results_in
 from markbook.plugins import factory, names, need

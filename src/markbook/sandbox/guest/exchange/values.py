@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         def examines(self) -> bool:
             """Whether this is the examiner's side."""
 
+
 if TYPE_CHECKING:
     from typing import Any, Protocol
 
