@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from markbook.config import Task
-from markbook.errors import ConfigError, suggest
+from markbook.errors import ConfigError, suggest, suggest_path
 from markbook.files.jsonl import Rejection
 from markbook.files.spool import Spool
 from markbook.files.tables import is_saved, read_table
@@ -104,7 +104,7 @@ def data_file(task: Task, name: str, folder: Path | None = None) -> Path:
     near = (folder or task.data.folder) / name
     path = near if near.is_file() or is_saved(near) else Path(name)
     if not path.is_file() and not is_saved(path):
-        hint = "; ".join(part for part in (beside(near), "--data names another") if part)
+        hint = "; ".join(part for part in (suggest_path(near), "--data names another") if part)
         raise ConfigError(f"there is no data file {str(near)!r}", at=task.data.at, hint=hint)
     return path
 

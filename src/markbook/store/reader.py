@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from markbook.errors import DataError, StorageError, UsageError
+from markbook.errors import DataError, StorageError, UsageError, suggest_path
 from markbook.files.content import looking_into
 from markbook.foreign.reading import find_reader, results_in
 from markbook.plugins import factory, names, need
@@ -355,7 +355,7 @@ def find_runs(path: str | os.PathLike[str], columns: Mapping[str, str] | None = 
         )
     if not run_path.exists():
         raise DataError(
-            "there is no run folder of this name", at=os.fspath(path), hint=_beside(run_path) or beside(run_path)
+            "there is no run folder of this name", at=os.fspath(path), hint=_beside(run_path) or suggest_path(run_path)
         )
     raise DataError("this is not a run folder: it has no run.json, and no run lies in it", at=os.fspath(path))
 

@@ -54,29 +54,6 @@ if TYPE_CHECKING:
             """Whether this is the examiner's side."""
 
 
-if TYPE_CHECKING:
-    from typing import Any, Protocol
-
-    class Handles(Protocol):
-        """What puts objects that have no value form on the wire, and takes them off it."""
-
-        def export(self, value: Any, transfer: Transfer, depth: int) -> Any:
-            """Return the wire form of an object that is not a plain value."""
-
-        def resolve(self, form: list[Any], transfer: Transfer) -> Any:
-            """Return the object for such a wire form."""
-
-        def by_name(self, name: str) -> Any:
-            """Return what the other side means by a name."""
-
-        def refuse(self, what: str) -> Any:
-            """Say that something stays on this side."""
-
-        @property
-        def examines(self) -> bool:
-            """Whether this is the examiner's side."""
-
-
 # NumPy's arrays and scalars as values: their bytes, with what they are made of. Imported only where one is met.
 
 _KINDS = "biufcmMSU"
