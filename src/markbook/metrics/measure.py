@@ -1,4 +1,24 @@
-"""Marking lists of texts: `markbook.measure`."""
+"""Marking lists of texts: `markbook.measure`.
+
+Theory of operation
+-------------------
+Callers bring columns: lists, arrays, columns of data frames. `as_rows` takes them by position (a data frame's index is ignored,
+since it may be in another order), and what cannot be a column of rows, such as one text or a set, is refused with what to pass.
+
+Every metric then gives a column of measurements, one a row, in the order of the rows; nothing is ever left out, so columns can
+be put side by side. A metric is asked in one of two ways:
+
+- `measure_rows` takes the raw cells. Metrics whose candidate is not one text have it (pass@k, whose cell is a list).
+- `measure` takes `Item`s. A row without a text has a problem, which becomes its measurement; meanwhile an empty item stands in its
+  place, so that the index of an item is the index of its row.
+
+Metrics of one class are asked together (`measure_together`): ROUGE-1 and ROUGE-L read each text once. If that raises, each row is
+tried alone, so a crash costs the rows that cause it and not the column. A value outside the range that its metric states becomes
+a failure too, because everything later (policies, intervals, gates) relies on the range.
+
+With an executor the rows are cut into pieces. Only plain values travel: a worker makes the metrics itself from their names and
+options, and pieces come back in order. A metric whose value depends on the other rows (`whole_batch`) is not cut.
+"""
 
 from __future__ import annotations
 

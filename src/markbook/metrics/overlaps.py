@@ -288,10 +288,14 @@ def measure_blocks(
     for piece in _pieces(pairs):
         for column, scored in zip(columns, _score_blocks(len(metrics), piece, score), strict=True):
             column.extend(scored)
-    return [
-        _measurements(name, signature, items, problems, column)
-        for (name, signature), column in zip(metrics, columns, strict=True)
-    ]
+    measured = []
+    for (name, signature), column in zip(metrics, columns, strict=True):
+        scores = iter(column)  # of the rows without a problem only
+        rows = (
+            (item, next(scores) if why is None else (why, NO_STATS)) for item, why in zip(items, problems, strict=True)
+        )
+        measured.append([measurement(name, signature, item, value, stats) for item, (value, stats) in rows])
+    return measured
 
 
 def _pieces(pairs: list[Pair]) -> Iterator[list[Pair]]:
@@ -326,14 +330,3 @@ def _score_blocks(n_metrics: int, pairs: list[Pair], score: Callable[[Block], Co
     middle = len(pairs) // 2
     halves = [_score_blocks(n_metrics, half, score) for half in (pairs[:middle], pairs[middle:])]
     return [[*first, *second] for first, second in zip(*halves, strict=True)]
-
-
-def _measurements(
-    name: str, signature: str, items: Sequence[Item], problems: Sequence[Missing | None], scores: Sequence[Score]
-) -> list[Measurement]:
-    remaining = iter(scores)
-    measurements = []
-    for item, why in zip(items, problems, strict=True):
-        value, stats = next(remaining) if why is None else (why, NO_STATS)
-        measurements.append(measurement(name, signature, item, value, stats))
-    return measurements

@@ -148,18 +148,16 @@ def latex_table(table: Table, label: str) -> str:
     """
     columns = "".join("r" if at in table.numeric else "l" for at in range(len(table.headers)))
     note = f" {latex(table.note)}" if table.note else ""
+    # A label must not be a command, and names that differ in other characters get labels that differ.
+    plain = _NO_LABEL.sub("-", label)
+    if plain != label:
+        plain = f"{plain.strip('-')[:60]}-{digest_text(label)[:8]}"
     lines = [
-        r"\begin{table}[t]", r"\centering\small", rf"\caption{{{latex(table.title)}.{note}}}", rf"\label{{tab:{_latex_label(label)}}}",
+        r"\begin{table}[t]", r"\centering\small", rf"\caption{{{latex(table.title)}.{note}}}", rf"\label{{tab:{plain}}}",
         rf"\begin{{tabular}}{{{columns}}}", r"\toprule", _latex_row(table.headers), r"\midrule", *map(_latex_row, table.rows),
         r"\bottomrule", r"\end{tabular}", r"\end{table}",
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
-
-
-def _latex_label(name: str) -> str:
-    """Return a label that is not a command, whatever a metric is called; names that differ get labels that differ."""
-    plain = _NO_LABEL.sub("-", name)
-    return plain if plain == name else f"{plain.strip('-')[:60]}-{digest_text(name)[:8]}"
 
 
 def _latex_row(cells: Sequence[str]) -> str:

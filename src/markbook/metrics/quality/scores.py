@@ -444,7 +444,8 @@ class QualityMetric(Metric):
         if isinstance(answer, str):
             return missing_undefined(f"the answer does not parse: {answer}"), NO_STATS
         if self.reads_context:
-            return self._against_context(_context(item), answer)
+            context = item.sample.input if item.sample.context is None else item.sample.context
+            return self._against_context(context, answer)
         points = [decide(answer, self.limits) for decide in POINTS[self.name]]
         return _share(points, answer)
 
@@ -538,16 +539,13 @@ def _make(
     return QualityMetric(name, "|".join([*parts, "v1"]), profile, limits, context, check_tools(tuple(evidence)))
 
 
-def _context(item: Item) -> str:
-    return item.sample.input if item.sample.context is None else item.sample.context
-
-
 def _share(points: Sequence[Point], answer: ParsedCode) -> Score:
     passed = sum(point.passed for point in points)
-    points_shown = [_in_answer(point, answer) for point in points]
     facts = answer.facts
+    # Lines are counted in the answer as it was given, whose code may begin further down.
+    lines = [None if point.line is None else point.line + answer.offset for point in points]
     stats: dict[str, object] = {
-        "points": points_shown,
+        "points": [{**point.as_dict(), "line": line} for point, line in zip(points, lines, strict=True)],
         "passed": passed,
         "total": len(points),
         "non_vacuous": sum(point.passed and not point.vacuous for point in points) / len(points),
@@ -556,12 +554,6 @@ def _share(points: Sequence[Point], answer: ParsedCode) -> Score:
     if facts.hintable:
         stats["hint_coverage"] = facts.hinted / facts.hintable
     return passed / len(points), stats
-
-
-def _in_answer(point: Point, answer: ParsedCode) -> Mapping[str, object]:
-    """Return the point with its line counted in the answer as it was given."""
-    line = point.line + answer.offset if point.line is not None else None
-    return {**point.as_dict(), "line": line}
 
 
 def _score_documentation(name: str, text: str) -> Score:
