@@ -517,7 +517,7 @@ def _texts_fits(
     return float(count >= at_least and (at_most is None or count <= at_most)), {unit: count}
 
 
-# Several checks as one: `one_of` and `find_conjuncts`.
+# Several checks as one: `one_of` and `all_of`.
 
 MOST_CHECKS = 50
 DEEPEST = 5

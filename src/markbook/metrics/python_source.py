@@ -32,7 +32,7 @@ class PythonSource:
     text: str
     """What was parsed, with `\\n` line ends."""
     rung: str
-    """How it was found: `as-is`, `add_fence`, `dedent`, `continued` or `body`."""
+    """How it was found: `as-is`, `fenced`, `dedent`, `continued` or `body`."""
     line_offset: int = 0
     """Add it to a line number of the tree to get the line in the answer."""
 

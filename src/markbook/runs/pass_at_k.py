@@ -110,7 +110,7 @@ def pass_at_k(
     n is the number of attempts and c of those that pass every test; a test whose verdict is flagged is not passed.
     The summary is the mean over problems. `stats`: `n`, `c`, `se` (the estimator's standard error with c/n as the
     chance of one attempt; 0 where all or none passed, which is not proof of certainty), `values` by k, `errors` by kind.
-    Missing: `missing_undefined` where k > n or the tests are broken, `absent` without any attempt.
+    Missing: `undefined` where k > n or the tests are broken, `absent` without any attempt.
     Source: Chen et al. 2021, arXiv 2107.03374.
 
     Args:

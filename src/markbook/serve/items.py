@@ -255,7 +255,7 @@ class Defaults:
 def read_items(values: object, shelf: BenchmarkShelf, defaults: Defaults, most: int) -> list[Order]:
     """Return the orders of a batch; nothing of it is taken if anything is wrong with how it is written.
 
-    An item whose tests are broken, or whose task is unknown, is an order without anything to run: `missing_undefined`.
+    An item whose tests are broken, or whose task is unknown, is an order without anything to run: `undefined`.
 
     Raises:
         UsageError: what is wrong, and in which item.

@@ -116,7 +116,6 @@ _SHORT = 2_000
 """Up to this many words sorted lists are faster than arrays."""
 _LARGEST = 1 << 61
 """n-grams are integers below this, so that no two have the same hash."""
-_CACHED_CHARACTERS = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +133,7 @@ class Words:
 
 def read(text: str, lang: str, order: int) -> Words:
     """Return the words of a reference. Short ones are remembered: a reference is marked against many candidates."""
-    return _read_cached(text, lang, order) if len(text) <= _CACHED_CHARACTERS else _read(text, lang, order)
+    return _read_cached(text, lang, order) if len(text) <= CACHED_CHARACTERS else _read(text, lang, order)
 
 
 def _read(text: str, lang: str, order: int) -> Words:

@@ -428,7 +428,7 @@ class QualityMetric(Metric):
     def measure(self, items: Sequence[Item]) -> list[Measurement]:
         """Return one measurement an item, in order: the share of points earned.
 
-        Missing: `no_completion` for an empty answer, `missing_undefined` for one that does not parse, `not_applicable` for a
+        Missing: `no_completion` for an empty answer, `undefined` for one that does not parse, `not_applicable` for a
         context that states no rule (only where the context is read).
         """
         measurements = measure_each(self.name, self.signature, items, self._score, needs_reference=False)

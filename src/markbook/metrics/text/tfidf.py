@@ -12,17 +12,15 @@ from importlib import resources
 from itertools import chain
 
 import numpy as np
-import numpy.typing as npt
 
 from markbook.metrics import Score, clamp, drop_missing_references, measure_each, problem
+from markbook.metrics.tokens import Numbers
 from markbook.types import Direction, Item, Measurement, Metric
 
 _WORD = re.compile(r"\b\w\w+\b")
 
 _ONE_OF_TWO = (1.0 + math.log(1.5)) ** 2
 """The squared weight of a term that one of two texts has: idf = 1 + ln((1 + 2) / (1 + 1)). Of both: 1."""
-
-Numbers = npt.NDArray[np.int64]
 
 
 def tfidf_cosine() -> TfidfCosine:
