@@ -93,7 +93,9 @@ SHOWS = ("cli", "report", "results", "runs", "judge", "testing.py", "text/format
 """What people read is written there."""
 NO_SCORES = {"report/charts.py", "cli/trace/page.py", "cli/options.py"}
 """Coordinates, a trace's seconds, and prices."""
-ELSEWHERE = re.compile(r"second|start|latency|cost|rate|target|time|share|width|height|len\(|done|total|REVIEW_CHARS")
+ELSEWHERE = re.compile(
+    r"second|start|began|latency|cost|rate|target|time|share|width|height|len\(|done|total|REVIEW_CHARS"
+)
 """Seconds, costs, progress and lengths are not scores."""
 
 
