@@ -364,7 +364,12 @@ class ProgramMarker:
         self._box.start()
         self._prebuilt.seen_at(self._box.seen_at(str(self._prebuilt.folder)))
         self._is_tried = True
-        jobs = [job for tool in self._tools.values() for job in _self_test(tool)]
+        jobs = []
+        for tool in self._tools.values():
+            right, wrong, tests = tool.language.self_test
+            sample = Sample(id="self-test", language=tool.language.name, tests=(Test(program=tests),))
+            limits = Limits(seconds=20.0)
+            jobs += [Job(_RIGHT, right, sample, limits), Job("wrong", wrong, sample, limits)]
         for job, outcome in self._run(jobs):
             passed = outcome.tests[0].passed
             if passed != (job.key == _RIGHT):
@@ -533,13 +538,6 @@ class ProgramMarker:
             wall_seconds=sum(result.wall for result in results),
             why=programs_why(result.why for result in results if result.why),
         )
-
-
-def _self_test(tool: Toolchain) -> list[Job]:
-    right, wrong, tests = tool.language.self_test
-    sample = Sample(id="self-test", language=tool.language.name, tests=(Test(program=tests),))
-    limits = Limits(seconds=20.0)
-    return [Job(_RIGHT, right, sample, limits), Job("wrong", wrong, sample, limits)]
 
 
 class MixedBox:

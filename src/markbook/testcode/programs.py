@@ -32,7 +32,7 @@ import ast
 import re
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, lru_cache
 from types import CodeType
 from typing import TypeGuard
@@ -138,27 +138,20 @@ def fault(tree: ast.Module) -> str:
     is_plain = any(isinstance(node, ast.Assert) and not is_always_true(node.test) for node in tree.body)
     suites = Suites(tree)
     try:
-        return suites.needs_pytest() or _early_end(tree.body[-1:]) or ("" if is_plain else _without_claims(suites))
+        return suites.needs_pytest() or _early_end(tree) or ("" if is_plain else _without_claims(suites))
     except UNPARSABLE:
         return ""  # too deep to be gone through
 
 
-def _early_end(last: Sequence[ast.stmt]) -> str:
-    for statement in last:
-        ends = (
-            statement.value
-            if isinstance(statement, ast.Expr)
-            else statement.exc
-            if isinstance(statement, ast.Raise)
-            else None
-        )
-        ends_text = ast.unparse(ends) if ends is not None else ""
-        if re.match(r"os\._exit\(|SystemExit\b", ends_text):
-            return (
-                f"the program ends with {ends_text[:_SHOWN]}, before it is seen that its tests passed: assert what they "
-                "expect instead"
-            )
-    return ""
+def _early_end(tree: ast.Module) -> str:
+    """Return that a program ends itself by its last statement, empty if it does not."""
+    last = tree.body[-1] if tree.body else None
+    ends = last.value if isinstance(last, ast.Expr) else last.exc if isinstance(last, ast.Raise) else None
+    words = "" if ends is None else ast.unparse(ends)
+    if not re.match(r"os\._exit\(|SystemExit\b", words):
+        return ""
+    quoted = words[:_SHOWN]
+    return f"the program ends with {quoted}, before it is seen that its tests passed: assert what they expect instead"
 
 
 def _without_claims(suites: Suites) -> str:
