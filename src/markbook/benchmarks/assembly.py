@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, Self
@@ -112,7 +112,12 @@ def assemble(row: RowText, sample: Sample, mode: Extract = "auto") -> AssembledP
     if mode == "off" or len(row.text) > PARSE_CAP:
         text, step = row.text, "as_is"
     else:
-        extraction = extract(row.text, is_code if mode == "auto" else _never_as_it_stands(row.text, is_code), name)
+        reply = row.text
+
+        def is_code_inside(text: str) -> bool:
+            return text is not reply and is_code(text)  # `always`: the reply itself is never taken as it stands
+
+        extraction = extract(reply, is_code if mode == "auto" else is_code_inside, name)
         text, step = extraction.text, extraction.step
         if step == "none" and mode == "always" and is_code(text):
             step = "as_is"
@@ -180,7 +185,3 @@ def _public(module: str) -> frozenset[str]:
     return frozenset(
         getattr(imported, "__all__", None) or [name for name in vars(imported) if not name.startswith("_")]
     )
-
-
-def _never_as_it_stands(reply: str, is_code: Callable[[str], bool]) -> Callable[[str], bool]:
-    return lambda text: text is not reply and is_code(text)

@@ -51,7 +51,8 @@ class Apps:
         if not isinstance(input_output, Mapping):
             raise RowError("'input_output' is not an object")
         pairs = pair_lists(input_output, "inputs", "outputs")
-        name = read_name(record, "problem_id", "task_id", "id", "url") if _has_id(record) else at
+        keys = ("problem_id", "task_id", "id", "url")
+        name = read_name(record, *keys) if any(record.get(key) not in (None, "") for key in keys) else at
         solutions = parse_json_field(record.get("solutions"), "solutions")
         right = tuple(text for text in solutions if isinstance(text, str))[:1] if isinstance(solutions, list) else ()
         meta = {key: str(record[key]) for key in ("difficulty", "source") if record.get(key)}
@@ -90,10 +91,6 @@ class Apps:
             problem_type=ProblemType.CLASS if is_method else ProblemType.FUNCTION,
             meta=dict(meta),
         )
-
-
-def _has_id(record: Mapping[str, object]) -> bool:
-    return any(record.get(key) not in (None, "") for key in ("problem_id", "task_id", "id", "url"))
 
 
 class CodeContests:

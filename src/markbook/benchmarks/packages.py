@@ -228,6 +228,9 @@ def read_package(path: Path) -> Package:
     about = _yaml(bundle, "problem.yaml")
     version = _version(bundle, about)
     kinds, flags = _kinds(about, version)
+    title = about.get("name")
+    if isinstance(title, Mapping):  # by language
+        title = title.get("en") or next(iter(title.values()), None)
     limits = about.get("limits")
     limits = limits if isinstance(limits, Mapping) else {}
     custom = tuple(bundle.below(_VALIDATORS[version])) or tuple(bundle.below("output_validators"))
@@ -237,7 +240,7 @@ def read_package(path: Path) -> Package:
     return Package(
         bundle=bundle,
         name=path.name.removesuffix(".zip"),
-        title=_title(about.get("name"), path),
+        title=title if isinstance(title, str) else path.name,
         version=version,
         is_interactive="interactive" in kinds,
         is_scored="scoring" in kinds,
@@ -288,12 +291,6 @@ def _content(bundle: Bundle, name: str) -> bytes:
         return content
     meant = posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
     return bundle.read(meant) if meant != name and meant in bundle else content
-
-
-def _title(value: object, path: Path) -> str:
-    if isinstance(value, Mapping):
-        value = value.get("en") or next(iter(value.values()), None)
-    return value if isinstance(value, str) else path.name
 
 
 def _kinds(about: Mapping[str, object], version: Version) -> tuple[set[str], tuple[str, ...]]:

@@ -341,11 +341,6 @@ def _files(model: TaskFile, node: Node, split: str) -> list[str]:
     return [entry] if isinstance(entry, str) else entry
 
 
-def _has_split(model: TaskFile, split: str | None) -> bool:
-    files = model.dataset_kwargs.data_files if model.dataset_kwargs else None
-    return isinstance(files, dict) and split in files
-
-
 def _few_shot(model: TaskFile, node: Node, split: str | None) -> spec.FewShot:
     """Return where worked examples come from, by the harness's rules, of which some surprise.
 
@@ -359,7 +354,9 @@ def _few_shot(model: TaskFile, node: Node, split: str | None) -> spec.FewShot:
     samples = config.samples if named is None else None
     rows = () if samples is None or isinstance(samples, Function) else tuple(samples)
     own = chosen == split or samples is not None
-    is_here = model.dataset_path in _LOCAL and (bool(model.num_fewshot) or _has_split(model, chosen))
+    files = model.dataset_kwargs.data_files if model.dataset_kwargs else None
+    has_split = isinstance(files, dict) and chosen in files
+    is_here = model.dataset_path in _LOCAL and (bool(model.num_fewshot) or has_split)
     return spec.FewShot(
         count=model.num_fewshot or 0,
         paths=tuple(_files(model, node, chosen)) if is_here and not own and chosen else (),

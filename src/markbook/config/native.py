@@ -143,7 +143,14 @@ def read_native(node: Node, file: Path) -> spec.Task | spec.TaskGroup:
         context=model.context,
         system=model.system,
         pipelines=(_code(model) if model.extract == "code" else spec.Pipeline(),),
-        sampling=_sampling(model.generate),
+        sampling=spec.Sampling(
+            temperature=model.generate.temperature,
+            top_p=model.generate.top_p,
+            max_tokens=model.generate.max_tokens,
+            stop=tuple(model.generate.stop),
+            seed=model.generate.seed,
+            samples=model.generate.samples,
+        ),
         few_shot=_few_shot(model, node),
         delimiters=("\n", "\n\n"),
         tags=tuple(model.tags),
@@ -163,17 +170,6 @@ def _code(model: TaskModel) -> spec.Pipeline:
     )
     language = next((options["language"] for options in used if "language" in options), None)
     return spec.Pipeline("extract_code", (spec.Filter("code", {} if language is None else {"language": language}),))
-
-
-def _sampling(model: ModelSettings) -> spec.Sampling:
-    return spec.Sampling(
-        temperature=model.temperature,
-        top_p=model.top_p,
-        max_tokens=model.max_tokens,
-        stop=tuple(model.stop),
-        seed=model.seed,
-        samples=model.samples,
-    )
 
 
 def _few_shot(model: TaskModel, node: Node) -> spec.FewShot:

@@ -1,7 +1,32 @@
 """YAML as a tree that remembers where everything stands, read without running or expanding anything.
 
-Built from parser events, so no tag is ever constructed. The text, its depth and the number of nodes that its
-aliases stand for are capped before anything is built: a 300-byte alias bomb is refused, not unfolded.
+Theory of operation
+-------------------
+A task file is written by strangers and read before anybody looked at it, and every complaint about it has to name a
+line and a column. A loader that makes Python values loses the places and runs constructors for tags, so the tree is
+built here, out of the parser's events.
+
+*The parts.* `read_tree` opens a regular file of at most `MAX_BYTES`. `_Builder` takes one event at a time and keeps
+the open collections on a stack of its own: there is no recursion, so a file can nest only as deep as `MAX_DEPTH`, and
+the error names the place. A finished `Node` holds a plain value, its file, line and column, and those of its keys.
+`plain` gives the values alone; `check` in `markbook.config.check` finds the place again for each error of pydantic.
+
+*Aliases.* An alias is the very node of its anchor, not a copy, so a tree takes no more memory than its text. Because
+`plain` unfolds it, each node knows its `size` with all aliases unfolded, and more than `MAX_NODES` are refused while
+the tree is built: a 300-byte bomb never comes to exist. An alias inside its own anchor is unknown, as the anchor is
+entered when its node is complete.
+
+*Scalars.* Words follow the core schema of YAML 1.2, where `yes` and `no` are texts. Files of the harness are YAML 1.1:
+`with_words` converts bare words afterwards, which is why a node remembers whether it stood without quotes. Numbers
+remember how they were written, for `version: 1.10` is not 1.1.
+
+*Tags.* `!function name` becomes a `Function`, a name to look up. The core tags are honoured; every other is refused.
+
+*Keys that stand twice* are an error, but the harness takes the last one: a caller that passes the list `twice` gets
+them as notes. Merge keys (`<<`) are resolved here, with a mapping's own keys over them.
+
+The library's `compose` would build a similar tree in fewer lines, but it recurses and cannot be stopped by depth or
+size at the place where the limit is passed.
 """
 
 from __future__ import annotations

@@ -166,7 +166,9 @@ def _meta(row: Mapping[str, object], review: object, file: Path, notes: list[str
     fields = review if isinstance(review, Mapping) else {}
     structured = row.get("structured_review")
     fields = {**fields, **structured} if isinstance(structured, Mapping) else fields
-    meta: dict[str, object] = {"scores": _scores(fields)}
+    numbers = {str(name).lower(): as_number(value) for name, value in fields.items()}
+    scores = {name: score for name in ASPECTS if (score := numbers.get(name)) is not None and 1 <= score <= 10}
+    meta: dict[str, object] = {"scores": scores}
     stated = row.get("recommendation", fields.get("recommendation", fields.get("RECOMMENDATION")))
     number = as_number(stated)
     word = as_text(stated).lower().replace(" ", "_")
@@ -214,8 +216,3 @@ def _is_null(review: object) -> bool:
     fields = {str(name).lower(): value for name, value in review.items()}
     texts = [fields[name] for name in ("comments", *_TEXT_FIELDS) if name in fields]
     return bool(texts) and all(text is None for text in texts)
-
-
-def _scores(fields: Mapping[str, object]) -> dict[str, float]:
-    numbers_by_name = {str(name).lower(): as_number(value) for name, value in fields.items()}
-    return {name: score for name in ASPECTS if (score := numbers_by_name.get(name)) is not None and 1 <= score <= 10}

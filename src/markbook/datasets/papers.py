@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -256,14 +256,24 @@ class PeerRead:
         stems = Counter(stem for _, stem in groups)
         papers = []
         for (folder, stem), files in sorted(groups.items(), key=lambda item: (str(item[0][0]), item[0][1])):
-            unique = stem if stems[stem] == 1 else "/".join((*_place(folder, path), stem))
+            # the folders below the root tell two papers of one id apart
+            below = folder.relative_to(path).parts if folder.is_relative_to(path) else (folder.name,)
+            unique = stem if stems[stem] == 1 else "/".join((*below, stem))
             papers.append(_paper(unique, folder, files))
         if not papers:
             reason = rejections[0].reason if rejections else "no reviews/*.json and no *.pdf.json"
             raise DataError(f"this holds no paper in the PeerRead layout: {reason}", at=str(path))
         # Hold that ids are unique; groups by folder and stem make them so
         assert len({paper.id for paper in papers}) == len(papers)
-        return Papers(tuple(papers), tuple(rejections), digests, _counts(papers, rejections))
+        kinds = Counter(entry.kind.value for paper in papers for entry in paper.entries)
+        counts = {
+            "papers": len(papers),
+            "papers_with_text": sum(bool(paper.sections) for paper in papers),
+            "papers_with_human_reviews": sum(bool(paper.human) for paper in papers),
+            "rejected_files": len(rejections),
+            **{f"entries_{kind.value}": kinds[kind.value] for kind in EntryKind},
+        }
+        return Papers(tuple(papers), tuple(rejections), digests, counts)
 
 
 _Group = dict[str, tuple[Path, DigestedObject]]
@@ -297,11 +307,6 @@ def _files(path: Path) -> Iterator[Path]:
     for file in sorted(path.rglob("*.json")):
         if file.is_file() and not any(part.startswith(".") for part in file.relative_to(path).parts):
             yield file
-
-
-def _place(folder: Path, root: Path) -> tuple[str, ...]:
-    """Return the folder's names below the root: what tells two papers of one id apart."""
-    return folder.relative_to(root).parts if folder.is_relative_to(root) else (folder.name,)
 
 
 def _paper(unique: str, folder: Path, files: _Group) -> Paper:
@@ -404,14 +409,3 @@ def _kind(raw: Mapping[str, object], authors: frozenset[str], text: str, *, asse
     if not assessed and (writer or "DATE" in raw):
         return EntryKind.COMMENT
     return EntryKind.HUMAN
-
-
-def _counts(papers: Sequence[Paper], rejections: Sequence[Rejection]) -> dict[str, int]:
-    kinds = Counter(entry.kind.value for paper in papers for entry in paper.entries)
-    return {
-        "papers": len(papers),
-        "papers_with_text": sum(bool(paper.sections) for paper in papers),
-        "papers_with_human_reviews": sum(bool(paper.human) for paper in papers),
-        "rejected_files": len(rejections),
-        **{f"entries_{kind.value}": kinds[kind.value] for kind in EntryKind},
-    }

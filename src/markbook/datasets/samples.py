@@ -100,7 +100,13 @@ def load_samples(
     examples, notes = _examples(task, builder, reading)
     samples = _read_samples(builder, reading, examples, limit)
     if not samples:
-        raise _nothing(task, reading)
+        if not reading.rejections:
+            files = ", ".join(reading.inputs)
+            hint = "is its row selection right for this file?"
+            raise DataError(f"task {task.name!r} has no rows", at=files, hint=hint)
+        first, others = reading.rejections[0], len(reading.rejections) - 1
+        more = f", and {others} more rows" if others else ""
+        raise DataError(f"task {task.name!r} has no usable row: {first.reason}{more}", at=first.at)
     return TaskRows(
         samples,
         tuple(reading.rejections),
@@ -178,15 +184,6 @@ def _refuse_bare_field(task: Task, reading: Reading) -> None:
             at=text.at,
             hint=f'for the field write "{{{{ {name} }}}}"',
         )
-
-
-def _nothing(task: Task, reading: Reading) -> DataError:
-    if reading.rejections:
-        first = reading.rejections[0]
-        more = f", and {len(reading.rejections) - 1} more rows" if len(reading.rejections) > 1 else ""
-        return DataError(f"task {task.name!r} has no usable row: {first.reason}{more}", at=first.at)
-    files = ", ".join(reading.inputs)
-    return DataError(f"task {task.name!r} has no rows", at=files, hint="is its row selection right for this file?")
 
 
 class _Builder:

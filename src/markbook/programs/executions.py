@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Protocol
 
 from markbook.languages import Language, Toolchain
 from markbook.sandbox.guest.examination.explaining import explain_output
 from markbook.sandbox.job import Job, clean, why_said
 from markbook.sandbox.program import Executed, Phase, ProgramRun
-from markbook.types import ErrorKind, Limits, Test, TestResult, Verdict
+from markbook.types import ErrorKind, Limits, Outcome, Test, TestResult, Verdict
 from markbook.why import Why
+
+
+class JobExecutor(Protocol):
+    """What executes jobs: a sandbox here, what marks other languages, both together, or sandboxes on an engine's workers."""
+
+    def run(self, jobs: Iterable[Job], /) -> Iterator[tuple[Job, Outcome]]:
+        """Execute every job; yield each with its outcome, in no promised order."""
+        ...
+
 
 # Why a program failed, out of what was seen when it was marked: no second run is made for it.
 
@@ -279,7 +289,7 @@ def _prints(executed: Executed, line: str, quiet: str) -> bool:
     """Whether a program ended well, having printed on a line of its own what only the end of its tests prints."""
     if not executed.is_good or line.encode() not in executed.stdout.splitlines():
         return False
-    return not (quiet and _pattern(quiet).search(_text(executed.stderr)))
+    return not (quiet and says(quiet, _text(executed.stderr)))
 
 
 def not_built(tool: Toolchain, compiler_output: str) -> Found:
@@ -311,16 +321,16 @@ def _explain_failure(tool: Toolchain, executed: Executed, run: MarkedRun) -> tup
     limit = executed.limit
     if limit in ("cpu", "wall"):
         kind, name, message = ErrorKind.TIMEOUT, "TimeoutError", "the time limit was reached"
-    elif limit or _pattern(failures.memory).search(output):
+    elif limit or says(failures.memory, output):
         limit = limit or "memory"
         name, message = "LimitError", f"the limit was reached: {limit}"
-    elif executed.status == 0 and not (failures.quiet and _pattern(failures.quiet).search(output)):
+    elif executed.status == 0 and not (failures.quiet and says(failures.quiet, output)):
         name, message = "EndNotReached", _ENDED_EARLY
     elif line := _line(failures.syntax, output):
         kind, name, message = ErrorKind.SYNTAX, "CompileError", line
     elif line := _line(failures.names, output):
         kind, name, message = ErrorKind.NAME, "NameError", line
-    elif _pattern(failures.tests).search(output.strip()):
+    elif says(failures.tests, output.strip()):
         kind, name, message = None, "AssertionError", _line(failures.tests, output)
     else:
         name = f"signal {executed.signal}" if executed.signal else f"exit status {executed.status}"
@@ -333,9 +343,14 @@ def _pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.MULTILINE)
 
 
+def says(pattern: str, text: str) -> bool:
+    """Whether a pattern is found in what a program said; `^` and `$` are those of a line."""
+    return _pattern(pattern).search(text) is not None
+
+
 def _line(pattern: str, text: str) -> str:
     """Return the first line in which a pattern is found; empty if none."""
-    return next((line.strip() for line in text.splitlines()[:2000] if _pattern(pattern).search(line)), "")
+    return next((line.strip() for line in text.splitlines()[:2000] if says(pattern, line)), "")
 
 
 def _text(data: bytes) -> str:

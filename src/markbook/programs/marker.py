@@ -8,7 +8,7 @@ import struct
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol
+from typing import Literal
 
 from markbook.errors import EnvironmentUnfitError
 from markbook.languages import Toolchain, find
@@ -16,6 +16,7 @@ from markbook.languages.language import Batch
 from markbook.languages.toolchain import Prebuilt
 from markbook.programs.executions import (
     Found,
+    JobExecutor,
     MarkedRun,
     Program,
     Raw,
@@ -44,14 +45,6 @@ from markbook.types import ErrorKind, Isolation, Limits, Outcome, ProblemType, S
 # programs of our own are run first: the right ones must pass all their tests, the empty and the wrong ones none.
 
 _LIMITS = Limits(seconds=10.0)
-
-
-class _Runs(Protocol):
-    """Runs jobs."""
-
-    def run(self, jobs: Iterable[Job], /) -> Iterator[tuple[Job, Outcome]]:
-        """Yield each with its outcome."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +110,7 @@ def refuse_unsupported() -> None:
         )
 
 
-def ensure_fits(box: _Runs, limits: Limits) -> None:
+def ensure_fits(box: JobExecutor, limits: Limits) -> None:
     """See to it that a program of our own, which does no harm, outlives these limits: else they end the worker itself.
 
     Raises:
@@ -371,7 +364,12 @@ class ProgramMarker:
         self._box.start()
         self._prebuilt.seen_at(self._box.seen_at(str(self._prebuilt.folder)))
         self._is_tried = True
-        jobs = [job for tool in self._tools.values() for job in _self_test(tool)]
+        jobs = []
+        for tool in self._tools.values():
+            right, wrong, tests = tool.language.self_test
+            sample = Sample(id="self-test", language=tool.language.name, tests=(Test(program=tests),))
+            limits = Limits(seconds=20.0)
+            jobs += [Job(_RIGHT, right, sample, limits), Job("wrong", wrong, sample, limits)]
         for job, outcome in self._run(jobs):
             passed = outcome.tests[0].passed
             if passed != (job.key == _RIGHT):
@@ -540,13 +538,6 @@ class ProgramMarker:
             wall_seconds=sum(result.wall for result in results),
             why=programs_why(result.why for result in results if result.why),
         )
-
-
-def _self_test(tool: Toolchain) -> list[Job]:
-    right, wrong, tests = tool.language.self_test
-    sample = Sample(id="self-test", language=tool.language.name, tests=(Test(program=tests),))
-    limits = Limits(seconds=20.0)
-    return [Job(_RIGHT, right, sample, limits), Job("wrong", wrong, sample, limits)]
 
 
 class MixedBox:

@@ -161,17 +161,14 @@ class RemoteSandbox:
         flying: dict[Future[list[Outcome]], list[Job]] = {}
         while True:
             while len(flying) < _IN_FLIGHT and (shard := list(itertools.islice(source, SHARD))):
-                future = self._executor.submit(_execute, self._settings, [_portable(job) for job in shard])
+                # no test reads a task's whole row or what else the user's data say: they need not travel
+                light = [replace(job, sample=replace(job.sample, row=None, meta={})) for job in shard]
+                future = self._executor.submit(_execute, self._settings, light)
                 flying[future] = shard
             if not flying:
                 return
             for future in wait(flying, return_when=FIRST_COMPLETED).done:
                 yield from zip(flying.pop(future), future.result(), strict=True)
-
-
-def _portable(job: Job) -> Job:
-    """Return the job without what no test reads: a task's whole row, and what the user's data say besides."""
-    return replace(job, sample=replace(job.sample, row=None, meta={}))
 
 
 _IDLE: dict[BoxSettings, list[Sandbox | MixedBox]] = {}

@@ -1,10 +1,38 @@
-"""Programs that read and write: what a test feeds, what is right, what came out, alone or in turns with an interactor."""
+"""Programs that read and write: what a test feeds, what is right, what came out, alone or in turns with an interactor.
+
+Theory of operation
+-------------------
+An answer in Python whose output a fixed rule compares is marked by the examiner like any other. Everything else that
+reads and writes comes here: another language, a judge of the benchmark's own (checker, output validator, interactor),
+several passes, groups of tests.
+
+*Two workers to a seat.* An answer and a judge never share a process tree: a `Seat` has one worker for programs and one
+for judges, both inside the sandbox, for a judge is somebody else's code too. Each builds what it runs once (`stays`)
+and then runs it test by test (`goes_on`). `seat.holds` names the judge that is built, so that the next answer to the
+same problem does not build it again.
+
+*Attempts are generators.* `AttemptInTurns.steps` yields `Turn`s (what either worker is to do next) and is sent what
+became of them; it never waits itself. `Seats` drives as many attempts as there are workers and begins one again, once,
+whose worker was lost. An attempt may be begun twice, so `steps` sets back whatever it counts.
+
+*What crosses.* To the program: a test's input, on its standard input or, with an interactor, through a pipe that joins
+the two (`is_linked`). To the judge: files with the input, the answer and what the program printed. From the judge: its
+status, its words and the files of its feedback folder. The program never sees the answer, and nothing that it prints
+is read as anything but output: the verdict comes from the judge's process or from a rule that is applied out here.
+
+*Whose fault.* With an interactor both can hang or die. Who ended first and who used up time of their own decides
+(`checkers.interactive`). A judge that fails (`JE`) is the benchmark's fault unless it takes an output of that test that
+is known to be right, the expected one or the canonical solution's: then this program's output broke it, which is a
+wrong answer (`RightOutputs`, asked only when a judge has failed).
+
+*Scores.* Tests that were not reached stay `-`. Without groups and points the share passed is the score; else a judge's
+points or a group's grade is, and a fault in the benchmark leaves no score at all instead of a zero.
+"""
 
 from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -14,8 +42,8 @@ from markbook.errors import MarkbookError
 from markbook.languages import Toolchain, find
 from markbook.languages.toolchain import Whole, whole
 from markbook.programs import checkers
-from markbook.programs.checkers import FUNCTION, Checked, Group, Judge, Result, grade, largest, next_test
-from markbook.programs.executions import Raw, compiler_said, stream_failed, streams_why
+from markbook.programs.checkers import FUNCTION, Checked, Judge, Result, grade, largest, next_test
+from markbook.programs.executions import Raw, build_limits, compiler_said, says, stream_failed, streams_why
 from markbook.sandbox.guest.examination import rules
 from markbook.sandbox.job import LOST, Job, all_failed, clean, limits_for, task_name, wall_limits
 from markbook.sandbox.program import BUILD, EVERY, WORK, Executed, Phase, ProgramRun
@@ -28,27 +56,13 @@ from markbook.types import ErrorKind, Isolation, Limits, Outcome, ProblemType, S
 T = TypeVar("T")
 JUDGE_LIMITS = Limits(seconds=30.0, output_bytes=64 << 20)
 """What a checker may use for one test."""
-_BUILD_FILES = 256 << 20
-_BUILD_PROCESSES = 256
-
-
-def judge_seconds() -> float:
-    """Return the CPU seconds that a judge may use for one test."""
-    return JUDGE_LIMITS.seconds
 
 
 def build_phases(program: Whole, tool: Toolchain) -> tuple[Phase, ...]:
     """Return the phase that builds a program; none where its text is run."""
     if not program.build:
         return ()
-    language = tool.language
-    limits = Limits(
-        seconds=language.build_seconds,
-        memory_bytes=language.build_memory_bytes,
-        file_bytes=_BUILD_FILES,
-        processes=_BUILD_PROCESSES,
-    )
-    return (Phase(program.build, limits, builds=True, environment=program.build_environment),)
+    return (Phase(program.build, build_limits(tool.language), builds=True, environment=program.build_environment),)
 
 
 def not_built(tool: Toolchain, executed: Executed) -> str:
@@ -201,28 +215,12 @@ def _read_returned(heard: Executed, status: int) -> Checked:
         return Checked("JE", f"the checker ended with status {status} and returned nothing")
 
 
-@lru_cache
-def _pattern(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.MULTILINE)
-
-
-def says(pattern: str, text: str) -> bool:
-    """Whether a pattern is found in what a program said."""
-    return _pattern(pattern).search(text) is not None
-
-
 def as_bytes(text: str) -> bytes:
-    """Return what a text of a benchmark stands for: bytes that are no UTF-8 too."""
-    return text.encode("utf-8", "surrogateescape") if _is_escaped(text) else text.encode("utf-8", "surrogatepass")
-
-
-def _is_escaped(text: str) -> bool:
-    """Whether a text stands for bytes that were no UTF-8."""
+    """Return what a text of a benchmark stands for, which may be bytes that are not UTF-8."""
     try:
-        text.encode("utf-8", "surrogateescape")
+        return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        return False
-    return True
+        return text.encode("utf-8", "surrogatepass")
 
 
 # What a judge says of outputs that are known to be right: where it takes one of a test, it is not the judge that is broken.
@@ -319,7 +317,12 @@ def score_tests(sample: Sample, found: Mapping[int, JudgedTest], fault: str) -> 
     if group is None:
         return shares(sample.tests, {index: judged.checked for index, judged in found.items()}), ""
     checked = {str(index): judged.checked for index, judged in found.items()}
-    return share(group, checked, is_judged=sample.judge is not None)
+    graded, most = grade(group, checked), largest(group, is_judged=sample.judge is not None)
+    if graded.fault:
+        return None, graded.fault
+    if not most:
+        return (1.0 if graded.result == "AC" else 0.0), ""
+    return min(1.0, max(0.0, graded.score / most)), ""
 
 
 def shares(tests: Sequence[Test], checks: Mapping[int, Checked]) -> float | None:
@@ -339,16 +342,6 @@ def _share(checked: Checked, most: float) -> float:
     if checked.points is not None:
         return min(1.0, max(0.0, checked.points / most)) if most else 0.0
     return 1.0 if checked.multiplier is None else checked.multiplier
-
-
-def share(group: Group, found: Mapping[str, Checked], *, is_judged: bool) -> tuple[float | None, str]:
-    """Return the share of what a group is worth, or why there is none."""
-    graded, most = grade(group, found), largest(group, is_judged=is_judged)
-    if graded.fault:
-        return None, graded.fault
-    if not most:
-        return (1.0 if graded.result == "AC" else 0.0), ""
-    return min(1.0, max(0.0, graded.score / most)), ""
 
 
 def to_test_result(tested: JudgedTest) -> TestResult:
@@ -390,7 +383,7 @@ class AttemptInTurns:
 
     def steps(self, seat: Seat[Outcome]) -> Steps[Outcome]:
         """Yield its turns, and return its outcome."""
-        self._cpu = self._wall = 0.0
+        self._cpu = self._wall = 0.0  # anew: after the loss of a worker an attempt is begun a second time
         if not self._job.code.strip() and not self._job.files:
             message = "the solution is empty"
             return all_failed(self._sample, ErrorKind.NO_COMPLETION, message=message, isolation=self._level())
@@ -431,6 +424,7 @@ class AttemptInTurns:
             was_known = self._right.is_known(self._sample, index)
             takes = yield from self._right.canonical(self._job, index, self._begin, seat)
             if not was_known:
+                # the canonical solution was built where the answer had been
                 yield from self._built(program)
         return replace(tested, checked=checkers.broken_by_output(tested.checked)) if takes else tested
 
@@ -499,7 +493,7 @@ class AttemptInTurns:
         """Let a program and its interactor talk, and say whose fault it is if that went wrong."""
         judge = self._sample.judge
         assert judge is not None
-        wall = sum(wall_limits(self._limits)) + judge_seconds()
+        wall = sum(wall_limits(self._limits)) + JUDGE_LIMITS.seconds
         judging = judge_phases(judge, test, phase.stdin, feedback, None)[0]
         judging = replace(judging, is_linked=True, limits=replace(judging.limits, wall_seconds=wall))
         turn = Turn(
@@ -512,6 +506,7 @@ class AttemptInTurns:
         self._spent([ran])
         state = Checked("AC") if ran.limit == "stopped" else self._state(ran)
         verdict = said_by(judge, heard, passes_left)
+        # which of the two ended first says whose end the other one met: a closed pipe is not the fault of who finds it
         first = heard.ended < ran.ended
         # who used up its own time or room had not waited, however long the other took for what it was sent
         hung = bool(heard.limit) and ran.limit not in ("cpu", "output", "memory")

@@ -1,4 +1,30 @@
-"""Test programs of benchmarks: reading them as Python, making a program out of a benchmark's parts, and whether one can fail at all."""
+"""Test programs of benchmarks: reading them as Python, making a program out of a benchmark's parts, and whether one can fail at all.
+
+Theory of operation
+-------------------
+Benchmarks write their tests for some runner. HumanEval defines `check(candidate)`, BigCodeBench a `unittest.TestCase`,
+others functions for pytest or a script under `if __name__ == "__main__":`. Run as they stand, such programs define
+tests, call none, end well, and every answer passes. Three steps prevent that, all on the syntax tree; nothing is run.
+
+1. *As a script* (`_as_script`). What stands under the main guard is made to run, runners (`unittest.main()`) are left
+   out, and a last `sys.exit(status)` becomes the claim that it is success. These are edits of the text, from the last
+   to the first, and each keeps the number of lines, so that a traceback points at the benchmark's own line.
+2. *Completed* (`complete_program`). Calls of what is defined as a test and that nothing in the program reaches are
+   appended: `check(entry)`, functions named `test...`, methods of `Test...` classes, and one suite of all test cases
+   whose result is asserted, with at least one test run and no more skipped than say that they may be. "Reaches" is
+   the closure over names spoken where the program is executed (`Suites.collect_spoken`).
+3. *Judged* (`fault`, `find_fault`). Of the completed program is asked whether anything that is reached can fail: an
+   `assert` that is not always true, an `assert...` method, a `raise`. If not, the test is broken and is excluded for
+   all models; a comparison whose value is dropped gets a message of its own. Tests that need pytest itself (fixtures,
+   parameters, marks) are broken too, for here nobody would call them.
+
+The analysis errs to one side only: a test is called broken only if no part that is reached could fail, and where names
+are looked up in texts (`globals()`, `eval`) everything counts as reached. What it lets pass wrongly is found at run
+time, where a pass in which no `assert` was reached is `unchecked`.
+
+Texts are hostile: they may be deep or long enough to exhaust the parser. Every such error is one of `UNPARSABLE`, and
+what cannot be parsed is returned as it is and fails when it is run.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +32,7 @@ import ast
 import re
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, lru_cache
 from types import CodeType
 from typing import TypeGuard
@@ -112,27 +138,20 @@ def fault(tree: ast.Module) -> str:
     is_plain = any(isinstance(node, ast.Assert) and not is_always_true(node.test) for node in tree.body)
     suites = Suites(tree)
     try:
-        return suites.needs_pytest() or _early_end(tree.body[-1:]) or ("" if is_plain else _without_claims(suites))
+        return suites.needs_pytest() or _early_end(tree) or ("" if is_plain else _without_claims(suites))
     except UNPARSABLE:
         return ""  # too deep to be gone through
 
 
-def _early_end(last: Sequence[ast.stmt]) -> str:
-    for statement in last:
-        ends = (
-            statement.value
-            if isinstance(statement, ast.Expr)
-            else statement.exc
-            if isinstance(statement, ast.Raise)
-            else None
-        )
-        ends_text = ast.unparse(ends) if ends is not None else ""
-        if re.match(r"os\._exit\(|SystemExit\b", ends_text):
-            return (
-                f"the program ends with {ends_text[:_SHOWN]}, before it is seen that its tests passed: assert what they "
-                "expect instead"
-            )
-    return ""
+def _early_end(tree: ast.Module) -> str:
+    """Return that a program ends itself by its last statement, empty if it does not."""
+    last = tree.body[-1] if tree.body else None
+    ends = last.value if isinstance(last, ast.Expr) else last.exc if isinstance(last, ast.Raise) else None
+    words = "" if ends is None else ast.unparse(ends)
+    if not re.match(r"os\._exit\(|SystemExit\b", words):
+        return ""
+    quoted = words[:_SHOWN]
+    return f"the program ends with {quoted}, before it is seen that its tests passed: assert what they expect instead"
 
 
 def _without_claims(suites: Suites) -> str:

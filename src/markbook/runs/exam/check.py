@@ -25,7 +25,7 @@ from markbook.sandbox import Job
 from markbook.types import Limits, Outcome, ProblemType, Sample, Verdict
 
 if TYPE_CHECKING:
-    from markbook.runs.exam.work import Box
+    from markbook.programs.executions import JobExecutor
 
 
 # Whether the authors' submissions of a problem package get the verdict that their folder promises.
@@ -300,7 +300,7 @@ def check_benchmark(
     )
 
 
-def _weak(samples: Sequence[Sample], box: Box, limits: Limits) -> tuple[WeakTest, ...]:
+def _weak(samples: Sequence[Sample], box: JobExecutor, limits: Limits) -> tuple[WeakTest, ...]:
     """Run answers that always return the same."""
     answers = dict.fromkeys(_CONSTANTS, "") | _EMPTY
     jobs = [

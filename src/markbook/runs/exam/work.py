@@ -6,8 +6,9 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
+from markbook.programs.executions import JobExecutor
 from markbook.programs.marker import MixedBox
 from markbook.programs.sandboxes import RemoteSandbox
 from markbook.results.stopping import Marks, StoppedRecord, describe_stop, until_enough
@@ -30,14 +31,6 @@ ORDER = "order"
 _WHOLE = "whole"
 
 
-class Box(Protocol):
-    """What executes jobs."""
-
-    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outcome]]:
-        """Execute every job; yield each with its outcome, in no promised order."""
-        ...
-
-
 @dataclass(slots=True)
 class _Under:
     """A job under way, in parts."""
@@ -47,7 +40,7 @@ class _Under:
     found: dict[str, Outcome] = field(default_factory=dict)
 
 
-def run_fresh(box: Box, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outcome]]:
+def run_fresh(box: JobExecutor, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outcome]]:
     """Execute every job once with its tests together, and once more test by test; yield what the latter come to.
 
     Where the two differ the outcome is flagged. A problem with one test, and a program that reads and writes, whose tests
