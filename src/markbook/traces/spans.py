@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from markbook.traces.plain import (
-    MAX_ARGUMENTS,
     MAX_DEPTH,
     dump,
     is_record,
@@ -20,6 +19,7 @@ from markbook.traces.plain import (
     record,
     rows,
     whole,
+    write_arguments,
 )
 from markbook.types import Record
 
@@ -112,6 +112,8 @@ def read_span(raw: Record, around: Record) -> Span | None:
         return None
     status = raw.get("status")
     code = str(_first(record(status), "code", "status_code", "statusCode") if is_record(status) else status or "")
+    # 0, 1, 2 on the wire; names occur
+    name = code.upper().removeprefix("STATUS_CODE_").removeprefix("STATUSCODE.")
     scope = _first(raw, "scope", "instrumentation_scope", "instrumentationScope") or around.get("scope")
     merged = attributes(raw_attributes)
     return Span(
@@ -121,7 +123,7 @@ def read_span(raw: Record, around: Record) -> Span | None:
         name=read_name(raw.get("name")),
         start=nanoseconds(_first(raw, "startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime")),
         end=nanoseconds(_first(raw, "endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime")),
-        ok=_status(code),
+        ok=False if name in {"2", "ERROR"} else True if name in {"1", "OK"} else None,
         message=str(_first(record(status), "message", "description") or "")[:500],
         attributes=merged,
         events=rows(_first(raw, "events", "span_events")),
@@ -151,22 +153,14 @@ def _id(value: Any) -> str:
     return digits if digits.strip("0") else ""
 
 
-def _status(code: str) -> bool | None:
-    """Status codes are 0, 1, 2 on the wire; names occur."""
-    name = code.upper().removeprefix("STATUS_CODE_").removeprefix("STATUSCODE.")
-    if name in {"2", "ERROR"}:
-        return False
-    return True if name in {"1", "OK"} else None
-
-
 def event_attributes(event: Record) -> tuple[str, dict[str, object]]:
     """Return an event's name and attributes."""
     return read_name(_first(event, "name", "event_name")), attributes(event.get("attributes"))
 
 
-def maybe_json(value: Any) -> Any:
-    """Return the value of a JSON string of an object or array; anything else as it is."""
-    if isinstance(value, str) and value[:1] in "{[" and len(value) <= 1 << 22:
+def maybe_json(value: Any, *, scalars: bool = False) -> Any:
+    """Return the value of a JSON string of an object or array, with `scalars` of any value; anything else as it is."""
+    if isinstance(value, str) and (scalars or value[:1] in "{[") and len(value) <= 1 << 22:
         try:
             return json.loads(value)
         except (ValueError, RecursionError):
@@ -234,9 +228,10 @@ def detect_role(span: Span) -> Role:
     """Return a span's role with what belongs to it."""
     attributes = span.attributes
     kind = _kind(span)
+    agent = attributes.get("gen_ai.agent.name") or attributes.get("agent_name") or attributes.get("graph.node.id")
     role = Role(
         kind=kind,
-        agent=_agent(span, kind),
+        agent=read_name(agent) or (read_name(attributes.get("agent.name")) if kind != TOOL else ""),
         conversation=read_name(attributes.get("gen_ai.conversation.id") or attributes.get("session.id")),
         error=_error(span),
     )
@@ -300,12 +295,6 @@ def _kind_by_shape(span: Span) -> int:
     return UNKNOWN
 
 
-def _agent(span: Span, kind: int) -> str:
-    attributes = span.attributes
-    named = attributes.get("gen_ai.agent.name") or attributes.get("agent_name") or attributes.get("graph.node.id")
-    return read_name(named) or (read_name(attributes.get("agent.name")) if kind != TOOL else "")
-
-
 def _error(span: Span) -> str:
     message = read_name(span.attributes.get("error.type"))
     if not message and span.ok is False:
@@ -319,14 +308,14 @@ def _error(span: Span) -> str:
 
 def _fill_tool(role: Role, span: Span) -> None:
     attributes = span.attributes
-    role.name = read_name(attributes.get("gen_ai.tool.name") or attributes.get("tool.name")) or _trim(span.name)
+    trimmed = span.name.removeprefix("execute_tool ").removeprefix("running tool: ").removesuffix(".tool")
+    role.name = read_name(attributes.get("gen_ai.tool.name") or attributes.get("tool.name")) or trimmed
     arguments = _present(
         attributes, "gen_ai.tool.call.arguments", "tool_arguments", "gcp.vertex.agent.tool_call_args", "input.value"
     )
     if arguments is None:
         arguments = attributes.get("tool.parameters")
-    text = arguments if isinstance(arguments, str) else "" if arguments is None else dump(arguments)
-    role.arguments = text[: MAX_ARGUMENTS + 1]
+    role.arguments = write_arguments(arguments)
     result = _present(
         attributes, "gen_ai.tool.call.result", "tool_response", "gcp.vertex.agent.tool_response", "output.value"
     )
@@ -345,10 +334,6 @@ def _unwrap_arguments(text: str) -> str:
     ):
         return dump(decoded["kwargs"])
     return text
-
-
-def _trim(name: str) -> str:
-    return name.removeprefix("execute_tool ").removeprefix("running tool: ").removesuffix(".tool")
 
 
 def _present(attributes: Record, *keys: str) -> Any:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterator
 from typing import Any
 
 from markbook.files.stream import Source
 from markbook.trace import Trace
 from markbook.traces import Probe
-from markbook.traces.plain import MAX_ARGUMENTS, dump, number, read_name, read_text, record, rows, whole
+from markbook.traces.plain import number, read_name, read_text, record, rows, whole, write_arguments
 from markbook.traces.span_tree import group_runs, requested_in
 from markbook.traces.spans import (
     AGENT,
@@ -27,8 +26,6 @@ from markbook.traces.spans import (
 from markbook.types import Record
 
 _KINDS = {"AGENT": AGENT, "TOOL": TOOL, "LLM": MODEL, "CHAT_MODEL": MODEL}
-_LONGEST = 1 << 22
-"""Characters of an attribute that are decoded; what is longer stays text."""
 
 
 class Mlflow:
@@ -50,25 +47,22 @@ def _spans_in(item: Record) -> list[Record]:
     inner = record(maybe_json(item.get("trace")))
     for holder in (record(item.get("data")), item, record(inner.get("data")), inner):
         spans = rows(holder.get("spans"))
-        if any(_is_ours(span) for span in spans):
+        keys = (key for span in spans for key in itertools.islice(record(span.get("attributes")), 100))
+        if any(key.startswith("mlflow.") for key in keys):
             return spans
     return []
 
 
-def _is_ours(span: Record) -> bool:
-    return any(key.startswith("mlflow.") for key in itertools.islice(record(span.get("attributes")), 100))
-
-
 def _spans(items: list[Any], source: Source) -> Iterator[tuple[Span, Role]]:
-    for place, item in enumerate(items):
-        held = record(item)
-        spans = _spans_in(held)
+    for index, item in enumerate(items):
+        trace = record(item)
+        spans = _spans_in(trace)
         if not spans:
             source.problems["objects that are no trace"] += 1
-        info = record(held.get("info"))
-        named = info.get("trace_id") or info.get("request_id") or held.get("trace_id") or held.get("request_id")
+        info = record(trace.get("info"))
+        named = info.get("trace_id") or info.get("request_id") or trace.get("trace_id") or trace.get("request_id")
         for raw in spans:
-            span = _span(raw, read_text(named, 200), f"trace {place + 1}")
+            span = _span(raw, read_text(named, 200), f"trace {index + 1}")
             if span is None:
                 source.problems["objects that are no span"] += 1
             else:
@@ -81,7 +75,8 @@ def _span(raw: Record, trace: str, unnamed: str) -> Span | None:
     identity = read_text(raw.get("span_id") or context.get("span_id"), 200)
     if not identity:
         return None
-    attributes = {str(key): _decoded(value) for key, value in record(raw.get("attributes")).items()}
+    # MLflow writes each value as JSON text of its own, a string too
+    attributes = {str(key): maybe_json(value, scalars=True) for key, value in record(raw.get("attributes")).items()}
     code = str(status.get("code") or raw.get("status_code") or "").upper()
     own = attributes.get("mlflow.traceRequestId") or raw.get("trace_id") or context.get("trace_id")
     return Span(
@@ -95,32 +90,23 @@ def _span(raw: Record, trace: str, unnamed: str) -> Span | None:
     )  # fmt: skip
 
 
-def _decoded(value: object) -> object:
-    """Return an attribute's value: MLflow writes each as JSON text of its own, a string too."""
-    if isinstance(value, str) and len(value) <= _LONGEST:
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return value
-
-
 def _role(span: Span) -> Role:
-    held = span.attributes
+    attributes = span.attributes
     role = detect_role(span)
-    kind = read_name(held.get("mlflow.spanType")).upper()
+    kind = read_name(attributes.get("mlflow.spanType")).upper()
     role.kind = _KINDS.get(kind, STRUCTURE if kind and role.kind == UNKNOWN else role.kind)
     if span.ok is False:
-        role.error = _exception(span) or role.error or "error"
-    given, output = held.get("mlflow.spanInputs"), held.get("mlflow.spanOutputs")
+        events = [about for name, about in map(event_attributes, span.events) if name == "exception"]
+        role.error = read_name(events[0].get("exception.type") if events else "") or role.error or "error"
+    inputs, output = attributes.get("mlflow.spanInputs"), attributes.get("mlflow.spanOutputs")
     if role.kind == TOOL:
-        role.name = read_name(held.get("gen_ai.tool.name")) or span.name or "unknown tool"
-        if not role.arguments and given is not None:
-            role.arguments = (given if isinstance(given, str) else dump(given))[: MAX_ARGUMENTS + 1]
+        role.name = read_name(attributes.get("gen_ai.tool.name")) or span.name or "unknown tool"
+        if not role.arguments and inputs is not None:
+            role.arguments = write_arguments(inputs)
         role.result = role.result or read_text(output)
     elif role.kind == MODEL:
-        usage, cost = record(held.get("mlflow.chat.tokenUsage")), record(held.get("mlflow.llm.cost"))
-        role.name = role.name or read_name(held.get("mlflow.llm.model"))
+        usage, cost = record(attributes.get("mlflow.chat.tokenUsage")), record(attributes.get("mlflow.llm.cost"))
+        role.name = role.name or read_name(attributes.get("mlflow.llm.model"))
         counts = {
             "input_tokens": "input_tokens", "output_tokens": "output_tokens",
             "cached_tokens": "cache_read_input_tokens", "written_tokens": "cache_creation_input_tokens",
@@ -133,11 +119,3 @@ def _role(span: Span) -> Role:
         role.requested = role.requested or requested_in(output)
         role.text = role.text or read_text(output)
     return role
-
-
-def _exception(span: Span) -> str:
-    for event in span.events:
-        name, held = event_attributes(event)
-        if name == "exception":
-            return read_name(held.get("exception.type"))
-    return ""

@@ -10,7 +10,6 @@ from markbook.files.stream import Source
 from markbook.trace import Step, StepKind, Trace, add_known
 from markbook.traces import Probe
 from markbook.traces.plain import (
-    bound_value,
     make_trace,
     moment,
     parse_arguments,
@@ -65,7 +64,8 @@ def _run(steps: Sequence[object], result: Record, reader: str) -> Trace:
     for step in steps:
         memory.add(record(step))
     usage, timing = record(result.get("token_usage")), record(result.get("timing"))
-    known: dict[str, Any] = {"start": _first(moment(timing.get("start_time")), *memory.starts)}
+    starts = (moment(timing.get("start_time")), *memory.starts)
+    known: dict[str, Any] = {"start": next((time for time in starts if time is not None), None)}
     known["end"] = moment(timing.get("end_time")) if timing else max(memory.ends, default=None)
     for name in ("input_tokens", "output_tokens"):
         counts = [getattr(step, name) for step in memory.steps]
@@ -75,10 +75,6 @@ def _run(steps: Sequence[object], result: Record, reader: str) -> Trace:
         memory.steps, reader=reader, unrecognised=dict(memory.unrecognised), meta=({"state": state} if state else {}),
         notes=tuple(f"{count} {what}" for what, count in sorted(memory.notes.items())), **known,
     )  # fmt: skip
-
-
-def _first(*moments: float | None) -> float | None:
-    return next((time for time in moments if time is not None), None)
 
 
 class _Memory:
@@ -131,11 +127,10 @@ class _Memory:
             if not name:
                 self.unrecognised["tool calls without a name"] += 1
                 continue
-            given = function.get("arguments")
             self.steps.append(
                 Step(
                     StepKind.TOOL, _AGENT, name, id=read_text(call.get("id"), 200),
-                    arguments=parse_arguments(given) if isinstance(given, str) else bound_value(given),
+                    arguments=parse_arguments(function.get("arguments")),
                     ok=True if not failure else False if is_single else None, error=failure if is_single else "",
                     result=read_text(row.get("observations") or record(error).get("message")) if is_single else "",
                 )
