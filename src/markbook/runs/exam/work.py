@@ -180,7 +180,7 @@ def mark_answers(plan: ExamPlan, journal: RunWriter, machines: Machines, watch: 
     assert box is not None
     answered = None
     if plan.questions is not None:
-        from markbook.runs.exam.plan import ask
+        from markbook.runs.exam.questions import ask
 
         answered = ask(plan, plan.questions, journal, watch)
     unsolved = _hold(plan, journal, box, watch, answered.lacking if answered else frozenset())
