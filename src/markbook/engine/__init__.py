@@ -39,9 +39,6 @@ def local(workers: int | None = None, *, with_caller: bool = False) -> Executor:
     from multiprocessing import get_context
 
     workers -= with_caller
-    from concurrent.futures import ProcessPoolExecutor  # slow to load, and most runs start no process of this kind
-    from multiprocessing import get_context
-
     return ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_end_with_parent)
 
 

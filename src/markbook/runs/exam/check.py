@@ -22,7 +22,7 @@ from markbook.programs.sandboxes import BoxSettings, open_sandboxes
 from markbook.runs.exam.grading import mark
 from markbook.runs.exam.plan import available, list_languages
 from markbook.sandbox import Job
-from markbook.types import Limits, Outcome, ProblemType, Sample, Verdict
+from markbook.types import Limits, Outcome, ProblemType, Sample, Verdict, join_words
 
 if TYPE_CHECKING:
     from markbook.runs.exam.work import Box
@@ -377,7 +377,7 @@ def _judge(benchmark: Benchmark, task_id: str, outcomes: list[Outcome]) -> Fault
 
 def _why(outcome: Outcome) -> str:
     if outcome.error:
-        return f"{outcome.error_type or outcome.error.value}: {outcome.error_message}"
+        return outcome.error_words or outcome.error.value
     failed = next(number for number, test in enumerate(outcome.tests) if not test.passed)
     test = outcome.tests[failed]
-    return f"test {failed}: {test.error_type or 'AssertionError'}: {test.error_message}".rstrip(": ")
+    return join_words(f"test {failed}", test.error_type or "AssertionError", test.error_message)

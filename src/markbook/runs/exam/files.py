@@ -84,7 +84,7 @@ def result_row(attempt: MarkedAttempt) -> str:
         "sample": attempt.index,
         "complexity": sample.meta.get("complexity"),
         "object_type": sample.problem_type,
-        "error_message": _message(outcome),
+        "error_message": outcome.error_words if outcome.error else None,
         "score": percent(attempt.measurement.value),
         "score_zero": None if got.missing else percent(got.zero),
         "score_partial": None if got.missing else percent(got.partial),
@@ -113,12 +113,6 @@ def _error_type(outcome: Outcome) -> str | None:
         return outcome.error.value
     failed = next((test for test in outcome.tests if not test.passed), None)
     return failed.error_type or "AssertionError" if failed else None
-
-
-def _message(outcome: Outcome) -> str | None:
-    if not outcome.error:
-        return None
-    return f"{outcome.error_type}: {outcome.error_message}" if outcome.error_type else outcome.error_message
 
 
 def test_detail(number: int, test: TestResult, failure: Failure | None) -> TestDetail:
@@ -218,13 +212,12 @@ def exam_cases(view: ExamView) -> Iterator[Case]:
 def _exam_case(model: str, attempt: MarkedAttempt, *, several: bool) -> Case:
     got, outcome = attempt.mark, attempt.outcome
     name = f"{attempt.sample.id} [{attempt.index}]" if several else attempt.sample.id
-    words = ": ".join(part for part in (outcome.error_type, outcome.error_message) if part)
     verdict = outcome.weakest.value if outcome.weakest else ""
     about: dict[str, Any] = {"verdict": verdict, "seconds": outcome.seconds}
     if got.missing is not None:
         return Case(model, name, "error", got.missing.kind.value, got.missing.detail, **about)
     if got.error is not None:
-        return Case(model, name, "error", got.error.value, words, **about)
+        return Case(model, name, "error", got.error.value, outcome.error_words, **about)
     if got.all_passed:
         return Case(model, name, "passed", **about)
     failed = [at for at, test in enumerate(counted_tests(attempt.sample, outcome)) if not test.passed]

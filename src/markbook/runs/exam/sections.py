@@ -128,7 +128,7 @@ def _answer(attempt: MarkedAttempt, tally: Tally, index: int) -> ShownAnswer:
     label = f"{tally.model}, attempt {attempt.index + 1} of {tally.attempts[index]}" if several else tally.model
     error = ""
     if outcome.error is not None:
-        words = ": ".join(part for part in (outcome.error_type, outcome.error_message) if part)
+        words = outcome.error_words
         error = f"{outcome.error.value} ({words})" if outcome.error_type != outcome.error.value else words
     notes = [f"limit hit: {outcome.limit}"] if outcome.limit else []
     notes += list(outcome.flags)

@@ -133,15 +133,6 @@ class MarkedAttempt:
     """The mark's score under the exam's policy, or why there is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Attempt:
-    """What the journal says of one attempt."""
-
-    index: int
-    outcome: Outcome
-    about: AboutAnswer
-
-
 @dataclass(slots=True)
 class _Journal:
     """A journal, read once from end to end."""
@@ -151,7 +142,7 @@ class _Journal:
     faults: list[dict[str, Any]] = field(default_factory=list)
     keys: dict[str, tuple[array[int], array[int]]] = field(default_factory=dict)
     """For each model the attempts' places and numbers in one number, and their locations."""
-    kept: dict[int, _Attempt] = field(default_factory=dict)
+    kept: dict[int, MarkedAttempt] = field(default_factory=dict)
     """What was decoded first, by location."""
     isolation: str = ""
     """The weakest level of any attempt."""
@@ -248,7 +239,8 @@ class ExamView:
                 tallies[model].lacking = array("I", (about["lacking"][index] for index in sorted(self._settled)))
         for model, tally in tallies.items():
             for index, location in self._places(model):
-                tally.add(index, self._attempt(location).outcome)
+                attempt = self._attempt(location, self.samples[index])
+                tally.add(index, attempt.outcome, attempt.mark)
         return tallies
 
     @property
@@ -265,12 +257,8 @@ class ExamView:
     def attempts(self, model: str, places: Collection[int] | None = None) -> Iterator[MarkedAttempt]:
         """Yield a model's marked attempts in benchmark order, read one at a time; only those at `places` if given."""
         for index, location in self._places(model):
-            if places is not None and index not in places:
-                continue
-            attempt, sample = self._attempt(location), self.samples[index]
-            got = mark(sample, attempt.outcome)
-            measurement = got.measurement(self.policy, sample.id, attempt.index, model)
-            yield MarkedAttempt(sample, attempt.index, attempt.outcome, attempt.about, got, measurement)
+            if places is None or index in places:
+                yield self._attempt(location, self.samples[index])
 
     def _places(self, model: str) -> Iterator[tuple[int, int]]:
         """Yield (place among `samples`, location) of a model's marked attempts in benchmark order."""
@@ -285,8 +273,8 @@ class ExamView:
         keys = self._read.keys
         return {model: _sort_locations(*keys.pop(model)) for model in self.models}
 
-    def _attempt(self, location: int) -> _Attempt:
-        return self._read.kept.get(location) or _read_attempt_row(self.journal.row_at(location))
+    def _attempt(self, location: int, sample: Sample) -> MarkedAttempt:
+        return self._read.kept.get(location) or _mark_row(self.journal.row_at(location), sample, self.policy)
 
     @cached_property
     def _read(self) -> _Journal:
@@ -300,11 +288,12 @@ class ExamView:
         for location, row in self.journal.locate_all():
             if row.kind == OUTCOME:
                 first = location if first is None else first
-                if location - first < _KEPT_BYTES and len(journal.kept) < _KEPT:
-                    journal.kept[location] = _read_attempt_row(row)
-                if str(row.key[0]) not in models or str(row.key[1]) not in place_of:
+                place = place_of.get(str(row.key[1]))
+                if str(row.key[0]) not in models or place is None:
                     early.append((location, row))
                     continue
+                if location - first < _KEPT_BYTES and len(journal.kept) < _KEPT:
+                    journal.kept[location] = _mark_row(row, samples[place], self.policy)
                 journal.add(location, row, place_of)
             elif row.kind == SAMPLE:
                 sample = read_sample(row.data)
@@ -327,15 +316,18 @@ class ExamView:
         return journal
 
 
-def _read_attempt_row(row: JournalRow) -> _Attempt:
-    data = row.data
+def _mark_row(row: JournalRow, sample: Sample, policy: ErrorPolicy) -> MarkedAttempt:
+    """Return the attempt of a journal row, graded: whatever is made of the run later gets this grade with it."""
+    data, outcome, index = row.data, Outcome.from_record(row.data), int(row.key[2])
+    grade = mark(sample, outcome)
+    measurement = grade.measurement(policy, sample.id, index, str(row.key[0]))
     about: AboutAnswer = {
         "code": data.get("code", ""),
         "step": data.get("step"),
         "form": data.get("form"),
         "source": data.get("source"),
     }
-    return _Attempt(int(row.key[2]), Outcome.from_record(row.data), about)
+    return MarkedAttempt(sample, index, outcome, about, grade, measurement)
 
 
 def _number(row: JournalRow) -> int:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from markbook.programs.marker import MixedBox
 from markbook.programs.sandboxes import RemoteSandbox
 from markbook.results.stopping import Marks, StoppedRecord, describe_stop, until_enough
-from markbook.runs.exam.grading import Tally, mark
+from markbook.runs.exam.grading import Mark, Tally, mark
 from markbook.runs.exam.options import ExamOptions
 from markbook.runs.exam.plan import ExamPlan, ExamStop, exam_sheet
 from markbook.runs.exam.results import ExamResults
@@ -118,24 +118,18 @@ class ExamSoFar:
     """The attempts of an exam in the order in which they are run, and the marks of those that were."""
 
     def __init__(self, plan: ExamPlan, journal: RunWriter) -> None:
-        """Take up what a resumed run had marked."""
+        """Begin with no attempt marked."""
         self._plan, self._journal = plan, journal
         self._samples = plan.benchmark.samples
         self._places = {sample.id: index for index, sample in enumerate(self._samples)}
-        self._tallies = {model: self._tally(model) for model in plan.models}
-        for row in journal.rows(OUTCOME):
-            self.add(str(row.key[0]), str(row.key[1]), Outcome.from_record(row.data))
+        self._tallies = {model: Tally(model, self._samples, plan.options.error_policy) for model in plan.models}
+        for model, tally in self._tallies.items():
+            if any(lacking := plan.answers.lacking(model)):
+                tally.lacking = array("I", lacking)
 
-    def _tally(self, model: str) -> Tally:
-        tally = Tally(model, self._samples, self._plan.options.error_policy)
-        lacking = self._plan.answers.lacking(model)
-        if any(lacking):
-            tally.lacking = array("I", lacking)
-        return tally
-
-    def add(self, model: str, task: str, outcome: Outcome) -> None:
-        """Count an attempt."""
-        self._tallies[model].add(self._places[task], outcome)
+    def add(self, model: str, task: str, outcome: Outcome, grade: Mark) -> None:
+        """Count an attempt that is graded."""
+        self._tallies[model].add(self._places[task], outcome, grade)
 
     def until_enough(self, stop: ExamStop, run: Callable[[Iterable[Attempt]], None]) -> StoppedRecord:
         """Run attempts, problem by problem in the drawn order, until enough is seen; return what there is to say.
@@ -226,25 +220,33 @@ def _hold(
             only then is it known which is which.
     """
     _record_inputs(writer, plan)
-    tried, solved = _solved_before(writer, plan) if writer.is_resumed else (Counter[str](), Counter[str]())
-    watch.on_start(writer.folder, Start(plan.attempts, tried.total(), solved.total(), _about(plan, box)))
+    samples = {sample.id: sample for sample in plan.benchmark.samples}
+    tried, solved = Counter[str](), Counter[str]()
     marking = None if plan.stop is None else ExamSoFar(plan, writer)
+
+    def grade_outcome(model: str, task: str, outcome: Outcome) -> Mark:
+        grade = mark(samples[task], outcome)
+        tried[task] += 1
+        solved[task] += grade.all_passed
+        if marking is not None:
+            marking.add(model, task, outcome, grade)
+        return grade
+
+    for row in writer.rows(OUTCOME) if writer.is_resumed else ():
+        grade_outcome(str(row.key[0]), str(row.key[1]), Outcome.from_record(row.data))
+    watch.on_start(writer.folder, Start(plan.attempts, tried.total(), solved.total(), _about(plan, box)))
 
     def run(attempts: Iterable[Attempt]) -> None:
         running: dict[str, Attempt] = {}
         jobs = _jobs(writer, plan, attempts, running)
         for job, outcome in run_fresh(box, jobs) if plan.options.fresh_tests else box.run(jobs):
             attempt = running.pop(job.key)
-            result = mark(job.sample, outcome)
-            tried[attempt.sample_id] += 1
-            solved[attempt.sample_id] += result.all_passed
-            trouble = f"{outcome.error_type}: {outcome.error_message}" if outcome.error else ""
+            grade = grade_outcome(attempt.model, attempt.sample_id, outcome)
+            trouble = outcome.error_words if outcome.error else ""
             name = f"{attempt.model} {attempt.sample_id} [{attempt.index}]"
-            watch.did(Progress(name, result.all_passed, trouble, f"{result.passed} of {result.total} passed"))
+            watch.did(Progress(name, grade.all_passed, trouble, f"{grade.passed} of {grade.total} passed"))
             key = (attempt.model, attempt.sample_id, attempt.index)
             writer.add(OUTCOME, key, attempt_record(attempt, outcome), remember=False)
-            if marking is not None:
-                marking.add(attempt.model, attempt.sample_id, outcome)
 
     if plan.stop is None or marking is None:
         run(attempt for attempt in all_attempts(plan) if attempt.sample_id not in lacking)
@@ -281,18 +283,6 @@ def _find_unsound(
             why = outcome.error_type or (outcome.tests[failed].error_type if outcome.tests else "") or "AssertionError"
             unsound[job.sample.id] = f"test {failed}: {why}"
     return dict(sorted(unsound.items()))
-
-
-def _solved_before(writer: RunWriter, plan: ExamPlan) -> tuple[Counter[str], Counter[str]]:
-    """Return how many attempts at each problem a resumed run had marked, and how many of them passed every test."""
-    samples = {sample.id: sample for sample in plan.benchmark.samples}
-    tried: Counter[str] = Counter()
-    solved: Counter[str] = Counter()
-    for row in writer.rows(OUTCOME):
-        name = str(row.key[1])
-        tried[name] += 1
-        solved[name] += mark(samples[name], Outcome.from_record(row.data)).all_passed
-    return tried, solved
 
 
 def _jobs(writer: RunWriter, plan: ExamPlan, attempts: Iterable[Attempt], running: dict[str, Attempt]) -> Iterator[Job]:

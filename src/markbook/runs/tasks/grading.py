@@ -28,7 +28,7 @@ from markbook.runs.tasks.metrics import RowPassAtK
 from markbook.runs.tasks.plan import Filtered, TaskPlan
 from markbook.runs.tasks.scorers import RowAnswer, RowScore, ScoreNames, score_rows
 from markbook.runs.tasks.summaries import TestedRecord
-from markbook.types import Attempt, Item, Measurement, Metric, Missing, MissingKind, Outcome, Sample, Verdict
+from markbook.types import Attempt, Item, Measurement, Metric, Missing, MissingKind, Outcome, Sample, join_words
 from markbook.why import Why, read_why
 
 if TYPE_CHECKING:
@@ -310,15 +310,14 @@ class Tested:
 
 def read_tested(outcome: Outcome) -> Tested:
     """Return what counts of an outcome: a flagged test is not passed."""
-    passed = bool(outcome.tests) and all(test.passed and test.verdict is not Verdict.FLAGGED for test in outcome.tests)
     failed = next((test for test in outcome.tests if not test.passed), None)
     message = outcome.error_message or (failed.error_message if failed else "")
     kind = outcome.error_type or (failed.error_type if failed else "")
     return Tested(
-        passed,
+        outcome.is_right,
         verdict=outcome.weakest.value if outcome.weakest else "",
         error=outcome.error.value if outcome.error else "",
-        detail=": ".join(part for part in (kind, message, outcome.limit) if part),
+        detail=join_words(kind, message, outcome.limit),
         fault=outcome.benchmark_fault,
         why=outcome.why,
     )
