@@ -11,8 +11,7 @@ from markbook.runs.exam import grading, view, work
 from markbook.runs.exam.grading import mark
 from markbook.runs.pass_at_k import pass_at_k
 from markbook.runs.tasks.grading import read_tested
-from markbook.stats import pass_at_k as estimate
-from markbook.stats import passes
+from markbook.stats import pass_at_k as estimate, passes
 from markbook.types import Attempt, ErrorKind, Item, Outcome, Sample, Test, TestResult, Verdict
 
 SOURCES = Path(markbook.__file__).parent
