@@ -1,4 +1,13 @@
-"""Asking a model, whatever kind of run asks it: who is asked, what for, and the replies, each kept on disk first."""
+"""Asking a model, whatever kind of run asks it: who is asked, what for, and the replies, each kept on disk first.
+
+Theory of operation
+-------------------
+`Replies` stands between a kind of run and a generator. It knows the replies that the journal has, asks the generator for
+the others only, and writes each reply down in the turn of the event loop in which it came: many replies that come at once
+share one commit (`SharedCalls`), because a sync of the disk takes longer than a reply. Questions that brought nothing are
+not remembered as answered, so a resumed run asks them again, but what they cost counts against the budget for good.
+The generator may be another package's: `_OfOthers` holds it to one reply a question and makes a reason of none.
+"""
 
 from __future__ import annotations
 

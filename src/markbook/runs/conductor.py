@@ -1,7 +1,26 @@
 """The one conductor: from a request to a finished run folder, whatever the kind of run.
 
-It plans, makes or resumes the run folder, has the work done, publishes the files and reports and marks the run's end.
-A run that anything breaks off is marked `on_interrupt`, keeps what was acknowledged, and goes on with `resume`.
+Theory of operation
+-------------------
+A run is a folder: `run.json` (the manifest: what was asked, the digests of all inputs, how it ended), a journal of rows,
+and files that are made from the journal. A kind of run (`kind.Kind`) knows what is measured; everything else is here:
+
+1. `plan` reads and checks all inputs. Nothing is written and nothing is paid yet, so whatever can be refused is refused
+   here; `--strict` ends the run here too, and the watcher may.
+2. `start` starts what the work needs (sandbox, workers) and refuses what this machine cannot do. Still nothing is written,
+   so a refusal leaves no half-made folder behind.
+3. The folder is made, or opened to go on. `RunWriter` holds a lock, and refuses to go on under a manifest whose config or
+   inputs differ: rows of two different runs can never come to lie in one journal.
+4. `work` does what the journal lacks. Each piece has a key; a piece whose key is in the journal is not done again. A row
+   is acknowledged by a commit before anything that depends on it happens, so what is paid for is never lost.
+5. The files and reports are made from the journal and replace older ones as a whole, then the manifest's status is set.
+   Results come back as the object that the work ended with, or are read from the folder by a worker, which yields the same
+   bytes because both read the same journal.
+
+What may go wrong: a kill at any point leaves a journal whose complete rows count, and a status other than `done`;
+`resume` begins again at 1 and finds in 4 what is done. An interrupt is marked as one on the way out. Work that could not
+be done for reasons of ours (a judge that was not reached) ends as `incomplete`, which a resumed run tries again; a run
+that is `done` is opened and not touched. Machines are a context manager around all of it: no worker outlives the run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,16 @@
-"""Grades of an exam: of one attempt, and of a model over all problems."""
+"""Grades of an exam: of one attempt, and of a model over all problems.
+
+Theory of operation
+-------------------
+`mark` is the one place where an outcome becomes a score. The score is the share of the problem's tests that passed, 0..1.
+Under the documented error policy `zero` an attempt that raised an error scores 0 whatever passed; under `partial` it keeps
+its share. Both are kept, whichever decides. What the problem's own judge could not judge has no score but a reason.
+
+`Tally` adds up one model's grades. A problem scores the mean over the model's attempts at it; a problem without an attempt
+scores 0 (the exam rule) in `exam_score` and is left out in `attempted_score`; one whose answers could not be judged counts
+in neither. It keeps arrays with one entry a problem, not the attempts, so its size does not depend on their number:
+attempts, right (uint32, shape (problems,)), zero and partial (sums of scores, float64, shape (problems,)).
+"""
 
 from __future__ import annotations
 
@@ -25,12 +37,6 @@ from markbook.types import (
     Verdict,
 )
 from markbook.why import Failure
-
-# What one attempt of an exam scores: the one place where an outcome becomes a number.
-#
-# The score is the share of the problem's tests that passed; under the documented error policy `zero`, an attempt that
-# raised an error scores 0 whatever passed. Both scores are kept, whichever policy decides. What the problem's own judge
-# could not judge has no score, but a reason.
 
 EXAM_SCORE = "exam_score"
 """The metric that every attempt of an exam is measured by."""
@@ -142,10 +148,6 @@ def get_group(sample: Sample, grouping: Grouping) -> str:
         return ""
     return f"level_{value}" if grouping == "complexity" else str(value)
 
-
-# What a model's attempts come to.
-#
-# A problem scores the mean over the model's attempts at it; a problem without an attempt scores 0 (the exam rule).
 
 PASS_AT = (1, 5, 10, 100)
 """The k for which pass@k is reported, as far as there are attempts."""

@@ -1,7 +1,21 @@
 """An exam run as its journal tells it: problems, models, and every attempt in benchmark order.
 
+Theory of operation
+-------------------
 The same view serves a run that is just finishing and one that is read back years later, so that a report is a pure
-function of the journal. In memory stay 16 bytes an attempt and 32 a problem and model.
+function of the journal. The journal is in the order in which work was done; reports want benchmark order. So one pass
+(`_read`) decodes the small rows and notes of each attempt only where it lies: 8 bytes for the key (place of the problem
+in the high half, number of the attempt in the low one, so that sorting the numbers sorts the attempts) and 8 for the
+location. In memory stay 16 bytes an attempt and 32 a problem and model, whatever the answers' size.
+
+The first attempts (`_KEPT`) stay decoded and graded, because a small exam is gone through several times: for the tallies,
+the rows, the times and the page. Later ones are read again from their location. Either way an attempt carries its grade
+(`MarkedAttempt.mark`), so that no reader grades it anew.
+
+A run that broke off shows only problems whose planned attempts are all there (`_settled`): an attempt that was not
+reached must not look like one that was absent, which scores 0. A repaired journal may have lost rows at its end and got
+them again later; therefore rows are known by number and name, not by their order, and an attempt may come before its
+problem (`early`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,22 @@
-"""The attempts of an exam in the order in which they are run, once more on fresh data, and until enough is known."""
+"""An exam's work: answers are run and graded, once more on fresh data where asked, and until enough is known.
+
+Theory of operation
+-------------------
+`mark_answers` first puts into the journal what the reports need of the inputs (problems, models, faults), so that they
+need nothing but the journal later. Where a model is asked, its replies become `answers.jsonl` and are read like any file
+of answers. Then jobs go to the box (a sandbox of this machine, a compiler's runner, or an engine's workers) one by one as it
+takes them, and outcomes come back in any order; each is graded, shown to the watcher and written as a row under
+(model, problem, number of the attempt). A resumed run skips the keys that are there and counts their rows first.
+
+Memory is flat: only jobs under way are held, no outcome is kept after its row. An exam that stops early (`SequentialExam`)
+runs problem by problem in a drawn order and keeps a tally of each model, for the decision is about whole problems; the
+drawn order and the end are in the journal, so a resumed run decides as one that never broke off.
+
+`run_fresh` splits a job into one for each test beside the usual one, and joins the outcomes by their keys. A difference
+between the two is a flag (`order`), not an error: which of the two is right cannot be known.
+
+At the end `ExamResults` reads the journal as any later reader does: a report cannot show what was not written down.
+"""
 
 from __future__ import annotations
 
@@ -111,10 +129,7 @@ def _sum(values: Iterable[float | None]) -> float | None:
     return sum(numbers) if numbers else None
 
 
-# The attempts of an exam in the order in which they are run, and the marks of those that were.
-
-
-class ExamSoFar:
+class SequentialExam:
     """The attempts of an exam in the order in which they are run, and the marks of those that were."""
 
     def __init__(self, plan: ExamPlan, journal: RunWriter) -> None:
@@ -161,8 +176,6 @@ def all_attempts(plan: ExamPlan) -> Iterator[Attempt]:
     for model in plan.models:
         yield from plan.answers.attempts(model)
 
-
-# The exam from a benchmark and answers to marks and reports.
 
 UNSOUND = "unsound"
 """The topic of problems that nobody solved and whose own solution fails their tests too."""
@@ -222,7 +235,7 @@ def _hold(
     _record_inputs(writer, plan)
     samples = {sample.id: sample for sample in plan.benchmark.samples}
     tried, solved = Counter[str](), Counter[str]()
-    marking = None if plan.stop is None else ExamSoFar(plan, writer)
+    marking = None if plan.stop is None else SequentialExam(plan, writer)
 
     def grade_outcome(model: str, task: str, outcome: Outcome) -> Mark:
         grade = mark(samples[task], outcome)

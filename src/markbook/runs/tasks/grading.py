@@ -1,4 +1,15 @@
-"""Answers of a run of tasks, asked for, filtered and measured, in this process or in several."""
+"""Answers of a run of tasks: filtered, tested and measured, in this process or in several.
+
+Theory of operation
+-------------------
+Metrics measure lists of items. Many items go to worker processes in pieces of `_PIECE` rows; what travels is plain values
+(`Row` there, `Found` back), because a sample with its whole row and its images would cost more to pickle than to measure.
+Only our own metrics travel: a user's metric may read fields that are not sent. This process takes back from the end of the
+queue what no worker has begun. Results are joined by piece and order, so the number of workers changes no byte.
+
+A row may have several answers. Metrics measure each answer; scorers and pass@k measure a row, and their value stands at
+the row's first answer. A missing reply is never measured: it has a reason of its own in each column.
+"""
 
 from __future__ import annotations
 
