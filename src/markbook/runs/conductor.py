@@ -25,6 +25,7 @@ that is `done` is opened and not touched. Machines are a context manager around 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -76,14 +77,10 @@ def summarise_scores(results: Results) -> list[dict[str, object]]:
             "high": summary.interval.high if summary.interval else None,
             "n": summary.n,
             "n_missing": dict(summary.n_missing),
-            "range": list(sheet.range) if all(map(_is_finite, sheet.range)) else None,
+            "range": list(sheet.range) if all(map(math.isfinite, sheet.range)) else None,
         }
         for model, summary in list(summaries_by_model.items())[:_MOST_MODELS]
     ]
-
-
-def _is_finite(value: float) -> bool:
-    return abs(value) != float("inf")
 
 
 Scores = list[dict[str, Any]]
@@ -118,7 +115,12 @@ def conduct(kind: Kind[R, P] | str, request: R, watcher: Watcher | None = None) 
         if request.resume is not None and is_finished(Path(request.resume), manifest):
             return open_run(request.resume)
         part.start(plan, machines)
-        with _open_writer(request, manifest) as writer:
+        opened = (
+            RunWriter.create(Path(request.output), manifest)
+            if request.resume is None
+            else RunWriter.resume(Path(request.resume), manifest)
+        )
+        with opened as writer:
             try:
                 ended = part.work(plan, writer, machines, watch)
                 reports = [name for name in request.reports if name not in ended.withheld]
@@ -170,9 +172,3 @@ def _publish(
         files, scores = _render(kind, writer.folder, names)
     writer.publish(files)
     return scores
-
-
-def _open_writer(request: RunOptions, manifest: Manifest) -> RunWriter:
-    if request.resume is not None:
-        return RunWriter.resume(Path(request.resume), manifest)
-    return RunWriter.create(Path(request.output), manifest)

@@ -98,7 +98,8 @@ def check_package(
         right = [submission for submission in runnable if submission.submission.promised == ("AC",)]
         usual = package.seconds or limits.seconds
         outcomes = dict(_ran(marker, [submission.job(sample, limits, usual) for submission in right]))
-        seconds = package.seconds or _limit(package, outcomes)
+        slowest = max((outcome.slowest or 0.0 for outcome in outcomes.values()), default=0.0)
+        seconds = package.seconds or max(LEAST_SECONDS, math.ceil(slowest * package.time_multiplier))
         others = [submission for submission in runnable if submission.submission.promised != ("AC",)]
         outcomes |= dict(_ran(marker, [submission.job(sample, limits, seconds) for submission in others]))
         level = marker.level.value
@@ -118,12 +119,6 @@ def check_package(
 def _ran(marker: ProgramMarker, jobs: Sequence[Job]) -> Iterator[tuple[str, Outcome]]:
     for job, outcome in marker.run(jobs):
         yield job.key, outcome
-
-
-def _limit(package: Package, outcomes: dict[str, Outcome]) -> float:
-    """Return the time limit that follows from the accepted submissions, in whole seconds."""
-    slowest = max((outcome.slowest or 0.0 for outcome in outcomes.values()), default=0.0)
-    return max(LEAST_SECONDS, math.ceil(slowest * package.time_multiplier))
 
 
 def _runnable(package: Package) -> tuple[list[_Runnable], list[str]]:
@@ -268,8 +263,15 @@ def check_benchmark(
     settings = BoxSettings(
         workers=workers, isolation=isolation, python=str(python or ""), dedupe=False, languages=names
     )
+    limits = Limits(seconds=timeout)
+    jobs = (
+        Job(f"{round_}:{sample.id}", sample.references[0], sample, limits)
+        for round_ in range(ROUNDS)
+        for sample in benchmark.samples
+        if sample.references
+    )
     with open_sandboxes("local", settings) as box:
-        for job, outcome in box.run(_jobs(benchmark, Limits(seconds=timeout))):
+        for job, outcome in box.run(jobs):
             outcomes[job.sample.id].append(outcome)
         level = box.level.value
         quick = [
@@ -352,13 +354,6 @@ def _checked_package(
         not_run=package_check.not_run,
         time_limit=package_check.seconds,
     )
-
-
-def _jobs(benchmark: Benchmark, limits: Limits) -> Iterator[Job]:
-    for round_ in range(ROUNDS):
-        for sample in benchmark.samples:
-            if sample.references:
-                yield Job(f"{round_}:{sample.id}", sample.references[0], sample, limits)
 
 
 def _judge(benchmark: Benchmark, task_id: str, outcomes: list[Outcome]) -> FaultyProblem | None:

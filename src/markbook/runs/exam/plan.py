@@ -176,9 +176,10 @@ def plan_exam(request: ExamOptions, machines: Machines) -> ExamPlan:
         questions = plan_questions(sound, request)
         answers, models = machines.open(Answers(sound, _normalise_language)), [str(request.model)]
     stop = plan_stop(sound.samples, models, request)
+    rejection = next(iter([*paper.rejections, *answers.invalid.first, *answers.unknown.first]), None)
     return ExamPlan(
         manifest=_manifest(request, sound, answers, unavailable, stop, questions),
-        skipped=_count_skipped(paper, answers),
+        skipped=Skipped(len(paper.rejections) + answers.invalid.count + answers.unknown.count, rejection),
         options=request,
         paper=paper,
         benchmark=sound,
@@ -294,8 +295,3 @@ def _manifest(
         "workers": request.workers,
     }
     return Manifest("exam", config, inputs, extra)
-
-
-def _count_skipped(benchmark: Benchmark, answers: Answers) -> Skipped:
-    first = next(iter([*benchmark.rejections, *answers.invalid.first, *answers.unknown.first]), None)
-    return Skipped(len(benchmark.rejections) + answers.invalid.count + answers.unknown.count, first)

@@ -400,16 +400,13 @@ def attempt_record(attempt: Attempt, outcome: Outcome) -> dict[str, object]:
 
 
 def _test_record(test: Test) -> dict[str, object]:
-    record = {name: value for name in Test.__dataclass_fields__ if (value := _plain(getattr(test, name)))}
+    values = {name: getattr(test, name) for name in Test.__dataclass_fields__}
+    record = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items() if value}
     if test.stdin is None:
         return record
     points = {} if test.points is None else {"points": test.points}
     # what a program reads and prints may be megabytes, and the reports show its beginning
     return {**record, **points, "stdin": cut(test.stdin, STREAM_KEPT), "stdout": cut(test.stdout, STREAM_KEPT)}
-
-
-def _plain(value: object) -> object:
-    return list(value) if isinstance(value, tuple) else value
 
 
 def read_sample(record: Mapping[str, object]) -> Sample:

@@ -88,15 +88,13 @@ def _parts(jobs: Iterable[Job], under: dict[str, _Under]) -> Iterator[Job]:
         pending = under[key] = _Under(job, 1)
         if len(sample.tests) > 1 and sample.problem_type is not ProblemType.STDIN and job.code.strip():
             if sample.id not in singles_by_id or singles_by_id[sample.id][0] is not sample:
-                singles_by_id[sample.id] = (sample, _singles(sample))
+                tests = enumerate(sample.tests)
+                singles = [replace(sample, id=f"{sample.id}#{index}", tests=(test,)) for index, test in tests]
+                singles_by_id[sample.id] = (sample, singles)
             pending.waits += len(sample.tests)
             for index, single in enumerate(singles_by_id[sample.id][1]):
                 yield replace(job, key=f"{key}#{index}", sample=single)
         yield replace(job, key=f"{key}#{_WHOLE}")
-
-
-def _singles(sample: Sample) -> list[Sample]:
-    return [replace(sample, id=f"{sample.id}#{index}", tests=(test,)) for index, test in enumerate(sample.tests)]
 
 
 def _together(pending: _Under) -> Outcome:
@@ -247,7 +245,11 @@ def _hold(
 
     for row in writer.rows(OUTCOME) if writer.is_resumed else ():
         grade_outcome(str(row.key[0]), str(row.key[1]), Outcome.from_record(row.data))
-    watch.on_start(writer.folder, Start(plan.attempts, tried.total(), solved.total(), _about(plan, box)))
+    about = (
+        f"{plan.benchmark.name}: {len(plan.benchmark.samples)} problems, {plan.attempts} answers of "
+        f"{len(plan.models)} model{'s' if len(plan.models) != 1 else ''}, isolation level {box.level.value}"
+    )
+    watch.on_start(writer.folder, Start(plan.attempts, tried.total(), solved.total(), about))
 
     def run(attempts: Iterable[Attempt]) -> None:
         running: dict[str, Attempt] = {}
@@ -267,14 +269,6 @@ def _hold(
         for line in describe_stop(marking.until_enough(plan.stop, run)):
             watch.on_note(line)
     return [sample for sample in plan.benchmark.samples if tried[sample.id] and not solved[sample.id]]
-
-
-def _about(plan: ExamPlan, box: Sandbox | MixedBox | RemoteSandbox) -> str:
-    models = len(plan.models)
-    return (
-        f"{plan.benchmark.name}: {len(plan.benchmark.samples)} problems, {plan.attempts} answers of "
-        f"{models} model{'s' if models != 1 else ''}, isolation level {box.level.value}"
-    )
 
 
 def _find_unsound(
