@@ -13,7 +13,7 @@ import hashlib
 import html
 import keyword
 import re
-from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markbook.installed import version
@@ -134,7 +134,8 @@ def content_digest(text: str) -> str:
 @functools.cache
 def _read_part(name: str) -> str:
     """Return a file of the templates' folder."""
-    return resources.files("markbook.report").joinpath("templates", name).read_text(encoding="utf-8")
+    # not by importlib.resources, which loads zipfile for it: an exam of one answer would wait for that
+    return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
 
 
 def style() -> str:
