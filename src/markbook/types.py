@@ -273,6 +273,11 @@ class Limits:
             raise UsageError(f"a time limit of {self.seconds:g} seconds", hint=f"above 0 and at most {DAY:g}")
 
 
+def join_words(*parts: str) -> str:
+    """Return the parts that are not empty with colons between them, such as an error's type and its message."""
+    return ": ".join(filter(None, parts))
+
+
 @dataclass(frozen=True, slots=True)
 class TestResult:
     """What became of one test."""
@@ -368,6 +373,20 @@ class Outcome(JsonRecord[OutcomeRecord]):
     def passed(self) -> int:
         """How many tests passed."""
         return sum(result.passed for result in self.tests)
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the attempt passed every test without an error: a flagged test is not passed, and no test is not a pass.
+
+        The one rule for exams, tasks, pass@k and rewards.
+        """
+        passed_all = all(result.passed and result.verdict is not Verdict.FLAGGED for result in self.tests)
+        return bool(self.tests) and passed_all and self.error is None
+
+    @property
+    def error_words(self) -> str:
+        """The error as people read it: `TypeError: unsupported operand`, or the one of the two that there is."""
+        return join_words(self.error_type, self.error_message)
 
     @property
     def unchecked(self) -> int:

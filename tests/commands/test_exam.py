@@ -315,7 +315,7 @@ def test_duplicates_and_earlier_outcomes_are_counted(tmp_path):
     counts = []
 
     class Counts(Watcher):
-        def noted(self, line, *, topic=""):
+        def on_note(self, line, *, topic=""):
             counts.append(line)
 
     # of one model; what others answer is run for each of them

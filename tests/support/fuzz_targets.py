@@ -21,7 +21,7 @@ from markbook.errors import ConfigError, MarkbookError
 from markbook.judge.client import Violation, parse_marks
 from markbook.judge.rubrics import CONSTRUCTIVENESS
 from markbook.model.cassette import Cassette
-from markbook.runs.reviews.config import read_config
+from markbook.runs.reviews.config_file import read_config
 from markbook.store import open_run
 from markbook.traces import read_trace
 from markbook.traces.references import read_references

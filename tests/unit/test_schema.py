@@ -18,7 +18,7 @@ from markbook.cli.schema import SCHEMAS
 from markbook.config import native
 from markbook.errors import ConfigError
 from markbook.row_keys import CODE_KEYS
-from markbook.runs.reviews.config import read_config
+from markbook.runs.reviews.config_file import read_config
 
 jsonschema = pytest.importorskip("jsonschema")
 PROGRAM = {"task_id": "s", "problem": "Add.", "tests": [{"stdin": "1", "stdout": "1", "points": 2}], "time_limit": 2}

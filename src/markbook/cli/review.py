@@ -120,7 +120,8 @@ def _logging(path: Path | None, *, verbose: bool) -> Iterator[None]:
 def _config(options: ReviewOptions, judging: JudgeOptions) -> ReviewConfig:
     from dataclasses import replace
 
-    from markbook.runs.reviews.config import check_policy, default_config, parse_similarity, read_config
+    from markbook.runs.reviews.config import check_policy, default_config, parse_similarity
+    from markbook.runs.reviews.config_file import read_config
 
     profile = options.profile
     config = read_config(options.config_file, profile) if options.config_file else default_config(profile)

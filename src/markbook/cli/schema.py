@@ -42,7 +42,7 @@ def _task() -> Schema:
 
 
 def _review() -> Schema:
-    from markbook.runs.reviews.config import config_schema
+    from markbook.runs.reviews.config_file import config_schema
 
     return config_schema()
 

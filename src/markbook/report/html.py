@@ -134,7 +134,6 @@ def content_digest(text: str) -> str:
 @functools.cache
 def _read_part(name: str) -> str:
     """Return a file of the templates' folder."""
-    # by its path: importlib.resources loads zipfile, which a small exam does without
     return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
 
 

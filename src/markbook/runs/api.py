@@ -17,7 +17,8 @@ from markbook.runs.exam.options import REPORTS, ExamOptions, ExamSettings
 from markbook.runs.kind import Watcher
 from markbook.runs.options import make_options, refuse_unknown
 from markbook.runs.reviews import Reviews
-from markbook.runs.reviews.config import ReviewConfig, check_policy, default_config, parse_similarity, read_config
+from markbook.runs.reviews.config import ReviewConfig, check_policy, default_config, parse_similarity
+from markbook.runs.reviews.config_file import read_config
 from markbook.runs.reviews.options import ReviewSettings
 from markbook.runs.reviews.review import ReviewRequest
 from markbook.runs.tasks import Tasks

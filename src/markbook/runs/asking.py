@@ -1,4 +1,13 @@
-"""Asking a model, whatever kind of run asks it: who is asked, what for, and the replies, each kept on disk first."""
+"""Asking a model, whatever kind of run asks it: who is asked, what for, and the replies, each kept on disk first.
+
+Theory of operation
+-------------------
+`Replies` stands between a kind of run and a generator. It knows the replies that the journal has, asks the generator for
+the others only, and writes each reply down in the turn of the event loop in which it came: many replies that come at once
+share one commit (`SharedCalls`), because a sync of the disk takes longer than a reply. Questions that brought nothing are
+not remembered as answered, so a resumed run asks them again, but what they cost counts against the budget for good.
+The generator may be another package's: `_OfOthers` holds it to one reply a question and makes a reason of none.
+"""
 
 from __future__ import annotations
 
@@ -128,6 +137,17 @@ _NUMBERS = {
     "seed": ("seed", int),
 }
 _STOPS, _IGNORED = "until", "do_sample"
+_REPLY_FIELDS = (
+    "text",
+    "raw",
+    "finish",
+    "input_tokens",
+    "output_tokens",
+    "cost",
+    "cost_at_most",
+    "requests",
+    "seconds",
+)
 Key = tuple[str | int, ...]
 
 
@@ -184,7 +204,10 @@ class Replies:
             total: how many questions there are in all.
         """
         self._journal, self._generator, self._watch = journal, generator, watch
-        self._replies = {row.key: _read_reply(row.key, row.data) for row in journal.rows(COMPLETION)}
+        self._replies = {
+            row.key: ModelReply(row.key, **{name: row.data[name] for name in _REPLY_FIELDS if name in row.data})
+            for row in journal.rows(COMPLETION)
+        }
         self._committed = SharedCalls(journal.commit)
         done = len(self._replies)
         watch.on_start(
@@ -214,11 +237,6 @@ class Replies:
             self._committed.soon()
         why = "" if reply.missing is None else reply.missing.detail
         self._watch.did(Progress(" ".join(map(str, reply.key)), reply.missing is None, why))
-
-
-def _read_reply(key: Key, data: Mapping[str, Any]) -> ModelReply:
-    names = ("text", "raw", "finish", "input_tokens", "output_tokens", "cost", "cost_at_most", "requests", "seconds")
-    return ModelReply(key, **{name: data[name] for name in names if name in data})
 
 
 def sum_usage(replies: Sequence[ModelReply]) -> TokenUsage:

@@ -1,11 +1,31 @@
 """The one conductor: from a request to a finished run folder, whatever the kind of run.
 
-It plans, makes or resumes the run folder, has the work done, publishes the files and reports and marks the run's end.
-A run that anything breaks off is marked `on_interrupt`, keeps what was acknowledged, and goes on with `resume`.
+Theory of operation
+-------------------
+A run is a folder: `run.json` (the manifest: what was asked, the digests of all inputs, how it ended), a journal of rows,
+and files that are made from the journal. A kind of run (`kind.Kind`) knows what is measured; everything else is here:
+
+1. `plan` reads and checks all inputs. Nothing is written and nothing is paid yet, so whatever can be refused is refused
+   here; `--strict` ends the run here too, and the watcher may.
+2. `start` starts what the work needs (sandbox, workers) and refuses what this machine cannot do. Still nothing is written,
+   so a refusal leaves no half-made folder behind.
+3. The folder is made, or opened to go on. `RunWriter` holds a lock, and refuses to go on under a manifest whose config or
+   inputs differ: rows of two different runs can never come to lie in one journal.
+4. `work` does what the journal lacks. Each piece has a key; a piece whose key is in the journal is not done again. A row
+   is acknowledged by a commit before anything that depends on it happens, so what is paid for is never lost.
+5. The files and reports are made from the journal and replace older ones as a whole, then the manifest's status is set.
+   Results come back as the object that the work ended with, or are read from the folder by a worker, which yields the same
+   bytes because both read the same journal.
+
+What may go wrong: a kill at any point leaves a journal whose complete rows count, and a status other than `done`;
+`resume` begins again at 1 and finds in 4 what is done. An interrupt is marked as one on the way out. Work that could not
+be done for reasons of ours (a judge that was not reached) ends as `incomplete`, which a resumed run tries again; a run
+that is `done` is opened and not touched. Machines are a context manager around all of it: no worker outlives the run.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -57,14 +77,10 @@ def summarise_scores(results: Results) -> list[dict[str, object]]:
             "high": summary.interval.high if summary.interval else None,
             "n": summary.n,
             "n_missing": dict(summary.n_missing),
-            "range": list(sheet.range) if all(map(_is_finite, sheet.range)) else None,
+            "range": list(sheet.range) if all(map(math.isfinite, sheet.range)) else None,
         }
         for model, summary in list(summaries_by_model.items())[:_MOST_MODELS]
     ]
-
-
-def _is_finite(value: float) -> bool:
-    return abs(value) != float("inf")
 
 
 Scores = list[dict[str, Any]]
@@ -99,7 +115,12 @@ def conduct(kind: Kind[R, P] | str, request: R, watcher: Watcher | None = None) 
         if request.resume is not None and is_finished(Path(request.resume), manifest):
             return open_run(request.resume)
         part.start(plan, machines)
-        with _open_writer(request, manifest) as writer:
+        opened = (
+            RunWriter.create(Path(request.output), manifest)
+            if request.resume is None
+            else RunWriter.resume(Path(request.resume), manifest)
+        )
+        with opened as writer:
             try:
                 ended = part.work(plan, writer, machines, watch)
                 reports = [name for name in request.reports if name not in ended.withheld]
@@ -151,9 +172,3 @@ def _publish(
         files, scores = _render(kind, writer.folder, names)
     writer.publish(files)
     return scores
-
-
-def _open_writer(request: RunOptions, manifest: Manifest) -> RunWriter:
-    if request.resume is not None:
-        return RunWriter.resume(Path(request.resume), manifest)
-    return RunWriter.create(Path(request.output), manifest)

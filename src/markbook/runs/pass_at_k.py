@@ -33,7 +33,6 @@ from markbook.types import (
     Outcome,
     Sample,
     Test,
-    Verdict,
 )
 
 # Whether the tests of a problem can say anything about an answer, found out before one runs.
@@ -261,7 +260,7 @@ class PassAtK(Metric):
                     item, missing_undefined(f"the tests are broken: {outcome.benchmark_fault}"), NO_STATS
                 )
         outcomes = [outcome for outcome in outcomes_known if isinstance(outcome, Outcome)]
-        n, c = len(outcomes), sum(map(passed, outcomes))
+        n, c = len(outcomes), sum(outcome.is_right for outcome in outcomes)
         is_every = self.name == "pass_hat_k"
         values = {k: passes.pass_hat_k([(n, c)], k) if is_every else passes.pass_at_k(n, c, k).value for k in self.ks}
         errors: dict[str, int] = {}
@@ -292,11 +291,6 @@ class PassAtK(Metric):
 
 def _without_limit(signature: str) -> list[str]:
     return [part for part in signature.split("|") if not part.startswith("cpu:")]
-
-
-def passed(outcome: Outcome) -> bool:
-    """Tell whether an attempt passed every test; a flagged test is not passed, and no test is not a pass."""
-    return bool(outcome.tests) and all(test.passed and test.verdict is not Verdict.FLAGGED for test in outcome.tests)
 
 
 def _row(name: str, candidate: object, reference: object) -> list[Item] | Missing:

@@ -24,7 +24,7 @@ from markbook.results.sheet import CLUSTER, Cell, Sheet, Status, find_status, ma
 from markbook.results.summary import methods_note
 from markbook.text import Table, cut
 from markbook.text.format import NOTHING, format_interval, format_number
-from markbook.types import Direction, Interval, Missing, SummaryRecord, range_record, read_range
+from markbook.types import Direction, Missing, SummaryRecord, range_record, read_range
 
 __all__ = ["Column", "Row", "RowRecords", "RowsResults", "render_rows", "row_status", "summarise_rows"]
 
@@ -105,7 +105,9 @@ def _sheet(records: Iterable[RowRecord], metric: str, column: Column) -> Sheet:
             if record.get("cluster"):
                 meta[sample] = {CLUSTER: str(record["cluster"])}
             loose = loose or content is not None
-            digests.setdefault(sample, str(content) if content is not None else _known_by(sample, record["prompt"]))
+            # where nobody says what was asked, its id alone says which sample it is
+            asked = digest([sample, record["prompt"]]) if record["prompt"] else ""
+            digests.setdefault(sample, str(content) if content is not None else asked)
     marks: dict[str, dict[str, Cell]] = {}
     for model in list(values_by_model):
         samples = values_by_model.pop(model)  # so that not all are there twice
@@ -120,11 +122,6 @@ def _all_passed(values: Sequence[float | Missing]) -> bool | None:
     """Whether all tests passed in every attempt; None where no attempt has a verdict."""
     numbers = [value for value in values if not isinstance(value, Missing)]
     return all(value == 1 for value in numbers) if numbers else None
-
-
-def _known_by(sample: str, prompt: object) -> str:
-    """Return a sample's digest; none where nobody says what was asked: then its id alone says which it is."""
-    return digest([sample, prompt]) if prompt else ""
 
 
 class RowsResults(FilesView[RowRecord, RowsSummary]):
@@ -232,21 +229,17 @@ def _section(metric: str, places: Sequence[Standing]) -> Section:
         (
             summary.group,
             format_number(summary.value),
-            _interval(summary.interval),
+            NOTHING if interval is None else format_interval(interval.low, interval.high),
             f"{summary.n} of {summary.n_items}",
             missing_text(summary.n_missing),
         )
-        for summary in summaries
+        for summary, interval in ((summary, summary.interval) for summary in summaries)
     )
     headers = ("Model", "Mean", "95 % interval", "Scored", "Missing")
     note = methods_note(summary.interval.method for summary in summaries if summary.interval is not None)
     table = Table(metric, headers, rows, frozenset({1, 2, 3}), note)
     better = summaries[0].direction if summaries else "higher"
     return Section(f"metric-{metric}", metric, f"The mean over the samples; {better} is better.", (table,))
-
-
-def _interval(interval: Interval | None) -> str:
-    return NOTHING if interval is None else format_interval(interval.low, interval.high)
 
 
 def _problems(results: RowsResults) -> Iterator[Problem]:

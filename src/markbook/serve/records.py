@@ -166,7 +166,7 @@ def make_reward(order: Order, outcome: Outcome | Missing) -> Reward:
         passed=got.passed,
         total=got.total,
         error=outcome.error.value if outcome.error else None,
-        message=f"{outcome.error_type}: {outcome.error_message}" if outcome.error_type else outcome.error_message,
+        message=outcome.error_words,
         separated=apart / len(test_results) if test_results else None,
         unchecked=sum(test.verdict is Verdict.UNCHECKED for test in test_results),
         isolation=isolation,

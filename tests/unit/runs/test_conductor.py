@@ -83,7 +83,7 @@ class Stop(Watcher):
     def __init__(self, after=None):
         self.after, self.steps, self.begun = after, 0, []
 
-    def started(self, _folder, start):
+    def on_start(self, _folder, start):
         self.begun.append((start.total, start.done))
 
     def did(self, _step):

@@ -32,7 +32,7 @@ def held(tmp_path, monkeypatch):
         lines = []
 
         class Lines(Watcher):
-            def noted(self, line, *, topic=""):
+            def on_note(self, line, *, topic=""):
                 lines.append(line)
 
         answers = [

@@ -6,7 +6,8 @@ import pytest
 from support.review_kit import markbook, only_run, papers, reviews, rows_of
 
 from markbook.errors import ConfigError
-from markbook.runs.reviews.config import default_config, read_config
+from markbook.runs.reviews.config import default_config
+from markbook.runs.reviews.config_file import read_config
 
 FLAT = {
     "metrics_and_weights": {

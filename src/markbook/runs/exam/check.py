@@ -22,7 +22,7 @@ from markbook.programs.sandboxes import BoxSettings, open_sandboxes
 from markbook.runs.exam.grading import mark
 from markbook.runs.exam.plan import available, list_languages
 from markbook.sandbox import Job
-from markbook.types import Limits, Outcome, ProblemType, Sample, Verdict
+from markbook.types import Limits, Outcome, ProblemType, Sample, Verdict, join_words
 
 if TYPE_CHECKING:
     from markbook.programs.executions import JobExecutor
@@ -98,7 +98,8 @@ def check_package(
         right = [submission for submission in runnable if submission.submission.promised == ("AC",)]
         usual = package.seconds or limits.seconds
         outcomes = dict(_ran(marker, [submission.job(sample, limits, usual) for submission in right]))
-        seconds = package.seconds or _limit(package, outcomes)
+        slowest = max((outcome.slowest or 0.0 for outcome in outcomes.values()), default=0.0)
+        seconds = package.seconds or max(LEAST_SECONDS, math.ceil(slowest * package.time_multiplier))
         others = [submission for submission in runnable if submission.submission.promised != ("AC",)]
         outcomes |= dict(_ran(marker, [submission.job(sample, limits, seconds) for submission in others]))
         level = marker.level.value
@@ -118,12 +119,6 @@ def check_package(
 def _ran(marker: ProgramMarker, jobs: Sequence[Job]) -> Iterator[tuple[str, Outcome]]:
     for job, outcome in marker.run(jobs):
         yield job.key, outcome
-
-
-def _limit(package: Package, outcomes: dict[str, Outcome]) -> float:
-    """Return the time limit that follows from the accepted submissions, in whole seconds."""
-    slowest = max((outcome.slowest or 0.0 for outcome in outcomes.values()), default=0.0)
-    return max(LEAST_SECONDS, math.ceil(slowest * package.time_multiplier))
 
 
 def _runnable(package: Package) -> tuple[list[_Runnable], list[str]]:
@@ -268,8 +263,15 @@ def check_benchmark(
     settings = BoxSettings(
         workers=workers, isolation=isolation, python=str(python or ""), dedupe=False, languages=names
     )
+    limits = Limits(seconds=timeout)
+    jobs = (
+        Job(f"{round_}:{sample.id}", sample.references[0], sample, limits)
+        for round_ in range(ROUNDS)
+        for sample in benchmark.samples
+        if sample.references
+    )
     with open_sandboxes("local", settings) as box:
-        for job, outcome in box.run(_jobs(benchmark, Limits(seconds=timeout))):
+        for job, outcome in box.run(jobs):
             outcomes[job.sample.id].append(outcome)
         level = box.level.value
         quick = [
@@ -354,13 +356,6 @@ def _checked_package(
     )
 
 
-def _jobs(benchmark: Benchmark, limits: Limits) -> Iterator[Job]:
-    for round_ in range(ROUNDS):
-        for sample in benchmark.samples:
-            if sample.references:
-                yield Job(f"{round_}:{sample.id}", sample.references[0], sample, limits)
-
-
 def _judge(benchmark: Benchmark, task_id: str, outcomes: list[Outcome]) -> FaultyProblem | None:
     sample = next(sample for sample in benchmark.samples if sample.id == task_id)
     if not outcomes:
@@ -377,7 +372,7 @@ def _judge(benchmark: Benchmark, task_id: str, outcomes: list[Outcome]) -> Fault
 
 def _why(outcome: Outcome) -> str:
     if outcome.error:
-        return f"{outcome.error_type or outcome.error.value}: {outcome.error_message}"
+        return outcome.error_words or outcome.error.value
     failed = next(number for number, test in enumerate(outcome.tests) if not test.passed)
     test = outcome.tests[failed]
-    return f"test {failed}: {test.error_type or 'AssertionError'}: {test.error_message}".rstrip(": ")
+    return join_words(f"test {failed}", test.error_type or "AssertionError", test.error_message)

@@ -21,7 +21,7 @@ from markbook.runs.exam.score_tables import (
     summary_text,
 )
 from markbook.runs.exam.view import ExamView, MarkedAttempt
-from markbook.types import Outcome, TestResult, Verdict, digest_text
+from markbook.types import TestResult, Verdict, digest_text
 from markbook.why import Failure
 
 # `test_results.jsonl`: one row an attempt, in benchmark order.
@@ -71,6 +71,8 @@ class ResultRow(TypedDict):
 def result_row(attempt: MarkedAttempt) -> str:
     """Return one line of the file; the scores are null where nothing can be said of the answer."""
     sample, outcome, got = attempt.sample, attempt.outcome, attempt.mark
+    failed = next((test for test in outcome.tests if not test.passed), None)
+    how_failed = (failed.error_type or "AssertionError") if failed else None  # which is not an error
     details = zip(counted_tests(sample, outcome), reasons(sample, outcome), strict=True)
     record: ResultRow = {
         "task_id": sample.id,
@@ -78,13 +80,13 @@ def result_row(attempt: MarkedAttempt) -> str:
         "total_tests": got.total,
         "tests_passed": got.passed,
         "all_tests_passed": got.all_passed,
-        "error_type": _error_type(outcome),
+        "error_type": outcome.error.value if outcome.error else how_failed,
         "test_details": [test_detail(number, test, failure) for number, (test, failure) in enumerate(details)],
         "model": attempt.measurement.model,
         "sample": attempt.index,
         "complexity": sample.meta.get("complexity"),
         "object_type": sample.problem_type,
-        "error_message": _message(outcome),
+        "error_message": outcome.error_words if outcome.error else None,
         "score": percent(attempt.measurement.value),
         "score_zero": None if got.missing else percent(got.zero),
         "score_partial": None if got.missing else percent(got.partial),
@@ -105,20 +107,6 @@ def result_row(attempt: MarkedAttempt) -> str:
         )
         record["why"] = about_all | ({"ended": ended} if ended else {})
     return json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _error_type(outcome: Outcome) -> str | None:
-    """Return the kind of error, or how the first failed test failed (which is not an error)."""
-    if outcome.error:
-        return outcome.error.value
-    failed = next((test for test in outcome.tests if not test.passed), None)
-    return failed.error_type or "AssertionError" if failed else None
-
-
-def _message(outcome: Outcome) -> str | None:
-    if not outcome.error:
-        return None
-    return f"{outcome.error_type}: {outcome.error_message}" if outcome.error_type else outcome.error_message
 
 
 def test_detail(number: int, test: TestResult, failure: Failure | None) -> TestDetail:
@@ -218,13 +206,12 @@ def exam_cases(view: ExamView) -> Iterator[Case]:
 def _exam_case(model: str, attempt: MarkedAttempt, *, several: bool) -> Case:
     got, outcome = attempt.mark, attempt.outcome
     name = f"{attempt.sample.id} [{attempt.index}]" if several else attempt.sample.id
-    words = ": ".join(part for part in (outcome.error_type, outcome.error_message) if part)
     verdict = outcome.weakest.value if outcome.weakest else ""
     about: dict[str, Any] = {"verdict": verdict, "seconds": outcome.seconds}
     if got.missing is not None:
         return Case(model, name, "error", got.missing.kind.value, got.missing.detail, **about)
     if got.error is not None:
-        return Case(model, name, "error", got.error.value, words, **about)
+        return Case(model, name, "error", got.error.value, outcome.error_words, **about)
     if got.all_passed:
         return Case(model, name, "passed", **about)
     failed = [at for at, test in enumerate(counted_tests(attempt.sample, outcome)) if not test.passed]
@@ -252,7 +239,7 @@ def exam_files(view: ExamView) -> Mapping[str, DocumentedContent]:
     files: dict[str, DocumentedContent] = {}
     for model, folder in folder_names(view.models).items():
         tally = view.tallies[model]
-        files[f"{folder}/test_results.jsonl"] = _rows(view, tally)
+        files[f"{folder}/test_results.jsonl"] = map(result_row, view.attempts(model))
         files[f"{folder}/test_results_errors.json"] = as_json(error_record(tally))
         files[f"{folder}/test_results_score.json"] = as_json(
             score_record(tally, isolation=view.isolation, faults=view.faults)
@@ -266,11 +253,6 @@ def exam_files(view: ExamView) -> Mapping[str, DocumentedContent]:
         files["model_comparison_summary.md"] = comparison_text(tallies, benchmark=benchmark, notes=notes)
     files["timings.jsonl"] = _timings(view)
     return files
-
-
-def _rows(view: ExamView, tally: Tally) -> Iterator[str]:
-    for attempt in view.attempts(tally.model):
-        yield result_row(attempt)
 
 
 def _timings(view: ExamView) -> Iterator[str]:

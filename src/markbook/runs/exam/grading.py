@@ -1,4 +1,16 @@
-"""Grades of an exam: of one attempt, and of a model over all problems."""
+"""Grades of an exam: of one attempt, and of a model over all problems.
+
+Theory of operation
+-------------------
+`mark` is the one place where an outcome becomes a score. The score is the share of the problem's tests that passed, 0..1.
+Under the documented error policy `zero` an attempt that raised an error scores 0 whatever passed; under `partial` it keeps
+its share. Both are kept, whichever decides. What the problem's own judge could not judge has no score but a reason.
+
+`Tally` adds up one model's grades. A problem scores the mean over the model's attempts at it; a problem without an attempt
+scores 0 (the exam rule) in `exam_score` and is left out in `attempted_score`; one whose answers could not be judged counts
+in neither. It keeps arrays with one entry a problem, not the attempts, so its size does not depend on their number:
+attempts, right (uint32, shape (problems,)), zero and partial (sums of scores, float64, shape (problems,)).
+"""
 
 from __future__ import annotations
 
@@ -18,7 +30,6 @@ from markbook.types import (
     Missing,
     MissingKind,
     Outcome,
-    OutcomeRecord,
     ProblemType,
     Sample,
     Summary,
@@ -26,12 +37,6 @@ from markbook.types import (
     Verdict,
 )
 from markbook.why import Failure
-
-# What one attempt of an exam scores: the one place where an outcome becomes a number.
-#
-# The score is the share of the problem's tests that passed; under the documented error policy `zero`, an attempt that
-# raised an error scores 0 whatever passed. Both scores are kept, whichever policy decides. What the problem's own judge
-# could not judge has no score, but a reason.
 
 EXAM_SCORE = "exam_score"
 """The metric that every attempt of an exam is measured by."""
@@ -41,8 +46,6 @@ Grouping = Literal["topic", "complexity", "problem_type"]
 GROUPINGS: tuple[Grouping, ...] = ("topic", "complexity", "problem_type")
 JUDGE_FAILED = "JE"
 """The result of a test whose own judge failed: nobody is charged for it."""
-_RESULT = 6
-"""Where a test of the journal has its result, if it has one."""
 NOT_JUDGED = Missing(MissingKind.FAILED, "the problem's own judge failed, which counts for nobody")
 
 
@@ -92,51 +95,6 @@ class Mark:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Grading:
-    """How a problem's tests become one score."""
-
-    together: bool
-    """Whether they stand or fall together."""
-    points: tuple[float, ...] = ()
-    """What each is worth, where they are worth points; an error then ends one test, and what others earned stays earned."""
-
-    def mark(
-        self, passed: Sequence[bool], error: ErrorKind | None, share: float | None = None, *, judged: bool = True
-    ) -> Mark:
-        """Return what an attempt comes to.
-
-        Args:
-            passed: whether it passed each test.
-            error: the kind of error that it raised, if any.
-            share: of the problem's worth, where its groups of tests say so.
-            judged: whether the problem's own judge did its work.
-        """
-        missing = None if judged else NOT_JUDGED
-        passes_all = bool(passed) and all(passed) and error is None
-        if share is not None:
-            return Mark(len(passed), sum(passed), error, False, share == 1.0, share, missing)
-        if self.points:
-            return Mark(len(passed), sum(passed), error, False, passes_all, self._worth(passed), missing)
-        if self.together:
-            return Mark(1, int(passes_all), error, error is not None, passes_all, missing=missing)
-        return Mark(len(passed), sum(passed), error, error is not None, passes_all, missing=missing)
-
-    def _worth(self, passed: Sequence[bool]) -> float:
-        """Return the share of a problem's points that were earned; a test without any is worth none."""
-        earned = [worth for worth, is_earned in zip(self.points, passed, strict=True) if is_earned]
-        total = math.fsum(self.points)
-        return math.fsum(earned) / total if total else float(len(earned) == len(self.points))
-
-
-def choose_grading(sample: Sample) -> Grading:
-    """Return how a problem is graded."""
-    reads = sample.problem_type is ProblemType.STDIN
-    has_points = reads and any(test.points is not None for test in sample.tests)
-    points = tuple(test.points or 0.0 for test in sample.tests) if has_points else ()
-    return Grading(sample.is_program or reads, points)
-
-
 def counted_tests(sample: Sample, outcome: Outcome) -> Sequence[TestResult]:
     """Return the results that a reader wants to see: single asserts where a program has them, else the tests."""
     if sample.is_program:
@@ -145,18 +103,28 @@ def counted_tests(sample: Sample, outcome: Outcome) -> Sequence[TestResult]:
 
 
 def mark(sample: Sample, outcome: Outcome) -> Mark:
-    """Return what an outcome comes to."""
+    """Return what an attempt comes to.
+
+    A problem that reads and writes may have points for each test, or groups of tests whose share its own judge gives.
+    There an error ends one test, and what other tests earned stays earned. Elsewhere an error zeroes the attempt, and the
+    tests of a program stand or fall together.
+    """
     judged = not outcome.benchmark_fault and all(test.result != JUDGE_FAILED for test in outcome.tests)
-    passed = [test.passed for test in outcome.tests]
-    return choose_grading(sample).mark(passed, outcome.error, outcome.score, judged=judged)
-
-
-def mark_of_record(grading: Grading, record: OutcomeRecord) -> Mark:
-    """Return the same of an outcome as the journal keeps it, without making one: for lists of many."""
-    tests = record["tests"]
-    judged = not record["benchmark_fault"] and all(JUDGE_FAILED not in test[_RESULT:] for test in tests)
-    error = ErrorKind(record["error"]) if record["error"] else None
-    return grading.mark([bool(test[0]) for test in tests], error, record.get("score"), judged=judged)
+    missing = None if judged else NOT_JUDGED
+    total, passed, error = len(outcome.tests), outcome.passed, outcome.error
+    if outcome.score is not None:
+        return Mark(total, passed, error, False, outcome.score == 1.0, outcome.score, missing)
+    reads = sample.problem_type is ProblemType.STDIN
+    if reads and any(test.points is not None for test in sample.tests):
+        points = [test.points or 0.0 for test in sample.tests]
+        earned = [worth for worth, test in zip(points, outcome.tests, strict=True) if test.passed]
+        available = math.fsum(points)
+        # a test without points is worth nothing; where none has any, all of them must pass
+        worth = math.fsum(earned) / available if available else float(len(earned) == len(points))
+        return Mark(total, passed, error, False, outcome.is_right, worth, missing)
+    if reads or sample.is_program:
+        total, passed = 1, int(outcome.is_right)
+    return Mark(total, passed, error, error is not None, outcome.is_right, missing=missing)
 
 
 def reasons(sample: Sample, outcome: Outcome) -> Sequence[Failure | None]:
@@ -180,10 +148,6 @@ def get_group(sample: Sample, grouping: Grouping) -> str:
         return ""
     return f"level_{value}" if grouping == "complexity" else str(value)
 
-
-# What a model's attempts come to.
-#
-# A problem scores the mean over the model's attempts at it; a problem without an attempt scores 0 (the exam rule).
 
 PASS_AT = (1, 5, 10, 100)
 """The k for which pass@k is reported, as far as there are attempts."""
@@ -231,44 +195,50 @@ class Tally:
         self.lacking, self.unjudged = array("I", [0] * size), array("I", [0] * size)
         self.zero, self.partial = array("d", [0.0] * size), array("d", [0.0] * size)
 
-    def add(self, place: int, outcome: Outcome) -> Mark:
-        """Count one attempt at the problem in this place, and return its mark."""
+    def add(self, place: int, outcome: Outcome, grade: Mark | None = None) -> Mark:
+        """Count one attempt at the problem in this place, and return its mark.
+
+        Args:
+            place: the problem's, among `samples`.
+            outcome: what the sandbox saw.
+            grade: its mark, where the caller has it: nothing is graded twice.
+        """
         self._found.clear()
         sample = self.samples[place]
-        got = mark(sample, outcome)
+        grade = mark(sample, outcome) if grade is None else grade
         tests = counted_tests(sample, outcome)
         self.verdicts.update(result.verdict.value for result in tests if result.result != NOT_RUN)
         self.results.update(result.result for result in tests if result.result)
-        if got.missing is not None:
+        if grade.missing is not None:
             self.unjudged[place] += 1
-            return got
+            return grade
         self.attempts[place] += 1
-        self.right[place] += got.all_passed
-        self.zero[place] += got.zero
-        self.partial[place] += got.partial
+        self.right[place] += grade.all_passed
+        self.zero[place] += grade.zero
+        self.partial[place] += grade.partial
         for grouping in GROUPINGS:
             group = get_group(sample, grouping)
             if group:
                 self.attempts_by.setdefault(grouping, Counter())[group] += 1
-                if got.error:
-                    self.errors_by.setdefault(grouping, {}).setdefault(group, Counter())[got.error.value] += 1
-        if got.error:
-            self._count_error(sample, got.error, outcome)
-        elif got.all_passed:
+                if grade.error:
+                    self.errors_by.setdefault(grouping, {}).setdefault(group, Counter())[grade.error.value] += 1
+        if grade.error:
+            self._count_error(sample, grade.error, outcome)
+        elif grade.all_passed:
             self.grades["fully_correct"] += 1
         else:
-            self.grades["partially_correct" if got.passed else "incorrect"] += 1
+            self.grades["partially_correct" if grade.passed else "incorrect"] += 1
         self.flags.update(outcome.flags)
         if outcome.limit:
             self.limits[outcome.limit] += 1
-        return got
+        return grade
 
     def _count_error(self, sample: Sample, kind: ErrorKind, outcome: Outcome) -> None:
         self.errors[kind.value] += 1
         self.grades[kind.value] += 1
         examples = self.examples.setdefault(kind.value, [])
         if len(examples) < EXAMPLES:
-            examples.append({"task_id": sample.id, "message": f"{outcome.error_type}: {outcome.error_message}"})
+            examples.append({"task_id": sample.id, "message": outcome.error_words})
 
     @property
     def n_evaluated(self) -> int:

@@ -1,38 +1,36 @@
-"""What an exam will do: its options, the problems and answers, the questions to a model, and when it may stop."""
+"""What an exam will do: its options, the problems and answers, and when it may stop."""
 
 from __future__ import annotations
 
-import json
 import os
-import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markbook.benchmarks.answers import Answers, load_answers
 from markbook.benchmarks.benchmark import load_benchmark
 from markbook.benchmarks.faults import TestFault, language_fault, without_faults
 from markbook.benchmarks.problems import Benchmark, RowError
-from markbook.config import Sampling
-from markbook.errors import DataError, EnvironmentUnfitError, IncompleteError, UsageError
-from markbook.languages import language
-from markbook.model import GenerationSettings, ModelReply, PromptRequest
+from markbook.errors import DataError, EnvironmentUnfitError, UsageError
+from markbook.languages import find, language
 from markbook.programs.streams import program_language
 from markbook.results.alignment import digest
 from markbook.results.sheet import Sheet
 from markbook.results.stopping import Stopping, open_against, parse_rule, stop_identity
-from markbook.runs.asking import Key, Replies, TokenUsage, connect_generator, goes_on, sampling_with, sum_usage
 from markbook.runs.exam.grading import EXAM_SCORE, GROUPINGS, Tally, get_group
 from markbook.runs.exam.options import ExamOptions
-from markbook.runs.exam.view import ANSWERS, read_sample, sample_record
-from markbook.runs.kind import Planned, Skipped, Watcher
+from markbook.runs.exam.view import read_sample, sample_record
+from markbook.runs.kind import Planned, Skipped
 from markbook.runs.machines import Machines
 from markbook.runs.options import ASKING, with_answerer
-from markbook.store import Manifest, RunWriter
+from markbook.store import Manifest
 from markbook.store.reader import COMMAND as FOREIGN
-from markbook.types import ProblemType, Sample, digest_text
+from markbook.types import Sample
+
+if TYPE_CHECKING:
+    from markbook.runs.exam.questions import Questions
 
 # From what each command counts to the sheet that the comparison reads.
 
@@ -105,161 +103,6 @@ def plan_stop(samples: Sequence[Sample], models: Sequence[str], options: ExamOpt
     return ExamStop(stopping, stop_identity(stopping, baseline_sheet))
 
 
-# The questions that a benchmark puts to a model, and its replies as a file of answers like any other.
-
-
-_SHOW_TESTS = frozenset(("mbpp", "mbpp-sanitized"))
-"""Benchmarks whose authors show the tests: their texts name neither the function nor its arguments."""
-_FENCED = "in one fenced code block"
-_STOPS = ("\nclass ", "\ndef ", "\n@", "\nif __name__", "\nprint(", "\nassert ", "\n```", "\n#")
-"""Where a text that goes on with a Python function has come to its end."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Questions:
-    """What a model is asked, and who asks it."""
-
-    generator: Any
-    requests: Sequence[PromptRequest]
-    """By problem and sample, in benchmark order."""
-    count: int
-    """Answers a problem."""
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 over all that is asked: a resumed run asks the same."""
-        keys_and_prompts = [[*request.key, request.prompt, request.system] for request in self.requests]
-        return digest_text(json.dumps(keys_and_prompts))
-
-
-def plan_questions(benchmark: Benchmark, options: ExamOptions) -> Questions:
-    """Return what a model is asked.
-
-    Raises:
-        UsageError: no provider in the name, settings that are none, or a benchmark that such a model cannot be asked.
-    """
-    if options.stop_when:
-        raise UsageError(
-            "--stop-when needs answers that exist: with --model every question of an exam is asked",
-            hint=f"ask once, then mark the run's {ANSWERS} with --solutions and --stop-when",
-        )
-    continues = goes_on(options)
-    sampling = sampling_with(Sampling(), options.gen_kwargs) if options.gen_kwargs else Sampling()
-    count = options.samples or 1
-    seed = (options.seed or None) if sampling.seed is None else sampling.seed
-    requests = []
-    for sample in benchmark.samples:
-        prompt, stops = (
-            _continue_text(sample, benchmark.format) if continues else (_ask_in_turns(sample, benchmark.format), ())
-        )
-        settings = GenerationSettings(
-            sampling.temperature, sampling.top_p, sampling.max_tokens, sampling.stop or stops, seed
-        )
-        system = "" if continues else options.system
-        prompt = options.system + prompt if continues else prompt
-        requests += [PromptRequest((sample.id, index), prompt, system, settings) for index in range(count)]
-    return Questions(generator=connect_generator(options), requests=requests, count=count)
-
-
-def _ask_in_turns(sample: Sample, benchmark: str) -> str:
-    """Return the question to a model that answers in turns."""
-    title, text = _title(sample), sample.input.strip()
-    if sample.problem_type is ProblemType.TEXT:
-        return text
-    if sample.problem_type is ProblemType.STDIN:
-        how = "that reads from standard input and writes to standard output"
-        return f"{text}\n\nWrite a whole {title} program {how}. Reply with the program {_FENCED}."
-    code = sample.prompt_code
-    if code:
-        about = "" if text in code else f"{text}\n\n"
-        tag = sample.language or "python"
-        instruction = f"Reply with the whole code, imports included, {_FENCED}."
-        return f"{about}Complete this {title} code. {instruction}\n\n```{tag}\n{code.rstrip()}\n```"
-    return f"{_state_problem(sample, benchmark)}\n\nWrite it in {title}. Reply with the code {_FENCED}."
-
-
-def _continue_text(sample: Sample, benchmark: str) -> tuple[str, tuple[str, ...]]:
-    """Return the text that a model goes on with, and where that ends.
-
-    Raises:
-        UsageError: nobody can tell where the answer would end.
-    """
-    if sample.language:
-        raise UsageError(
-            f"a model that continues texts is asked for Python only, and {sample.id!r} wants {_title(sample)}",
-            at=sample.source,
-            hint="a chat model is asked in any language",
-        )
-    if sample.prompt_code:
-        return sample.prompt_code, _STOPS
-    text = f"{_state_problem(sample, benchmark)}\n\n"
-    return (text, ()) if sample.problem_type is ProblemType.TEXT else (f"{text}```python\n", ("\n```",))
-
-
-def _title(sample: Sample) -> str:
-    return language(sample.language).title if sample.language else "Python"
-
-
-def _state_problem(sample: Sample, benchmark: str) -> str:
-    """Return the problem, with the name that the tests will ask for where it does not say it."""
-    text, name = sample.input.strip(), sample.entry_point
-    if benchmark in _SHOW_TESTS:
-        text += "\n\nYour code should pass these tests:\n\n" + "".join(test.program for test in sample.tests).rstrip()
-    if not name or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text):
-        return text
-    kind = "class" if sample.problem_type is ProblemType.CLASS else "function"
-    return f"{text}\n\nThe {kind} is called `{name}`."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Collected:
-    """What came of asking."""
-
-    usage: TokenUsage
-    lacking: frozenset[str]
-    """The problems of which an answer is lacking."""
-    reasons: Mapping[str, int]
-    """Why, and how many answers each reason has cost."""
-
-
-def ask(plan: ExamPlan, questions: Questions, journal: RunWriter, watch: Watcher) -> Collected:
-    """Ask what nobody asked yet, write the replies into the run folder, and read them as the exam's answers.
-
-    Raises:
-        IncompleteError: not one question was answered.
-    """
-    collector = Replies(journal, questions.generator, watch, len(questions.requests))
-    replies = collector.replies_to(questions.requests)
-    model, path = plan.models[0], journal.folder / ANSWERS
-    journal.publish({ANSWERS: "".join(_rows(plan, model, replies))})
-    lost = [reply for reply in replies.values() if reply.missing is not None]
-    reasons: dict[str, int] = {}
-    for reply in lost:
-        why = reply.missing.detail if reply.missing is not None else ""
-        reasons[why] = reasons.get(why, 0) + 1
-    if len(lost) == len(replies):
-        why = next(iter(reasons), "")
-        hint = f"markbook exam --resume {journal.folder} asks again"
-        raise IncompleteError(f"{model} answered none of {len(replies)} questions: {why}", hint=hint)
-    plan.answers.read(path, plan.options.extract)
-    return Collected(
-        usage=sum_usage(list(replies.values())),
-        lacking=frozenset(str(reply.key[0]) for reply in lost),
-        reasons=reasons,
-    )
-
-
-def _rows(plan: ExamPlan, model: str, replies: Mapping[Key, ModelReply]) -> Iterator[str]:
-    """Yield the lines of the file of answers: null where nobody answered."""
-    samples = {sample.id: sample for sample in plan.benchmark.samples}
-    continues = goes_on(plan.options)
-    for key, reply in replies.items():
-        is_rest = continues and bool(samples[str(key[0])].prompt_code)
-        text = None if reply.missing is not None else reply.text
-        row = {"task_id": key[0], "model": model, "sample": key[1]}
-        yield json.dumps({**row, "completion" if is_rest else "candidate_solution": text}, ensure_ascii=False) + "\n"
-
-
 # What an exam will do: its options, and its inputs read and checked before anything is written or run.
 
 
@@ -328,14 +171,15 @@ def plan_exam(request: ExamOptions, machines: Machines) -> ExamPlan:
         answers = machines.open(load_answers(paths, sound, extract=request.extract, language=_normalise_language))
         models = answers.models
     else:
-        # exams of answers that exist need no client
+        from markbook.runs.exam.questions import plan_questions  # exams of answers that exist need no client
 
         questions = plan_questions(sound, request)
         answers, models = machines.open(Answers(sound, _normalise_language)), [str(request.model)]
     stop = plan_stop(sound.samples, models, request)
+    rejection = next(iter([*paper.rejections, *answers.invalid.first, *answers.unknown.first]), None)
     return ExamPlan(
         manifest=_manifest(request, sound, answers, unavailable, stop, questions),
-        skipped=_count_skipped(paper, answers),
+        skipped=Skipped(len(paper.rejections) + answers.invalid.count + answers.unknown.count, rejection),
         options=request,
         paper=paper,
         benchmark=sound,
@@ -350,8 +194,6 @@ def plan_exam(request: ExamOptions, machines: Machines) -> ExamPlan:
 
 def _normalise_language(name: str) -> str:
     """Return our name of a language, empty for Python, whose programs have a way of their own; RowError if there is none."""
-    from markbook.languages import language
-
     try:
         canonical = language(name).name
     except UsageError as error:
@@ -394,23 +236,21 @@ def _unfit(sample: Sample) -> EnvironmentUnfitError | None:
     Raises:
         DataError: there is no such language.
     """
-    from markbook.languages import find
-
     try:
         for name in sorted(sample.judge.languages) if sample.judge is not None else ():
             find(name)
-        language = find(sample.language or "python").language
+        target = find(sample.language or "python").language
     except EnvironmentUnfitError as error:
         return error
     except UsageError as error:
         raise DataError(error.message, at=sample.source, hint=error.hint) from None
     text = "\n".join((sample.prompt_code, *(f"{test.setup}\n{test.program}" for test in sample.tests)))
-    library = language.lacks(text)
+    library = target.lacks(text)
     if library is None:
         return None
     way = f"apt install {library.package}" if library.package else "it cannot be linked here"
     return EnvironmentUnfitError(
-        f"{language.title} programs that say {library.word!r} cannot be run here",
+        f"{target.title} programs that say {library.word!r} cannot be run here",
         hint=f"{way}; --skip-unavailable leaves their problems out, as missing",
     )
 
@@ -455,8 +295,3 @@ def _manifest(
         "workers": request.workers,
     }
     return Manifest("exam", config, inputs, extra)
-
-
-def _count_skipped(benchmark: Benchmark, answers: Answers) -> Skipped:
-    first = next(iter([*benchmark.rejections, *answers.invalid.first, *answers.unknown.first]), None)
-    return Skipped(len(benchmark.rejections) + answers.invalid.count + answers.unknown.count, first)

@@ -6,77 +6,25 @@ import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from markbook.errors import DataError, UsageError, suggest
 from markbook.results.kind import Case, Content, Entry, Shown, Value, no_files
-from markbook.runs.exam.grading import ErrorPolicy, Grading, choose_grading, counted_tests, mark, mark_of_record
+from markbook.runs.exam.grading import counted_tests, mark
 from markbook.runs.exam.sections import assertions, attempt_status
 from markbook.runs.exam.view import OUTCOME, SAMPLE, ExamView, ReadableJournal, read_sample
 from markbook.text import cut
-from markbook.types import Outcome, Sample
+from markbook.types import Outcome, Sample, join_words
 
 if TYPE_CHECKING:
     from markbook.report.page import Page
     from markbook.results.sheet import Sheet
     from markbook.store import Run, RunWriter
-    from markbook.types import Direction, OutcomeRecord
+    from markbook.types import Direction
 
-
-# An exam's attempts one by one, as `view` lists and opens them.
 
 CODE_CAP = 200_000
 _TESTS_SHOWN = 200
-
-
-def entries(run: ReadableJournal, policy: ErrorPolicy) -> Iterator[Entry]:
-    """Yield every attempt of an exam in journal order, without reading what it handed in."""
-    gradings: dict[str, Grading] = {}
-    topics: dict[str, str] = {}
-    unknown = Grading(together=False)
-    for location, row in run.locate_all():
-        if row.kind == SAMPLE:
-            gradings[row.data["id"]] = choose_grading(read_sample(row.data))
-            topics[row.data["id"]] = str(row.data["meta"].get("topic") or "")
-        elif row.kind == OUTCOME:
-            model, task = str(row.key[0]), str(row.key[1])
-            got = mark_of_record(gradings.get(task, unknown), cast("OutcomeRecord", row.data))
-            score = got.measurement(policy).value
-            error, topic, seconds = str(row.data["error"] or ""), topics.get(task, ""), row.data["seconds"]
-            yield Entry(location, model, task, attempt_status(got), score, error, topic, seconds, int(row.key[2]))
-
-
-def show_attempt(run: ReadableJournal, location: int, samples: SampleFinder) -> Shown:
-    """Return an attempt with its code and tests.
-
-    Raises:
-        ValueError: there is none at this place of the journal.
-    """
-    row = run.row_at(location)
-    sample = samples.find(str(row.key[1])) if row.kind == OUTCOME else None
-    if sample is None:
-        raise ValueError("no attempt begins there")
-    outcome = Outcome.from_record(row.data)
-    results = counted_tests(sample, outcome)
-    words = [test.assertion or test.program or test.pattern for test in sample.tests]
-    if sample.is_program:
-        words = assertions(sample)
-    if len(words) != len(results):
-        words = [f"assertion {index + 1}" for index in range(len(results))]
-    tests = tuple(
-        (cut(word, 2000), "passed" if test_result.passed else "failed", _words(test_result.verdict.value, test_result.error_type, test_result.error_message))
-        for word, test_result in zip(words, results, strict=True)
-    )[:_TESTS_SHOWN]  # fmt: skip
-    facts = [("Attempt", str(int(row.key[2]) + 1)), ("Isolation", outcome.isolation.value)]
-    groups = {"topic": sample.meta.get("topic"), "complexity": sample.meta.get("complexity")}
-    facts += [(name, str(value)) for name, value in {**groups, "problem_type": sample.problem_type}.items() if value]
-    if outcome.limit:
-        facts.append(("Limit hit", outcome.limit))
-    return Shown(
-        str(row.key[0]), sample.id, attempt_status(mark(sample, outcome)), tuple(facts), sample.input,
-        cut(str(row.data.get("code") or ""), CODE_CAP), _words(outcome.error_type, outcome.error_message), tests,
-        outcome.why,
-    )  # fmt: skip
 
 
 class SampleFinder:
@@ -96,13 +44,6 @@ class SampleFinder:
                     return None
                 self._known[str(row.data["id"])] = row.data
             return read_sample(self._known[name])
-
-
-def _words(*parts: str) -> str:
-    return ": ".join(filter(None, parts))
-
-
-# A finished exam, or one that broke off, as every command and report reads it.
 
 
 class ExamResults(ExamView):
@@ -193,18 +134,54 @@ class ExamResults(ExamView):
         return "higher"
 
     def entries(self) -> Iterator[Entry]:
-        """Yield every attempt in journal order."""
-        return entries(self._run, self.config.get("error_policy", "zero"))
+        """Yield every attempt in journal order, without reading the code that it handed in."""
+        samples: dict[str, Sample] = {}
+        for location, row in self._run.locate_all():
+            if row.kind == SAMPLE:
+                samples[row.data["id"]] = read_sample(row.data)
+            elif row.kind == OUTCOME:
+                model, task = str(row.key[0]), str(row.key[1])
+                sample = samples.get(task) or Sample(task)
+                grade = mark(sample, Outcome.from_record(row.data))
+                score = grade.measurement(self.policy).value
+                error, topic = str(row.data["error"] or ""), str(sample.meta.get("topic") or "")
+                seconds, status = row.data["seconds"], attempt_status(grade)
+                yield Entry(location, model, task, status, score, error, topic, seconds, int(row.key[2]))
 
     def show_attempt(self, location: int) -> Shown:
-        """Return the attempt at a location of the journal.
+        """Return the attempt at a location of the journal, with its code and tests.
 
         Raises:
             ValueError: there is none.
         """
-        return show_attempt(self._run, location, self._finder)
+        row = self._run.row_at(location)
+        sample = self._finder.find(str(row.key[1])) if row.kind == OUTCOME else None
+        if sample is None:
+            raise ValueError("no attempt begins there")
+        outcome = Outcome.from_record(row.data)
+        results = counted_tests(sample, outcome)
+        words = [test.assertion or test.program or test.pattern for test in sample.tests]
+        if sample.is_program:
+            words = assertions(sample)
+        if len(words) != len(results):
+            words = [f"assertion {index + 1}" for index in range(len(results))]
+        tests = []
+        for word, test in zip(words[:_TESTS_SHOWN], results[:_TESTS_SHOWN], strict=True):
+            detail = join_words(test.verdict.value, test.error_type, test.error_message)
+            tests.append((cut(word, 2000), "passed" if test.passed else "failed", detail))
+        facts = [("Attempt", str(int(row.key[2]) + 1)), ("Isolation", outcome.isolation.value)]
+        groups = {"topic": sample.meta.get("topic"), "complexity": sample.meta.get("complexity")}
+        facts += [
+            (name, str(value)) for name, value in {**groups, "problem_type": sample.problem_type}.items() if value
+        ]
+        if outcome.limit:
+            facts.append(("Limit hit", outcome.limit))
+        status, code = attempt_status(mark(sample, outcome)), cut(str(row.data.get("code") or ""), CODE_CAP)
+        return Shown(
+            str(row.key[0]), sample.id, status, tuple(facts), sample.input, code, outcome.error_words, tuple(tests),
+            outcome.why,
+        )  # fmt: skip
 
     @cached_property
     def _finder(self) -> SampleFinder:
-
         return SampleFinder(self._run)

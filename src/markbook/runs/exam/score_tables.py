@@ -114,7 +114,11 @@ def as_json(record: Mapping[str, object]) -> str:
 def score_record(tally: Tally, *, isolation: str, faults: list[dict[str, object]]) -> dict[str, object]:
     """Return `test_results_score.json`."""
     total = tally.exam_score()
-    groups = {grouping: _group_summaries(tally, grouping) for grouping in GROUPINGS}
+    groups: dict[Grouping, dict[str, tuple[Summary, Summary]]] = {grouping: {} for grouping in GROUPINGS}
+    for grouping, summaries in groups.items():
+        for group in tally.groups(grouping):
+            places = tally.places(grouping, group)
+            summaries[group] = tally.exam_score(places, group=group), tally.attempted_score(places, group=group)
     record: dict[str, object] = {"model": tally.model, "total": percent(total.value)}
     for grouping in GROUPINGS:
         record[_DOCUMENTED[grouping]] = {name: percent(exam.value) for name, (exam, _) in groups[grouping].items()}
@@ -154,6 +158,13 @@ def error_record(tally: Tally) -> dict[str, object]:
     """Return `test_results_errors.json`."""
     total = sum(tally.errors.values())
     shares = sorted(tally.errors.items(), key=lambda item: (-item[1], item[0]))
+    counts = {
+        grouping: {
+            group: dict(sorted(tally.errors_by.get(grouping, {}).get(group, {}).items()))
+            for group in tally.groups(grouping)
+        }
+        for grouping in GROUPINGS
+    }
     return {
         "total_errors": total,
         "error_rate": percent(tally.error_rate),
@@ -161,7 +172,7 @@ def error_record(tally: Tally) -> dict[str, object]:
         "model": tally.model,
         "n": tally.n_evaluated,
         "error_counts": dict(shares),
-        **{_DOCUMENTED[grouping]: _error_counts(tally, grouping) for grouping in GROUPINGS},
+        **{_DOCUMENTED[grouping]: counts[grouping] for grouping in GROUPINGS},
         "category_error_rates": _error_rates(tally, "topic"),
         "complexity_error_rates": _error_rates(tally, "complexity"),
         "error_examples": {kind: tally.examples[kind] for kind, _ in shares},
@@ -194,14 +205,6 @@ def interval_record(interval: Interval | None) -> PercentInterval | None:
         "confidence": interval.confidence,
         "method": interval.method,
     }
-
-
-def _group_summaries(tally: Tally, grouping: Grouping) -> dict[str, tuple[Summary, Summary]]:
-    summaries = {}
-    for group in tally.groups(grouping):
-        places = tally.places(grouping, group)
-        summaries[group] = tally.exam_score(places, group=group), tally.attempted_score(places, group=group)
-    return summaries
 
 
 def _statistics(exam: Summary, attempted: Summary) -> ScoreStatistics:
@@ -244,11 +247,6 @@ def _pass_records(tally: Tally) -> dict[str, object]:
     return {**scores, "pass_at_k": details} if details else {}
 
 
-def _error_counts(tally: Tally, grouping: Grouping) -> dict[str, dict[str, int]]:
-    counts = tally.errors_by.get(grouping, {})
-    return {group: dict(sorted(counts.get(group, {}).items())) for group in tally.groups(grouping)}
-
-
 def _error_rates(tally: Tally, grouping: Grouping) -> dict[str, float | None]:
     errors = tally.errors_by.get(grouping, {})
     attempts: Mapping[str, int] = tally.attempts_by.get(grouping, {})
@@ -276,7 +274,15 @@ def comparison_record(tallies: Sequence[Tally]) -> dict[str, object]:
         },
         "object_type_comparison": _by_group(tallies, "problem_type"),
         "error_rate_comparison": {tally.model: percent(tally.error_rate) for tally in tallies},
-        "statistics": {tally.model: _comparison_statistics(tally) for tally in tallies},
+        "statistics": {
+            tally.model: {
+                "n": (total := tally.exam_score()).n,
+                "n_missing": total.n_missing.get("absent", 0),
+                "interval": interval_record(total.interval),
+                "attempted_score": percent(tally.attempted_score().value),
+            }
+            for tally in tallies
+        },
         "comparison": None if comparison is None else comparison.to_json(),
     }
     return record | {"comparison_note": too_many(len(tallies))} if len(tallies) > MOST_COMPARED else record
@@ -314,7 +320,8 @@ def strengths(tallies: Sequence[Tally], grouping: Grouping = "topic") -> dict[st
         for group in tally.groups(grouping):
             gap = _gap(tally, others, tally.places(grouping, group))
             if gap.value is not None:
-                gaps.append((100 * gap.value, f"{group} ({_in_points(gap)})"))
+                low, high = (gap.interval.low, gap.interval.high) if gap.interval else (None, None)
+                gaps.append((100 * gap.value, f"{group} ({Scale((0.0, 1.0)).with_gap_spread(gap.value, low, high)})"))
         above = [words for gap, words in sorted(gaps, key=lambda pair: (-pair[0], pair[1])) if gap >= 5]
         below = [words for gap, words in sorted(gaps) if gap <= -5]
         strengths_by_model[tally.model] = above[:3], below[:3]
@@ -332,27 +339,11 @@ def _gap(tally: Tally, others: Sequence[Tally], places: Sequence[int]) -> Summar
     return summarise_values(gaps, range=(-1.0, 1.0), seed=tally.seed)
 
 
-def _in_points(gap: Summary) -> str:
-    assert gap.value is not None
-    low, high = (None, None) if gap.interval is None else (gap.interval.low, gap.interval.high)
-    return Scale((0.0, 1.0)).with_gap_spread(gap.value, low, high)
-
-
 def _by_group(tallies: Sequence[Tally], grouping: Grouping) -> dict[str, dict[str, float | None]]:
     groups = tallies[0].groups(grouping) if tallies else []
     return {
         group: {tally.model: percent(tally.exam_score(tally.places(grouping, group)).value) for tally in tallies}
         for group in groups
-    }
-
-
-def _comparison_statistics(tally: Tally) -> dict[str, object]:
-    total = tally.exam_score()
-    return {
-        "n": total.n,
-        "n_missing": total.n_missing.get("absent", 0),
-        "interval": interval_record(total.interval),
-        "attempted_score": percent(tally.attempted_score().value),
     }
 
 

@@ -20,7 +20,7 @@ from markbook.runs.exam.view import ExamView, MarkedAttempt
 from markbook.testcode import programs
 from markbook.text import Table, cut, terminal
 from markbook.text.format import NOTHING, Scale, format_number
-from markbook.types import ErrorKind, Interval, Sample, Summary, Test, TestResult, Verdict
+from markbook.types import ErrorKind, Sample, Test, TestResult, Verdict
 
 # The problems that a page shows whole: all of a small exam, the telling ones of a large one.
 
@@ -128,7 +128,7 @@ def _answer(attempt: MarkedAttempt, tally: Tally, index: int) -> ShownAnswer:
     label = f"{tally.model}, attempt {attempt.index + 1} of {tally.attempts[index]}" if several else tally.model
     error = ""
     if outcome.error is not None:
-        words = ": ".join(part for part in (outcome.error_type, outcome.error_message) if part)
+        words = outcome.error_words
         error = f"{outcome.error.value} ({words})" if outcome.error_type != outcome.error.value else words
     notes = [f"limit hit: {outcome.limit}"] if outcome.limit else []
     notes += list(outcome.flags)
@@ -279,16 +279,6 @@ def _points(value: float | None) -> float | None:
     return None if value is None else round(100 * value, 2)
 
 
-def _span(interval: Interval | None) -> str:
-    return _SCALE.spread(interval.low, interval.high) if interval else NOTHING
-
-
-def _format_score(summary: Summary) -> str:
-    """Return a score with its interval in one cell."""
-    low, high = (None, None) if summary.interval is None else (summary.interval.low, summary.interval.high)
-    return _SCALE.with_spread(summary.value, low, high)
-
-
 def _scores(tallies: Sequence[Tally], comparison: Comparison | None) -> Section:
     groups = {standing.model: " ".join(standing.group) for standing in comparison.standings} if comparison else {}
     methods = methods_note(
@@ -299,7 +289,7 @@ def _scores(tallies: Sequence[Tally], comparison: Comparison | None) -> Section:
         total, attempted = tally.exam_score(), tally.attempted_score()
         share = tally.separated_share
         row = (
-            tally.model, _SCALE.value(total.value), _span(total.interval), _SCALE.value(attempted.value),
+            tally.model, _SCALE.value(total.value), _SCALE.spread(total.interval.low, total.interval.high) if total.interval else NOTHING, _SCALE.value(attempted.value),
             f"{tally.n_answered} of {len(tally.samples)}", _SCALE.value(tally.error_rate), _SCALE.value(share),
             f"{tally.unchecked:,}",
         )  # fmt: skip
@@ -373,7 +363,11 @@ def _groups(tallies: Sequence[Tally], grouping: Grouping) -> Section | None:
     for group in groups:
         places = tallies[0].places(grouping, group)
         scores = [(tally, tally.exam_score(places, group=group)) for tally in tallies]
-        rows.append((group, str(len(places)), *(_format_score(score) for _, score in scores)))
+        spreads = []
+        for _, score in scores:
+            low, high = (score.interval.low, score.interval.high) if score.interval else (None, None)
+            spreads.append(_SCALE.with_spread(score.value, low, high))
+        rows.append((group, str(len(places)), *spreads))
         for tally, score in scores:
             low, high = (score.interval.low, score.interval.high) if score.interval else (score.value, score.value)
             cells.append(

@@ -1,7 +1,21 @@
 """An exam run as its journal tells it: problems, models, and every attempt in benchmark order.
 
+Theory of operation
+-------------------
 The same view serves a run that is just finishing and one that is read back years later, so that a report is a pure
-function of the journal. In memory stay 16 bytes an attempt and 32 a problem and model.
+function of the journal. The journal is in the order in which work was done; reports want benchmark order. So one pass
+(`_read`) decodes the small rows and notes of each attempt only where it lies: 8 bytes for the key (place of the problem
+in the high half, number of the attempt in the low one, so that sorting the numbers sorts the attempts) and 8 for the
+location. In memory stay 16 bytes an attempt and 32 a problem and model, whatever the answers' size.
+
+The first attempts (`_KEPT`) stay decoded and graded, because a small exam is gone through several times: for the tallies,
+the rows, the times and the page. Later ones are read again from their location. Either way an attempt carries its grade
+(`MarkedAttempt.mark`), so that no reader grades it anew.
+
+A run that broke off shows only problems whose planned attempts are all there (`_settled`): an attempt that was not
+reached must not look like one that was absent, which scores 0. A repaired journal may have lost rows at its end and got
+them again later; therefore rows are known by number and name, not by their order, and an attempt may come before its
+problem (`early`).
 """
 
 from __future__ import annotations
@@ -133,15 +147,6 @@ class MarkedAttempt:
     """The mark's score under the exam's policy, or why there is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Attempt:
-    """What the journal says of one attempt."""
-
-    index: int
-    outcome: Outcome
-    about: AboutAnswer
-
-
 @dataclass(slots=True)
 class _Journal:
     """A journal, read once from end to end."""
@@ -151,7 +156,7 @@ class _Journal:
     faults: list[dict[str, Any]] = field(default_factory=list)
     keys: dict[str, tuple[array[int], array[int]]] = field(default_factory=dict)
     """For each model the attempts' places and numbers in one number, and their locations."""
-    kept: dict[int, _Attempt] = field(default_factory=dict)
+    kept: dict[int, MarkedAttempt] = field(default_factory=dict)
     """What was decoded first, by location."""
     isolation: str = ""
     """The weakest level of any attempt."""
@@ -248,7 +253,8 @@ class ExamView:
                 tallies[model].lacking = array("I", (about["lacking"][index] for index in sorted(self._settled)))
         for model, tally in tallies.items():
             for index, location in self._places(model):
-                tally.add(index, self._attempt(location).outcome)
+                attempt = self._attempt(location, self.samples[index])
+                tally.add(index, attempt.outcome, attempt.mark)
         return tallies
 
     @property
@@ -265,12 +271,8 @@ class ExamView:
     def attempts(self, model: str, places: Collection[int] | None = None) -> Iterator[MarkedAttempt]:
         """Yield a model's marked attempts in benchmark order, read one at a time; only those at `places` if given."""
         for index, location in self._places(model):
-            if places is not None and index not in places:
-                continue
-            attempt, sample = self._attempt(location), self.samples[index]
-            got = mark(sample, attempt.outcome)
-            measurement = got.measurement(self.policy, sample.id, attempt.index, model)
-            yield MarkedAttempt(sample, attempt.index, attempt.outcome, attempt.about, got, measurement)
+            if places is None or index in places:
+                yield self._attempt(location, self.samples[index])
 
     def _places(self, model: str) -> Iterator[tuple[int, int]]:
         """Yield (place among `samples`, location) of a model's marked attempts in benchmark order."""
@@ -285,8 +287,8 @@ class ExamView:
         keys = self._read.keys
         return {model: _sort_locations(*keys.pop(model)) for model in self.models}
 
-    def _attempt(self, location: int) -> _Attempt:
-        return self._read.kept.get(location) or _read_attempt_row(self.journal.row_at(location))
+    def _attempt(self, location: int, sample: Sample) -> MarkedAttempt:
+        return self._read.kept.get(location) or _mark_row(self.journal.row_at(location), sample, self.policy)
 
     @cached_property
     def _read(self) -> _Journal:
@@ -300,11 +302,12 @@ class ExamView:
         for location, row in self.journal.locate_all():
             if row.kind == OUTCOME:
                 first = location if first is None else first
-                if location - first < _KEPT_BYTES and len(journal.kept) < _KEPT:
-                    journal.kept[location] = _read_attempt_row(row)
-                if str(row.key[0]) not in models or str(row.key[1]) not in place_of:
+                place = place_of.get(str(row.key[1]))
+                if str(row.key[0]) not in models or place is None:
                     early.append((location, row))
                     continue
+                if location - first < _KEPT_BYTES and len(journal.kept) < _KEPT:
+                    journal.kept[location] = _mark_row(row, samples[place], self.policy)
                 journal.add(location, row, place_of)
             elif row.kind == SAMPLE:
                 sample = read_sample(row.data)
@@ -327,15 +330,18 @@ class ExamView:
         return journal
 
 
-def _read_attempt_row(row: JournalRow) -> _Attempt:
-    data = row.data
+def _mark_row(row: JournalRow, sample: Sample, policy: ErrorPolicy) -> MarkedAttempt:
+    """Return the attempt of a journal row, graded: whatever is made of the run later gets this grade with it."""
+    data, outcome, index = row.data, Outcome.from_record(row.data), int(row.key[2])
+    grade = mark(sample, outcome)
+    measurement = grade.measurement(policy, sample.id, index, str(row.key[0]))
     about: AboutAnswer = {
         "code": data.get("code", ""),
         "step": data.get("step"),
         "form": data.get("form"),
         "source": data.get("source"),
     }
-    return _Attempt(int(row.key[2]), Outcome.from_record(row.data), about)
+    return MarkedAttempt(sample, index, outcome, about, grade, measurement)
 
 
 def _number(row: JournalRow) -> int:
@@ -394,16 +400,13 @@ def attempt_record(attempt: Attempt, outcome: Outcome) -> dict[str, object]:
 
 
 def _test_record(test: Test) -> dict[str, object]:
-    record = {name: value for name in Test.__dataclass_fields__ if (value := _plain(getattr(test, name)))}
+    values = {name: getattr(test, name) for name in Test.__dataclass_fields__}
+    record = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items() if value}
     if test.stdin is None:
         return record
     points = {} if test.points is None else {"points": test.points}
     # what a program reads and prints may be megabytes, and the reports show its beginning
     return {**record, **points, "stdin": cut(test.stdin, STREAM_KEPT), "stdout": cut(test.stdout, STREAM_KEPT)}
-
-
-def _plain(value: object) -> object:
-    return list(value) if isinstance(value, tuple) else value
 
 
 def read_sample(record: Mapping[str, object]) -> Sample:

@@ -1,4 +1,22 @@
-"""The attempts of an exam in the order in which they are run, once more on fresh data, and until enough is known."""
+"""An exam's work: answers are run and graded, once more on fresh data where asked, and until enough is known.
+
+Theory of operation
+-------------------
+`mark_answers` first puts into the journal what the reports need of the inputs (problems, models, faults), so that they
+need nothing but the journal later. Where a model is asked, its replies become `answers.jsonl` and are read like any file
+of answers. Then jobs go to the box (a sandbox of this machine, a compiler's runner, or an engine's workers) one by one as it
+takes them, and outcomes come back in any order; each is graded, shown to the watcher and written as a row under
+(model, problem, number of the attempt). A resumed run skips the keys that are there and counts their rows first.
+
+Memory is flat: only jobs under way are held, no outcome is kept after its row. An exam that stops early (`SequentialExam`)
+runs problem by problem in a drawn order and keeps a tally of each model, for the decision is about whole problems; the
+drawn order and the end are in the journal, so a resumed run decides as one that never broke off.
+
+`run_fresh` splits a job into one for each test beside the usual one, and joins the outcomes by their keys. A difference
+between the two is a flag (`order`), not an error: which of the two is right cannot be known.
+
+At the end `ExamResults` reads the journal as any later reader does: a report cannot show what was not written down.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +30,7 @@ from markbook.programs.executions import JobExecutor
 from markbook.programs.marker import MixedBox
 from markbook.programs.sandboxes import RemoteSandbox
 from markbook.results.stopping import Marks, StoppedRecord, describe_stop, until_enough
-from markbook.runs.exam.grading import Tally, mark
+from markbook.runs.exam.grading import Mark, Tally, mark
 from markbook.runs.exam.options import ExamOptions
 from markbook.runs.exam.plan import ExamPlan, ExamStop, exam_sheet
 from markbook.runs.exam.results import ExamResults
@@ -63,15 +81,13 @@ def _parts(jobs: Iterable[Job], under: dict[str, _Under]) -> Iterator[Job]:
         pending = under[key] = _Under(job, 1)
         if len(sample.tests) > 1 and sample.problem_type is not ProblemType.STDIN and job.code.strip():
             if sample.id not in singles_by_id or singles_by_id[sample.id][0] is not sample:
-                singles_by_id[sample.id] = (sample, _singles(sample))
+                tests = enumerate(sample.tests)
+                singles = [replace(sample, id=f"{sample.id}#{index}", tests=(test,)) for index, test in tests]
+                singles_by_id[sample.id] = (sample, singles)
             pending.waits += len(sample.tests)
             for index, single in enumerate(singles_by_id[sample.id][1]):
                 yield replace(job, key=f"{key}#{index}", sample=single)
         yield replace(job, key=f"{key}#{_WHOLE}")
-
-
-def _singles(sample: Sample) -> list[Sample]:
-    return [replace(sample, id=f"{sample.id}#{index}", tests=(test,)) for index, test in enumerate(sample.tests)]
 
 
 def _together(pending: _Under) -> Outcome:
@@ -104,31 +120,22 @@ def _sum(values: Iterable[float | None]) -> float | None:
     return sum(numbers) if numbers else None
 
 
-# The attempts of an exam in the order in which they are run, and the marks of those that were.
-
-
-class ExamSoFar:
+class SequentialExam:
     """The attempts of an exam in the order in which they are run, and the marks of those that were."""
 
     def __init__(self, plan: ExamPlan, journal: RunWriter) -> None:
-        """Take up what a resumed run had marked."""
+        """Begin with no attempt marked."""
         self._plan, self._journal = plan, journal
         self._samples = plan.benchmark.samples
         self._places = {sample.id: index for index, sample in enumerate(self._samples)}
-        self._tallies = {model: self._tally(model) for model in plan.models}
-        for row in journal.rows(OUTCOME):
-            self.add(str(row.key[0]), str(row.key[1]), Outcome.from_record(row.data))
+        self._tallies = {model: Tally(model, self._samples, plan.options.error_policy) for model in plan.models}
+        for model, tally in self._tallies.items():
+            if any(lacking := plan.answers.lacking(model)):
+                tally.lacking = array("I", lacking)
 
-    def _tally(self, model: str) -> Tally:
-        tally = Tally(model, self._samples, self._plan.options.error_policy)
-        lacking = self._plan.answers.lacking(model)
-        if any(lacking):
-            tally.lacking = array("I", lacking)
-        return tally
-
-    def add(self, model: str, task: str, outcome: Outcome) -> None:
-        """Count an attempt."""
-        self._tallies[model].add(self._places[task], outcome)
+    def add(self, model: str, task: str, outcome: Outcome, grade: Mark) -> None:
+        """Count an attempt that is graded."""
+        self._tallies[model].add(self._places[task], outcome, grade)
 
     def until_enough(self, stop: ExamStop, run: Callable[[Iterable[Attempt]], None]) -> StoppedRecord:
         """Run attempts, problem by problem in the drawn order, until enough is seen; return what there is to say.
@@ -161,8 +168,6 @@ def all_attempts(plan: ExamPlan) -> Iterator[Attempt]:
         yield from plan.answers.attempts(model)
 
 
-# The exam from a benchmark and answers to marks and reports.
-
 UNSOUND = "unsound"
 """The topic of problems that nobody solved and whose own solution fails their tests too."""
 
@@ -173,7 +178,7 @@ def mark_answers(plan: ExamPlan, journal: RunWriter, machines: Machines, watch: 
     assert box is not None
     answered = None
     if plan.questions is not None:
-        from markbook.runs.exam.plan import ask
+        from markbook.runs.exam.questions import ask
 
         answered = ask(plan, plan.questions, journal, watch)
     unsolved = _hold(plan, journal, box, watch, answered.lacking if answered else frozenset())
@@ -219,25 +224,37 @@ def _hold(
             only then is it known which is which.
     """
     _record_inputs(writer, plan)
-    tried, solved = _solved_before(writer, plan) if writer.is_resumed else (Counter[str](), Counter[str]())
-    watch.on_start(writer.folder, Start(plan.attempts, tried.total(), solved.total(), _about(plan, box)))
-    marking = None if plan.stop is None else ExamSoFar(plan, writer)
+    samples = {sample.id: sample for sample in plan.benchmark.samples}
+    tried, solved = Counter[str](), Counter[str]()
+    marking = None if plan.stop is None else SequentialExam(plan, writer)
+
+    def grade_outcome(model: str, task: str, outcome: Outcome) -> Mark:
+        grade = mark(samples[task], outcome)
+        tried[task] += 1
+        solved[task] += grade.all_passed
+        if marking is not None:
+            marking.add(model, task, outcome, grade)
+        return grade
+
+    for row in writer.rows(OUTCOME) if writer.is_resumed else ():
+        grade_outcome(str(row.key[0]), str(row.key[1]), Outcome.from_record(row.data))
+    about = (
+        f"{plan.benchmark.name}: {len(plan.benchmark.samples)} problems, {plan.attempts} answers of "
+        f"{len(plan.models)} model{'s' if len(plan.models) != 1 else ''}, isolation level {box.level.value}"
+    )
+    watch.on_start(writer.folder, Start(plan.attempts, tried.total(), solved.total(), about))
 
     def run(attempts: Iterable[Attempt]) -> None:
         running: dict[str, Attempt] = {}
         jobs = _jobs(writer, plan, attempts, running)
         for job, outcome in run_fresh(box, jobs) if plan.options.fresh_tests else box.run(jobs):
             attempt = running.pop(job.key)
-            result = mark(job.sample, outcome)
-            tried[attempt.sample_id] += 1
-            solved[attempt.sample_id] += result.all_passed
-            trouble = f"{outcome.error_type}: {outcome.error_message}" if outcome.error else ""
+            grade = grade_outcome(attempt.model, attempt.sample_id, outcome)
+            trouble = outcome.error_words if outcome.error else ""
             name = f"{attempt.model} {attempt.sample_id} [{attempt.index}]"
-            watch.did(Progress(name, result.all_passed, trouble, f"{result.passed} of {result.total} passed"))
+            watch.did(Progress(name, grade.all_passed, trouble, f"{grade.passed} of {grade.total} passed"))
             key = (attempt.model, attempt.sample_id, attempt.index)
             writer.add(OUTCOME, key, attempt_record(attempt, outcome), remember=False)
-            if marking is not None:
-                marking.add(attempt.model, attempt.sample_id, outcome)
 
     if plan.stop is None or marking is None:
         run(attempt for attempt in all_attempts(plan) if attempt.sample_id not in lacking)
@@ -245,14 +262,6 @@ def _hold(
         for line in describe_stop(marking.until_enough(plan.stop, run)):
             watch.on_note(line)
     return [sample for sample in plan.benchmark.samples if tried[sample.id] and not solved[sample.id]]
-
-
-def _about(plan: ExamPlan, box: Sandbox | MixedBox | RemoteSandbox) -> str:
-    models = len(plan.models)
-    return (
-        f"{plan.benchmark.name}: {len(plan.benchmark.samples)} problems, {plan.attempts} answers of "
-        f"{models} model{'s' if models != 1 else ''}, isolation level {box.level.value}"
-    )
 
 
 def _find_unsound(
@@ -274,18 +283,6 @@ def _find_unsound(
             why = outcome.error_type or (outcome.tests[failed].error_type if outcome.tests else "") or "AssertionError"
             unsound[job.sample.id] = f"test {failed}: {why}"
     return dict(sorted(unsound.items()))
-
-
-def _solved_before(writer: RunWriter, plan: ExamPlan) -> tuple[Counter[str], Counter[str]]:
-    """Return how many attempts at each problem a resumed run had marked, and how many of them passed every test."""
-    samples = {sample.id: sample for sample in plan.benchmark.samples}
-    tried: Counter[str] = Counter()
-    solved: Counter[str] = Counter()
-    for row in writer.rows(OUTCOME):
-        name = str(row.key[1])
-        tried[name] += 1
-        solved[name] += mark(samples[name], Outcome.from_record(row.data)).all_passed
-    return tried, solved
 
 
 def _jobs(writer: RunWriter, plan: ExamPlan, attempts: Iterable[Attempt], running: dict[str, Attempt]) -> Iterator[Job]:

@@ -1,4 +1,18 @@
-"""A run of reviews: planned, judges checked, measured, judged, scored."""
+"""A run of reviews: planned, judges checked, measured, judged, scored.
+
+Theory of operation
+-------------------
+Generated peer reviews are measured in three tiers: 1 similarity to human reviews of the same paper, 2 language models as
+judges, 3 the trace of the agents that wrote them. `plan_review` reads papers and reviews and finds out whether the judges
+can be asked. `evaluate` runs the tiers beside one another: traces first, because a judge may read what the agents did, then
+each review is given to the judges as soon as its trace is known, and texts are compared while the judges think.
+
+The journal keeps what was measured (similarity per reference, judges' raw answers, trace metrics), under the key (paper,
+system, number of the review), not what follows from it. Every number of the reports is computed from these rows by
+`summary.score`. So a run can be resumed at any point, and scored again with other weights at no cost (`finished.rescore`).
+What failed for a reason of ours goes under a kind of its own (`judgement_gap`, `tier3_gap`): it is shown, and tried again.
+A budget counts both kinds, because what brought nothing has cost something too.
+"""
 
 from __future__ import annotations
 
@@ -362,11 +376,6 @@ class Clock:
             for name, seconds in seconds_by_tier.items()
         }
 
-
-# The work of a review: generated reviews against human ones, judged and traced, each piece kept in the journal.
-#
-# The journal keeps what was measured (similarities per reference, judges' raw answers, trace metrics); every number of the
-# reports is computed from that. So a run can be resumed at any point and re-scored with other weights at no cost.
 
 PAPERS_TOGETHER = 32
 """Papers measured together: enough for every worker, few enough that their texts' vectors fit into memory."""

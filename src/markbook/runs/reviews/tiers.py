@@ -132,20 +132,18 @@ def tier1_rows(
         if paper is None:
             record["reason"] = to_json(Missing(MissingKind.NOT_APPLICABLE, "the paper is not among the papers given"))
         elif not attempt.text.strip():
-            record["reason"] = to_json(_no_text(attempt))
+            # an empty review was written, null was not
+            is_absent = bool(attempt.meta.get("absent"))
+            kind, why = (
+                (MissingKind.ABSENT, NO_REVIEW) if is_absent else (MissingKind.NO_COMPLETION, "the review is empty")
+            )
+            record["reason"] = to_json(Missing(kind, why))
         elif not paper.human:
             record["reason"] = to_json(Missing(MissingKind.NOT_APPLICABLE, "the paper has no human review"))
         else:
             rows = itertools.islice(measured, len(paper.human))
             record["references"] = [{name: to_json(value) for name, value in row.items()} for row in rows]
         yield attempt, record
-
-
-def _no_text(attempt: Attempt) -> Missing:
-    """Return why there is nothing to compare: an empty review was written, null is none."""
-    if attempt.meta.get("absent"):
-        return Missing(MissingKind.ABSENT, NO_REVIEW)
-    return Missing(MissingKind.NO_COMPLETION, "the review is empty")
 
 
 def human_rows(similarities: Similarities, papers: Sequence[Paper]) -> Iterator[tuple[str, dict[str, object]]]:

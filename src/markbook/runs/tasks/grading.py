@@ -1,4 +1,15 @@
-"""Answers of a run of tasks, asked for, filtered and measured, in this process or in several."""
+"""Answers of a run of tasks: filtered, tested and measured, in this process or in several.
+
+Theory of operation
+-------------------
+Metrics measure lists of items. Many items go to worker processes in pieces of `_PIECE` rows; what travels is plain values
+(`Row` there, `Found` back), because a sample with its whole row and its images would cost more to pickle than to measure.
+Only our own metrics travel: a user's metric may read fields that are not sent. This process takes back from the end of the
+queue what no worker has begun. Results are joined by piece and order, so the number of workers changes no byte.
+
+A row may have several answers. Metrics measure each answer; scorers and pass@k measure a row, and their value stands at
+the row's first answer. A missing reply is never measured: it has a reason of its own in each column.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +39,7 @@ from markbook.runs.tasks.metrics import RowPassAtK
 from markbook.runs.tasks.plan import Filtered, TaskPlan
 from markbook.runs.tasks.scorers import RowAnswer, RowScore, ScoreNames, score_rows
 from markbook.runs.tasks.summaries import TestedRecord
-from markbook.types import Attempt, Item, Measurement, Metric, Missing, MissingKind, Outcome, Sample, Verdict
+from markbook.types import Attempt, Item, Measurement, Metric, Missing, MissingKind, Outcome, Sample, join_words
 from markbook.why import Why, read_why
 
 if TYPE_CHECKING:
@@ -310,15 +321,14 @@ class Tested:
 
 def read_tested(outcome: Outcome) -> Tested:
     """Return what counts of an outcome: a flagged test is not passed."""
-    passed = bool(outcome.tests) and all(test.passed and test.verdict is not Verdict.FLAGGED for test in outcome.tests)
     failed = next((test for test in outcome.tests if not test.passed), None)
     message = outcome.error_message or (failed.error_message if failed else "")
     kind = outcome.error_type or (failed.error_type if failed else "")
     return Tested(
-        passed,
+        outcome.is_right,
         verdict=outcome.weakest.value if outcome.weakest else "",
         error=outcome.error.value if outcome.error else "",
-        detail=": ".join(part for part in (kind, message, outcome.limit) if part),
+        detail=join_words(kind, message, outcome.limit),
         fault=outcome.benchmark_fault,
         why=outcome.why,
     )

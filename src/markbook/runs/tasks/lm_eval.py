@@ -67,7 +67,9 @@ def lm_eval_files(view: TasksView) -> Mapping[str, Content]:
     """
     tasks = _look(view)
     stamp = harness_stamp(view.manifest.get("started"))
-    names = folder_names([_UNSAFE.sub("_", task) for task in tasks]) if _are_apart(tasks) else folder_names(tasks)
+    safe = [_UNSAFE.sub("_", task) for task in tasks]
+    # names of their own stay, unless two are the same when what no file name holds is replaced
+    names = folder_names(safe if len({name.casefold() for name in safe}) == len(safe) else tasks)
     files: dict[str, Content] = {
         f"samples_{file}{stamp}.jsonl": _samples(view, name, task)
         for file, (name, task) in zip(names.values(), tasks.items(), strict=True)
@@ -87,7 +89,8 @@ def _look(view: TasksView) -> dict[str, _Task]:
         task.model = task.model or first["model"]
         task.rows += len(rows)
         for row in rows:
-            task.hashes.update(_hashes(row).encode())
+            doc = json.dumps(row["doc"], indent=2, ensure_ascii=False)
+            task.hashes.update(f"{digest_text(doc)}{digest_text(row['prompt'])}".encode())
         for key, value in _means(rows).items():
             if value is not None:
                 task.spreads.setdefault((first["pipeline"], key), _Spread()).add(value)
@@ -100,12 +103,6 @@ def _together(located: Iterable[tuple[int, TaskAnswer]]) -> Iterator[tuple[int, 
     for _, group in groups:
         several = list(group)
         yield several[0][0], [row for _, row in several]
-
-
-def _are_apart(tasks: Iterable[str]) -> bool:
-    """Whether tasks keep names of their own when what no file name holds is replaced."""
-    safe = [_UNSAFE.sub("_", task).casefold() for task in tasks]
-    return len(set(safe)) == len(safe)
 
 
 def _results(view: TasksView, looked: Mapping[str, _Task]) -> dict[str, object]:
@@ -238,7 +235,3 @@ def _means(answers: list[TaskAnswer]) -> dict[str, float | None]:
             if value is not None:
                 values[key].append(value)
     return {key: sum(numbers) / len(numbers) if numbers else None for key, numbers in sorted(values.items())}
-
-
-def _hashes(row: TaskAnswer) -> str:
-    return digest_text(json.dumps(row["doc"], indent=2, ensure_ascii=False)) + digest_text(row["prompt"])

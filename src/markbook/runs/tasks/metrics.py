@@ -209,16 +209,12 @@ def _check_options(name: str, options: Mapping[str, object], use: Use, factory: 
     for option in options:
         if option not in parameters:
             hint = suggest(option, list(parameters)) if parameters else "it takes none"
+            spelled = next((key for key, ours in _SPELLINGS.items() if ours == option and key in use.options), option)
             raise ConfigError(
                 f"the metric {name!r} has no option {option!r}",
-                at=use.find_place(_find_spelling(option, use)),
+                at=use.find_place(spelled),
                 hint=hint,
             )
-
-
-def _find_spelling(option: str, use: Use) -> str:
-    """Return an option as the file spells it."""
-    return next((key for key, ours in _SPELLINGS.items() if ours == option and key in use.options), option)
 
 
 def _joined_passes(first: RowPassAtK | None, second: RowPassAtK) -> RowPassAtK:

@@ -19,7 +19,7 @@ from markbook.runs.tasks.summaries import ContextGap, GroupRecord, TaskAnswer, T
 from markbook.text import cut
 from markbook.text.format import NOTHING, format_interval, format_number, format_p
 from markbook.text.table import Table
-from markbook.types import Interval, Summary
+from markbook.types import Summary
 from markbook.why import Evidence, Why, read_why
 
 # A task run's numbers as tables: the same words in the terminal, in Markdown and in HTML.
@@ -95,21 +95,18 @@ def _metric(key: str, summary: Summary, rows: int, *, is_whole: bool) -> tuple[s
     return (*cells, missing or NOTHING, format_interval(*bounds) if missing and bounds else NOTHING)
 
 
-def _interval(interval: Interval | None) -> str:
-    return NOTHING if interval is None else f"{format_interval(interval.low, interval.high)} ({interval.method})"
-
-
 def _group(name: str, record: GroupRecord) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for key, metric in record["metrics"].items():
         summary = Summary.from_record(metric)
+        interval = summary.interval
         over = f"{len(metric['tasks'])} of {len(record['tasks'])} tasks"
         rows.append(
             (
                 record["alias"] or name,
                 key,
                 format_number(summary.value),
-                _interval(summary.interval),
+                NOTHING if interval is None else f"{format_interval(interval.low, interval.high)} ({interval.method})",
                 str(summary.n),
                 over,
             )
@@ -195,7 +192,11 @@ def task_page(view: TasksView) -> Page:
     tasks = summary["tasks"]
     answers_by_row: dict[tuple[str, str], list[TaskAnswer]] = {}
     spent = 0
-    once = all(_is_answered_once(task) for task in view.summary["tasks"].values())
+    # one row of results for each row of a task: one answer to each at most, one filter pipeline
+    once = all(
+        task["answers"] <= task["rows"] and not any("," in name for name in task["metrics"])
+        for task in view.summary["tasks"].values()
+    )
     for row in view.rows():
         key = (str(row["task"]), str(row["id"]))
         size = (
@@ -330,11 +331,6 @@ def _contexts(gaps: Sequence[ContextGap]) -> Section:
     lead = "What the model gains from context, row by row."
     chart = Chart(charts.forest(cells, order, "Difference"), "Paired differences between contexts") if cells else None
     return Section("contexts", "Contexts", lead, (table,), chart)
-
-
-def _is_answered_once(task: TaskRecord) -> bool:
-    """Whether a task has one row of results for each of its rows: one answer to each at most, one filter pipeline."""
-    return task["answers"] <= task["rows"] and not any("," in name for name in task["metrics"])
 
 
 def _problem(task: str, sample: str, rows: Sequence[TaskAnswer], room: Room) -> Problem:

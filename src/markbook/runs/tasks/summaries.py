@@ -303,6 +303,10 @@ def summarise_group(
     means = [_mean([column], column.task, policy=policy, seed=seed) for column in columns]
     mean_values = [mean.value for mean in means if mean.value is not None]
     ends = [mean.bounds for mean in means if mean.bounds is not None]
+    bounds = None
+    if len(ends) == len(means):
+        lows, highs = zip(*ends, strict=True)
+        bounds = math.fsum(lows) / len(ends), math.fsum(highs) / len(ends)
     interval = None
     if policy == "exclude" and len(mean_values) == len(columns):
         values = [[mark.value for mark in column.marks.values() if mark.value is not None] for column in columns]
@@ -312,13 +316,9 @@ def summarise_group(
         pooled,
         value=math.fsum(mean_values) / len(mean_values) if mean_values else None,
         interval=interval,
-        bounds=_mean_ends(ends) if len(ends) == len(means) else None,
+        bounds=bounds,
         note=f"{note}: no interval" if interval is None else note,
     )
-
-
-def _mean_ends(ends: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    return math.fsum(low for low, _ in ends) / len(ends), math.fsum(high for _, high in ends) / len(ends)
 
 
 # Between the context modes of a task: each metric's paired difference over the rows that both have a value for.

@@ -1,4 +1,22 @@
-"""Tasks from YAML and answers (or a model) to marks and reports."""
+"""A run of tasks from its plan to its files: what is asked, run, measured and written, and when that was enough.
+
+Theory of operation
+-------------------
+plan:  `plan_run` reads task files, rows, prompts and answers (`tasks.plan`) while workers start, and refuses what cannot
+       be asked. The digest of all prompts and right answers is in the manifest: replies in the journal are kept by the
+       row's place, and belong to these prompts alone.
+work:  `answer_and_mark` takes the tasks one by one, each filter pipeline of a task by itself, and its rows in pieces
+       (`PIECE`), so that memory does not grow with the rows. A piece goes through four steps:
+       replies (asked or read) -> `grading.answers` (filtered texts) -> `_execute` (tests in the sandbox, where a metric
+       runs them) -> `grading.measure` (each metric over the piece, here or in workers).
+       Replies, judgements and test outcomes go into the journal the moment they come and are never asked for twice.
+       Measurements do not: they are computed again from these by a resumed run, and come out the same.
+results: `columns.MarkCollector` takes the measured pieces and gives `results.jsonl` and `summary.json`; from these alone
+       `finished.TaskResults` makes pages, comparisons and the other formats, for ours and for others' runs alike.
+
+A run that may stop early asks batches of rows in a drawn order and then marks all rows that were asked once more as one,
+because numbers over whole tasks (corpus BLEU, aggregations of user code) are not sums of batches.
+"""
 
 from __future__ import annotations
 
