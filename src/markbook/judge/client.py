@@ -305,6 +305,7 @@ def read(response: Any, mode: str) -> RawAnswer:
 
 def _result(results: list[Any]) -> str:
     """Return the one result that a reply gives, however often it gives it."""
+    # Servers repeat a tool call now and then; only results that differ in meaning leave open which one is the answer.
     payloads = [result if isinstance(result, str) else json.dumps(result or {}) for result in results]
     if len({_value(payload) for payload in payloads}) > 1:
         raise Violation(f"the reply gives {len(payloads)} results and not all alike: two results are none")

@@ -71,6 +71,7 @@ def draw(items: Sequence[LabelItem], count: int, *, seed: int = 0, share: float 
     weights = [1.0 - share + share * use / mean if mean else 1.0 for use in useful]
     places = [chance(seed, *item.key) / weight for item, weight in zip(items, weights, strict=True)]
     order = sorted(range(len(items)), key=places.__getitem__)
+    # The first item that is not drawn sets the threshold: with it every drawn item's probability is known.
     threshold = places[order[count]] if count < len(order) else math.inf
     return [Drawn(items[at], min(1.0, weights[at] * threshold)) for at in order[:count]]
 

@@ -198,6 +198,7 @@ def slope(x: Sequence[float], y: Sequence[float], *, confidence: float = 0.95) -
     spread = math.fsum((x_value - mean_x) ** 2 for x_value in x)
     value = math.fsum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True)) / spread
     rest = math.fsum((b - mean_y - value * (a - mean_x)) ** 2 for a, b in zip(x, y, strict=True))
+    # What rounding leaves of nothing would give an interval of almost no width.
     if rest <= 1e-24 * math.fsum((b - mean_y) ** 2 for b in y):
         return Estimate(value, n=n, method="least-squares", confidence=confidence, note=EXACT_FIT)
     se = math.sqrt(rest / (n - 2) / spread)
@@ -206,7 +207,7 @@ def slope(x: Sequence[float], y: Sequence[float], *, confidence: float = 0.95) -
 
 
 def shifts(before: Sequence[float | None], after: Sequence[float | None]) -> Shift:
-    """Return what becomes of marks when the texts are changed in something that is no substance."""
+    """Return what becomes of marks when the texts are changed in a way that adds no substance."""
     changes = [b - a for a, b in zip(before, after, strict=True) if a is not None and b is not None]
     return Shift(
         n=len(changes),

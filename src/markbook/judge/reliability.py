@@ -174,7 +174,7 @@ class Form:
     """What is asked of texts of a kind."""
 
     marks: Rubric
-    """Whose marks must not move with what is no substance."""
+    """Whose marks must not move when a change adds no substance."""
     people: Rubric
     """Whose mark is held against people's."""
     system: str
@@ -435,7 +435,7 @@ def read_earlier(path: Path) -> Earlier:
     """Return what the report of an earlier check says of its judge.
 
     Raises:
-        DataError: it is no such report.
+        DataError: it is not such a report.
     """
     line = parse_object(whole(path), str(path))
     record = line.record if isinstance(line, Line) else {}

@@ -290,7 +290,7 @@ class CriterionModel(_Strict):
         return read if {"scale", "grades"} & set(read) else read | {"grades": {"yes": 1, "no": 0}}
 
     @model_validator(mode="after")
-    def _graded(self) -> Self:
+    def _check_grades(self) -> Self:
         if not self.weight:
             raise ValueError("a weight must be greater than 0, or below 0 for points that are lost")
         if self.grades and self.scale:
@@ -426,7 +426,7 @@ class RowRubricModel(_Strict):
 
     @model_validator(mode="before")
     @classmethod
-    def _named(cls, data: Any) -> Any:
+    def _read_shapes(cls, data: Any) -> Any:
         """Read the shapes in which data sets write criteria: a text, a list of texts or of records, a mapping."""
         record = {"criteria": data} if isinstance(data, str | list | tuple) else data
         if not isinstance(record, Mapping) or "criteria" not in record:

@@ -84,7 +84,7 @@ class Unreached(Exception):
 
 
 class Garbled(Exception):
-    """What came back is no HTTP or no answer, or not all of it came."""
+    """What came back is not HTTP or not an answer, or not all of it came."""
 
 
 class NotFollowed(Exception):
@@ -321,7 +321,7 @@ class _Reader:
         """Take bytes; return the response once it is whole.
 
         Raises:
-            Garbled: this is no HTTP, or more than is taken.
+            Garbled: this is not HTTP, or more than is taken.
         """
         self._bytes += data
         while self._body_at < 0:
@@ -508,7 +508,7 @@ class HttpClient:
 
         Raises:
             Unreached: no connection came about.
-            Garbled: what came back is no HTTP.
+            Garbled: what came back is not HTTP.
             NotFollowed: a redirect leads elsewhere, or drops the question, or there are too many.
         """
         trip = TRIP.get()
