@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from markbook.judge.correction import Corrected
-    from markbook.judge.probes import People, Told
+    from markbook.judge.probes import EstimateRecord, People
     from markbook.judge.reliability import Examined
     from markbook.results.gates import GateMark
 
@@ -293,7 +293,7 @@ def _marks(agreement: People | None = None) -> list[GateMark]:
     ]
 
 
-def _rows(report: Examined) -> Iterator[tuple[str, Told]]:
+def _rows(report: Examined) -> Iterator[tuple[str, EstimateRecord]]:
     from markbook.text import terminal
 
     people, again, calibrated = report["agreement_with_humans"], report["self_consistency"], report["calibration"]

@@ -442,6 +442,7 @@ def _read_answer(row: Mapping[str, object], parse: Callable[[str], _T]) -> _T | 
 def _rate_samples(rubric: Rubric, rows: Sequence[PartRecord]) -> tuple[_Ratings, list[Missing]]:
     """Return for each judge the marks of every sample whose parts were all answered, and why others count for nothing."""
     samples: dict[tuple[str, int], list[tuple[int, dict[str, float]] | Missing]] = defaultdict(list)
+    # Answers come in any order; sums of fractions in another order would differ in their last digit.
     for row in sorted(rows, key=lambda row: (str(row["model"]), int(row["sample"]), int(row["part"]))):
         marks = _read_answer(row, lambda payload: parse_marks(payload, rubric))
         # A mark weighed by token probabilities, where there are any, stands for the plain one.
@@ -461,6 +462,7 @@ def _rate_samples(rubric: Rubric, rows: Sequence[PartRecord]) -> tuple[_Ratings,
         if len(read) < len(parts):
             gaps.append(next(part for part in parts if isinstance(part, Missing)))
             continue
+        # A mark for a long part rests on more text than one for a short part.
         total = sum(chars for chars, _ in read)
         complete[model].append(
             {c.name: math.fsum(chars * marks[c.name] for chars, marks in read) / total for c in rubric.criteria}

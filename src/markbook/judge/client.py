@@ -14,9 +14,10 @@ from typing import Any, TypedDict
 from markbook.files import jsonl
 from markbook.judge.rubrics import HIGHEST, LOWEST, Call, Criterion, Rubric
 from markbook.measurements import MissingRecord
-from markbook.model.asker import Asker, Patience, QuestionEnd
+from markbook.model.asker import Asker, Patience
 from markbook.model.budget import Account, Budget, Price, Weight
 from markbook.model.cassette import Cassette
+from markbook.model.chat import whole_text
 from markbook.model.http import RequestFault
 from markbook.types import Missing, MissingKind
 
@@ -108,7 +109,7 @@ def _mark(record: Mapping[str, object], criterion: Criterion, scale: tuple[int, 
     quotes = record.get(f"{name}_quotes")
     listed = quotes if isinstance(quotes, list) else []
     score, grade = (
-        _graded(record[name], criterion) if criterion.grades else (mark_number(record[name], name, scale), "")
+        _read_grade(record[name], criterion) if criterion.grades else (mark_number(record[name], name, scale), "")
     )
     return CriterionMark(
         score,
@@ -118,7 +119,7 @@ def _mark(record: Mapping[str, object], criterion: Criterion, scale: tuple[int, 
     )
 
 
-def _graded(value: object, criterion: Criterion) -> tuple[float, str]:
+def _read_grade(value: object, criterion: Criterion) -> tuple[float, str]:
     """Return the score that a grade stands for, and the grade as the rubric spells it."""
     for grade, score in criterion.grades:
         if value == grade:
@@ -129,7 +130,7 @@ def _graded(value: object, criterion: Criterion) -> tuple[float, str]:
 
 def _clean_words(text: str) -> str:
     """Return a judge's words as they are kept: cut, and without the half surrogate pairs that no file can hold."""
-    return text[:REASON_CAP].encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return whole_text(text[:REASON_CAP])
 
 
 def _plain(text: str) -> str:
@@ -257,31 +258,26 @@ async def send(client: Any, call: Call, mode: str) -> Any:
     """Send a call once and return the response."""
     from pydantic_ai.direct import model_request
     from pydantic_ai.messages import ModelRequest
+    from pydantic_ai.models import ModelRequestParameters
+    from pydantic_ai.output import OutputObjectDefinition
+    from pydantic_ai.tools import ToolDefinition
 
     system, prompt = call.add_fence()
     message = ModelRequest.user_text_prompt(prompt, instructions=system)
     # The client's own retries would multiply with ours.
     settings: Any = {**call.settings, "max_retries": 0}
-    return await model_request(
-        client, [message], model_settings=settings, model_request_parameters=_parameters(call, mode)
-    )
-
-
-def _parameters(call: Call, mode: str) -> Any:
-    from pydantic_ai.models import ModelRequestParameters
-    from pydantic_ai.output import OutputObjectDefinition
-    from pydantic_ai.tools import ToolDefinition
-
-    if not call.schema:
-        return ModelRequestParameters()
     schema = dict(call.schema)
-    if mode == "tool":
+    if not schema:
+        parameters = ModelRequestParameters()
+    elif mode == "tool":
         tool = ToolDefinition(name=TOOL, description="Give your marks.", parameters_json_schema=schema, kind="output")
-        return ModelRequestParameters(output_mode="tool", output_tools=[tool], allow_text_output=False)
-    definition = OutputObjectDefinition(json_schema=schema, name="marks")
-    if mode == "native":
-        return ModelRequestParameters(output_mode="native", output_object=definition)
-    return ModelRequestParameters(output_mode="prompted", output_object=definition)
+        parameters = ModelRequestParameters(output_mode="tool", output_tools=[tool], allow_text_output=False)
+    else:
+        definition = OutputObjectDefinition(json_schema=schema, name="marks")
+        parameters = ModelRequestParameters(
+            output_mode="native" if mode == "native" else "prompted", output_object=definition
+        )
+    return await model_request(client, [message], model_settings=settings, model_request_parameters=parameters)
 
 
 def read(response: Any, mode: str) -> RawAnswer:
@@ -301,8 +297,7 @@ def read(response: Any, mode: str) -> RawAnswer:
         raise Violation("the reply is empty")
     logprobs = (response.provider_details or {}).get("logprobs")
     return RawAnswer(
-        # Half a surrogate pair cannot be written to any file.
-        payload=payload.encode("utf-16", "surrogatepass").decode("utf-16", "replace"),
+        payload=whole_text(payload),
         mode=mode,
         logprobs=reduce_logprobs(logprobs) if isinstance(logprobs, list) else (),
     )
@@ -310,6 +305,7 @@ def read(response: Any, mode: str) -> RawAnswer:
 
 def _result(results: list[Any]) -> str:
     """Return the one result that a reply gives, however often it gives it."""
+    # Servers repeat a tool call now and then; only results that differ in meaning leave open which one is the answer.
     payloads = [result if isinstance(result, str) else json.dumps(result or {}) for result in results]
     if len({_value(payload) for payload in payloads}) > 1:
         raise Violation(f"the reply gives {len(payloads)} results and not all alike: two results are none")
@@ -394,7 +390,18 @@ class JudgeClient:
             if self._cassette.is_whole:
                 detail = f"the cassette {self._cassette.path.name} lacks this call: {call.told}"
                 return Judged(None, Missing(MissingKind.UNAVAILABLE, detail), is_lasting=False)
-        judged = _to_judged(await self._asker.ask(_Asked(self._client, call, check, self.ways)))
+        ended = await self._asker.ask(_Asked(self._client, call, check, self.ways))
+        judged = Judged(
+            ended.value,
+            ended.missing,
+            ended.requests,
+            ended.input_tokens,
+            ended.output_tokens,
+            ended.cost,
+            ended.cost_at_most,
+            ended.seconds,
+            is_lasting=ended.is_lasting,
+        )
         if self._cassette is not None and judged.is_lasting:
             self._cassette.record(call.key, to_record(judged))
         return judged
@@ -492,20 +499,6 @@ class _Asked:
         if fault.unsupported and self._ways.mode != self._mode:
             fault.again, fault.wait = True, 0.0  # somebody else has found the way meanwhile
         return False
-
-
-def _to_judged(ended: QuestionEnd[RawAnswer]) -> Judged:
-    return Judged(
-        ended.value,
-        ended.missing,
-        ended.requests,
-        ended.input_tokens,
-        ended.output_tokens,
-        ended.cost,
-        ended.cost_at_most,
-        ended.seconds,
-        is_lasting=ended.is_lasting,
-    )
 
 
 class EndRecord(TypedDict, total=False):

@@ -1,4 +1,25 @@
-"""A judge's scores beside people's labels: the corrected mean or difference, and what the judge gets wrong by group."""
+"""A judge's scores beside people's labels: the corrected mean or difference, and what the judge gets wrong by group.
+
+Theory of operation
+-------------------
+A judge scores every item and is wrong in unknown ways; people label a few items and are taken to be right. The estimate is the
+judge's mean plus the mean of (label - score) over the labelled items (prediction-powered inference, `stats.corrected_mean`): the
+labels alone decide where it lies, so it is right however bad the judge is, and a good judge makes its interval narrow.
+
+1. `correct` reads the judged rows, one for each item and system. A row twice is an error, a row without a score is counted.
+2. `_join` puts each label beside its row. Labels of unknown items and those that say nothing are counted and named as problems.
+3. `_table` makes the numbers that are compared: scores of one system; or, for two systems, paired differences or preferences.
+   Items that people marked one by one and items that they compared side by side measure different things, so the larger of both
+   groups is used and the other one named.
+4. Items that were drawn with unequal probability (`judge.labels.draw`) are weighed by its inverse, which keeps the mean
+   unbiased. So all labels must come from one draw and state their probability: anything else is an error and not a guess.
+5. Clusters widen the interval where items belong together; strata are estimated by themselves.
+
+An item without an answer cannot be labelled: its score is what the rules say and stands as it is (`settled`). If people labelled
+such items all the same, they drew among all of them, and none is taken as settled. From the spread of the differences follows
+how many labels a wanted width takes, and `draw` names those to label first; a larger draw contains the smaller one, so no label
+is wasted.
+"""
 
 from __future__ import annotations
 
@@ -118,7 +139,7 @@ class _Table:
     """What turns a score into one on 0..1, for drawing: factor and summand."""
 
 
-def correct(asked: CorrectionRequest) -> Corrected:
+def correct(request: CorrectionRequest) -> Corrected:
     """Return the report: the estimate or the reason why there is none, the judge's errors by group, the plan.
 
     Raises:
@@ -126,33 +147,38 @@ def correct(asked: CorrectionRequest) -> Corrected:
         UsageError: systems that the rows do not have.
     """
     read = _Read()
-    lines = _lines(asked.judged, read.problems) if isinstance(asked.judged, Path) else asked.judged
+    lines = _lines(request.judged, read.problems) if isinstance(request.judged, Path) else request.judged
     for line in lines:
         key = read_item(line.record)
         if key in read.rows:
             hint = "one row an item and system: name two systems' rows by `system`; of a run with several tasks name the folder"
             raise DataError(f"the item {key[0]!r:.60} stands twice", at=line.at, hint=hint)
         read.rows[key] = line.record
-        value = _score(line.record, asked.score)
+        value = _score(line.record, request.score)
         if value is None:
             read.without_score += 1
         else:
             read.scores[key] = value
     if not read.scores:
-        at = str(asked.judged) if isinstance(asked.judged, Path) else ""
-        raise DataError(f"no row has a number {asked.score!r}", at=at, hint="--score names the key")
-    _join(read, asked)
-    table = _table(read, asked)
+        at = str(request.judged) if isinstance(request.judged, Path) else ""
+        raise DataError(f"no row has a number {request.score!r}", at=at, hint="--score names the key")
+    _join(read, request)
+    table = _table(read, request)
     if settled := sum(table.settled):
         read.problems.append(f"{settled} items have no answer to label: their scores stand as they are")
+    clusters: list[Hashable] | None = None
+    if request.cluster:
+        # An item of which the rows do not say to what it belongs stands by itself.
+        values = _column(read, table.keys, request.cluster)
+        clusters = [position if value is None else value for position, value in enumerate(values)]
     estimate = corrected_mean(
         table.scores,
         table.labels,
         probabilities=_probabilities(table),
-        clusters=_clusters(read, table.keys, asked.cluster),
-        strata=_strata(read, table.keys, asked.stratum),
+        clusters=clusters,
+        strata=_strata(read, table.keys, request.stratum),
         settled=table.settled,
-        confidence=asked.confidence,
+        confidence=request.confidence,
     )
     return Corrected(
         what=table.what,
@@ -163,21 +189,18 @@ def correct(asked: CorrectionRequest) -> Corrected:
         without_score=read.without_score,
         cannot_say=read.without_answer,
         problems=read.problems,
-        errors_by_group=_errors(read, asked) if asked.by else [],
-        plan=_plan(estimate, table, asked),
+        errors_by_group=_errors(read, request) if request.by else [],
+        plan=_plan(estimate, table, request),
     )
 
 
 def _plan(estimate: Estimate, table: _Table, request: CorrectionRequest) -> LabelPlan:
+    """Return how many more labels the wanted half-width takes, and which items to label first."""
     half = estimate.stats.get("half_width", 0.0) / 2 if request.target is None else request.target
     needed = labels_needed(estimate, half) if half > 0 else Estimate(None, note=estimate.note)
     total = None if needed.value is None else int(needed.value)
     more = None if total is None else max(0, total - estimate.n)
-    return LabelPlan(half_width=half or None, labels=total, more=more, next=_next(table, more or 0), note=needed.note)
-
-
-def _next(table: _Table, more: int) -> list[NextLabel]:
-    """Return the items that the next draw adds to those with a label."""
+    # The items that the next draw adds to those with a label.
     factor, summand = table.unit
     rows = zip(table.keys, table.scores, table.labels, table.settled, strict=True)
     unlabelled = [
@@ -185,8 +208,11 @@ def _next(table: _Table, more: int) -> list[NextLabel]:
         for (name, system), score, label, is_settled in rows
         if label is None and not is_settled
     ]
-    chosen = (unlabelled_item.item for unlabelled_item in draw(unlabelled, min(more, _MOST_NAMED)))
-    return [NextLabel(id=item.id, system=item.system, against=item.against) for item in chosen]
+    following = [
+        NextLabel(id=drawn.item.id, system=drawn.item.system, against=drawn.item.against)
+        for drawn in draw(unlabelled, min(more or 0, _MOST_NAMED))
+    ]
+    return LabelPlan(half_width=half or None, labels=total, more=more, next=following, note=needed.note)
 
 
 def _lines(path: Path, problems: list[str]) -> Iterable[Line]:
@@ -380,13 +406,6 @@ def _column(read: _Read, keys: Sequence[_Key], name: str) -> list[str | None]:
     return [None if value is None else str(value) for value in values]
 
 
-def _clusters(read: _Read, keys: Sequence[_Key], name: str) -> list[Hashable] | None:
-    """Return the items' clusters; one of which nothing is said stands by itself."""
-    if not name:
-        return None
-    return [at if value is None else value for at, value in enumerate(_column(read, keys, name))]
-
-
 def _strata(read: _Read, keys: Sequence[_Key], name: str) -> list[str] | None:
     """Return the items' strata; those of which nothing is said are one of their own, and it is told how many they are."""
     if not name:
@@ -401,6 +420,8 @@ def _strata(read: _Read, keys: Sequence[_Key], name: str) -> list[str] | None:
 
 def _errors(read: _Read, request: CorrectionRequest) -> list[GroupError]:
     """Return for each group how far the judge's scores are from the labels: mean, interval, Holm's p."""
+    from markbook.stats import arrays
+
     groups: dict[str, list[float]] = defaultdict(list)
     names = dict(zip(read.scores, _column(read, list(read.scores), request.by), strict=True))
     lacking = 0
@@ -414,16 +435,15 @@ def _errors(read: _Read, request: CorrectionRequest) -> list[GroupError]:
     if lacking:
         read.problems.append(f"{lacking} labelled items say nothing under {request.by!r:.60}: they are in no group")
     estimates = {name: t_interval(gaps, confidence=request.confidence) for name, gaps in sorted(groups.items())}
-    adjusted = holm([_p(estimate) for estimate in estimates.values()])
+    adjusted = holm(
+        [
+            None
+            if estimate.value is None or not estimate.se or estimate.n < 2
+            else arrays.two_sided(estimate.value / estimate.se, estimate.n - 1)
+            for estimate in estimates.values()
+        ]
+    )
     return [
         GroupError(group=name, judge_minus_label=estimate.to_record(), p_adjusted=p)
         for (name, estimate), p in zip(estimates.items(), adjusted, strict=True)
     ]
-
-
-def _p(estimate: Estimate) -> float | None:
-    from markbook.stats import arrays
-
-    if estimate.value is None or not estimate.se or estimate.n < 2:
-        return None
-    return arrays.two_sided(estimate.value / estimate.se, estimate.n - 1)

@@ -62,24 +62,18 @@ def draw(items: Sequence[LabelItem], count: int, *, seed: int = 0, share: float 
         seed: another one draws others.
         share: how much usefulness counts beside chance: 0 (all alike) to less than 1.
     """
-    weights = _weights(items, share)
+    useful = []
+    for item in items:
+        score = 0.5 if item.score is None else min(1.0, max(0.0, item.score))
+        useful.append(math.sqrt(score * (1.0 - score)))
+    mean = math.fsum(useful) / len(useful) if useful else 0.0
+    # A judge without any doubt says nothing of which label is more useful than another.
+    weights = [1.0 - share + share * use / mean if mean else 1.0 for use in useful]
     places = [chance(seed, *item.key) / weight for item, weight in zip(items, weights, strict=True)]
     order = sorted(range(len(items)), key=places.__getitem__)
+    # The first item that is not drawn sets the threshold: with it every drawn item's probability is known.
     threshold = places[order[count]] if count < len(order) else math.inf
     return [Drawn(items[at], min(1.0, weights[at] * threshold)) for at in order[:count]]
-
-
-def _weights(items: Sequence[LabelItem], share: float) -> list[float]:
-    useful = [0.5 if item.score is None else _doubt(item.score) for item in items]
-    mean = math.fsum(useful) / len(useful) if useful else 0.0
-    if mean == 0.0:
-        return [1.0] * len(items)
-    return [1.0 - share + share * use / mean for use in useful]
-
-
-def _doubt(score: float) -> float:
-    inside = min(1.0, max(0.0, score))
-    return math.sqrt(inside * (1.0 - inside))
 
 
 def chance(seed: int, *names: str) -> float:

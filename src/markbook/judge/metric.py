@@ -21,7 +21,7 @@ from markbook.judge.assess import (
     role,
 )
 from markbook.judge.client import Judged, from_record
-from markbook.judge.options import JudgeOptions
+from markbook.judge.options import MODES, JudgeOptions
 from markbook.judge.panel import (
     RETRIES,
     SECONDS,
@@ -395,6 +395,12 @@ def judge(  # noqa: PLR0913 - one argument an option, as a task file names them
         ConfigError: a rubric that cannot be honoured, an option out of its range.
         UsageError: no judge, or one that is named twice.
     """
+    if models and model:
+        raise ConfigError("judge: 'model' and 'models' are two words for one thing: leave one out")
+    stated_models = models or model
+    names = [stated_models] if isinstance(stated_models, str) else list(stated_models)
+    if not all(isinstance(name, str) for name in names):
+        raise ConfigError(f"judge: models must be a text or a list of texts, not {stated_models!r:.60}")
     options = JudgeOptions(
         base_url=base_url,
         cassette=None if cassette is None else Path(cassette),
@@ -407,32 +413,16 @@ def judge(  # noqa: PLR0913 - one argument an option, as a task file names them
         price=price,
         token_weights=token_weights,
     )
-    if models and model:
-        raise ConfigError("judge: 'model' and 'models' are two words for one thing: leave one out")
-    plan = plan_panel(
-        _list_models(models or model), _check_options(options, retries), seed=seed, retries=retries, seconds=seconds
-    )
+    _check_range("retries", retries, 0, 20)
+    if mode not in MODES:
+        raise ConfigError(f"judge: mode must be auto, tool, native or prompted, not {mode!r:.40}")
+    _check_range("samples", samples, 1, 100)
+    _check_range("workers", workers, 1, 64)
+    _check_range("temperature", 0 if temperature is None else temperature, 0, 2)
+    plan = plan_panel(names, options, seed=seed, retries=retries, seconds=seconds)
     read = read_rubric(rubric, folder)
     needs_reference = read.is_pairwise or "reference" in map(role, read.reads)
     return JudgeMetric(read, plan, _signature(read, plan), needs_reference)
-
-
-def _list_models(models: str | Sequence[str]) -> list[str]:
-    named = [models] if isinstance(models, str) else list(models)
-    if not all(isinstance(model, str) for model in named):
-        raise ConfigError(f"judge: models must be a text or a list of texts, not {models!r:.60}")
-    return named
-
-
-def _check_options(options: JudgeOptions, retries: int) -> JudgeOptions:
-    """Return options each of which lies in its range."""
-    _check_range("retries", retries, 0, 20)
-    if options.mode not in ("auto", "tool", "native", "prompted"):
-        raise ConfigError(f"judge: mode must be auto, tool, native or prompted, not {options.mode!r:.40}")
-    _check_range("samples", options.samples, 1, 100)
-    _check_range("workers", options.workers, 1, 64)
-    _check_range("temperature", 0 if options.temperature is None else options.temperature, 0, 2)
-    return options
 
 
 def _check_range(name: str, value: object, low: float, high: float) -> None:

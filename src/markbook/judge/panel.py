@@ -1,4 +1,26 @@
-"""Which judges are asked, how patiently, and at what cost: the same for reviews, tasks and single files."""
+"""Which judges are asked, how patiently, and at what cost: the same for reviews, tasks and single files.
+
+Theory of operation
+-------------------
+`plan_panel` turns options into a `JudgePlan`, `check_plan` refuses before any work what cannot be asked (no key, no package, a
+budget without a price), and a `PanelSession` asks.
+
+Two threads take part. The caller's measures texts, reads traces and hands over a `JudgeWork` for each text; the session's own
+thread runs the event loop in which all judges are asked side by side. Three things cross between them:
+
+- work, by `call_soon_threadsafe` into the session's inbox;
+- answers, by the caller's `keep`, which is called in the session's thread the moment an answer comes: `keep` must be safe there
+  (the journal's writer is). An answer has been handed over before that worker asks its next question;
+- the error that ended the asking, raised in the caller's thread by the next `give`, `check` or `finish`.
+
+Inside the loop one feeder takes work and makes its questions only when there is room in a short queue, since a paper in twelve
+parts before three judges is 36 prompts; so memory is flat in the number of texts. A fixed number of workers takes questions from
+the queue; each judge's own limits (concurrency, rate, retries, budget) are its `model.asker.Asker`'s.
+
+Nothing depends on the order in which answers come: rows are found by key, and a question whose key is in the journal is not
+asked again. That is all that a resume needs. Leaving the session early (Ctrl-C, an error of the caller) cancels the loop's task;
+answers that were kept stand, requests under way are settled in the budget and lost.
+"""
 
 from __future__ import annotations
 
@@ -47,8 +69,8 @@ def split_judge(stated: str) -> tuple[str, Server | None]:
     >>> split_judge("openai:a")
     ('openai:a', None)
     """
-    found = _AT_SERVER.fullmatch(stated)
-    return (stated, None) if found is None else (found["model"], Server(found["url"], found["key"] or ""))
+    match = _AT_SERVER.fullmatch(stated)
+    return (stated, None) if match is None else (match["model"], Server(match["url"], match["key"] or ""))
 
 
 def plain_judge(stated: str) -> str:
@@ -366,7 +388,9 @@ class PanelSession:
         except asyncio.CancelledError:
             pass  # left early: what was kept until now stands
         except BaseException as error:  # noqa: BLE001 - handed on to the thread that asks for the result
-            self._error = _plain(error)
+            # The command line knows the plain error and not the group in which a task group wraps it.
+            wrapped = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+            self._error = next((inner for inner in wrapped if isinstance(inner, MarkbookError)), error)
         finally:
             self._is_over = True
             self._running.set()
@@ -411,11 +435,3 @@ class PanelSession:
             for server in servers:
                 server.cancel()
         return complete
-
-
-def _plain(error: BaseException) -> BaseException:
-    """Return the plain error that a task group has wrapped: the command line knows that one."""
-    if isinstance(error, BaseExceptionGroup):
-        ours = [inner for inner in error.exceptions if isinstance(inner, MarkbookError)]
-        return ours[0] if ours else error
-    return error

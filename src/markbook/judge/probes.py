@@ -40,10 +40,10 @@ class KnownText:
 
 
 Couple = tuple[KnownText, KnownText]
-Decided = tuple[Couple, PairVerdict]
+DecidedCouple = tuple[Couple, PairVerdict]
 
 
-class Told(TypedDict):
+class EstimateRecord(TypedDict):
     """A number with its interval."""
 
     value: float | None
@@ -57,7 +57,7 @@ class Constant(TypedDict):
     """What always giving the most frequent human mark would reach."""
 
     answer: int | None
-    exact: Told
+    exact: EstimateRecord
     weighted_kappa: float | None
     """0 where people's marks vary; None where they do not, or there are none."""
 
@@ -67,9 +67,9 @@ class People(TypedDict):
 
     n: int
     n_missing: int
-    weighted_kappa: Told
-    krippendorff_alpha: Told
-    exact: Told
+    weighted_kappa: EstimateRecord
+    krippendorff_alpha: EstimateRecord
+    exact: EstimateRecord
     constant_answer: Constant
     mean_difference: float | None
 
@@ -78,15 +78,15 @@ class Level(TypedDict):
     """What people say where the judge gives one mark."""
 
     mark: int
-    people: Told
+    people: EstimateRecord
 
 
 class Calibration(TypedDict):
     """Whether the judge's marks mean what people's do."""
 
-    bias: Told
+    bias: EstimateRecord
     """The judge's mark minus people's."""
-    slope: Told
+    slope: EstimateRecord
     """How much people's mark rises where the judge's rises by one: below 1 the judge exaggerates."""
     by_mark: list[Level]
 
@@ -97,9 +97,9 @@ class Consistency(TypedDict):
     samples: int
     n: int
     n_missing: int
-    identical: Told
+    identical: EstimateRecord
     mean_deviation: float | None
-    icc: Told
+    icc: EstimateRecord
 
 
 class Shift(TypedDict):
@@ -107,9 +107,9 @@ class Shift(TypedDict):
 
     n: int
     n_missing: int
-    raised: Told
-    lowered: Told
-    shift: Told
+    raised: EstimateRecord
+    lowered: EstimateRecord
+    shift: EstimateRecord
     mean_shift: float | None
 
 
@@ -117,15 +117,15 @@ class OrderProbe(TypedDict):
     """Pairs in both orders."""
 
     pairs: int
-    flip_rate: Told
-    first_position_among_flips: Told
+    flip_rate: EstimateRecord
+    first_position_among_flips: EstimateRecord
 
 
 class Length(TypedDict):
     """Which of two texts wins, by length."""
 
     decided_pairs: int
-    longer_wins: Told
+    longer_wins: EstimateRecord
 
 
 class Family(TypedDict):
@@ -134,8 +134,8 @@ class Family(TypedDict):
     family: str
     pairs: int
     decided_pairs: int
-    own_family_wins: Told
-    own_family_wins_when_shorter: Told
+    own_family_wins: EstimateRecord
+    own_family_wins_when_shorter: EstimateRecord
     note: str
 
 
@@ -145,9 +145,9 @@ class Drift(TypedDict):
     before: str
     n: int
     n_only_here: int
-    shift: Told
-    same: Told
-    krippendorff_alpha: Told
+    shift: EstimateRecord
+    same: EstimateRecord
+    krippendorff_alpha: EstimateRecord
     note: str
 
 
@@ -176,12 +176,12 @@ def agreement(human: Sequence[int], judge: Sequence[int], *, requested: int) -> 
 def calibration(human: Sequence[int], judge: Sequence[int]) -> Calibration:
     """Return how far the judge's marks lie from people's, in all and where the judge gives each of its marks."""
     by_mark: dict[int, list[float]] = {}
-    for judged_mark, people_mark in zip(human, judge, strict=True):
-        by_mark.setdefault(people_mark, []).append(judged_mark)
+    for human_mark, judge_mark in zip(human, judge, strict=True):
+        by_mark.setdefault(judge_mark, []).append(human_mark)
     return Calibration(
-        bias=_mean([people_mark - judged_mark for judged_mark, people_mark in zip(human, judge, strict=True)]),
+        bias=_mean([judge_mark - human_mark for human_mark, judge_mark in zip(human, judge, strict=True)]),
         slope=to_record(slope(judge, human)),
-        by_mark=[Level(mark=mark, people=_mean(judged_marks)) for mark, judged_marks in sorted(by_mark.items())],
+        by_mark=[Level(mark=mark, people=_mean(human_marks)) for mark, human_marks in sorted(by_mark.items())],
     )
 
 
@@ -198,6 +198,7 @@ def slope(x: Sequence[float], y: Sequence[float], *, confidence: float = 0.95) -
     spread = math.fsum((x_value - mean_x) ** 2 for x_value in x)
     value = math.fsum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True)) / spread
     rest = math.fsum((b - mean_y - value * (a - mean_x)) ** 2 for a, b in zip(x, y, strict=True))
+    # What rounding leaves of nothing would give an interval of almost no width.
     if rest <= 1e-24 * math.fsum((b - mean_y) ** 2 for b in y):
         return Estimate(value, n=n, method="least-squares", confidence=confidence, note=EXACT_FIT)
     se = math.sqrt(rest / (n - 2) / spread)
@@ -206,7 +207,7 @@ def slope(x: Sequence[float], y: Sequence[float], *, confidence: float = 0.95) -
 
 
 def shifts(before: Sequence[float | None], after: Sequence[float | None]) -> Shift:
-    """Return what becomes of marks when the texts are changed in something that is no substance."""
+    """Return what becomes of marks when the texts are changed in a way that adds no substance."""
     changes = [b - a for a, b in zip(before, after, strict=True) if a is not None and b is not None]
     return Shift(
         n=len(changes),
@@ -273,7 +274,7 @@ def own_side(couple: Couple, mine: str) -> int | None:
     return 0 if own[0] else 1
 
 
-def length(verdicts: Sequence[Decided]) -> Length:
+def length(verdicts: Sequence[DecidedCouple]) -> Length:
     """Return how often the longer text wins."""
     decided = [(pair, verdict) for pair, verdict in verdicts if verdict.winner != "tie"]
     decided = [(pair, verdict) for pair, verdict in decided if len(pair[0].text) != len(pair[1].text)]
@@ -281,7 +282,7 @@ def length(verdicts: Sequence[Decided]) -> Length:
     return Length(decided_pairs=len(decided), longer_wins=share(longer, len(decided)))
 
 
-def own_family(verdicts: Sequence[Decided], judge: str) -> Family:
+def own_family(verdicts: Sequence[DecidedCouple], judge: str) -> Family:
     """Return how often the judge's own family wins, in all and where its review is the shorter one.
 
     The second number tells a preference for the family from one for length, which it may only look like.
@@ -308,18 +309,18 @@ def own_family(verdicts: Sequence[Decided], judge: str) -> Family:
     )
 
 
-def share(count: int, n: int) -> Told:
+def share(count: int, n: int) -> EstimateRecord:
     """Return a share with Wilson's interval."""
     if n == 0:
-        return Told(value=None, low=None, high=None, n=0)
+        return EstimateRecord(value=None, low=None, high=None, n=0)
     estimate = wilson_interval(count, n)
-    return Told(value=estimate.value, low=estimate.low, high=estimate.high, n=n)
+    return EstimateRecord(value=estimate.value, low=estimate.low, high=estimate.high, n=n)
 
 
-def to_record(estimate: Estimate) -> Told:
+def to_record(estimate: Estimate) -> EstimateRecord:
     """Return an estimate as a report tells it."""
-    return Told(value=estimate.value, low=estimate.low, high=estimate.high, n=estimate.n, note=estimate.note)
+    return EstimateRecord(value=estimate.value, low=estimate.low, high=estimate.high, n=estimate.n, note=estimate.note)
 
 
-def _mean(values: Sequence[float]) -> Told:
+def _mean(values: Sequence[float]) -> EstimateRecord:
     return to_record(t_interval(values)) if values else share(0, 0)

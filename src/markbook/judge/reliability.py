@@ -1,6 +1,22 @@
 """How far a judge can be trusted: the same question again, the order exchanged, people's own scores, a planted order.
 
-Each probe says what it found with its interval and n, and what could not be asked; nothing is imputed.
+Theory of operation
+-------------------
+One judge is examined on texts whose quality people have stated (`KnownText`): reviews with their writers' recommendation, or
+answers with labels. Each probe holds all but one thing fixed, so that a difference in marks has one cause:
+
+- agreement and calibration: the judge's mark beside people's. A constant answer is scored as well, since most human marks are
+  alike and a judge that beats no constant has said nothing;
+- consistency: the same question several times;
+- order: two texts in both orders. Only a verdict that survives the exchange counts as a preference, and the same verdicts,
+  free of the effect of place, tell the preference for length and for texts of the judge's own model family;
+- planted instruction, verbosity, formatting: the same text with an order to the judge, with padding, with Markdown. None of
+  them adds substance, so a judge that reads for substance gives the mark that it gave the plain text;
+- drift: marks of an earlier report on the same texts by the same rubric, matched by digest.
+
+The first sample of the consistency probe serves as the plain mark of the probes behind it: they ask about changed texts only.
+`Examination` asks; what answers come to is computed in `judge.probes`, without a judge. Each number comes with its interval and
+n, a question without a usable answer counts as unanswered with its reason, and nothing is imputed.
 """
 
 from __future__ import annotations
@@ -37,7 +53,7 @@ from markbook.judge.assess import (
 from markbook.judge.client import JudgeClient, Judged, parse_marks
 from markbook.judge.labels import label_value, number
 from markbook.judge.panel import JudgePlan, open_judges
-from markbook.judge.probes import Couple, Decided, KnownText, family, own_side
+from markbook.judge.probes import Couple, DecidedCouple, KnownText, family, own_side
 from markbook.judge.rubrics import (
     CONSTRUCTIVENESS,
     HIGHEST,
@@ -158,7 +174,7 @@ class Form:
     """What is asked of texts of a kind."""
 
     marks: Rubric
-    """Whose marks must not move with what is no substance."""
+    """Whose marks must not move when a change adds no substance."""
     people: Rubric
     """Whose mark is held against people's."""
     system: str
@@ -326,7 +342,7 @@ class Examination:
             by_item.setdefault(text.item, []).append(text)
         return [couple for item in sorted(by_item) for couple in itertools.combinations(by_item[item], 2)]
 
-    async def _verdicts(self, couples: Sequence[Couple]) -> list[Decided]:
+    async def _verdicts(self, couples: Sequence[Couple]) -> list[DecidedCouple]:
         verdicts = await asyncio.gather(*(self._verdict(first, second) for first, second in couples))
         return [(couple, verdict) for couple, verdict in zip(couples, verdicts, strict=True) if verdict is not None]
 
@@ -419,7 +435,7 @@ def read_earlier(path: Path) -> Earlier:
     """Return what the report of an earlier check says of its judge.
 
     Raises:
-        DataError: it is no such report.
+        DataError: it is not such a report.
     """
     line = parse_object(whole(path), str(path))
     record = line.record if isinstance(line, Line) else {}

@@ -290,7 +290,7 @@ class CriterionModel(_Strict):
         return read if {"scale", "grades"} & set(read) else read | {"grades": {"yes": 1, "no": 0}}
 
     @model_validator(mode="after")
-    def _graded(self) -> Self:
+    def _check_grades(self) -> Self:
         if not self.weight:
             raise ValueError("a weight must be greater than 0, or below 0 for points that are lost")
         if self.grades and self.scale:
@@ -408,7 +408,7 @@ class RubricModel(_Strict):
             scale=(self.scale[0], self.scale[1]),
             field=self.field,
             wants_quotes=self.evidence == "quotes",
-            examples=tuple(_example(one, is_pairwise=is_pairwise) for one in self.examples),
+            examples=tuple(_example(example, is_pairwise=is_pairwise) for example in self.examples),
             is_pairwise=is_pairwise,
             version=str(self.version),
             threshold=None if self.threshold == "row" else self.threshold,
@@ -426,15 +426,15 @@ class RowRubricModel(_Strict):
 
     @model_validator(mode="before")
     @classmethod
-    def _named(cls, data: Any) -> Any:
+    def _read_shapes(cls, data: Any) -> Any:
         """Read the shapes in which data sets write criteria: a text, a list of texts or of records, a mapping."""
-        held = {"criteria": data} if isinstance(data, str | list | tuple) else data
-        if not isinstance(held, Mapping) or "criteria" not in held:
-            return held
-        listed = [held["criteria"]] if isinstance(held["criteria"], str) else held["criteria"]
+        record = {"criteria": data} if isinstance(data, str | list | tuple) else data
+        if not isinstance(record, Mapping) or "criteria" not in record:
+            return record
+        listed = [record["criteria"]] if isinstance(record["criteria"], str) else record["criteria"]
         if not isinstance(listed, list | tuple):
-            return held
-        return {**held, "criteria": [_row_criterion(each, number) for number, each in enumerate(listed, start=1)]}
+            return record
+        return {**record, "criteria": [_row_criterion(entry, number) for number, entry in enumerate(listed, start=1)]}
 
 
 def _row_criterion(criterion: object, number: int) -> object:
@@ -484,25 +484,29 @@ def _check_criteria(
     has_threshold: bool,  # noqa: FBT001 - one word of a rubric
 ) -> dict[str, tuple[int, ...]]:
     """Return the scale of each criterion, and raise `ValueError` for criteria that do not go together."""
-    scales = {each.name: (0, 1) if each.grades else tuple(each.scale or scale) for each in criteria}
+    scales = {criterion.name: (0, 1) if criterion.grades else tuple(criterion.scale or scale) for criterion in criteria}
     for low, high in [scale, *scales.values()]:
         if not 0 <= low < high <= 100:
             raise ValueError(f"the scale must rise from 0 or more to 100 or less, not from {low} to {high}")
-    keys = [key for each in criteria for key in (each.name, f"{each.name}_reason", f"{each.name}_quotes")]
+    keys = [
+        key
+        for criterion in criteria
+        for key in (criterion.name, f"{criterion.name}_reason", f"{criterion.name}_quotes")
+    ]
     if len(set(keys)) < len(keys):
         raise ValueError("two criteria have one name, or one is named as another's reason or quotes")
-    if criteria and all(each.weight < 0 for each in criteria):
+    if criteria and all(criterion.weight < 0 for criterion in criteria):
         raise ValueError("by these criteria points can only be lost: one must have a weight above 0")
-    if "passed" in scales and (has_threshold or any(each.threshold is not None for each in criteria)):
+    if "passed" in scales and (has_threshold or any(criterion.threshold is not None for criterion in criteria)):
         raise ValueError("'passed' says whether an answer reaches the threshold: no criterion can have that name")
-    for each in criteria:
-        low, high = scales[each.name]
-        for mark, _ in each.anchors.items() if isinstance(each.anchors, dict) else each.anchors:
-            if each.grades:
-                if mark not in dict(each.grades):
-                    raise ValueError(f"an anchor of {each.name} is not one of its grades: {mark}")
+    for criterion in criteria:
+        low, high = scales[criterion.name]
+        for mark, _ in criterion.anchors.items() if isinstance(criterion.anchors, dict) else criterion.anchors:
+            if criterion.grades:
+                if mark not in dict(criterion.grades):
+                    raise ValueError(f"an anchor of {criterion.name} is not one of its grades: {mark}")
             elif not isinstance(mark, int) or not low <= mark <= high:
-                raise ValueError(f"an anchor of {each.name} lies outside {low} to {high}")
+                raise ValueError(f"an anchor of {criterion.name} lies outside {low} to {high}")
     return scales
 
 
@@ -718,20 +722,16 @@ def describe_rubric(rubric: Rubric, *, part: Part | None = None, excerpt_note: s
 
 
 def _criterion(rubric: Rubric, criterion: Criterion) -> str:
-    is_alike = len({(rubric.scale_for(criterion_), bool(criterion_.grades)) for criterion_ in rubric.criteria}) == 1
-    scale = "" if is_alike and not criterion.grades else _scale(rubric, criterion)
+    is_alike = len({(rubric.scale_for(other), bool(other.grades)) for other in rubric.criteria}) == 1
+    low, high = rubric.scale_for(criterion)
+    scale = "" if is_alike else f" From {low} (poor) to {high} (excellent)."
+    if criterion.grades:
+        scale = f" One of: {', '.join(grade for grade, _ in criterion.grades)}."
     lines = [f"- {criterion.name}: {criterion.question}{scale}"]
     lines.extend(f"  {mark} = {meaning}" for mark, meaning in criterion.anchors)
     if criterion.evidence:
         lines.append(f"  Evidence: {criterion.evidence}")
     return "\n".join(lines)
-
-
-def _scale(rubric: Rubric, criterion: Criterion) -> str:
-    if criterion.grades:
-        return f" One of: {', '.join(grade for grade, _ in criterion.grades)}."
-    low, high = rubric.scale_for(criterion)
-    return f" From {low} (poor) to {high} (excellent)."
 
 
 def _verdict(example: Example) -> str:

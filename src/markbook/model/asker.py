@@ -184,6 +184,7 @@ class Asker:
         return ended
 
     async def _ask(self, question: Question[T], ended: QuestionEnd[T]) -> None:
+        # Requests that only found out how the server wants to be asked are not counted against the retries.
         counted = 0
         while (stop := self.breaker.missing) is None:
             reserved = await self.budget.hold(question.weight)
@@ -218,6 +219,7 @@ class Asker:
         try:
             async with question.ready():
                 await self.pace.turn()
+                # The server may have been given up while this question waited for its turn.
                 if (stop := self.breaker.missing) is not None:
                     raise RequestFault(stop.detail, kind=stop.kind, again=False)
                 cost = None  # until the bill is there

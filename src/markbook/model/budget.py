@@ -1,4 +1,27 @@
-"""What may be spent, and what was."""
+"""What asking a model may cost and did cost: prices, budgets and accounts.
+
+Theory of operation
+-------------------
+A server bills after it has answered, and many requests are under way at once. A check of what was spent so far would let all of
+them out together and find the limit exceeded when their bills come. So money is set aside before a request and counted after it:
+
+1. `Budget.hold` computes from the question's `Weight` the most that one request may cost: all that is sent, at two bytes a token
+   (fewer than tokenizers need for most texts), plus the longest reply that it allows. Only if this fits beside what was spent and what is set
+   aside for requests under way does the request go out. Where it would fit if those cost less than they may, `hold` waits for
+   them; where it cannot fit even then, it says so and the question ends as missing, with `budget` as the reason.
+2. `Budget.settle` puts the bill in the place of what was set aside. Where no bill came (the connection broke, the server
+   states no usage), all that was set aside counts as spent: a request that was sent may have been billed in full. Only one
+   that surely never arrived is free. `settle` stands in a `finally` (`asker.Asker`), so a cancelled request is settled too.
+
+So what is spent plus what is set aside stays within the limit, as long as no server bills more than this estimate.
+A resumed run hands in what it spent before: the limit is that of the run and not of the process.
+
+All of it runs in one event loop and `hold` does not wait between its test and its reservation; hence there is no lock. The
+event that wakes the waiting is replaced at each bill, so that nobody misses one or is woken twice by the same.
+
+An `Account` tells what is known from what is feared: `cost` holds known bills only, `cost_at_most` counts unknown ones at their
+dearest, and without a price both are unknown, which run.json writes as null and not as 0.
+"""
 
 from __future__ import annotations
 
@@ -69,8 +92,6 @@ _ENVELOPE = 64
 """Tokens that a protocol adds to what is asked."""
 _OUTPUT_TOKENS = 4096
 """What a reply without a limit is taken to hold at most."""
-
-
 _MOST_TOKENS = 10**12
 """No reply holds so many: a larger count is a fault of the server's, and a sum of money could not hold it."""
 
@@ -133,13 +154,13 @@ class Budget:
         while self.limit is not None and self.spent + self._held + most > self.limit:
             if not self._held or self.spent + most > self.limit:
                 return None
-            await self._changed.wait()
+            await self._changed.wait()  # then everything is computed again: others may have been quicker
         self._held += most
         return most
 
     def settle(self, reserved: float, cost: float | None) -> float:
         """Replace what was set aside by what it did cost, and return that; unknown counts as all of it."""
-        self._held = max(0.0, self._held - reserved)
+        self._held = max(0.0, self._held - reserved)  # rounding may leave the difference below 0
         spent = reserved if cost is None else cost
         self.spent += spent
         self._changed.set()

@@ -1,8 +1,27 @@
 """A cassette: what judges answered, kept so that a run can be repeated without them.
 
-A file of JSON Lines: a header, one answer a line by the key of its call, and a last line once the recording was whole.
-A cassette that is not there is recorded; a whole one is only replayed, and a call it lacks is missing; one whose
-recording broke off is replayed as far as it goes and recorded further.
+Theory of operation
+-------------------
+A file of JSON Lines: a header, one answer a line by the key of its call, and a last line once the recording was whole. The key is
+the digest of everything that decides an answer (model, texts, schema, settings, mode, number of the sample, version of the
+prompts), so a changed rubric or text finds nothing instead of an answer to another question.
+
+The file says by itself in which of three states it is:
+
+- not there: it is recorded;
+- broken off (no last line): what it holds is replayed and the rest is asked and recorded further;
+- whole: it is only replayed. A call that it lacks is missing, never asked: a replay needs no key, no network and no money, and
+  says the same on every machine.
+
+A line is appended and the file closed before an answer counts, so a killed run loses none that was paid for. A kill can tear
+only the line that was being written, so a torn last line is cut off and any other bad line is an error. When the recording is
+complete, the file is written anew, sorted by key and with its last line, under another name and moved into place: the order in
+which judges answered leaves no trace, two recordings of the same answers are equal byte by byte, and a kill leaves either the
+broken-off file or the whole one. Only lasting answers are recorded, those that asking again would bring again; a server that
+was down is asked again by the next run.
+
+A recorded answer is checked as strictly as a fresh one (`judge.client`): a cassette edited by hand earns no mark that a
+judge could not have given.
 """
 
 from __future__ import annotations

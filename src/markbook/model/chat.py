@@ -94,7 +94,7 @@ class ServerQuestion:
         self.count, self.is_reduced = 1, True
         return True
 
-    def heard(self, answers: Sequence[ChatAnswer], usage: ReplyTokens) -> ChatReply:
+    def accept_answers(self, answers: Sequence[ChatAnswer], usage: ReplyTokens) -> ChatReply:
         """Return the answers, and keep in mind whether the server gave as many as it was asked for."""
         if any(answer.finish == "error" for answer in answers):
             raise RequestFault("the server reports an error in its reply")
@@ -126,7 +126,7 @@ class Talk(ServerQuestion):
 
     def read(self, response: ChatReply) -> ChatReply:
         """Return what a reply holds."""
-        return self.heard(response.answers, response.usage)
+        return self.accept_answers(response.answers, response.usage)
 
 
 def list_settings(request: PromptRequest) -> dict[str, object]:

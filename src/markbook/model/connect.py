@@ -147,12 +147,15 @@ def _openai(name: str, base_url: str, http: Any, stated: str | None = None) -> A
 
 def _provider(kind: str, name: str, base_url: str, http: Any, key: str | None = None) -> Any:
     from pydantic_ai import exceptions
+    from pydantic_ai.models import KnownModelName
     from pydantic_ai.providers import infer_provider, infer_provider_class
 
     try:
         provider_class: Any = infer_provider_class(kind)
     except ValueError as error:
-        hint = f"{_OLD_NAMES[kind]}:{name}" if kind in _OLD_NAMES else suggest(kind, _providers())
+        listed = get_args(getattr(KnownModelName, "__value__", KnownModelName))
+        providers = sorted({str(model).partition(":")[0] for model in listed} - {"test"})
+        hint = f"{_OLD_NAMES[kind]}:{name}" if kind in _OLD_NAMES else suggest(kind, providers)
         raise UsageError(f"unknown provider {kind!r}", hint=hint) from error
     if kind.startswith("gateway/"):
         return infer_provider(kind)
@@ -172,14 +175,6 @@ def _provider(kind: str, name: str, base_url: str, http: Any, key: str | None = 
         if not base_url or "api_key" not in parameters:
             raise
         return provider_class(**options, api_key="none")  # a server of one's own may ask for no key
-
-
-def _providers() -> list[str]:
-    """Return the names of the providers that pydantic-ai lists models of."""
-    from pydantic_ai.models import KnownModelName
-
-    listed = get_args(getattr(KnownModelName, "__value__", KnownModelName))
-    return sorted({str(name).partition(":")[0] for name in listed} - {"test"})
 
 
 def without_secrets(url: str) -> str:
@@ -233,6 +228,8 @@ def lean_address(model: str, base_url: str) -> Address | None:
     Raises:
         UsageError: the address is none, or cannot be spoken to in this way and there is no other.
     """
+    from urllib.request import getproxies, proxy_bypass
+
     provider, _ = split_name(model)
     stated = base_url or os.environ.get("OPENAI_BASE_URL", "")
     if provider == COMPLETIONS:
@@ -240,7 +237,9 @@ def lean_address(model: str, base_url: str) -> Address | None:
     elif provider not in _CHAT or not is_foreign("openai", base_url):
         return None
     address, parts = parse_address(stated), urlsplit(stated)
-    if not (parts.username or parts.query or _has_proxy(address)):
+    proxies = getproxies()
+    has_proxy = (proxies.get(address.scheme) or proxies.get("all")) and not proxy_bypass(address.host)
+    if not (parts.username or parts.query or has_proxy):
         return address
     if provider == COMPLETIONS:
         raise UsageError(f"{COMPLETIONS}: takes an address without a login, a query or a proxy", at=address.origin)
@@ -277,10 +276,3 @@ def check_reached(address: Address) -> None:
         why = error.strerror or str(error)
         hint = "is it running, and is --base-url right?"
         raise UsageError(f"no server answers at {address.origin}: {why}", hint=hint) from error
-
-
-def _has_proxy(address: Address) -> bool:
-    from urllib.request import getproxies, proxy_bypass
-
-    proxies = getproxies()
-    return bool(proxies.get(address.scheme) or proxies.get("all")) and not proxy_bypass(address.host)

@@ -82,7 +82,7 @@ class Continue(ServerQuestion):
 
     def read(self, response: Answered) -> ChatReply:
         """Return what a reply holds."""
-        return self.heard([self._read_choice(choice) for choice in response.choices], response.usage)
+        return self.accept_answers([self._read_choice(choice) for choice in response.choices], response.usage)
 
     def _read_choice(self, choice: Mapping[str, object]) -> ChatAnswer:
         request, finish = self.request, read_finish_reason(choice)
@@ -287,7 +287,10 @@ class _Asked:
             if answer:
                 messages.append(ModelResponse(parts=[TextPart(answer)]))
         messages.append(ModelRequest.user_text_prompt(self.request.prompt, instructions=self.request.system or None))
-        return await model_request(self.client, messages, model_settings=_settings(self.request))
+        settings: Any = {"max_retries": 0, **list_settings(self.request)}
+        if "stop" in settings:
+            settings["stop_sequences"] = settings.pop("stop")  # pydantic-ai's word for it
+        return await model_request(self.client, messages, model_settings=settings)
 
     def read(self, response: Any) -> ChatReply:
         """Return a response's text; thoughts and tool calls are no part of it."""
@@ -303,14 +306,6 @@ class _Asked:
     def adapt(self, _fault: RequestFault, /) -> bool:
         """There is one way to ask for a text."""
         return False
-
-
-def _settings(request: PromptRequest) -> Any:
-    """Return the settings that are stated, in pydantic-ai's words."""
-    settings = {"max_retries": 0, **list_settings(request)}
-    if "stop" in settings:
-        settings["stop_sequences"] = settings.pop("stop")
-    return settings
 
 
 class _Bill(TypedDict):
