@@ -217,7 +217,10 @@ def mark(test: Compiled, namespace: dict[str, object], done: dict[int, int] | No
         if kind == "p":
             if body is not None:
                 _EXECUTE(body, namespace)
-            result = _failed_program(parts) if parts.failed else {"p": True}  # and so did every part
+            result = {"p": True}  # and so did every part
+            if parts.failed:
+                first = next(iter(parts.failed.values()))
+                result = {**first, "parts": parts.results(passed=False, stopped=None)}
             if parts.is_cut():
                 parts.done[CUT] = 1
         elif body is None or _EVALUATE(body, namespace):
@@ -232,7 +235,3 @@ def mark(test: Compiled, namespace: dict[str, object], done: dict[int, int] | No
                 first = next(iter(parts.failed.values()))
                 result = {**first, "parts": result["parts"]}
     return result
-
-
-def _failed_program(parts: Parts) -> Result:
-    return {**next(iter(parts.failed.values())), "parts": parts.results(passed=False, stopped=None)}

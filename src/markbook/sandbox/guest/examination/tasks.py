@@ -229,7 +229,12 @@ def makers(nodes: list[ast.AST], names: set[str], tested: set[str]) -> set[str]:
             sides = [node.func.value, *node.args]
         if len(sides) > 1:
             calls = [
-                {name for expression in trace_names(side, values_by_name) for name in _called_names(expression)}
+                {
+                    name
+                    for expression in trace_names(side, values_by_name)
+                    for part in ast.walk(expression)
+                    for name in _called_name(part)
+                }
                 for side in sides
             ]
             if sum(not side.isdisjoint(names | tested) for side in calls) > 1:
@@ -249,10 +254,6 @@ def _called_name(node: ast.AST) -> set[str]:
     return {
         part.id for part in (node.func, *node.args[: get_called_name(node) in _CALLING]) if isinstance(part, ast.Name)
     }
-
-
-def _called_names(node: ast.expr) -> set[str]:
-    return {name for part in ast.walk(node) for name in _called_name(part)}
 
 
 def _collect_bound_names(nodes: list[ast.AST]) -> set[str]:

@@ -167,17 +167,14 @@ def refill(value: Any, items: list[Any]) -> None:
         set.clear(value)
         set.update(value, items)
     elif isinstance(value, bytearray):
-        bytearray.__setitem__(value, slice(None), _bytes(items))
+        try:
+            data = bytes(items)
+        except (TypeError, ValueError):
+            raise Malformed("no bytes") from None
+        bytearray.__setitem__(value, slice(None), data)
     else:
         deque.clear(value)
         deque.extend(value, items)
-
-
-def _bytes(items: list[Any]) -> bytes:
-    try:
-        return bytes(items)
-    except (TypeError, ValueError):
-        raise Malformed("no bytes") from None
 
 
 def pairs(items: list[Any]) -> list[tuple[Any, Any]]:
