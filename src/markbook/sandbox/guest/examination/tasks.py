@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from .. import marking, wire
+from .. import wire
 from ..marking import Compiled
 from . import expressions, rules
 from .expressions import LOOKS_UP, flows, get_called_name, trace_names
@@ -111,7 +111,7 @@ class CompiledTests:
     def _take(self, compiled: str) -> bool:
         """Know the tests by what another examiner said of them; False if that cannot be read."""
         try:
-            self.compiled, self.before, self.asks, *facts = marking.read(bytes.fromhex(compiled))
+            self.compiled, self.before, self.asks, *facts = wire.load_code(bytes.fromhex(compiled))
             self.faults, self.beside, self.draws, self.silent, self.counted, self.repeated, makers = facts
         except (ValueError, TypeError, EOFError):  # what was kept on a disk has suffered there
             return False

@@ -1,4 +1,8 @@
-"""What one side says to the other of a class of its own, of which a class is made there."""
+"""Plain values: which types are plain, what containers of them hold, and the description of a class that is not.
+
+A `Shape` describes a class of the other side, of which a stand-in class is made here. The functions take contents out and
+put them back by the base type's own methods, so that no code of the class runs.
+"""
 
 from __future__ import annotations
 
