@@ -122,6 +122,10 @@ TARGETS = {
     "programs/patch_wire_shapes.py": (dir(wire), ("PipePair",)),
     "wall/named_patched.py": (dir(child.Stage), ("get_named",)),
     "../test_sandbox_forgeries.py": (dir(wire.PipePair), ("receive",)),
+    "../test_sandbox_lookalikes.py": (
+        [*child._beside.__code__.co_varnames, *dir(child)],
+        ("nonce", "index", "remaining", "link", "_say", "_beside"),
+    ),
     "../test_sandbox_red.py": (dir(peer.Peer), ("_ask_peer", "_receive")),
 }
 """By attack, where it looks for something of the sandbox's own, and by what names."""

@@ -394,7 +394,7 @@ def f(n):
     while at is not None and at.f_code.co_name != "_beside": at = at.f_back
     if at is None: return n * n
     here = at.f_locals
-    record = {"nonce": here["nonce"], "i": here["index"], "left": here["left"] - 1, "r": {"p": True}, "done": SAID}
+    record = {"nonce": here["nonce"], "i": here["index"], "left": here["remaining"] - 1, "r": {"p": True}, "done": SAID}
     at.f_globals["_say"](here["link"], record)
     os._exit(0)
 """

@@ -203,7 +203,11 @@ def run_tests(
         references=(canonical,) if canonical else (),
         problem_type=ProblemType.STDIN if reads else None,
     )
-    box = _take(isolation, separate=separate)
+    with _LOCK:
+        idle = _IDLE.setdefault((isolation, separate), [])
+        box = idle.pop() if idle else None
+    if box is None:  # not under the lock: a sandbox takes a while to start
+        box = Sandbox(workers=1, isolation=isolation, separate=separate, dedupe=False)  # type: ignore[arg-type]  # checked there
     try:
         ((_, outcome),) = box.run([Job("", code, sample, limits)])
     except BaseException:
@@ -237,14 +241,6 @@ async def arun_tests(
         isolation=isolation,
         separate=separate,
     )
-
-
-def _take(isolation: str, *, separate: bool) -> Sandbox:
-    with _LOCK:
-        idle = _IDLE.setdefault((isolation, separate), [])
-        if idle:
-            return idle.pop()
-    return Sandbox(workers=1, isolation=isolation, separate=separate, dedupe=False)  # type: ignore[arg-type]  # checked there
 
 
 @atexit.register

@@ -10,7 +10,7 @@ import os
 import sys
 from types import CodeType, ModuleType
 
-from . import explained, marking, wire
+from . import explained, wire
 from .exchange.peer import Peer
 from .explained import MODULE, build_namespace
 from .marking import Result, failure, mark
@@ -179,7 +179,7 @@ def compile_solution(text: str) -> CodeType:
     """Compile a solution as the module that it becomes.
 
     Raises:
-        Exception: it is no Python; which exception depends on what is wrong with it.
+        Exception: it is not Python; which exception depends on what is wrong with it.
     """
     return compile(text, f"<{MODULE}>", "exec", dont_inherit=True)
 
@@ -238,7 +238,7 @@ def _apart(link: wire.Ends, stage: Stage, names: list[str]) -> None:
 def _beside(link: wire.Ends, stage: Stage, names: list[str]) -> None:
     """Say which of the names there are, take one test after the other, and say what became of it."""
     _say(link, {"names": [name for name in names if name in stage.namespace]})
-    nonce, text, entry, aliases, before, remaining, *test_part = marking.read(link.receive())
+    nonce, text, entry, aliases, before, remaining, *test_part = wire.load_code(link.receive())
     namespace = build_namespace(stage.namespace, stage.builtins, text, entry, aliases, before)
     while True:
         index, test = test_part
@@ -250,7 +250,7 @@ def _beside(link: wire.Ends, stage: Stage, names: list[str]) -> None:
         )
         if not remaining:
             return
-        test_part = marking.read(link.receive())
+        test_part = wire.load_code(link.receive())
 
 
 _REHEARSED = """

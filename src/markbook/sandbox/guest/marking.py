@@ -6,7 +6,6 @@ program that must not raise, whose assert statements report to `__markbook_part_
 
 from __future__ import annotations
 
-import marshal
 import sys
 from types import CodeType
 
@@ -16,37 +15,6 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any
-
-
-# Compiled code as bytes without slices, which the one version of `marshal` that says nothing of sharing does not know.
-
-MARKED = "slices"
-"""What a message begins with in which slices were taken out; behind it comes their mark, and then what it says."""
-
-
-def taken_out(value: Any, mark: str) -> Any:
-    """Return the same with each slice as a tuple that begins with the mark."""
-    if isinstance(value, slice):
-        return (mark, value.start, value.stop, value.step)
-    if isinstance(value, CodeType):
-        return value.replace(co_consts=taken_out(value.co_consts, mark))
-    return type(value)(taken_out(item, mark) for item in value) if type(value) in (tuple, list) else value
-
-
-def read(payload: bytes) -> Any:
-    """Return what bytes of the examiner's say."""
-    value = marshal.loads(payload)
-    if type(value) is tuple and value[0] == MARKED:
-        return _put_back(value[2], value[1])
-    return value
-
-
-def _put_back(value: Any, mark: str) -> Any:
-    if isinstance(value, CodeType):
-        return value.replace(co_consts=_put_back(value.co_consts, mark))
-    if type(value) is tuple and value[:1] == (mark,):
-        return slice(*value[1:])
-    return type(value)(_put_back(item, mark) for item in value) if type(value) in (tuple, list) else value
 
 
 MESSAGE_LENGTH = 500
@@ -217,7 +185,10 @@ def mark(test: Compiled, namespace: dict[str, object], done: dict[int, int] | No
         if kind == "p":
             if body is not None:
                 _EXECUTE(body, namespace)
-            result = _failed_program(parts) if parts.failed else {"p": True}  # and so did every part
+            result = {"p": True}  # and so did every part
+            if parts.failed:
+                first = next(iter(parts.failed.values()))
+                result = {**first, "parts": parts.results(passed=False, stopped=None)}
             if parts.is_cut():
                 parts.done[CUT] = 1
         elif body is None or _EVALUATE(body, namespace):
@@ -232,7 +203,3 @@ def mark(test: Compiled, namespace: dict[str, object], done: dict[int, int] | No
                 first = next(iter(parts.failed.values()))
                 result = {**first, "parts": result["parts"]}
     return result
-
-
-def _failed_program(parts: Parts) -> Result:
-    return {**next(iter(parts.failed.values())), "parts": parts.results(passed=False, stopped=None)}

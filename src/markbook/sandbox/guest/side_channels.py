@@ -1,7 +1,9 @@
-"""The memory of a process that is forked often, so laid out that its children write to few pages of it.
+"""What one attempt could learn of another by the state of the process and of the folder that both come from.
 
-A child that asks for memory is given a hole that an older object left, and has to have the page of that hole copied: one
-page and more for every size. Once the holes are filled, new objects lie side by side.
+The first part lays out the memory of a process that is forked often, so that its children write to few pages of it. A child
+that asks for memory is given a hole that an older object left, and has to have the page of that hole copied: one page and
+more for every size. Once the holes are filled, new objects lie side by side. The second part gives the folder for files
+back as it was, and makes counters of the kernel noisy.
 """
 
 from __future__ import annotations

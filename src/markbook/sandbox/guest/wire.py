@@ -1,9 +1,15 @@
-"""Frames between the processes: a length, then bytes; records as JSON, never pickle."""
+"""The one codec between the processes: frames of a length and bytes; records as JSON, compiled tests as `marshal`, never pickle.
+
+JSON goes wherever the reader trusts the writer less than itself. Reading `marshal` can crash a process, so a child's is never
+read: it goes from the examiner to the child, and with a plan to a later examiner of the same problem, behind the same walls.
+"""
 
 from __future__ import annotations
 
+import marshal
 import os
 import struct
+from types import CodeType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,6 +90,37 @@ def decode(text: str) -> Any:
     if end != len(text):
         raise ValueError("more than one value")
     return value
+
+
+# Compiled code as bytes without slices, which the one version of `marshal` that says nothing of sharing does not know.
+
+MARKED = "slices"
+"""What a message begins with in which slices were taken out; behind it comes their mark, and then what it says."""
+
+
+def replace_slices(value: Any, mark: str) -> Any:
+    """Return the same with each slice as a tuple that begins with the mark."""
+    if isinstance(value, slice):
+        return (mark, value.start, value.stop, value.step)
+    if isinstance(value, CodeType):
+        return value.replace(co_consts=replace_slices(value.co_consts, mark))
+    return type(value)(replace_slices(item, mark) for item in value) if type(value) in (tuple, list) else value
+
+
+def load_code(payload: bytes) -> Any:
+    """Return what bytes of the examiner's hold: compiled code, in tuples and lists."""
+    value = marshal.loads(payload)
+    if type(value) is tuple and value[0] == MARKED:
+        return _restore_slices(value[2], value[1])
+    return value
+
+
+def _restore_slices(value: Any, mark: str) -> Any:
+    if isinstance(value, CodeType):
+        return value.replace(co_consts=_restore_slices(value.co_consts, mark))
+    if type(value) is tuple and value[:1] == (mark,):
+        return slice(*value[1:])
+    return type(value)(_restore_slices(item, mark) for item in value) if type(value) in (tuple, list) else value
 
 
 class Gone(BaseException):

@@ -29,7 +29,7 @@ import struct
 import sys
 import time
 
-from . import child, program, scratch, side_channels, side_channels as memory, wire
+from . import child, program, scratch, side_channels, wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class Zygote:
         child.rehearse(self._rehearsed)
         program.prepare()
         self._stage = child.Stage(self._line.fileno(), self._channel.fileno())
-        memory.settle()
+        side_channels.settle()
 
     def serve(self) -> NoReturn:
         """Answer the requests of one examiner after the other, once prepared, until there are none any more."""
@@ -201,7 +201,7 @@ class Zygote:
                 continue
         self._stage.output.left = 0
         if missing:
-            memory.settle()
+            side_channels.settle()
 
     def _limit(self, limits: tuple[int, int, int]) -> None:
         """Limit this process and so its children, who under the guard cannot change it."""

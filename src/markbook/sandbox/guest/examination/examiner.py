@@ -325,7 +325,7 @@ class Examiner:
         return run
 
     def _compile_solution(self, text: str) -> tuple[Any, dict[str, Any] | None]:
-        """Return what a child is to execute, or the record of an attempt whose solution is no Python.
+        """Return what a child is to execute, or the record of an attempt whose solution is not Python.
 
         Compiling here, where the compiler's pages are at hand, costs a third of compiling in a fresh child. A long
         text is compiled there all the same: what it may do to a compiler is to happen under the attempt's limits.

@@ -65,7 +65,7 @@ def explain(
     Args:
         task: its tests.
         job: the attempt.
-        code: its solution, compiled or as text; None where it is no Python.
+        code: its solution, compiled or as text; None where it is not Python.
         record: what became of it.
         begin: starts a child.
     """

@@ -328,7 +328,7 @@ def difference(node: ast.expr) -> tuple[ast.BinOp, bool] | None:
 
 
 def parse(text: str) -> ast.Module | None:
-    """Return the syntax tree, or None if the text is no Python."""
+    """Return the syntax tree, or None if the text is not Python."""
     try:
         return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

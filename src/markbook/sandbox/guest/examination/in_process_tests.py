@@ -127,7 +127,9 @@ class _Trial:
             for index in self._which:
                 again["tests"][index] = self._found[index].told(again["tests"][index])
         if self.record:
-            _agree(self.record, again, self._which)
+            for index in self._which:
+                if self.record["tests"][index]["p"] and not again["tests"][index]["p"]:
+                    self.record["tests"][index] = again["tests"][index]
         else:
             self.record = again
 
@@ -273,13 +275,6 @@ def prove_passes(
         if not dealt:
             break
     return trial.label(cut=False)
-
-
-def _agree(record: dict[str, Any], again: dict[str, Any], which: set[int]) -> None:
-    """Let what failed in a second true run have failed."""
-    for index in which:
-        if record["tests"][index]["p"] and not again["tests"][index]["p"]:
-            record["tests"][index] = again["tests"][index]
 
 
 _FORGED = {

@@ -295,10 +295,9 @@ def is_told_apart(name: str) -> bool:
 def _draw_unrelated(name: str, names: tuple[str, ...]) -> str:
     builtin = getattr(builtins, name, None) if is_told_apart(name) else None
     if builtin is not None:
-        others = [other for other in names if not _are_related(builtin, getattr(builtins, other))]
+        classes = {other: getattr(builtins, other) for other in names}
+        others = [
+            other for other, kind in classes.items() if not (issubclass(builtin, kind) or issubclass(kind, builtin))
+        ]
         names = tuple(others) or names
     return names[draw(len(names))]
-
-
-def _are_related(first: type, other: type) -> bool:
-    return issubclass(first, other) or issubclass(other, first)

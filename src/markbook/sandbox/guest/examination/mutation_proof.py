@@ -168,12 +168,10 @@ def scarce(canary: Canary, useful: list[list[int]]) -> list[int]:
     counts: dict[int, int] = {}
     for site_index, _ in useful:
         counts[site_index] = counts.get(site_index, 0) + 1
+    # one variant is as good as many where no right answer passes any, or where all look the same
     few = [
-        site_index for site_index, count in counts.items() if count < _ENOUGH and not _is_settled(canary, site_index)
+        site_index
+        for site_index, count in counts.items()
+        if count < _ENOUGH and canary.ranks[site_index] != SURE and not canary.shown[site_index]
     ]
     return shuffle_items(few)
-
-
-def _is_settled(canary: Canary, site_index: int) -> bool:
-    """Whether one variant is as good as many: no right answer passes any, or all look the same."""
-    return canary.ranks[site_index] == SURE or canary.shown[site_index]

@@ -7,7 +7,7 @@ import marshal
 import os
 from types import CodeType
 
-from .. import marking
+from .. import wire
 from ..marking import PART, Compiled
 from . import expressions
 from .expressions import assignments, is_literal
@@ -53,13 +53,13 @@ _WITHOUT_SHARING = 2
 
 
 def portable(value: Any) -> bytes:
-    """Return what holds compiled code as bytes that say what it says, and nothing of how it was made; `slices` reads them."""
+    """Return what holds compiled code as bytes that say what it says, and nothing of how it was made; `wire.load_code` reads them."""
     own = _copy_texts(value)
     try:
         return marshal.dumps(own, _WITHOUT_SHARING)
     except ValueError:  # from Python 3.14 on code holds slices, which that version of `marshal` does not know
         mark = os.urandom(8).hex()
-        return marshal.dumps((marking.MARKED, mark, marking.taken_out(own, mark)), _WITHOUT_SHARING)
+        return marshal.dumps((wire.MARKED, mark, wire.replace_slices(own, mark)), _WITHOUT_SHARING)
 
 
 def _copy_texts(value: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from .. import marking, wire
+from .. import wire
 from ..marking import Compiled
 from . import expressions, rules
 from .expressions import LOOKS_UP, flows, get_called_name, trace_names
@@ -111,7 +111,7 @@ class CompiledTests:
     def _take(self, compiled: str) -> bool:
         """Know the tests by what another examiner said of them; False if that cannot be read."""
         try:
-            self.compiled, self.before, self.asks, *facts = marking.read(bytes.fromhex(compiled))
+            self.compiled, self.before, self.asks, *facts = wire.load_code(bytes.fromhex(compiled))
             self.faults, self.beside, self.draws, self.silent, self.counted, self.repeated, makers = facts
         except (ValueError, TypeError, EOFError):  # what was kept on a disk has suffered there
             return False
@@ -229,7 +229,12 @@ def makers(nodes: list[ast.AST], names: set[str], tested: set[str]) -> set[str]:
             sides = [node.func.value, *node.args]
         if len(sides) > 1:
             calls = [
-                {name for expression in trace_names(side, values_by_name) for name in _called_names(expression)}
+                {
+                    name
+                    for expression in trace_names(side, values_by_name)
+                    for part in ast.walk(expression)
+                    for name in _called_name(part)
+                }
                 for side in sides
             ]
             if sum(not side.isdisjoint(names | tested) for side in calls) > 1:
@@ -249,10 +254,6 @@ def _called_name(node: ast.AST) -> set[str]:
     return {
         part.id for part in (node.func, *node.args[: get_called_name(node) in _CALLING]) if isinstance(part, ast.Name)
     }
-
-
-def _called_names(node: ast.expr) -> set[str]:
-    return {name for part in ast.walk(node) for name in _called_name(part)}
 
 
 def _collect_bound_names(nodes: list[ast.AST]) -> set[str]:

@@ -269,7 +269,10 @@ class Objects:
         special = [] if meta is type else [name for name in own_special(meta, type) if name[0] != "!"]
         exported = names.name_for(base) if base is not None else ""
         name = type.__dict__["__name__"].__get__(cls)
-        return [_short(name), bases, exported or "", methods, own, names.claim_for(cls), special, _home(cls, name)]
+        module = type.__dict__["__module__"].__get__(cls)
+        is_own = type(module) is not str or module == "solution"
+        home = "" if is_own else f"{module}:{name}"[:MAX_NAME]  # where a class of a library's comes from
+        return [_short(name), bases, exported or "", methods, own, names.claim_for(cls), special, home]
 
     def resolve(self, form: list[Any], transfer: Transfer) -> Any:
         """Return the object for the wire form of one that is not a plain value.
@@ -503,12 +506,6 @@ def _is_texts(value: Any) -> bool:
 def _short(name: Any) -> str:
     text = name if type(name) is str else "object"
     return text[:MAX_NAME].replace("\0", "").encode("utf-8", "replace").decode("utf-8")
-
-
-def _home(cls: type, name: Any) -> str:
-    """Return where a class that is not the solution's own comes from."""
-    module = type.__dict__["__module__"].__get__(cls)
-    return "" if type(module) is not str or module == "solution" else f"{module}:{name}"[:MAX_NAME]
 
 
 def _own_names(cls: type, base: type) -> list[str]:

@@ -1,4 +1,8 @@
-"""What one side says to the other of a class of its own, of which a class is made there."""
+"""Plain values: which types are plain, what containers of them hold, and the description of a class that is not.
+
+A `Shape` describes a class of the other side, of which a stand-in class is made here. The functions take contents out and
+put them back by the base type's own methods, so that no code of the class runs.
+"""
 
 from __future__ import annotations
 
@@ -167,17 +171,14 @@ def refill(value: Any, items: list[Any]) -> None:
         set.clear(value)
         set.update(value, items)
     elif isinstance(value, bytearray):
-        bytearray.__setitem__(value, slice(None), _bytes(items))
+        try:
+            data = bytes(items)
+        except (TypeError, ValueError):
+            raise Malformed("no bytes") from None
+        bytearray.__setitem__(value, slice(None), data)
     else:
         deque.clear(value)
         deque.extend(value, items)
-
-
-def _bytes(items: list[Any]) -> bytes:
-    try:
-        return bytes(items)
-    except (TypeError, ValueError):
-        raise Malformed("no bytes") from None
 
 
 def pairs(items: list[Any]) -> list[tuple[Any, Any]]:

@@ -135,13 +135,6 @@ def _common() -> tuple[list[Step], list[Step]]:
     return going, below
 
 
-def _no_processes() -> tuple[list[Step], list[Step]]:
-    """Return where to go for what starts a process, and what is there: threads are allowed."""
-    # the flags of clone3 lie in memory, unseen: told that there is none, the C library falls back to clone
-    going = [*_go(_FORK.values(), "no more"), *_go([_CLONE3], "unknown"), *_go([_CLONE], "clone")]
-    return going, ["clone", _load(_ARGUMENTS), (_ANY_BIT, _CLONE_THREAD, "allow", "no more")]
-
-
 def worker_filter(*, private: bool, makes_files: bool) -> bytes:
     """Return the filter that a process puts on itself once which forks attempts or examiners.
 
@@ -224,7 +217,10 @@ def child_filter(*, alone: bool) -> tuple[bytes, list[int]]:
     here is only what the process that forks must not refuse itself. One that is alone in a namespace with its zygote
     may send signals to whom it likes: only itself receives them.
     """
-    going, below = _no_processes()
+    # what starts a process is refused, threads are allowed. The flags of clone3 lie in memory, unseen: told that there is
+    # none, the C library falls back to clone
+    going = [*_go(_FORK.values(), "no more"), *_go([_CLONE3], "unknown"), *_go([_CLONE], "clone")]
+    below: list[Step] = ["clone", _load(_ARGUMENTS), (_ANY_BIT, _CLONE_THREAD, "allow", "no more")]
     program = [_load(_NUMBER), *going, *_go([_PIDFD_OPEN], "refuse"), *_go([_PRLIMIT], "prlimit")]
     if not alone:
         program += [*_go([_KILL, _TGKILL], "own"), *_go([_FCHMODAT], "pretend")]  # with which the zygote opens folders
