@@ -1,4 +1,19 @@
-"""Models compared in pairs over the same samples: what may be said, the headline, and the tables."""
+"""Models compared in pairs over the same samples: what may be said, the headline, and the tables.
+
+Theory of operation
+-------------------
+A `Sheet` (one cell for each model and sample, whoever made it) goes in, a `Comparison` comes out, and every page, table, gate
+and JSON file lays that out without computing anything anew.
+
+- `leaderboard.standings` gives each model's own mean, interval and rank, over *its* samples.
+- `pairs.compare_pairs` gives each two models' difference over *their common* samples, judged with Holm over all pairs.
+- `leaderboard.in_groups` turns the judged pairs into letters: two models share one exactly if they are not distinguishable.
+- `headline` says it in a sentence. It may claim only what the judged pairs bear: who leads by the mean but is not shown to
+  be better "cannot be told apart". The mean over all of a model's samples and the paired difference can point in opposite
+  directions where samples are missing; the pair decides then, and the sentence says so.
+
+The number of pairs grows with the square of the models, so beyond `MOST_COMPARED` there is no comparison, only standings.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,29 @@
-"""Two models on the same samples: the difference, its interval, its p, and what the samples could have shown."""
+"""Two models on the same samples: the difference, its interval, its p, and what the samples could have shown.
+
+Theory of operation
+-------------------
+Pairing. Only samples for which both models have a value are compared, each with itself: the difference of a sample leaves out
+how hard the sample is, which varies far more than the models do. What cannot be paired is counted (`n_missing`) and never
+becomes 0. `compare_pairs` needs no equal sets: every pair has its own common samples, and its own n.
+
+From marks to a verdict, for the pairs of one comparison:
+
+1. `_common` gives the values a, b of shape (n,) over the common samples.
+2. `estimate_difference` gives the mean of a - b with a confidence interval (t, or cluster-robust), clipped to the range.
+3. A p: random sign flips up to `FLIP_UP_TO` samples (exact where few differences are not 0), the t test above. Where samples
+   belong together (clusters) their signs are not independent, so the p is that of the cluster-robust interval.
+4. Holm adjusts the p values of *all* pairs: the family is everything that one table claims, so the chance of any false
+   "is better" in it is at most alpha, however many models there are.
+5. `_judge_pair`: better only where the adjusted p is below alpha *and* the interval leaves out 0. Two methods that disagree
+   say "not distinguishable".
+6. `mde`: the smallest difference that this many samples show in 80 % of cases, at the level that Holm leaves to the pair.
+
+McNemar's test on all-tests-passed stands beside it for readers who expect it; it decides nothing. Differences by topic have
+intervals only: to judge each would make another, larger family.
+
+Pairs over the same samples share the drawn signs (`_flip_ps`: gaps of shape (samples, pairs)), which makes it cheap and
+deterministic for a seed, and independent of the order of the models.
+"""
 
 from __future__ import annotations
 
