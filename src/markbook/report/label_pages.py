@@ -55,7 +55,9 @@ class LabelPages:
             NotFound: there is no such page or item.
         """
         if request.form is not None:
-            return self._take(request) if request.path == "/label" else _missing()
+            if request.path != "/label":
+                raise NotFound
+            return self._take(request)
         if request.path == "/find":
             index = self._session.find_place(request.who, request.query.get("id", ""))
             if index is None:
@@ -159,7 +161,3 @@ def _words(label: Label) -> str:
     if label.against:
         return "a tie" if label.label == 0.5 else "one is better"
     return ", ".join(f"{name.replace('_', ' ')} {mark}" for name, mark in label.marks.items())
-
-
-def _missing() -> Reply:
-    raise NotFound

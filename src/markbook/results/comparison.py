@@ -247,13 +247,10 @@ def headline(comparison: Comparison, samples: str = "samples") -> Headline:
             text += f"; {_join_names([best])}{score} is better than {_say_beaten(best, rest, pairs, scale)}."
         else:
             text += "."
-    text += _left_out(comparison, names, samples)
-    return Headline(text, _step(comparison, tied, rest, apart, pairs, samples))
-
-
-def _left_out(comparison: Comparison, names: Sequence[str], samples: str) -> str:
     excluded = [standing.model for standing in comparison.standings if standing.model not in names]
-    return f" Not compared with these, for want of {samples} in common: {_join_names(excluded)}." if excluded else ""
+    if excluded:
+        text += f" Not compared with these, for want of {samples} in common: {_join_names(excluded)}."
+    return Headline(text, _step(comparison, tied, rest, apart, pairs, samples))
 
 
 def _together(comparison: Comparison) -> list[str]:
@@ -574,7 +571,10 @@ def compare_sheet(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> Compar
     unpaired = tuple(pair for pair in combinations(names, 2) if pair not in met)
     wins = _comparison_wins(sheet, names)
     only, none = _find_solved_alone(sheet)
-    common = [s for s in sheet.samples if all(_has_value(sheet, model, s) for model in names)]
+    n_common = 0
+    for sample in sheet.samples:
+        cells = (sheet.marks[model].get(sample) for model in names)
+        n_common += all(cell is not None and cell.value is not None for cell in cells)
     return Comparison(
         metric=sheet.metric,
         direction=sheet.direction,
@@ -587,8 +587,8 @@ def compare_sheet(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> Compar
         only_solved_by=only,
         solved_by_none=none,
         by_topic=_by_topic(sheet, names, alpha, seed),
-        n_common=len(common),
-        notes=_notes(sheet, len(common), unpaired),
+        n_common=n_common,
+        notes=_notes(sheet, n_common, unpaired),
         unpaired=unpaired,
         alignment=sheet.alignment,
     )
@@ -597,11 +597,6 @@ def compare_sheet(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> Compar
 def too_many(models: int) -> str:
     """Return in words that so many models are not compared two by two."""
     return f"{models:,} models are not compared two by two: {MOST_COMPARED} are the most"
-
-
-def _has_value(sheet: Sheet, model: str, sample: str) -> bool:
-    mark = sheet.marks[model].get(sample)
-    return mark is not None and mark.value is not None
 
 
 def _comparison_wins(sheet: Sheet, names: Sequence[str]) -> dict[str, dict[str, int]]:

@@ -353,12 +353,11 @@ def open_against(against: str | os.PathLike[str] | None, when: str) -> Results |
 
 def stop_identity(stopping: Stopping, baseline: Sheet | None) -> dict[str, object]:
     """Return what run.json holds of it: with another rule or another baseline a run cannot go on."""
-    values = {} if baseline is None else {model: _values(cells) for model, cells in baseline.marks.items()}
+    values = {
+        model: {sample: cell.value for sample, cell in cells.items()}
+        for model, cells in (baseline.marks.items() if baseline is not None else ())
+    }
     return {"when": stopping.rule.text, "baseline": digest(values) if values else None}
-
-
-def _values(cells: Mapping[str, Cell]) -> dict[str, float | None]:
-    return {sample: cell.value for sample, cell in cells.items()}
 
 
 def until_enough(
