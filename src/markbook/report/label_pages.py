@@ -16,7 +16,7 @@ from markbook.text.format import format_interval, format_number
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class LabelChoice:
     """One thing that can be said, and its key."""
 
     value: str
@@ -30,13 +30,17 @@ class FormQuestion:
 
     name: str
     text: str
-    choices: tuple[Choice, ...]
+    choices: tuple[LabelChoice, ...]
 
 
 _WINNER = FormQuestion(
     "winner",
     "Which answer is better?",
-    (Choice("first", "1", "the first"), Choice("second", "2", "the second"), Choice("tie", "0", "neither: a tie")),
+    (
+        LabelChoice("first", "1", "the first"),
+        LabelChoice("second", "2", "the second"),
+        LabelChoice("tie", "0", "neither: a tie"),
+    ),
 )
 _HOME = Reply("", HTTPStatus.SEE_OTHER, "text/plain", {"Location": "/"})
 
@@ -147,7 +151,7 @@ def _questions(session: Session) -> list[FormQuestion]:
         words = dict(criterion.anchors)
         ends = {low: "poor", high: "excellent"} if not words else {}
         choices = [
-            Choice(str(mark), str(mark % 10), words.get(mark, ends.get(mark, ""))) for mark in range(low, high + 1)
+            LabelChoice(str(mark), str(mark % 10), words.get(mark, ends.get(mark, ""))) for mark in range(low, high + 1)
         ]
         questions.append(FormQuestion(f"mark.{criterion.name}", criterion.question, tuple(choices)))
     return questions
