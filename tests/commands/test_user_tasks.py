@@ -13,7 +13,7 @@ from support.load import PATIENCE
 from support.made_runs import exam_run as made
 
 from markbook.cli import cli
-from markbook.report.browser import Server
+from markbook.report.browser import BrowseServer
 from markbook.report.html import label_script
 from markbook.report.label_pages import LabelPages
 from markbook.report.label_session import SittingOptions, open_sitting, reason_rubric
@@ -81,7 +81,7 @@ def serving(server):
 @pytest.fixture(scope="module")
 def user(folder):
     with (
-        serving(Server(folder)) as server,
+        serving(BrowseServer(folder)) as server,
         chromium() as browser,
         Watched(browser, server.address, offline=False) as seen,
     ):

@@ -29,14 +29,14 @@ def view_command(folder: str, port: int, *, open_browser: bool) -> int:
     machine only, to whoever has the printed address, and writes nothing.
     """
     from markbook.errors import OutputError, UsageError
-    from markbook.report.browser import Server
+    from markbook.report.browser import BrowseServer
     from markbook.store.reader import latest_run
 
     path = latest_run(folder)
     if not path.is_dir():
         raise UsageError("there is no such folder", at=folder, hint="name the folder that runs were written to")
     try:
-        server = Server(path, port)
+        server = BrowseServer(path, port)
     except OSError as error:
         raise OutputError(f"port {port} cannot be used: {error.strerror or error}") from error
     with server:

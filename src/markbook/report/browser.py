@@ -257,7 +257,7 @@ class RunSite:
 # The server behind `markbook view`: GET and HEAD, nothing is written.
 
 
-class Server(LocalServer):
+class BrowseServer(LocalServer):
     """Serves one folder of runs on the loopback interface."""
 
     def __init__(self, folder: Path, port: int = 0) -> None:

@@ -11,7 +11,6 @@ from markbook.plugins import need
 from markbook.report.charts import Picture
 from markbook.report.page import Page, Section
 from markbook.results.kind import Content, Results, open_results
-from markbook.results.sheet import Headline
 from markbook.store import Run
 from markbook.text import markdown
 from markbook.text.escape import latex
@@ -91,7 +90,8 @@ def render_markdown(page: Page, *, pictures: bool = True) -> Mapping[str, str | 
     """
     files: dict[str, str | bytes] = {}
     parts = [f"# {markdown(page.title)}\n"]
-    parts += [f"{line}\n" for line in _headline(page.headline)]
+    lines = (page.headline.text and f"**{markdown(page.headline.text)}**", markdown(page.headline.step))
+    parts += [f"{line}\n" for line in lines if line]
     parts.append("\n".join(f"- {markdown(name)}: {markdown(value)}" for name, value in page.facts) + "\n")
     parts += [f"> {markdown(warning)}\n" for warning in page.warnings]
     for section in page.sections:
@@ -101,10 +101,6 @@ def render_markdown(page: Page, *, pictures: bool = True) -> Mapping[str, str | 
         parts += [table.markdown(level=3) for table in section.tables]
     files["report.md"] = "\n".join(parts)
     return files
-
-
-def _headline(headline: Headline) -> list[str]:
-    return [line for line in (headline.text and f"**{markdown(headline.text)}**", markdown(headline.step)) if line]
 
 
 def _picture(section: Section, files: dict[str, str | bytes]) -> str:

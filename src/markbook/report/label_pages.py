@@ -16,7 +16,7 @@ from markbook.text.format import format_interval, format_number
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class LabelChoice:
     """One thing that can be said, and its key."""
 
     value: str
@@ -30,13 +30,17 @@ class FormQuestion:
 
     name: str
     text: str
-    choices: tuple[Choice, ...]
+    choices: tuple[LabelChoice, ...]
 
 
 _WINNER = FormQuestion(
     "winner",
     "Which answer is better?",
-    (Choice("first", "1", "the first"), Choice("second", "2", "the second"), Choice("tie", "0", "neither: a tie")),
+    (
+        LabelChoice("first", "1", "the first"),
+        LabelChoice("second", "2", "the second"),
+        LabelChoice("tie", "0", "neither: a tie"),
+    ),
 )
 _HOME = Reply("", HTTPStatus.SEE_OTHER, "text/plain", {"Location": "/"})
 
@@ -55,7 +59,9 @@ class LabelPages:
             NotFound: there is no such page or item.
         """
         if request.form is not None:
-            return self._take(request) if request.path == "/label" else _missing()
+            if request.path != "/label":
+                raise NotFound
+            return self._take(request)
         if request.path == "/find":
             index = self._session.find_place(request.who, request.query.get("id", ""))
             if index is None:
@@ -145,7 +151,7 @@ def _questions(session: Session) -> list[FormQuestion]:
         words = dict(criterion.anchors)
         ends = {low: "poor", high: "excellent"} if not words else {}
         choices = [
-            Choice(str(mark), str(mark % 10), words.get(mark, ends.get(mark, ""))) for mark in range(low, high + 1)
+            LabelChoice(str(mark), str(mark % 10), words.get(mark, ends.get(mark, ""))) for mark in range(low, high + 1)
         ]
         questions.append(FormQuestion(f"mark.{criterion.name}", criterion.question, tuple(choices)))
     return questions
@@ -159,7 +165,3 @@ def _words(label: Label) -> str:
     if label.against:
         return "a tie" if label.label == 0.5 else "one is better"
     return ", ".join(f"{name.replace('_', ' ')} {mark}" for name, mark in label.marks.items())
-
-
-def _missing() -> Reply:
-    raise NotFound

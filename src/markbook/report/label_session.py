@@ -388,7 +388,11 @@ def drawn_traces(path: str, count: int, seed: int) -> tuple[list[Drawn], Callabl
         raise DataError("every trace here succeeded: none is to be labelled", at=path)
     drawn = draw(items, count, seed=seed, share=0.0)
     ids = {drawn_item.item.id for drawn_item in drawn}
-    shown_traces = {name: _show_trace(trace) for name, trace in _name_traces(path) if name in ids}
+    shown_traces = {
+        name: Seen(f"Task: {trace.task}" if trace.task else "", (), steps=shown_steps(trace))
+        for name, trace in _name_traces(path)
+        if name in ids
+    }
     return drawn, lambda item: shown_traces[item.id]
 
 
@@ -401,11 +405,6 @@ def _name_traces(path: str) -> Iterator[tuple[str, Trace]]:
             name = f"{name} #{number}"
         names_used.add(name)
         yield name, trace
-
-
-def _show_trace(trace: Trace) -> Seen:
-    prompt = f"Task: {trace.task}" if trace.task else ""
-    return Seen(prompt, (), steps=shown_steps(trace))
 
 
 # From a run to a sitting: which answers, what there is to see of them, and the raters' files.
@@ -489,7 +488,8 @@ def _books(folder: Path, raters: tuple[str, ...]) -> Iterator[tuple[list[LabelBo
         raise OutputError(f"the labels' folder cannot be made: {error.strerror}", at=str(folder)) from error
     lock = disk.lock(folder)
     try:
-        yield [LabelBook(folder, rater, disk) for rater in raters], _others(folder, raters)
+        of_others = [path for path in sorted(folder.glob("*.jsonl")) if path.stem not in raters]
+        yield [LabelBook(folder, rater, disk) for rater in raters], read_labels(of_others).labels
     finally:
         lock.release()
 
@@ -497,12 +497,6 @@ def _books(folder: Path, raters: tuple[str, ...]) -> Iterator[tuple[list[LabelBo
 def _home(run: Path) -> Path:
     """Return where the labels of a run lie if nobody says where."""
     return run / "labels" if run.is_dir() else run.with_name(run.name + ".labels")
-
-
-def _others(folder: Path, raters: tuple[str, ...]) -> list[Label]:
-    """Return what people who are not here have said."""
-    paths = [path for path in sorted(folder.glob("*.jsonl")) if path.stem not in raters]
-    return read_labels(paths).labels
 
 
 def _single(judged: JudgedRun) -> tuple[list[LabelItem], dict[tuple[str, str], JudgedAnswers]]:

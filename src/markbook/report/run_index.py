@@ -1,6 +1,22 @@
-"""Where every attempt of a run lies, built in the background: 72 bytes an attempt, whatever its size.
+"""Where every attempt of a run lies, built in the background: about 64 bytes an attempt, whatever its size.
 
-The page opens at once and shows what has been indexed so far; a million attempts take some seconds to be all there.
+Theory of operation
+-------------------
+A run may have a million attempts, and its page has to open at once. So one thread (`Index._build`) walks through the journal
+a single time and keeps a row of eight numbers an attempt; names (models, samples, errors, topics) are kept once and stand in
+the row as numbers. The texts stay in the journal: the first number is the place where the attempt's row begins there, and
+one attempt is read from it when its page is opened.
+
+- The building thread appends chunks of shape (attempts, 8) under `_ready` and wakes whoever waits for so many rows. Chunks
+  are never changed, so a reader that has one needs no lock.
+- `table()` is a snapshot: it joins the chunks that are there under the lock and returns an array that nobody writes to again.
+  A page takes one and works on it alone, so its counts agree with its rows while the thread goes on.
+- Pages wait a moment (`wait`) and then show what is indexed so far; `is_done` says whether that is all. A page reads `is_done`
+  *before* it counts: what is counted while the last rows come is then never called final.
+- Filters and orders are masks and sorts over columns of the snapshot (`places`); orders and topics are remembered once
+  everything is indexed.
+
+A run that is still going on gets a new index after some seconds (`browser.RunSite.index`); the old one is dropped.
 """
 
 from __future__ import annotations

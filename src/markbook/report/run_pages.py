@@ -252,13 +252,13 @@ def matrix_page(index: Index, number: int, name: str, parameters: Mapping[str, s
 def compare_page(sides: list[Side]) -> str:
     """Return several answers side by side, each with its difference from the first."""
     first = sides[0].shown.text
-    differences = [(_difference(first, side.shown.text), side.shown.text == first) for side in sides[1:]]
+    differences = []
+    for side in sides[1:]:
+        before, after = (text.splitlines()[:_LINES] for text in (first, side.shown.text))
+        lines = list(difflib.unified_diff(before, after, lineterm="", n=3))[2:]
+        differences.append((lines, side.shown.text == first))
     title = "Two attempts" if len(sides) == 2 else f"{len(sides)} attempts"
     return render("browse/compare.html.j2", title=title, sides=sides, differences=differences, compared=_LINES)
-
-
-def _difference(first: str, other: str) -> list[str]:
-    return list(difflib.unified_diff(first.splitlines()[:_LINES], other.splitlines()[:_LINES], lineterm="", n=3))[2:]
 
 
 def copy_attempts(index: Index, query: Query, form: str) -> Iterator[str]:

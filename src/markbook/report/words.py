@@ -69,16 +69,13 @@ def folder_names(models: Iterable[str]) -> dict[str, str]:
     names: dict[str, str] = {}
     names_used: set[str] = set()
     for model in models:
-        name = model if _is_safe(model) else _with_hash(model)
+        is_safe = _SAFE.fullmatch(model) and not _DEVICE.fullmatch(model) and not _RESERVED.fullmatch(model)
+        name = model if is_safe else _with_hash(model)
         while name.casefold() in names_used:
             name = _with_hash(model, name)  # another model is called what this one's folder would be
         names[model] = name
         names_used.add(name.casefold())
     return names
-
-
-def _is_safe(model: str) -> bool:
-    return bool(_SAFE.fullmatch(model)) and not _DEVICE.fullmatch(model) and not _RESERVED.fullmatch(model)
 
 
 def _with_hash(model: str, but: str = "") -> str:

@@ -245,11 +245,10 @@ def _input_notes(differing: Sequence[str]) -> list[str]:
 
 def open_runs(runs: Sequence[RunLike]) -> list[Run]:
     """Return the runs that paths and runs mean, all of a folder that holds several."""
-    return [run for run_like in runs for run in _open_all(run_like)]
-
-
-def _open_all(run: RunLike) -> list[Run]:
-    return [run] if isinstance(run, Run) else [open_run(folder) for folder in find_runs(run)]
+    runs_opened: list[Run] = []
+    for run in runs:
+        runs_opened += [run] if isinstance(run, Run) else [open_run(folder) for folder in find_runs(run)]
+    return runs_opened
 
 
 @dataclass(frozen=True, slots=True)

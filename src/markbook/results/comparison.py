@@ -1,4 +1,19 @@
-"""Models compared in pairs over the same samples: what may be said, the headline, and the tables."""
+"""Models compared in pairs over the same samples: what may be said, the headline, and the tables.
+
+Theory of operation
+-------------------
+A `Sheet` (one cell for each model and sample, whoever made it) goes in, a `Comparison` comes out, and every page, table, gate
+and JSON file lays that out without computing anything anew.
+
+- `leaderboard.standings` gives each model's own mean, interval and rank, over *its* samples.
+- `pairs.compare_pairs` gives each two models' difference over *their common* samples, judged with Holm over all pairs.
+- `leaderboard.in_groups` turns the judged pairs into letters: two models share one exactly if they are not distinguishable.
+- `headline` says it in a sentence. It may claim only what the judged pairs bear: who leads by the mean but is not shown to
+  be better "cannot be told apart". The mean over all of a model's samples and the paired difference can point in opposite
+  directions where samples are missing; the pair decides then, and the sentence says so.
+
+The number of pairs grows with the square of the models, so beyond `MOST_COMPARED` there is no comparison, only standings.
+"""
 
 from __future__ import annotations
 
@@ -232,13 +247,10 @@ def headline(comparison: Comparison, samples: str = "samples") -> Headline:
             text += f"; {_join_names([best])}{score} is better than {_say_beaten(best, rest, pairs, scale)}."
         else:
             text += "."
-    text += _left_out(comparison, names, samples)
-    return Headline(text, _step(comparison, tied, rest, apart, pairs, samples))
-
-
-def _left_out(comparison: Comparison, names: Sequence[str], samples: str) -> str:
     excluded = [standing.model for standing in comparison.standings if standing.model not in names]
-    return f" Not compared with these, for want of {samples} in common: {_join_names(excluded)}." if excluded else ""
+    if excluded:
+        text += f" Not compared with these, for want of {samples} in common: {_join_names(excluded)}."
+    return Headline(text, _step(comparison, tied, rest, apart, pairs, samples))
 
 
 def _together(comparison: Comparison) -> list[str]:
@@ -559,7 +571,10 @@ def compare_sheet(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> Compar
     unpaired = tuple(pair for pair in combinations(names, 2) if pair not in met)
     wins = _comparison_wins(sheet, names)
     only, none = _find_solved_alone(sheet)
-    common = [s for s in sheet.samples if all(_has_value(sheet, model, s) for model in names)]
+    n_common = 0
+    for sample in sheet.samples:
+        cells = (sheet.marks[model].get(sample) for model in names)
+        n_common += all(cell is not None and cell.value is not None for cell in cells)
     return Comparison(
         metric=sheet.metric,
         direction=sheet.direction,
@@ -572,8 +587,8 @@ def compare_sheet(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> Compar
         only_solved_by=only,
         solved_by_none=none,
         by_topic=_by_topic(sheet, names, alpha, seed),
-        n_common=len(common),
-        notes=_notes(sheet, len(common), unpaired),
+        n_common=n_common,
+        notes=_notes(sheet, n_common, unpaired),
         unpaired=unpaired,
         alignment=sheet.alignment,
     )
@@ -582,11 +597,6 @@ def compare_sheet(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> Compar
 def too_many(models: int) -> str:
     """Return in words that so many models are not compared two by two."""
     return f"{models:,} models are not compared two by two: {MOST_COMPARED} are the most"
-
-
-def _has_value(sheet: Sheet, model: str, sample: str) -> bool:
-    mark = sheet.marks[model].get(sample)
-    return mark is not None and mark.value is not None
 
 
 def _comparison_wins(sheet: Sheet, names: Sequence[str]) -> dict[str, dict[str, int]]:

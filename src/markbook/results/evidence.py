@@ -26,7 +26,10 @@ def point_to_lines(name: str, stats: Mapping[str, object]) -> Evidence | None:
         return None
     linter_results = _mapping(stats.get("evidence"))
     findings = [_point(point) for point in points] + [
-        _read_finding(tool, _mapping(linter_result)) for tool, linter_result in list(linter_results.items())[:5]
+        Finding(
+            _text(tool, _NAME), "noted", words=facts_text(_mapping(_mapping(result).get("rules"))) or "nothing found"
+        )
+        for tool, result in list(linter_results.items())[:5]  # what linters say changes no score
     ]
     return Evidence(name, facts_text({key: stats[key] for key in ("passed", "total") if key in stats}), tuple(findings))
 
@@ -39,11 +42,6 @@ def _point(point: Mapping[str, object]) -> Finding:
     return Finding(
         _text(point.get("id"), _NAME), "passed" if passed else "failed", _line(point.get("line")), words.strip()
     )
-
-
-def _read_finding(tool: object, result: Mapping[str, object]) -> Finding:
-    """Return what a linter said; it changes no score."""
-    return Finding(_text(tool, _NAME), "noted", words=facts_text(_mapping(result.get("rules"))) or "nothing found")
 
 
 def read_judge_marks(name: str, stats: Mapping[str, object]) -> Evidence | None:
@@ -155,16 +153,13 @@ def overlapping(name: str, stats: Mapping[str, object], text: str, references: S
                 [(word, word) for word in tokenizers.words(tokenizer, side, lowercase=low, keep_end=end)]
                 for side in (text, *references)
             )
-            if len(ours) == stats.get("sys_len") and _hits(ours, theirs, len(counts)) == counts:
+            hits = [sum((_grams(ours, n) & _most(theirs, n)).values()) for n in range(1, len(counts) + 1)]
+            if len(ours) == stats.get("sys_len") and hits == counts:
                 return Evidence(name, lead, lists=_lists(ours, theirs, (1, 2)))
         return Evidence(name, lead)
     if {"precision", "recall"} <= stats.keys() and "chunks" not in stats:
         return _rouge(name, stats, text, references)
     return None
-
-
-def _hits(ours: Tokens, theirs: Sequence[Tokens], order: int) -> list[int]:
-    return [sum((_grams(ours, n) & _most(theirs, n)).values()) for n in range(1, order + 1)]
 
 
 def _rouge(name: str, stats: Mapping[str, object], text: str, references: Sequence[str]) -> Evidence | None:

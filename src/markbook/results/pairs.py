@@ -1,9 +1,34 @@
-"""Two models on the same samples: the difference, its interval, its p, and what the samples could have shown."""
+"""Two models on the same samples: the difference, its interval, its p, and what the samples could have shown.
+
+Theory of operation
+-------------------
+Pairing. Only samples for which both models have a value are compared, each with itself: the difference of a sample leaves out
+how hard the sample is, which varies far more than the models do. What cannot be paired is counted (`n_missing`) and never
+becomes 0. `compare_pairs` needs no equal sets: every pair has its own common samples, and its own n.
+
+From marks to a verdict, for the pairs of one comparison:
+
+1. `_common` gives the values a, b of shape (n,) over the common samples.
+2. `estimate_difference` gives the mean of a - b with a confidence interval (t, or cluster-robust), clipped to the range.
+3. A p: random sign flips up to `FLIP_UP_TO` samples (exact where few differences are not 0), the t test above. Where samples
+   belong together (clusters) their signs are not independent, so the p is that of the cluster-robust interval.
+4. Holm adjusts the p values of *all* pairs: the family is everything that one table claims, so the chance of any false
+   "is better" in it is at most alpha, however many models there are.
+5. `_judge_pair`: better only where the adjusted p is below alpha *and* the interval leaves out 0. Two methods that disagree
+   say "not distinguishable".
+6. `mde`: the smallest difference that this many samples show in 80 % of cases, at the level that Holm leaves to the pair.
+
+McNemar's test on all-tests-passed stands beside it for readers who expect it; it decides nothing. Differences by topic have
+intervals only: to judge each would make another, larger family.
+
+Pairs over the same samples share the drawn signs (`_flip_ps`: gaps of shape (samples, pairs)), which makes it cheap and
+deterministic for a seed, and independent of the order of the models.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -143,10 +168,12 @@ def _negate(estimate: Estimate) -> Estimate:
     return replace(estimate, value=minus(estimate.value), low=minus(estimate.high), high=minus(estimate.low))
 
 
-def _common(sheet: Sheet, first: str, second: str) -> tuple[list[str], list[float], list[float], int]:
-    """Return the samples both have a value for, the values, and how many samples were left out."""
+def _common(
+    sheet: Sheet, first: str, second: str, among: Iterable[str]
+) -> tuple[list[str], list[float], list[float], int]:
+    """Return which of some samples both have a value for, the values, and how many samples were left out."""
     samples, a, b, n_unpaired = [], [], [], 0
-    for sample in sheet.samples:
+    for sample in among:
         first_cell, two = sheet.marks[first].get(sample), sheet.marks[second].get(sample)
         if first_cell is None or two is None or first_cell.value is None or two.value is None:
             n_unpaired += first_cell is not None or two is not None
@@ -195,7 +222,7 @@ def compare_pairs(sheet: Sheet, names: Sequence[str], *, alpha: float = 0.05, se
     Raises:
         DataError: no two models share any.
     """
-    every = [(first, second, *_common(sheet, first, second)) for first, second in combinations(names, 2)]
+    every = [(first, second, *_common(sheet, first, second, sheet.samples)) for first, second in combinations(names, 2)]
     raw = [candidate for candidate in every if candidate[2]]
     if every and not raw:
         who = f"{names[0]!r} and {names[1]!r} share no sample" if len(names) == 2 else "no two models share a sample"
@@ -222,7 +249,11 @@ def compare_pairs(sheet: Sheet, names: Sequence[str], *, alpha: float = 0.05, se
     adjusted = holm([pair.p for pair in pairs])
     judged = [_judge_pair(pair, p, alpha, sheet) for pair, p in zip(pairs, adjusted, strict=True)]
     n_open = count_open(judged, alpha)
-    return [replace(pair, mde=_detectable(pair, width, holm_level(pair, n_open, alpha))) for pair in judged]
+    for at, pair in enumerate(judged):
+        differences = pair.differences(width)
+        if differences is not None:
+            judged[at] = replace(pair, mde=detectable_difference(differences, alpha=holm_level(pair, n_open, alpha)))
+    return judged
 
 
 def count_open(pairs: Sequence[Pair], alpha: float) -> int:
@@ -237,11 +268,6 @@ def _is_open(pair: Pair, alpha: float) -> bool:
 def holm_level(pair: Pair, n_open: int, alpha: float) -> float:
     """Return the level that Holm leaves to a pair: alpha over the number of pairs that are still to be told apart, with it."""
     return alpha / (n_open if _is_open(pair, alpha) else n_open + 1)
-
-
-def _detectable(pair: Pair, width: float, level: float) -> float | None:
-    differences = pair.differences(width)
-    return None if differences is None else detectable_difference(differences, alpha=level)
 
 
 def _flip_ps(
@@ -316,15 +342,9 @@ def _topics(sheet: Sheet, names: tuple[str, str], samples: Sequence[str], confid
     width = sheet.range[1] - sheet.range[0]
     by_topic = {}
     for topic, ids in sorted(parts.items()):
-        a, b = ([_value(sheet, name, sample) for sample in ids] for name in names)
+        _, a, b, _ = _common(sheet, *names, ids)
         by_topic[topic] = estimate_difference(a, b, width, confidence, sheet.get_clusters(ids))
     return by_topic
-
-
-def _value(sheet: Sheet, model: str, sample: str) -> float:
-    value = sheet.marks[model][sample].value
-    assert value is not None
-    return value
 
 
 def _judge_pair(pair: Pair, p_adjusted: float | None, alpha: float, sheet: Sheet) -> Pair:

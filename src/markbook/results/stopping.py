@@ -1,7 +1,21 @@
 """When a run need not go on: its difference from a baseline is decided, or known well enough.
 
-Looked at after every sample, a fixed-size p value errs far too often; what decides here errs in `alpha` of all runs at
-most, over all looks together. The samples come in a random order that does not depend on their marks.
+Theory of operation
+-------------------
+A p value of a fixed size that is looked at after every sample is sooner or later small by chance. The tests used here
+(`stats.sequential`) err in `ALPHA` of all runs at most, over all looks together; of several models each gets its share of that.
+
+- `Stopping.order`: the samples in a random order, drawn from the seed before any mark is known. The guarantee needs an order
+  that does not depend on the results, so it is written into the journal first, and a resumed run reads it there.
+- `until_enough` has the kind of run do `LOOKS` samples at a time and asks `is_enough` in between. The size of a batch costs
+  at most a few samples more and does not touch the error, which holds after every sample.
+- `decided` tests the signs of the paired differences (`SequentialSigns`, which remembers what it has seen, so that no sample
+  is walked through twice); its `decided_at` is a sample of the order, not the end of a batch. `precise:X` stops when the
+  interval that holds at all looks, of the difference or of the mean without a baseline, is at most X to each side.
+- A sample that was done and has no value for one of the two is counted (`n_missing`) and never a 0.
+
+The report gets these intervals (`describe_stop`). Ordinary intervals of such a run are too optimistic, so whatever compares it
+later says that it stopped (`STOPPED_NOTE`).
 """
 
 from __future__ import annotations
@@ -339,12 +353,11 @@ def open_against(against: str | os.PathLike[str] | None, when: str) -> Results |
 
 def stop_identity(stopping: Stopping, baseline: Sheet | None) -> dict[str, object]:
     """Return what run.json holds of it: with another rule or another baseline a run cannot go on."""
-    values = {} if baseline is None else {model: _values(cells) for model, cells in baseline.marks.items()}
+    values = {
+        model: {sample: cell.value for sample, cell in cells.items()}
+        for model, cells in (baseline.marks.items() if baseline is not None else ())
+    }
     return {"when": stopping.rule.text, "baseline": digest(values) if values else None}
-
-
-def _values(cells: Mapping[str, Cell]) -> dict[str, float | None]:
-    return {sample: cell.value for sample, cell in cells.items()}
 
 
 def until_enough(

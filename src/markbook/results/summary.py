@@ -86,7 +86,11 @@ def summarise_values(  # noqa: PLR0913 - each is a fact about the values that on
     Raises:
         ValueError: a value outside the range, an unknown policy, clusters with a policy that adds values.
     """
-    _check_values(values, metric, range, policy)
+    if policy not in ("exclude", "worst", "fail", "exam"):
+        raise ValueError(f"unknown policy {policy!r}: exclude, worst, fail or exam")
+    for value in values:
+        if not range[0] <= value <= range[1]:
+            raise ValueError(f"{metric}: {value!r} lies outside {range[0]:g}..{range[1]:g}")
     missing = {kind: count for kind, count in sorted((n_missing or {}).items()) if count}
     settled, done = _settle(values, missing, policy, worst_end(range, direction))
     if clusters is not None and len(settled) > len(values):
@@ -141,14 +145,6 @@ def summarise_warnings(notes: Iterable[tuple[str, str]]) -> str:
     return sentences(
         f"{', '.join(names[:4])}{' and others' if len(names) > 4 else ''}: {why}" for why, names in named.items()
     )
-
-
-def _check_values(values: Sequence[float], metric: str, ends: tuple[float, float], policy: str) -> None:
-    if policy not in ("exclude", "worst", "fail", "exam"):
-        raise ValueError(f"unknown policy {policy!r}: exclude, worst, fail or exam")
-    for value in values:
-        if not ends[0] <= value <= ends[1]:
-            raise ValueError(f"{metric}: {value!r} lies outside {ends[0]:g}..{ends[1]:g}")
 
 
 def summarise_cells(

@@ -12,7 +12,7 @@ from support.made_files import review_row, review_run, task_row, task_run
 from support.made_runs import exam_run as made
 from support.payloads import HTML
 
-from markbook.report.browser import RunSite, Server, find_runs
+from markbook.report.browser import BrowseServer, RunSite, find_runs
 from markbook.report.local_server import COOKIE, NotFound
 from markbook.report.run_index import STATUSES, Index
 from markbook.results.kind import open_results
@@ -45,7 +45,7 @@ def serve():
     started = []
 
     def make(folder):
-        server = Server(folder)
+        server = BrowseServer(folder)
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         thread.start()
         started.append((server, thread))
