@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from markbook.cli.options import Number, fail_under_option, json_option, options_of, say
-from markbook.judge.options import JudgeOptions
-from markbook.options import record_from
+from markbook.judge.judge_options import JudgeOptions
+from markbook.option import record_from
 from markbook.text.format import format_interval, format_number, format_p
 
 if TYPE_CHECKING:

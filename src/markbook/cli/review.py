@@ -26,10 +26,10 @@ from markbook.cli.options import (
     verbose_option,
 )
 from markbook.cli.streams import LineFormatter
-from markbook.judge.options import JudgeOptions
-from markbook.options import GATES, PRINTED, record_from
+from markbook.judge.judge_options import JudgeOptions
+from markbook.option import GATES, PRINTED, record_from
 from markbook.runs.options import RunOptions, StoppingOptions
-from markbook.runs.reviews.options import ReviewOptions
+from markbook.runs.reviews.review_options import ReviewOptions
 from markbook.text.format import format_number
 
 if TYPE_CHECKING:

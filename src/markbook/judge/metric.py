@@ -21,7 +21,7 @@ from markbook.judge.assess import (
     role,
 )
 from markbook.judge.client import Judged, from_record
-from markbook.judge.options import JudgeOptions
+from markbook.judge.judge_options import JudgeOptions
 from markbook.judge.panel import (
     RETRIES,
     SECONDS,

@@ -24,8 +24,8 @@ from markbook.results.alignment import digest
 from markbook.results.sheet import Sheet
 from markbook.results.stopping import Stopping, open_against, parse_rule, stop_identity
 from markbook.runs.asking import Key, Replies, TokenUsage, connect_generator, goes_on, sampling_with, sum_usage
+from markbook.runs.exam.exam_options import ExamOptions
 from markbook.runs.exam.grading import EXAM_SCORE, GROUPINGS, Tally, get_group
-from markbook.runs.exam.options import ExamOptions
 from markbook.runs.exam.view import ANSWERS, read_sample, sample_record
 from markbook.runs.kind import Planned, Skipped, Watcher
 from markbook.runs.machines import Machines
