@@ -17,8 +17,8 @@ import click
 import markbook
 from markbook import cli, stats
 from markbook.plugins import names
-from markbook.runs.exam.options import ExamOptions
-from markbook.runs.tasks.options import TaskOptions
+from markbook.runs.exam.exam_options import ExamOptions
+from markbook.runs.tasks.task_options import TaskOptions
 
 ROOT = Path(__file__).resolve().parents[1]
 _WIDTH = 110

@@ -12,11 +12,11 @@ from support.paths import ROOT
 from support.review_kit import markbook
 
 from markbook.cli import _COMMANDS, cli
-from markbook.judge.options import JudgeOptions
-from markbook.options import declaration, parameter_name, place_in_record
-from markbook.runs.exam.options import ExamOptions
-from markbook.runs.reviews.options import ReviewOptions
-from markbook.runs.tasks.options import TaskOptions
+from markbook.judge.judge_options import JudgeOptions
+from markbook.option import declaration, parameter_name, place_in_record
+from markbook.runs.exam.exam_options import ExamOptions
+from markbook.runs.reviews.review_options import ReviewOptions
+from markbook.runs.tasks.task_options import TaskOptions
 
 
 def _commands():
@@ -184,9 +184,7 @@ def test_what_can_change_a_result_is_kept_for_who_goes_on_with_the_run(name):
 
 
 def test_declarations_do_not_import_what_only_the_command_line_needs():
-    script = (
-        "import sys, markbook, markbook.runs.exam.options, markbook.runs.tasks.options, markbook.runs.reviews.options\n"
-    )
+    script = "import sys, markbook, markbook.runs.exam.exam_options, markbook.runs.tasks.task_options, markbook.runs.reviews.review_options\n"
     script += "print(sorted({'click', 'rich', 'numpy', 'pydantic'} & sys.modules.keys()))"
 
     out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout

@@ -13,7 +13,7 @@ from support.review_kit import markbook, only_run
 
 from markbook.runs.conductor import conduct
 from markbook.runs.exam import Exam
-from markbook.runs.exam.options import ExamOptions
+from markbook.runs.exam.exam_options import ExamOptions
 from markbook.runs.kind import Watcher
 from markbook.store.reader import digest_identity
 

@@ -10,7 +10,7 @@ from support.load import allowed
 from support.review_kit import GENERATED, TRACE, markbook, only_run, papers, reviews, rows_of
 
 from markbook.errors import StorageError, UsageError
-from markbook.judge.options import JudgeOptions
+from markbook.judge.judge_options import JudgeOptions
 from markbook.judge.panel import PanelSession
 from markbook.runs.reviews import review as conductor
 from markbook.runs.reviews.config import default_config

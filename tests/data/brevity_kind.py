@@ -8,7 +8,7 @@ from pathlib import Path
 
 from markbook.errors import DataError
 from markbook.files.jsonl import Rejection, read_jsonl
-from markbook.options import option
+from markbook.option import option
 from markbook.runs.kind import Kind, Planned, Progress, Skipped, Start, WorkEnd
 from markbook.runs.options import RunOptions
 from markbook.runs.rows import Column, Row, render_rows

@@ -22,8 +22,8 @@ from markbook.cli.options import (
     read_baseline,
     verbose_option,
 )
-from markbook.options import GATES_AND_STOPPING, MARKED, record_from
-from markbook.runs.exam.options import ExamOptions
+from markbook.option import GATES_AND_STOPPING, MARKED, record_from
+from markbook.runs.exam.exam_options import ExamOptions
 
 if TYPE_CHECKING:
     from markbook.results.gates import GateMark

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import click
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
 from rich.text import Text
 
 from markbook.cli.options import usage_text
@@ -17,7 +15,7 @@ from markbook.cli.terminal import NAMED, RunTerminal, output_console
 from markbook.results.gates import GateMark, check_gates
 from markbook.runs.exam.plan import ExamPlan, exam_signatures
 from markbook.runs.kind import Planned
-from markbook.text import terminal
+from markbook.text import Table, cut, terminal
 from markbook.text.format import NOTHING, Scale, format_interval, format_number, format_percent
 from markbook.types import Verdict
 
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
 
     from markbook.files.jsonl import Rejection
     from markbook.runs.exam.check import BenchmarkCheck
-    from markbook.runs.exam.score_tables import ErrorRecord, PassRecord, ScoreRecord
+    from markbook.runs.exam.score_tables import ErrorRecord, ScoreRecord
     from markbook.store import Run
 
 
@@ -105,7 +103,7 @@ def show_run(run: Run, *, as_json: bool) -> None:
     for note in head_notes(run.manifest["config"]):
         console.print(Text(terminal(note)), soft_wrap=True)
     exact = {str(total["model"]): total for total in run.manifest.get("scores", ()) if total["metric"] == "exam_score"}
-    console.print(_score_table(scores, exact))
+    console.print(_score_table(scores, exact).rich())
     if methods := methods_note(
         total["method"] for record in scores.values() if (total := record["statistics"]["total"]["interval"])
     ):
@@ -114,9 +112,9 @@ def show_run(run: Run, *, as_json: bool) -> None:
         console.print(Text(terminal(warning)), soft_wrap=True)
     _say_unchecked(console, scores)
     if (passes := _pass_table(scores)) is not None:
-        console.print(passes)
+        console.print(passes.rich())
     if any(record["total_errors"] for record in errors.values()):
-        console.print(_error_table(errors))
+        console.print(_error_table(errors).rich())
     if usage := run.manifest.get("usage"):
         click.echo(usage_text(usage))
     reports = [run.folder / name for name in ("model_comparison_summary.md", "model_comparison.json", "report.html")]
@@ -194,25 +192,28 @@ def _percents(exact: Mapping[str, Any] | None, record: ScoreRecord) -> tuple[flo
 
 
 def _score_table(scores: Mapping[str, ScoreRecord], exact: Mapping[str, Mapping[str, Any]]) -> Table:
-    table = Table(
-        title="Scores in percent; an absent answer counts 0", title_justify="left", box=SIMPLE_HEAD, pad_edge=False
-    )
-    table.add_column("model", overflow="fold", min_width=12)
-    for name in ("score", "95 % interval", "attempted", "answered", "separated"):
-        table.add_column(name, justify="right", no_wrap=True)
+    rows = []
     best = sorted(scores.items(), key=lambda item: (item[1]["total"] is None, -(item[1]["total"] or 0.0), item[0]))
     for model, record in best:
         attempted, summary = record["statistics"]["total"], record["summary"]
         total, low, high = _percents(exact.get(model), record)
-        table.add_row(
-            Text(terminal(model)),
-            format_number(total, 1),
-            format_interval(low, high, 1),
-            format_number(attempted["attempted_score"], 1),
-            f"{summary['solutions_provided']}/{summary['total_problems']}",
-            Scale((0.0, 1.0)).value(record["verdicts"]["separated_share"]),
+        rows.append(
+            (
+                model,
+                format_number(total, 1),
+                format_interval(low, high, 1),
+                format_number(attempted["attempted_score"], 1),
+                f"{summary['solutions_provided']}/{summary['total_problems']}",
+                Scale((0.0, 1.0)).value(record["verdicts"]["separated_share"]),
+            )
         )
-    return table
+    headers = ("model", "score", "95 % interval", "attempted", "answered", "separated")
+    return _by_model("Scores in percent; an absent answer counts 0", headers, rows)
+
+
+def _by_model(title: str, headers: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Table:
+    """Return a table of models with their numbers."""
+    return Table(title, headers, tuple(rows), numeric=frozenset(range(1, len(headers))))
 
 
 def _pass_table(scores: Mapping[str, ScoreRecord]) -> Table | None:
@@ -220,40 +221,31 @@ def _pass_table(scores: Mapping[str, ScoreRecord]) -> Table | None:
     ks = sorted({int(key[5:]) for record in scores.values() for key in record if key.startswith("pass@")})
     if len(ks) < 2:
         return None
-    table = Table(title="pass@k in percent, 95 % intervals", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("model", overflow="fold", min_width=12)
-    for k in ks:
-        table.add_column(f"pass@{k}", justify="right")
+    rows = []
     for model, record in scores.items():
-        estimates = record.get("pass_at_k", {})
-        table.add_row(Text(terminal(model)), *(_with_interval(record, estimates.get(f"pass@{k}"), k) for k in ks))
-    return table
-
-
-def _with_interval(record: ScoreRecord, error: PassRecord | None, k: int) -> str:
-    value = format_number(cast("float | None", record.get(f"pass@{k}")), 1)
-    low, high = (error.get("low"), error.get("high")) if error else (None, None)
-    return value if low is None or high is None else f"{value} {format_interval(low, high, 1)}"
+        cells = []
+        for k in ks:
+            value = format_number(cast("float | None", record.get(f"pass@{k}")), 1)
+            estimate = record.get("pass_at_k", {}).get(f"pass@{k}") or {}
+            low, high = estimate.get("low"), estimate.get("high")
+            cells.append(value if low is None or high is None else f"{value} {format_interval(low, high, 1)}")
+        rows.append((model, *cells))
+    return _by_model("pass@k in percent, 95 % intervals", ("model", *(f"pass@{k}" for k in ks)), rows)
 
 
 def _error_table(errors: Mapping[str, ErrorRecord]) -> Table:
     kinds = sorted({kind for record in errors.values() for kind in record["error_counts"]})
-    table = Table(
-        title="Errors by kind (a failed test is not an error)", title_justify="left", box=SIMPLE_HEAD, pad_edge=False
-    )
-    table.add_column("model", overflow="fold", min_width=12)
-    for name in (*(kind.removesuffix("Error") or "other" for kind in kinds), "all", "rate"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for model, record in errors.items():
-        counts = (str(record["error_counts"].get(kind, 0)) for kind in kinds)
-        rate = record["error_rate"]
-        table.add_row(
-            Text(terminal(model)),
-            *counts,
+    rows = [
+        (
+            model,
+            *(str(record["error_counts"].get(kind, 0)) for kind in kinds),
             str(record["total_errors"]),
-            NOTHING if rate is None else f"{format_number(rate, 1)} %",
+            NOTHING if record["error_rate"] is None else f"{format_number(record['error_rate'], 1)} %",
         )
-    return table
+        for model, record in errors.items()
+    ]
+    headers = ("model", *(kind.removesuffix("Error") or "other" for kind in kinds), "all", "rate")
+    return _by_model("Errors by kind (a failed test is not an error)", headers, rows)
 
 
 def show_check(check: BenchmarkCheck) -> None:
@@ -269,17 +261,11 @@ def show_check(check: BenchmarkCheck) -> None:
     line = f"{check.benchmark}: {good} of {check.total} {what} (isolation {check.isolation}{share})"
     console.print(Text(terminal(line)), soft_wrap=True)
     if check.problems:
-        table = Table(box=SIMPLE_HEAD)
-        for name in ("task", "what", "passed", "detail"):
-            table.add_column(name, overflow="fold")
-        for problem in check.problems:
-            table.add_row(
-                Text(terminal(problem.task_id)),
-                problem.kind,
-                f"{problem.passed} of {problem.total}",
-                Text(terminal(problem.detail, limit=120)),
-            )
-        console.print(table)
+        rows = (
+            (problem.task_id, problem.kind, f"{problem.passed} of {problem.total}", cut(problem.detail, 120))
+            for problem in check.problems
+        )
+        console.print(Table("Problems that fail or flip", ("task", "what", "passed", "detail"), tuple(rows)).rich())
     for words in check.not_run:
         console.print(Text(terminal(f"not run: {words}")), soft_wrap=True)
     for fault in check.faults:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from markbook.cli.options import Number, fail_under_option, json_option, options_of, say
-from markbook.judge.options import JudgeOptions
-from markbook.options import record_from
+from markbook.judge.judge_options import JudgeOptions
+from markbook.option import record_from
 from markbook.text.format import format_interval, format_number, format_p
 
 if TYPE_CHECKING:
@@ -212,20 +212,21 @@ def check(**options: Any) -> None:
     if options["as_json"]:
         click.echo(text, nl=False)
     else:
-        from rich.table import Table
-        from rich.text import Text
-
         from markbook.cli.terminal import output_console
-        from markbook.text import terminal
+        from markbook.text import Table, terminal
 
-        table = Table(title=Text(f"{terminal(report['judge'], limit=60)} on {report['reviews']} texts"))
-        for head in ("probe", "value", "95 % interval", "n"):
-            table.add_column(head, justify="left" if head == "probe" else "right", no_wrap=True)
-        for name, estimate in _rows(report):
-            low, high = estimate["low"], estimate["high"]
-            spread = format_interval(low, high)
-            table.add_row(name, format_number(estimate["value"]), spread, str(estimate["n"]))
-        output_console().print(table)
+        rows = [
+            (
+                name,
+                format_number(estimate["value"]),
+                format_interval(estimate["low"], estimate["high"]),
+                str(estimate["n"]),
+            )
+            for name, estimate in _rows(report)
+        ]
+        title = f"{terminal(report['judge'], limit=60)} on {report['reviews']} texts"
+        table = Table(title, ("probe", "value", "95 % interval", "n"), tuple(rows), numeric=frozenset((1, 2, 3)))
+        output_console().print(table.rich())
         if note := report["same_family_preference"]["note"]:
             say(f"Same family: {note}.")
         if report["drift"] and (note := report["drift"]["note"]):

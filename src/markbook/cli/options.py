@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from markbook.options import (
+from markbook.option import (
     PRINTED,
     SECTIONS,
-    Choice,
     CountRange,
     NumberRange,
     Option,
@@ -25,6 +24,7 @@ from markbook.options import (
     RunValue,
     Switch,
     Values,
+    WordChoice,
     declaration,
     parameter_name,
     place_in_record,
@@ -139,7 +139,7 @@ def _click_type(values: Values | None) -> click.ParamType[Any] | None:
             return click.INT
         case CountRange():
             return click.IntRange(values.low, values.high)
-        case Choice():
+        case WordChoice():
             return click.Choice(values.words)
         case PathValue():
             return click.Path(path_type=None if values.is_text else Path)

@@ -26,10 +26,10 @@ from markbook.cli.options import (
     verbose_option,
 )
 from markbook.cli.streams import LineFormatter
-from markbook.judge.options import JudgeOptions
-from markbook.options import GATES, PRINTED, record_from
+from markbook.judge.judge_options import JudgeOptions
+from markbook.option import GATES, PRINTED, record_from
 from markbook.runs.options import RunOptions, StoppingOptions
-from markbook.runs.reviews.options import ReviewOptions
+from markbook.runs.reviews.review_options import ReviewOptions
 from markbook.text.format import format_number
 
 if TYPE_CHECKING:
@@ -208,26 +208,16 @@ def _show(run: Run, *, as_json: bool, verbose: bool) -> None:
 
 
 def _tables(summary: ReviewSummary) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
     from markbook.cli.terminal import output_console
     from markbook.runs.reviews import review_rows as review_lacking
     from markbook.runs.reviews.reports import HEAD, short_rows
-    from markbook.text import terminal
+    from markbook.text import Table, terminal
 
     console = output_console()
     for name, system in summary["systems"].items():
-        table = Table(
-            title=Text(f"{terminal(name, limit=60)}: {system['reviews']} reviews"), box=SIMPLE_HEAD, pad_edge=False
-        )
-        for head in HEAD:
-            right = head in ("mean", "95 % interval", "scored")
-            table.add_column(head, justify="right" if right else "left", no_wrap=head != "missing", overflow="fold")
-        for row in short_rows(system):
-            table.add_row(*map(Text, row))
-        console.print(table)
+        title = f"{terminal(name, limit=60)}: {system['reviews']} reviews"
+        numeric = frozenset(map(HEAD.index, ("mean", "95 % interval", "scored")))
+        console.print(Table(title, HEAD, tuple(short_rows(system)), numeric=numeric).rich())
         for line in review_lacking.lines(system):
             click.echo(terminal(line, limit=400))
     human = summary["human_yardstick"]["closest_other"]

@@ -20,8 +20,8 @@ from markbook.cli.options import (
     read_baseline,
     verbose_option,
 )
-from markbook.options import GATES_AND_STOPPING, record_from
-from markbook.runs.tasks.options import TaskOptions
+from markbook.option import GATES_AND_STOPPING, record_from
+from markbook.runs.tasks.task_options import TaskOptions
 
 INCOMPLETE = 3
 

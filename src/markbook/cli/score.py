@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from markbook.cli.options import completing, fail_under_option, metric_names, options_of, say
-from markbook.judge.options import JudgeOptions
-from markbook.options import parameter_name
+from markbook.judge.judge_options import JudgeOptions
+from markbook.option import parameter_name
 from markbook.text.format import NOTHING, format_interval, format_number
 
 if TYPE_CHECKING:

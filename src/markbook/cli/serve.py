@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 import click
 
 from markbook.cli.options import Number, options_of
-from markbook.runs.exam.options import ExamOptions
+from markbook.runs.exam.exam_options import ExamOptions
 
 if TYPE_CHECKING:
     from markbook.serve.marking import ServerSettings

@@ -64,7 +64,7 @@ class RunTerminal(Watcher):
         self._live: tuple[Progress, TaskID] | None = None
         self._start = Start(0)
         self._done = self._good = self._fresh = 0
-        self._began = self._last = time.monotonic()
+        self._started = self._last = time.monotonic()
         self._topics: Counter[str] = Counter()
         self._reasons: Counter[str] = Counter()
         self._folder: Path | None = None
@@ -96,7 +96,7 @@ class RunTerminal(Watcher):
             self._say(fault)
         self._faults = ()
         self._done, self._good, self._fresh = start.done, start.good, 0
-        self._began = self._last = time.monotonic()
+        self._started = self._last = time.monotonic()
         if self._console.is_terminal:
             from rich.progress import (
                 BarColumn,
@@ -137,7 +137,7 @@ class RunTerminal(Watcher):
         if self._live is not None:
             if now - self._last >= 0.1 or self._done == self._start.total:
                 self._last = now
-                rate = f"{self._fresh / max(now - self._began, 1e-3):.0f}"
+                rate = f"{self._fresh / max(now - self._started, 1e-3):.0f}"
                 bar, task = self._live
                 bar.update(task, completed=self._done, good=self._good, rate=rate)
         elif now - self._last >= _PLAIN_EVERY:
@@ -165,7 +165,7 @@ class RunTerminal(Watcher):
             self._line()
 
     def _line(self) -> None:
-        start, seconds = self._start, max(time.monotonic() - self._began, 1e-3)
+        start, seconds = self._start, max(time.monotonic() - self._started, 1e-3)
         rate = self._fresh / seconds
         remaining = f", {(start.total - self._done) / rate:.0f} s left" if rate and self._done < start.total else ""
         self._say(f"{self._done}/{start.total} {start.did}, {self._good} {start.well}, {rate:.0f}/s{remaining}")

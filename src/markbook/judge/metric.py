@@ -21,7 +21,7 @@ from markbook.judge.assess import (
     role,
 )
 from markbook.judge.client import Judged, from_record
-from markbook.judge.options import MODES, JudgeOptions
+from markbook.judge.judge_options import MODES, JudgeOptions
 from markbook.judge.panel import (
     RETRIES,
     SECONDS,

@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -38,7 +37,7 @@ from typing import Any, Protocol, Self
 from markbook.errors import MarkbookError, UsageError
 from markbook.judge.assess import JudgeSettings
 from markbook.judge.client import EndRecord, JudgeClient, Judged
-from markbook.judge.options import JudgeOptions
+from markbook.judge.judge_options import JudgeOptions, Server, split_judge
 from markbook.judge.rubrics import Call
 from markbook.model import connect
 from markbook.model.asker import Patience
@@ -46,43 +45,6 @@ from markbook.model.budget import AccountRecord, Price, parse_price
 from markbook.model.cassette import Cassette, is_whole
 
 RETRIES, SECONDS = 2, 30.0
-_AT_SERVER = re.compile(
-    r"(?P<model>[^@]+(?:@(?!https?://)[^@]*)*)@(?P<url>https?://.+?)(?:@(?P<key>[A-Z_][A-Z0-9_]*))?"
-)
-"""A judge that has a server of its own: `PROVIDER:NAME@URL`, or `PROVIDER:NAME@URL@KEY_VARIABLE`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    """Where one judge of a panel is asked."""
-
-    url: str
-    key_variable: str = ""
-    """The environment variable that holds its key; empty for a server that asks for none."""
-
-
-def split_judge(stated: str) -> tuple[str, Server | None]:
-    """Return the model that a judge is, and the server of its own, if it has one.
-
-    >>> split_judge("openai:a@http://127.0.0.1:8001/v1@LOCAL_KEY")
-    ('openai:a', Server(url='http://127.0.0.1:8001/v1', key_variable='LOCAL_KEY'))
-    >>> split_judge("openai:a")
-    ('openai:a', None)
-    """
-    match = _AT_SERVER.fullmatch(stated)
-    return (stated, None) if match is None else (match["model"], Server(match["url"], match["key"] or ""))
-
-
-def plain_judge(stated: str) -> str:
-    """Return what a run keeps of a judge: no user name, password or query of its server's address.
-
-    >>> plain_judge("openai:a@http://me:secret@host/v1?key=x@LOCAL_KEY")
-    'openai:a@http://host/v1@LOCAL_KEY'
-    """
-    model, server = split_judge(stated)
-    if server is None:
-        return stated
-    return "@".join(filter(None, (model, connect.without_secrets(server.url), server.key_variable)))
 
 
 @dataclass(frozen=True, slots=True)

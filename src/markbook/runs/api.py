@@ -9,20 +9,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
-from markbook.judge.options import JudgeOptions
-from markbook.judge.panel import plain_judge
+from markbook.judge.judge_options import JudgeOptions, plain_judge
 from markbook.runs.conductor import conduct
 from markbook.runs.exam import Exam
-from markbook.runs.exam.options import REPORTS, ExamOptions, ExamSettings
+from markbook.runs.exam.exam_options import REPORTS, ExamOptions, ExamSettings
 from markbook.runs.kind import Watcher
 from markbook.runs.options import make_options, refuse_unknown
 from markbook.runs.reviews import Reviews
 from markbook.runs.reviews.config import ReviewConfig, check_policy, default_config, parse_similarity
 from markbook.runs.reviews.config_file import read_config
-from markbook.runs.reviews.options import ReviewSettings
 from markbook.runs.reviews.review import ReviewRequest
+from markbook.runs.reviews.review_options import ReviewSettings
 from markbook.runs.tasks import Tasks
-from markbook.runs.tasks.options import TaskOptions, TaskSettings
+from markbook.runs.tasks.task_options import TaskOptions, TaskSettings
 from markbook.store import Run
 
 
@@ -52,7 +51,7 @@ def run_task(
         resume: a run folder to go on with instead; every other argument must be what it was.
         watcher: is told of progress.
         **options: `limit`, `samples`, `max_cost` and so on: the options of `markbook run`, each with its type in
-            `markbook.runs.tasks.options.TaskSettings`.
+            `markbook.runs.tasks.task_options.TaskSettings`.
 
     Returns:
         The run; its folder holds `summary.json`, `results.jsonl` and `summary.md`. Its status is `incomplete` if
@@ -104,7 +103,7 @@ def exam(
         watcher: is told of progress.
         reports: the report plugins that the finished run is given; `markbook report` makes others later.
         **options: `timeout`, `workers`, `samples`, `max_cost` and so on: the options of `markbook exam`, each with its type in
-            `markbook.runs.exam.options.ExamSettings`.
+            `markbook.runs.exam.exam_options.ExamSettings`.
 
     Returns:
         The finished run; its folder holds the reports. Its status is `incomplete` if the model left questions unanswered.
@@ -163,7 +162,7 @@ def review(  # noqa: PLR0913 - the command's options, each with its own default
         resume: a run folder to go on with; give the same other arguments.
         options: how the judge is asked.
         **settings: `workers` (processes that compare texts and read traces), `engine` (where those run), `limit`, `name`,
-            `tags` and so on, each with its type in `markbook.runs.reviews.options.ReviewSettings`.
+            `tags` and so on, each with its type in `markbook.runs.reviews.review_options.ReviewSettings`.
 
     Raises:
         DataError: no paper or no generated review can be read.

@@ -14,7 +14,7 @@ from typing import Any
 from markbook.files.content import pieces
 from markbook.foreign.reading import Marked, read
 from markbook.marks import Column, RowRecord
-from markbook.options import option
+from markbook.option import option
 from markbook.results.kind import Results
 from markbook.runs.kind import Kind, Planned, Progress, Start, Watcher, WorkEnd
 from markbook.runs.machines import Machines

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, TypeVar
 
 from markbook.errors import UnknownOptionError, UsageError, suggest
-from markbook.options import (
+from markbook.option import (
     ASKING_MODELS,
     GATES_AND_STOPPING,
     MACHINE,
@@ -17,9 +17,9 @@ from markbook.options import (
     PRINTED,
     RUN,
     THE_RUN,
-    Choice,
     CountRange,
     NumberRange,
+    WordChoice,
     declaration,
     option,
     would_send_key,
@@ -285,7 +285,7 @@ class StoppingOptions(AskingOptions):
     isolation: Literal["auto", "strict", "weak"] = option(
         "auto",
         "--isolation",
-        values=Choice(("auto", "strict", "weak")),
+        values=WordChoice(("auto", "strict", "weak")),
         help="auto refuses below level B, strict below A, weak runs with what there is; see `markbook doctor`.",
         section=MACHINE,
         shows_default=True,

@@ -7,8 +7,8 @@ from support.fake_openai import FakeOpenAI, fill, schema_of, structured
 from support.review_kit import markbook
 
 from markbook.errors import UsageError
-from markbook.judge.options import JudgeOptions
-from markbook.judge.panel import Server, check_plan, plain_judge, plan_panel, split_judge
+from markbook.judge.judge_options import JudgeOptions, Server, plain_judge, split_judge
+from markbook.judge.panel import check_plan, plan_panel
 
 RUBRIC = {
     "name": "kind",

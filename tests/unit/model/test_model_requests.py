@@ -404,7 +404,7 @@ def test_a_count_of_tokens_that_cannot_be_costs_nothing_and_breaks_nothing(tmp_p
 
 def test_an_address_of_numbers_is_kept_so_that_a_run_can_be_gone_on_with():
     from markbook.model.connect import without_secrets
-    from markbook.options import would_send_key as sent_a_key
+    from markbook.option import would_send_key as sent_a_key
 
     kept = without_secrets("http://ann:pass@[::1]:8000/v1?key=s")
 

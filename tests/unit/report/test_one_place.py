@@ -9,7 +9,7 @@ from markbook.report.html import environment
 from markbook.results.sheet import find_status
 
 SOURCE = ROOT / "src" / "markbook"
-TERMINALS = {"cli/exam_terminal.py", "cli/review.py", "cli/judge.py", "cli/trace/terminal.py"}
+TERMINALS = {"cli/trace/terminal.py"}
 """Commands whose terminal tables have columns of their own making; others use `text.Table`."""
 
 
@@ -27,6 +27,12 @@ def test_every_html_page_is_rendered_by_one_environment_that_escapes():
 def test_markdown_and_terminal_tables_are_laid_out_in_one_place():
     assert modules_with(r'---\|"|\| ---') == {"text/table.py"}
     assert modules_with(r"rich\.table") - TERMINALS == {"text/table.py"}
+
+
+def test_every_run_is_watched_and_every_table_printed_by_one_terminal():
+    assert modules_with(r"(?<!\w)Console\(") - TERMINALS == {"cli/terminal.py"}
+    assert {name for name in modules_with(r"\(Watcher\)") if name.startswith("cli/")} == {"cli/terminal.py"}
+    assert modules_with(r"def on_interrupt|def did\(") == {"cli/terminal.py", "runs/kind.py"}
 
 
 @pytest.mark.parametrize(

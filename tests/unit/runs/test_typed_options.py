@@ -10,10 +10,10 @@ import pytest
 
 import markbook as api
 from markbook.errors import UsageError
-from markbook.runs.exam.options import ExamOptions, ExamSettings
-from markbook.runs.reviews.options import ReviewSettings
+from markbook.runs.exam.exam_options import ExamOptions, ExamSettings
 from markbook.runs.reviews.review import ReviewRequest
-from markbook.runs.tasks.options import TaskOptions, TaskSettings
+from markbook.runs.reviews.review_options import ReviewSettings
+from markbook.runs.tasks.task_options import TaskOptions, TaskSettings
 
 FUNCTIONS = [
     (api.exam, ExamOptions, ExamSettings, {"benchmark", "solutions"}),

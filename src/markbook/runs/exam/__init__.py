@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from markbook.runs.kind import Kind, Watcher, WorkEnd
 
 if TYPE_CHECKING:
-    from markbook.runs.exam.options import ExamOptions
+    from markbook.runs.exam.exam_options import ExamOptions
     from markbook.runs.exam.plan import ExamPlan
     from markbook.runs.exam.results import ExamResults
     from markbook.runs.machines import Machines

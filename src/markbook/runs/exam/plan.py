@@ -19,8 +19,8 @@ from markbook.programs.streams import program_language
 from markbook.results.alignment import digest
 from markbook.results.sheet import Sheet
 from markbook.results.stopping import Stopping, open_against, parse_rule, stop_identity
+from markbook.runs.exam.exam_options import ExamOptions
 from markbook.runs.exam.grading import EXAM_SCORE, GROUPINGS, Tally, get_group
-from markbook.runs.exam.options import ExamOptions
 from markbook.runs.exam.view import read_sample, sample_record
 from markbook.runs.kind import Planned, Skipped
 from markbook.runs.machines import Machines

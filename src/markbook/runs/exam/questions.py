@@ -24,7 +24,7 @@ from markbook.store import RunWriter
 from markbook.types import ProblemType, Sample, digest_text
 
 if TYPE_CHECKING:
-    from markbook.runs.exam.options import ExamOptions
+    from markbook.runs.exam.exam_options import ExamOptions
     from markbook.runs.exam.plan import ExamPlan
 
 _SHOW_TESTS = frozenset(("mbpp", "mbpp-sanitized"))

@@ -40,13 +40,13 @@ from markbook.files.content import check_readable
 from markbook.files.jsonl import Rejection
 from markbook.judge.assess import JudgeInput, JudgeQuestion, find_unreadable_rubrics, make_review_questions
 from markbook.judge.client import Judged
-from markbook.judge.options import JudgeOptions
+from markbook.judge.judge_options import JudgeOptions
 from markbook.judge.panel import JudgePlan, JudgeWork, PanelSession, check_plan, plan_panel
 from markbook.judge.probes import KnownText
 from markbook.judge.reliability import REVIEWS, Examined, examine, five_point, read_earlier
 from markbook.model import connect
 from markbook.model.budget import AccountRecord
-from markbook.options import option
+from markbook.option import option
 from markbook.results.files import collect_reasons
 from markbook.runs.kind import Planned, Progress, Skipped, Start, Watcher, WorkEnd
 from markbook.runs.machines import Machines

@@ -10,7 +10,7 @@ from markbook.runs.kind import Kind, Watcher, WorkEnd
 if TYPE_CHECKING:
     from markbook.runs.machines import Machines
     from markbook.runs.tasks.finished import TaskResults
-    from markbook.runs.tasks.options import TaskOptions
+    from markbook.runs.tasks.task_options import TaskOptions
     from markbook.runs.tasks.work import TasksPlan
     from markbook.store import Run, RunWriter
 

@@ -18,7 +18,6 @@ from markbook.results.files import SCHEMA
 from markbook.results.sheet import Cell, make_cell
 from markbook.runs.tasks.grading import MarkedAnswer
 from markbook.runs.tasks.metrics import result_keys
-from markbook.runs.tasks.options import TaskOptions
 from markbook.runs.tasks.plan import Filtered, Plan, TaskPlan
 from markbook.runs.tasks.scorers import NOTHING_SAID, ScoreNames
 from markbook.runs.tasks.summaries import (
@@ -37,6 +36,7 @@ from markbook.runs.tasks.summaries import (
     summarise_column,
     summarise_group,
 )
+from markbook.runs.tasks.task_options import TaskOptions
 from markbook.stats.power import Differences
 from markbook.types import Measurement, Missing
 

@@ -43,7 +43,7 @@ from markbook.types import Attempt, Item, Measurement, Metric, Missing, MissingK
 from markbook.why import Why, read_why
 
 if TYPE_CHECKING:
-    from markbook.runs.tasks.options import TaskOptions
+    from markbook.runs.tasks.task_options import TaskOptions
 
 
 # Measuring one piece of a task's answers, here or in a worker. Light to import: every worker does so first.

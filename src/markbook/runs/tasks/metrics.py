@@ -13,8 +13,8 @@ from markbook import plugins
 from markbook.config import Function, Task, Use
 from markbook.datasets.filters import METRICS, Documented, last, unregistered_error
 from markbook.errors import ConfigError, MarkbookError, UsageError, suggest
+from markbook.judge.judge_options import split_judge
 from markbook.judge.metric import JudgeMetric
-from markbook.judge.panel import split_judge
 from markbook.types import Direction, Metric
 
 Profile = Literal["documented", "corrected"]

@@ -28,8 +28,8 @@ from markbook.model.cassette import Cassette
 from markbook.runs.asking import sampling_with
 from markbook.runs.kind import Watcher
 from markbook.runs.tasks.metrics import Bound, RowPassAtK, bind, result_keys
-from markbook.runs.tasks.options import TaskOptions
 from markbook.runs.tasks.scorers import Scorer, function_scorers, row_scorer
+from markbook.runs.tasks.task_options import TaskOptions
 from markbook.store import RunWriter
 from markbook.types import Sample
 

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from markbook.errors import UsageError
-from markbook.judge.panel import plain_judge
+from markbook.judge.judge_options import plain_judge
 from markbook.model import ModelReply, PromptRequest
 from markbook.model.connect import without_secrets
 from markbook.results.alignment import digest
@@ -62,7 +62,6 @@ from markbook.runs.tasks.grading import (
     read_tested,
     start_workers,
 )
-from markbook.runs.tasks.options import JUDGING, TaskOptions
 from markbook.runs.tasks.plan import (
     Plan,
     TaskPlan,
@@ -72,6 +71,7 @@ from markbook.runs.tasks.plan import (
     planned_signatures,
 )
 from markbook.runs.tasks.sections import summary_text
+from markbook.runs.tasks.task_options import JUDGING, TaskOptions
 from markbook.store import Manifest, RunWriter
 from markbook.store.reader import latest_run
 from markbook.types import Direction, Limits, Missing, MissingKind, Sample

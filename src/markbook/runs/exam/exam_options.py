@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from markbook.options import (
+from markbook.option import (
     MACHINE,
     MARKED,
     PATH,

@@ -2,23 +2,65 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from markbook.options import (
+from markbook.option import (
     ASKING_JUDGES,
     FILE,
-    Choice,
     CountRange,
     NumberRange,
+    WordChoice,
     declaration,
     option,
     values_of_command,
     would_send_key,
     would_write,
 )
+
+_AT_SERVER = re.compile(
+    r"(?P<model>[^@]+(?:@(?!https?://)[^@]*)*)@(?P<url>https?://.+?)(?:@(?P<key>[A-Z_][A-Z0-9_]*))?"
+)
+"""A judge that has a server of its own: `PROVIDER:NAME@URL`, or `PROVIDER:NAME@URL@KEY_VARIABLE`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Where one judge of a panel is asked."""
+
+    url: str
+    key_variable: str = ""
+    """The environment variable that holds its key; empty for a server that asks for none."""
+
+
+def split_judge(stated: str) -> tuple[str, Server | None]:
+    """Return the model that a judge is, and the server of its own, if it has one.
+
+    >>> split_judge("openai:a@http://127.0.0.1:8001/v1@LOCAL_KEY")
+    ('openai:a', Server(url='http://127.0.0.1:8001/v1', key_variable='LOCAL_KEY'))
+    >>> split_judge("openai:a")
+    ('openai:a', None)
+    """
+    found = _AT_SERVER.fullmatch(stated)
+    return (stated, None) if found is None else (found["model"], Server(found["url"], found["key"] or ""))
+
+
+def plain_judge(stated: str) -> str:
+    """Return what a run keeps of a judge: no user name, password or query of its server's address.
+
+    >>> plain_judge("openai:a@http://me:secret@host/v1?key=x@LOCAL_KEY")
+    'openai:a@http://host/v1@LOCAL_KEY'
+    """
+    from markbook.model import connect
+
+    model, server = split_judge(stated)
+    if server is None:
+        return stated
+    return "@".join(filter(None, (model, connect.without_secrets(server.url), server.key_variable)))
+
 
 MODES = ("auto", "tool", "native", "prompted")
 ASKED = "asked"
@@ -57,7 +99,7 @@ class JudgeOptions:
         "auto",
         "--judge-mode",
         parameter="judge_mode",
-        values=Choice(MODES),
+        values=WordChoice(MODES),
         help="How the structured reply is asked for.",
     )
     retries: int | None = _judge_option(
@@ -138,7 +180,5 @@ def beside_a_model(default: Any, flag: str, name: str, **declared: Any) -> Any:
 
 def judges_would_send_key(judges: Sequence[str]) -> str:
     """Return what the servers of judges that have their own would get; empty if all are this machine's."""
-    from markbook.judge.panel import split_judge
-
     servers = [server for _, server in map(split_judge, judges) if server is not None]
     return next((danger for server in servers if (danger := would_send_key(server.url))), "")

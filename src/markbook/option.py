@@ -63,7 +63,7 @@ class CountRange:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class WordChoice:
     """Some words."""
 
     words: tuple[str, ...]
@@ -86,13 +86,13 @@ class Switch:
     """Yes where it is stated; needed only where the default is neither yes nor no."""
 
 
-Values = NumberRange | CountRange | Choice | PathValue | RunValue | Switch
+Values = NumberRange | CountRange | WordChoice | PathValue | RunValue | Switch
 PATH, FILE, RUN, SWITCH = PathValue(), PathValue(is_text=False), RunValue(), Switch()
 
 
-def choice(literal: Any) -> Choice:
+def choice(literal: Any) -> WordChoice:
     """Return the words of a `Literal` type."""
-    return Choice(get_args(literal))
+    return WordChoice(get_args(literal))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

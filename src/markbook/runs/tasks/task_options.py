@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Literal
 
-from markbook.judge.options import MODES, beside_a_model, judges_would_send_key
-from markbook.options import (
+from markbook.judge.judge_options import MODES, beside_a_model, judges_would_send_key
+from markbook.option import (
     ASKING_MODELS,
     MARKED,
     PATH,
     SWITCH,
     TASKS_MAY,
-    Choice,
     CountRange,
     NumberRange,
+    WordChoice,
     choice,
     declaration,
     option,
@@ -147,7 +147,7 @@ class TaskOptions(StoppingOptions):
         "",
         "--judge-mode",
         "mode",
-        values=Choice(("", *MODES)),
+        values=WordChoice(("", *MODES)),
         help="How the structured reply is asked for [default: auto].",
     )
     """How the structured reply is asked for; empty: what the task says, else `auto`."""

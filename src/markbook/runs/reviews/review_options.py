@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from markbook.judge.options import ASKED, judges_would_send_key
-from markbook.options import (
+from markbook.judge.judge_options import ASKED, judges_would_send_key, plain_judge
+from markbook.option import (
     ASKING_JUDGES,
     FILE,
     MARKED,
@@ -120,8 +120,6 @@ class ReviewOptions(RunOptions):
 
     def asked(self) -> dict[str, object]:
         """Return what run.json keeps of them, without secrets: what `--resume` takes up."""
-        from markbook.judge.panel import plain_judge
-
         values = values_of_command(self, [field.name for field in fields(self) if declaration(field).kept == ASKED])
         return {**values, "judges": list(map(plain_judge, self.judges))}
 
