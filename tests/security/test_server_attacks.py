@@ -77,7 +77,7 @@ MARKED = [
     (one('"timeout": 1e999'), "'timeout' is inf"),
     (one('"timeout": -1e999'), "'timeout' is -inf"),
     (one(f'"timeout": {HUGE}'), "'timeout' is 1000"),
-    (one('"timeout": -Infinity'), "-Infinity is not a number"),
+    (one('"timeout": -Infinity'), "-Infinity is not a JSON number"),
     (one('"timeout": "5"'), "'timeout' is 5, which is text, and has to be a number"),
     (one('"timeout": [5]'), "'timeout' is [5]"),
     (one('"memory_mb": 1e12'), "'memory_mb' is 1000000000000.0"),

@@ -34,10 +34,16 @@ DECODER = json.JSONDecoder(parse_constant=no_number, parse_int=integer)
 """Made once: `json.loads` with options makes one for every text."""
 
 
-def decode_json(text: str) -> Any:
-    """Return the JSON value of a text, `BAD` if it is none (or nested too deeply); NaN, infinities and absurd integers become None."""
+_ANY_INTEGER = json.JSONDecoder(parse_constant=no_number)
+
+
+def decode_json(text: str, *, any_integer: bool = False) -> Any:
+    """Return the JSON value of a text, `BAD` if it is none (or nested too deeply).
+
+    NaN and the infinities become None, and so do absurd integers unless `any_integer` lets them be.
+    """
     try:
-        return DECODER.decode(text)
+        return (_ANY_INTEGER if any_integer else DECODER).decode(text)
     except (ValueError, RecursionError):
         return BAD
 
@@ -55,13 +61,16 @@ _MOST_DIGITS = 4_300
 
 def no_constant(name: str) -> NoReturn:
     """Refuse NaN and the infinities, which Python's parser takes."""
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
-def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, object]:
+    """Return an object whose keys stand there once: of two, one reader takes the first and another the last."""
     record = dict(pairs)
     if len(record) < len(pairs):
-        raise ValueError("a key stands twice in one object")
+        keys: set[str] = set()
+        twice = next(key for key, _ in pairs if key in keys or keys.add(key))  # type: ignore[func-returns-value]  # add returns None on purpose
+        raise ValueError(f"the key {twice[:40]!r} stands twice in one object")
     return record
 
 
@@ -95,15 +104,23 @@ def check_depth(text: str) -> None:
         raise RecursionError(f"nested deeper than {DEEPEST} levels")
 
 
-def parse_json(text: str) -> object:
+def parse_json(text: str, *, finite: bool = True) -> object:
     """Return the JSON value of a text.
+
+    Args:
+        text: all of it.
+        finite: whether a number beyond the largest is an error; else it is infinite, for a caller who checks bounds.
 
     Raises:
         ValueError: it is none, or `TooManyDigits`.
         RecursionError: it is nested too deeply.
     """
     value: object = json.loads(
-        text, parse_constant=no_constant, parse_int=_integer, parse_float=_finite, object_pairs_hook=_once
+        text,
+        parse_constant=no_constant,
+        parse_int=_integer,
+        parse_float=_finite if finite else None,
+        object_pairs_hook=_unique,
     )
     check_depth(text)
     return value
@@ -182,8 +199,8 @@ def parse_object(line: bytes, at: str, *, numbers: Numbers = "strict") -> Line |
     try:
         record = (_DECODER if numbers == "strict" else _OPEN).decode(text)
         check_depth(text)
-        if _may_be_halved(text):
-            _check_whole(record)
+        if may_be_halved(text):
+            check_whole(record)
     except json.JSONDecodeError as error:
         return Rejection(at, f"not JSON: {error.msg} at column {error.colno}")
     except UnicodeEncodeError:
@@ -237,7 +254,7 @@ def _read_array(path: Path, digest: hashlib._Hash | None, decoder: json.JSONDeco
             at=str(path),
             hint="one object a line is a .jsonl file; where a folder was named, name the files in it that hold rows",
         )
-    halved = _may_be_halved(text)
+    halved = may_be_halved(text)
     for number, record in enumerate(records, start=1):
         at = f"{path}[{number}]"
         yield _element(record, at, halved=halved)
@@ -249,7 +266,7 @@ def _element(record: object, at: str, *, halved: bool) -> Line | Rejection:
         return Rejection(at, f"not an object but {_kind(record)}")
     try:
         if halved:
-            _check_whole(record)
+            check_whole(record)
     except UnicodeEncodeError:
         return Rejection(at, _HALVED)
     except RecursionError:
@@ -260,22 +277,14 @@ def _element(record: object, at: str, *, halved: bool) -> Line | Rejection:
 _HALVED = "a string holds a lone surrogate"
 
 
-def _may_be_halved(text: str) -> bool:
+def may_be_halved(text: str) -> bool:
+    """Whether a JSON text may hold half a character: a lone surrogate comes from an escape only."""
     return "\\ud" in text or "\\uD" in text
 
 
-def _check_whole(record: object) -> None:
+def check_whole(record: object) -> None:
     """Raise UnicodeEncodeError for half a character, which could not be written again."""
     json.dumps(record, ensure_ascii=False).encode()
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, object]:
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        keys: set[str] = set()
-        twice = next(key for key, _ in pairs if key in keys or keys.add(key))  # type: ignore[func-returns-value]  # add returns None on purpose
-        raise ValueError(f"the key {twice!r} stands twice in one object")
-    return record
 
 
 def _finite_or_none(text: str) -> float | None:

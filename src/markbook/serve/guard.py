@@ -9,7 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from starlette.requests import ClientDisconnect, Request
@@ -209,10 +209,13 @@ def read_object(data: bytes, what: str = "the body") -> dict[str, object]:
     """
     try:
         text = data.decode("utf-8")
-        value = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_once)
-        jsonl.check_depth(text)
+        value = jsonl.parse_json(text, finite=False)
+        if jsonl.may_be_halved(text):
+            jsonl.check_whole(value)
     except UnicodeDecodeError as error:
         raise Refused(400, f"{what} is no UTF-8: byte {error.start}") from None
+    except UnicodeEncodeError:  # what is executed and answered has to be written as UTF-8
+        raise Refused(400, f"{what}: a text holds half a character (a lone surrogate such as \\ud800)") from None
     except RecursionError:
         raise Refused(400, f"{what} is nested too deeply") from None
     except json.JSONDecodeError as error:
@@ -221,34 +224,6 @@ def read_object(data: bytes, what: str = "the body") -> dict[str, object]:
         raise Refused(400, f"{what} is no JSON: {error}") from None
     if not isinstance(value, dict):
         raise Refused(400, f"{what} is no JSON object")
-    return _whole(value, what) if (b"\\ud" in data or b"\\uD" in data) else dict(value)
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number there")
-
-
-def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Return an object whose keys stand there once: of two, one reader takes the first and another the last."""
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
-        raise ValueError(f"the key {twice[:40]!r} stands twice in an object")
-    return value
-
-
-def _whole(value: dict[str, object], what: str) -> dict[str, object]:
-    """Hold that all texts can be written as UTF-8: what is executed and answered has to be.
-
-    Raises:
-        Refused: one cannot.
-    """
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        raise Refused(400, f"{what}: a text holds half a character (a lone surrogate such as \\ud800)") from None
-    except RecursionError:
-        raise Refused(400, f"{what} is nested too deeply") from None
     return value
 
 

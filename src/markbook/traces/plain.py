@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from markbook.files.jsonl import BAD, decode_json
 from markbook.trace import Step, StepKind, Trace, add_known
 from markbook.types import Record
 
@@ -169,10 +170,14 @@ def parse_arguments(value: object) -> object:
         return value[:MAX_ARGUMENTS]
     if value[:1] not in "{[":
         return value
-    try:
-        return bound_value(json.loads(value, parse_constant=lambda _: None))
-    except (ValueError, RecursionError):
-        return value
+    parsed = decode_json(value, any_integer=True)
+    return value if parsed is BAD else bound_value(parsed)
+
+
+def write_arguments(value: object) -> str:
+    """Return a call's arguments as text, one character beyond the limit where they are longer: `parse_arguments` leaves those be."""
+    text = value if isinstance(value, str) else "" if value is None else dump(value)
+    return text[: MAX_ARGUMENTS + 1]
 
 
 def make_trace(steps: Sequence[Step], *, reader: str, agents: Iterable[str] = (), **facts: Any) -> Trace:
@@ -225,15 +230,11 @@ def call_list(calls: Iterable[Record]) -> str:
         {
             "name": read_name(call.get("name")),
             "id": read_text(call.get("id"), MAX_NAME),
-            "arguments": dump(arguments)[: MAX_ARGUMENTS + 1] if isinstance(arguments, dict | list) else _cut(arguments),
+            "arguments": write_arguments(arguments) if isinstance(arguments, str | dict | list) else bound_value(arguments),
         }
         for call in calls
         for arguments in (call.get("arguments"),)
     ])  # fmt: skip
-
-
-def _cut(arguments: object) -> object:
-    return arguments[: MAX_ARGUMENTS + 1] if isinstance(arguments, str) else bound_value(arguments)
 
 
 def maybe_call(text: str) -> list[PlainCall]:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from markbook.traces.plain import (
-    MAX_ARGUMENTS,
     MAX_DEPTH,
     dump,
     is_record,
@@ -20,6 +19,7 @@ from markbook.traces.plain import (
     record,
     rows,
     whole,
+    write_arguments,
 )
 from markbook.types import Record
 
@@ -164,9 +164,9 @@ def event_attributes(event: Record) -> tuple[str, dict[str, object]]:
     return read_name(_first(event, "name", "event_name")), attributes(event.get("attributes"))
 
 
-def maybe_json(value: Any) -> Any:
-    """Return the value of a JSON string of an object or array; anything else as it is."""
-    if isinstance(value, str) and value[:1] in "{[" and len(value) <= 1 << 22:
+def maybe_json(value: Any, *, scalars: bool = False) -> Any:
+    """Return the value of a JSON string of an object or array, with `scalars` of any value; anything else as it is."""
+    if isinstance(value, str) and (scalars or value[:1] in "{[") and len(value) <= 1 << 22:
         try:
             return json.loads(value)
         except (ValueError, RecursionError):
@@ -325,8 +325,7 @@ def _fill_tool(role: Role, span: Span) -> None:
     )
     if arguments is None:
         arguments = attributes.get("tool.parameters")
-    text = arguments if isinstance(arguments, str) else "" if arguments is None else dump(arguments)
-    role.arguments = text[: MAX_ARGUMENTS + 1]
+    role.arguments = write_arguments(arguments)
     result = _present(
         attributes, "gen_ai.tool.call.result", "tool_response", "gcp.vertex.agent.tool_response", "output.value"
     )

@@ -1,7 +1,9 @@
 """One bad line never ends the run: it is a rejection with its file, line and reason."""
 
+import ast
 import gzip
 import os
+from pathlib import Path
 
 import pytest
 
@@ -27,8 +29,8 @@ def read(path, data):
         (b"[" * 100_000, "nested too deeply"),
         (b'{"a": ' + b"[" * 3_000 + b"]" * 3_000 + b"}", "nested too deeply"),
         (b'{"a": "\xff"}', "not UTF-8: byte 0xff at column 8"),
-        (b'{"a": NaN}', "NaN is no JSON number"),
-        (b'{"a": -Infinity}', "-Infinity is no JSON number"),
+        (b'{"a": NaN}', "NaN is not a JSON number"),
+        (b'{"a": -Infinity}', "-Infinity is not a JSON number"),
         (b'{"a": 1e999}', "the number 1e999 is out of range"),
         (b'{"a": "\\ud800"}', "a string holds a lone surrogate"),
         (b'{"a": 1, "a": 2}', "the key 'a' stands twice in one object"),
@@ -121,3 +123,30 @@ def test_the_limit_of_nesting_is_ours_and_not_that_of_a_version_of_python():
     ):
         with pytest.raises(RecursionError, match="deeper than 950 levels"):
             jsonl.check_depth(text)
+
+
+def test_json_of_others_is_bent_in_one_module():
+    """What NaN, a key that stands twice and an absurd integer become is decided in `files.jsonl`, nowhere else."""
+    source = Path(jsonl.__file__).parents[1]
+    copies = {
+        path.relative_to(source).as_posix()
+        for path in source.rglob("*.py")
+        if "guest" not in path.parts  # a guest has nothing of ours to import
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.keyword) and node.arg in ("parse_constant", "object_pairs_hook", "parse_int")
+    }
+
+    assert copies == {"files/jsonl.py"}
+
+
+def test_integers_of_any_length_are_kept_where_they_are_wanted():
+    digits = "9" * 60
+    assert jsonl.decode_json(digits) is None
+    assert jsonl.decode_json(digits, any_integer=True) == int(digits)
+    assert jsonl.decode_json("9" * 5_000, any_integer=True) is jsonl.BAD
+
+
+def test_a_number_out_of_range_is_infinite_for_a_caller_who_checks_bounds():
+    assert jsonl.parse_json('{"a": 1e999}', finite=False) == {"a": float("inf")}
+    with pytest.raises(ValueError, match="out of range"):
+        jsonl.parse_json('{"a": 1e999}')

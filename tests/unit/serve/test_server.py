@@ -335,7 +335,7 @@ BAD = [
     ({"content": "{", "headers": JSON}, 400, "the body is no JSON: Expecting property name"),
     ({"content": "[]", "headers": JSON}, 400, "the body is no JSON object"),
     ({"content": b"\xff", "headers": JSON}, 400, "the body is no UTF-8: byte 0"),
-    ({"content": '{"items": NaN}', "headers": JSON}, 400, "NaN is not a number there"),
+    ({"content": '{"items": NaN}', "headers": JSON}, 400, "NaN is not a JSON number"),
     ({"content": "[" * 200_000, "headers": JSON}, 400, "nested too deeply"),
     ({"content": '{"items": [{"code": "\\ud800"}]}', "headers": JSON}, 400, "half a character"),
     ({"content": '{"items": ' + "9" * 5000 + "}", "headers": JSON}, 400, "the body is no JSON"),

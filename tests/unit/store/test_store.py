@@ -159,5 +159,5 @@ def test_report_is_not_written_through_a_planted_folder_link(tmp_path, manifest)
 
 
 def test_folder_without_manifest_is_no_run(tmp_path):
-    with pytest.raises(DataError, match=r"not a run\.json"):
+    with pytest.raises(DataError, match=r"no run\.json"):
         open_run(tmp_path)

@@ -544,7 +544,7 @@ def test_references_come_as_calls_as_tasks_and_as_traces(tmp_path):
         ('{"calls": [], "path_length": -3}', "`path_length` of a reference is -3"),
         ('{"path_length": 1.5}', "`path_length` of a reference is 1.5"),
         ('[{"tool": "a", "arguments": "x"}]', "no object: 'x'"),
-        ('{"references": {"a": ["x"], "a": ["y"]}}', "a key stands twice"),
+        ('{"references": {"a": ["x"], "a": ["y"]}}', "the key 'a' stands twice"),
     ],
 )
 def test_what_is_no_reference_is_refused(tmp_path, text, message):

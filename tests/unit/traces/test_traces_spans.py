@@ -372,7 +372,7 @@ def test_deep_nesting_is_refused_without_a_crash(written):
     lines = written(json.dumps(document(*RUN)) + "\n" + deep + "\n", "deep.jsonl")
 
     assert facts(read_trace(lines)) == EXPECTED
-    with pytest.raises(DataError, match="not a run"):
+    with pytest.raises(DataError, match="no run"):
         read_trace(written(deep))
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterator
 from typing import Any
 
 from markbook.files.stream import Source
 from markbook.trace import Trace
 from markbook.traces import Probe
-from markbook.traces.plain import MAX_ARGUMENTS, dump, number, read_name, read_text, record, rows, whole
+from markbook.traces.plain import number, read_name, read_text, record, rows, whole, write_arguments
 from markbook.traces.span_tree import group_runs, requested_in
 from markbook.traces.spans import (
     AGENT,
@@ -27,8 +26,6 @@ from markbook.traces.spans import (
 from markbook.types import Record
 
 _KINDS = {"AGENT": AGENT, "TOOL": TOOL, "LLM": MODEL, "CHAT_MODEL": MODEL}
-_LONGEST = 1 << 22
-"""Characters of an attribute that are decoded; what is longer stays text."""
 
 
 class Mlflow:
@@ -81,7 +78,8 @@ def _span(raw: Record, trace: str, unnamed: str) -> Span | None:
     identity = read_text(raw.get("span_id") or context.get("span_id"), 200)
     if not identity:
         return None
-    attributes = {str(key): _decoded(value) for key, value in record(raw.get("attributes")).items()}
+    # MLflow writes each value as JSON text of its own, a string too
+    attributes = {str(key): maybe_json(value, scalars=True) for key, value in record(raw.get("attributes")).items()}
     code = str(status.get("code") or raw.get("status_code") or "").upper()
     own = attributes.get("mlflow.traceRequestId") or raw.get("trace_id") or context.get("trace_id")
     return Span(
@@ -95,16 +93,6 @@ def _span(raw: Record, trace: str, unnamed: str) -> Span | None:
     )  # fmt: skip
 
 
-def _decoded(value: object) -> object:
-    """Return an attribute's value: MLflow writes each as JSON text of its own, a string too."""
-    if isinstance(value, str) and len(value) <= _LONGEST:
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return value
-
-
 def _role(span: Span) -> Role:
     held = span.attributes
     role = detect_role(span)
@@ -116,7 +104,7 @@ def _role(span: Span) -> Role:
     if role.kind == TOOL:
         role.name = read_name(held.get("gen_ai.tool.name")) or span.name or "unknown tool"
         if not role.arguments and given is not None:
-            role.arguments = (given if isinstance(given, str) else dump(given))[: MAX_ARGUMENTS + 1]
+            role.arguments = write_arguments(given)
         role.result = role.result or read_text(output)
     elif role.kind == MODEL:
         usage, cost = record(held.get("mlflow.chat.tokenUsage")), record(held.get("mlflow.llm.cost"))

@@ -8,7 +8,7 @@ from typing import Any
 from markbook.files.stream import Source
 from markbook.trace import Trace
 from markbook.traces import Probe
-from markbook.traces.plain import MAX_ARGUMENTS, dump, moment, read_name, read_text, record, rows, whole
+from markbook.traces.plain import moment, read_name, read_text, record, rows, whole, write_arguments
 from markbook.traces.span_tree import group_runs, nanoseconds, requested_in
 from markbook.traces.spans import AGENT, HANDOFF, MODEL, STRUCTURE, TOOL, UNKNOWN, Role, Span
 from markbook.types import Record
@@ -69,10 +69,7 @@ def _span(row: Record) -> tuple[Span, Role]:
         role.agent = read_name(held.get("name"))
     elif role.kind == TOOL:
         role.name = read_name(held.get("name")) or "unknown tool"
-        given = held.get("input")
-        role.arguments = (
-            "" if given is None else (given if isinstance(given, str) else dump(given))[: MAX_ARGUMENTS + 1]
-        )
+        role.arguments = write_arguments(held.get("input"))
         role.result = read_text(held.get("output"))
     elif role.kind == HANDOFF:
         role.agent, role.target = read_name(held.get("from_agent")), read_name(held.get("to_agent"))

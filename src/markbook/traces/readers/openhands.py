@@ -15,7 +15,6 @@ from markbook.files.stream import Source
 from markbook.trace import Step, StepKind, Trace, add_known
 from markbook.traces import Probe
 from markbook.traces.plain import (
-    bound_value,
     make_trace,
     moment,
     number,
@@ -273,7 +272,7 @@ class _Conversation:
         for key in (call, f"#{row.get('id')}" if isinstance(row.get("id"), int | str) else ""):
             if key:
                 self._calls[key] = len(self.steps)
-        given = parse_arguments(arguments) if isinstance(arguments, str) else bound_value(arguments)
+        given = parse_arguments(arguments)
         time = moment(row.get("timestamp"))
         self.steps.append(Step(StepKind.TOOL, agent, name, id=call, arguments=given, start=time))
 

@@ -10,7 +10,6 @@ from markbook.files.stream import Source
 from markbook.trace import Step, StepKind, Trace, add_known
 from markbook.traces import Probe
 from markbook.traces.plain import (
-    bound_value,
     make_trace,
     moment,
     parse_arguments,
@@ -131,11 +130,10 @@ class _Memory:
             if not name:
                 self.unrecognised["tool calls without a name"] += 1
                 continue
-            given = function.get("arguments")
             self.steps.append(
                 Step(
                     StepKind.TOOL, _AGENT, name, id=read_text(call.get("id"), 200),
-                    arguments=parse_arguments(given) if isinstance(given, str) else bound_value(given),
+                    arguments=parse_arguments(function.get("arguments")),
                     ok=True if not failure else False if is_single else None, error=failure if is_single else "",
                     result=read_text(row.get("observations") or record(error).get("message")) if is_single else "",
                 )
