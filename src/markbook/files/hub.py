@@ -97,10 +97,11 @@ def find(repository: str, config: str = "", split: str = "test") -> HubData:
     sizes = {str(file.rfilename): file.size or 0 for file in info.siblings or ()}
     files = _list_split_files([*sizes], config, split)
     if not files:
+        readable = [terminal(name, limit=80) for name in sizes if suffix(Path(name))][:8]
         raise UsageError(
             f"the data set {repository!r} has no {_part(config, split)} in files that are read",
             at=f"{endpoint()}/datasets/{repository}",
-            hint=_instead([*sizes]),
+            hint=f"it holds {', '.join(readable)}" if readable else "it holds none",
         )
     if (total := sum(sizes[name] for name in files)) > MAX_BYTES:
         raise DataError(
@@ -133,11 +134,6 @@ def _list_split_files(names: Sequence[str], config: str, split: str) -> list[str
 
 def _part(config: str, split: str) -> str:
     return f"split {split!r}" + (f" of {config!r}" if config else "")
-
-
-def _instead(names: Sequence[str]) -> str:
-    read = [name for name in names if suffix(Path(name))]
-    return f"it holds {', '.join(terminal(name, limit=80) for name in read[:8])}" if read else "it holds none"
 
 
 def _ask_hub(repository: str, ask: Callable[[], _T]) -> _T:

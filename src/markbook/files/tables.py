@@ -54,7 +54,8 @@ def parquet_records(path: Path, digest: hashlib._Hash | None) -> Iterator[Record
             short, many = _find_repeated_columns(about)
             file = parquet.ParquetFile(raw, metadata=about, read_dictionary=short)
             batches = file.iter_batches(batch_size=many)
-            yield from _bound_unfolded_size(_number_rows(_small(batches), path), path)
+            parts = (batch.slice(at, _FEW) for batch in batches for at in range(0, batch.num_rows, _FEW))
+            yield from _bound_unfolded_size(_number_rows(parts, path), path)
     except (arrow.ArrowException, OSError, OverflowError, ValueError) as error:
         raise DataError(f"not a readable Parquet file: {error}", at=str(path)) from error
 
@@ -109,7 +110,11 @@ def _files(folder: Path) -> list[Path]:
             hint = f"name one of them, such as {folder / splits[0]}" if splits else ""
             raise DataError(f"this data set has the splits {', '.join(splits) or 'none'}", at=str(folder), hint=hint)
         return _files(folder / splits[0])
-    about = _read(folder / _STATE)
+    state = folder / _STATE
+    parsed = parse_object(whole(state, limit=_MOST_STATE).strip(SPACE), str(state))
+    if isinstance(parsed, Rejection):
+        raise DataError(parsed.reason, at=str(state))
+    about = parsed.record
     if about.get("_indices_data_files"):
         raise DataError(
             "this data set is a selection kept beside all rows", at=str(folder), hint="flatten_indices(), save again"
@@ -120,13 +125,6 @@ def _files(folder: Path) -> list[Path]:
     if not names or len(names) > _MOST_FILES or not all(isinstance(name, str) and _is_plain(name) for name in names):
         raise DataError("the list of its files is damaged", at=str(folder / _STATE))
     return [folder / str(name) for name in names]
-
-
-def _read(path: Path) -> Mapping[str, object]:
-    parsed = parse_object(whole(path, limit=_MOST_STATE).strip(SPACE), str(path))
-    if isinstance(parsed, Rejection):
-        raise DataError(parsed.reason, at=str(path))
-    return parsed.record
 
 
 def _is_plain(name: str) -> bool:
@@ -162,11 +160,6 @@ def _find_repeated_columns(about: Any) -> tuple[list[str], int]:
                 else:
                     largest = max(largest, column.total_uncompressed_size)
     return sorted(short), max(1, min(_ROWS, _AT_ONCE // max(1, largest)))
-
-
-def _small(batches: Iterator[Any]) -> Iterator[Any]:
-    for batch in batches:
-        yield from (batch.slice(start, _FEW) for start in range(0, batch.num_rows, _FEW))
 
 
 def _bound_unfolded_size(records: Iterator[Record], path: Path) -> Iterator[Record]:

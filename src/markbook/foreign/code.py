@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from markbook.files.jsonl import Rejection, read_jsonl
 from markbook.foreign.reading import (
@@ -96,12 +96,9 @@ class HumanEvalResults:
             if isinstance(line, Rejection):
                 lost[line.reason] += 1
             else:
-                rows.append(_completion(model, line.record))
+                record, passed = line.record, read_value(line.record.get("passed"))
+                if isinstance(passed, Missing):
+                    passed = Missing(MissingKind.FAILED, f"no verdict: {record.get('result')!r}")
+                text = cut_text(record.get("completion"))
+                rows.append(Row(model, words(record.get("task_id")), {"passed": passed}, text=text))
         return Marked(rows, collect_columns(rows, are_verdicts=True), "", dict(lost))
-
-
-def _completion(model: str, record: Mapping[str, object]) -> Row:
-    passed = read_value(record.get("passed"))
-    if isinstance(passed, Missing):
-        passed = Missing(MissingKind.FAILED, f"no verdict: {record.get('result')!r}")
-    return Row(model, words(record.get("task_id")), {"passed": passed}, text=cut_text(record.get("completion")))

@@ -69,7 +69,9 @@ class InspectResults:
         model = str(about.get("model") or "model")
         lone = [str(score.get("name")) for score in objects(mapping(header.get("results")).get("scores"))]
         rows = _whole(MarkedRows(_row(sample, model, lone) for sample in samples), about, probe.path)
-        return Marked(rows, collect_columns(rows), f"log {header.get('version', 1)}", dict(lost), _status(header))
+        status = header.get("status")
+        notes = () if status in (None, "success") else (f"Inspect says that this run ended as {status!r}.",)
+        return Marked(rows, collect_columns(rows), f"log {header.get('version', 1)}", dict(lost), notes)
 
 
 def _header(probe: ResultsProbe) -> Mapping[str, object]:
@@ -158,8 +160,3 @@ def _whole(rows: MarkedRows, about: Mapping[str, object], path: Path) -> MarkedR
         if (name, epoch) not in have
     )
     return filled
-
-
-def _status(header: Mapping[str, object]) -> tuple[str, ...]:
-    status = header.get("status")
-    return () if status in (None, "success") else (f"Inspect says that this run ended as {status!r}.",)

@@ -178,7 +178,12 @@ def _task(task: str, path: Path, model: str, effective: int, problems: tuple[Cou
                 cut_text(question),
                 cut_text(reply[0] if isinstance(reply, list) and len(reply) == 1 else reply),
                 f"lm-eval:{digest}" if isinstance(digest, str) else digest_input("lm-eval", record.get("doc")),
-                {name: value for name, value in record.items() if name not in _OWN and _is_score(value)},
+                # lists are what a corpus metric is computed from, and no score of one sample
+                {
+                    name: value
+                    for name, value in record.items()
+                    if name not in _OWN and isinstance(value, bool | int | float | None)
+                },
             )
             docs[words(line.record.get("doc_id"))].append(len(samples))
             samples.append(sample)
@@ -221,18 +226,9 @@ class _Sample:
     values: Mapping[str, object]
 
 
-def _is_score(value: object) -> bool:
-    """Whether it is one sample's score; lists are what a corpus metric is computed from."""
-    return value is None or isinstance(value, bool | int | float)
-
-
 def _metric_name(name: str, of: str, filters: Collection[str]) -> str:
     """Return what a metric is called: with its filter's name where there are several."""
     return f"{name},{of}" if len(filters) > 1 else name
-
-
-def _metrics(sample: _Sample, filters: Collection[str]) -> dict[str, float | Missing]:
-    return {_metric_name(name, sample.filter, filters): read_value(value) for name, value in sample.values.items()}
 
 
 def _rows(task: str, doc: str, several: Sequence[_Sample], model: str, filters: Collection[str]) -> Iterator[Row]:
@@ -245,7 +241,9 @@ def _rows(task: str, doc: str, several: Sequence[_Sample], model: str, filters: 
     for index, parts in together.items():
         metrics: dict[str, float | Missing] = {}
         for part in parts:
-            metrics |= _metrics(part, filters)
+            metrics |= {
+                _metric_name(name, part.filter, filters): read_value(value) for name, value in part.values.items()
+            }
         first = parts[0]
         yield Row(
             model, f"{task}/{doc}" if doc.strip() else "", metrics, index, first.prompt, first.text, first.content

@@ -278,7 +278,7 @@ def read_item(value: object, at: str, shelf: BenchmarkShelf, defaults: Defaults)
     if not isinstance(value, Mapping):
         raise UsageError("it is not an object", at=at)
     bounds = {"timeout": defaults.most_timeout, "memory_mb": defaults.most_memory_mb}
-    item = requests.check(requests.Item, value, at, bounds)
+    item = requests.check(requests.MarkItem, value, at, bounds)
     try:
         sample = _find_sample(item, at, shelf, defaults)
         missing, code = _read_code(item, at, sample)
@@ -292,7 +292,7 @@ def read_item(value: object, at: str, shelf: BenchmarkShelf, defaults: Defaults)
     return Order(name, code, sample, limits, defaults.policy, item.deadline, missing)
 
 
-def _find_sample(item: requests.Item, at: str, shelf: BenchmarkShelf, defaults: Defaults) -> Sample:
+def _find_sample(item: requests.MarkItem, at: str, shelf: BenchmarkShelf, defaults: Defaults) -> Sample:
     """Return the task that an item is an answer to."""
     name = item.benchmark or ("" if "tests" in item.model_fields_set else defaults.benchmark)
     if not name:
@@ -333,7 +333,7 @@ def _in_language(sample: Sample, name: str) -> Sample:
     return replace(sample, language=tool.language.name)
 
 
-def _read_code(item: requests.Item, at: str, sample: Sample) -> tuple[Missing | None, str]:
+def _read_code(item: requests.MarkItem, at: str, sample: Sample) -> tuple[Missing | None, str]:
     """Return the program of an item, assembled as an exam does, or why there is none."""
     keys = set(ITEM_KEYS) & item.model_fields_set
     if len(keys) != 1:
@@ -346,7 +346,7 @@ def _read_code(item: requests.Item, at: str, sample: Sample) -> tuple[Missing | 
     return None, assemble(row, sample).text
 
 
-def _own_sample(item: requests.Item, at: str) -> Sample:
+def _own_sample(item: requests.MarkItem, at: str) -> Sample:
     """Return the task that an item's own tests make."""
     try:
         tool = toolchain(item.language or "")

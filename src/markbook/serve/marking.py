@@ -146,7 +146,7 @@ class Marking:
         began = time.perf_counter()
         body = await self._guard.json(request)
         batch = requests.check(
-            requests.Batch, {"deadline": self._deadline, **body}, bounds={"deadline": self._deadline}
+            requests.MarkRequest, {"deadline": self._deadline, **body}, bounds={"deadline": self._deadline}
         )
         defaults = self._defaults
         if "error_policy" in body:
@@ -165,7 +165,7 @@ class Marking:
         began = time.perf_counter()
         body = await self._guard.json(request)
         items = read_labelled(
-            requests.check(requests.Queries, body)
+            requests.check(requests.RewardRequest, body)
         )  # none for a server that has nothing to do when there are more servers than queries
         orders = await self._orders(request, items, self._defaults) if items else []
         reasons = [order.missing for order in orders if order.missing is not None]
@@ -274,7 +274,7 @@ async def left(request: Request) -> None:
         pass
 
 
-def read_labelled(body: requests.Queries) -> list[dict[str, object]]:
+def read_labelled(body: requests.RewardRequest) -> list[dict[str, object]]:
     """Return OpenRLHF's queries and labels as items.
 
     A label is an item without its code, as an object or as its JSON; a query is the whole text, of which the answer is what
@@ -332,7 +332,7 @@ class Scoring:
     async def score(self, request: Request) -> Response:
         """Answer it."""
         body = await self._guard.json(request)
-        texts = requests.check(requests.Texts, body)
+        texts = requests.check(requests.ScoreRequest, body)
         names = _expand_metrics(texts.metrics)
         items = _read_items(texts.items)
         if self._waiting >= _MOST_WAITING:
@@ -358,7 +358,7 @@ def _expand_metrics(names: list[str]) -> list[str]:
     return expand(names)
 
 
-def _read_items(values: Sequence[object]) -> list[requests.ScoredText]:
+def _read_items(values: Sequence[object]) -> list[requests.ScoreItem]:
     if len(values) > _MOST_ITEMS:
         raise Refused(400, f"{len(values)} items are too many at once: at most {_MOST_ITEMS}")
     items = []
@@ -366,7 +366,7 @@ def _read_items(values: Sequence[object]) -> list[requests.ScoredText]:
         at = f"items[{number}]"
         if not isinstance(value, Mapping):
             raise UsageError("it is not an object", at=at)
-        item = requests.check(requests.ScoredText, {"id": number, **value}, at)
+        item = requests.check(requests.ScoreItem, {"id": number, **value}, at)
         if "reference" in value and "references" in value:
             raise UsageError("it has 'reference' and 'references': an item has one of them", at=at)
         if any(len(text) > _MOST_TEXT for text in (item.candidate or "", *item.against)):
@@ -375,7 +375,7 @@ def _read_items(values: Sequence[object]) -> list[requests.ScoredText]:
     return items
 
 
-def _measure_items(names: list[str], items: list[requests.ScoredText]) -> list[dict[str, object]]:
+def _measure_items(names: list[str], items: list[requests.ScoreItem]) -> list[dict[str, object]]:
     measured = measure(names, [item.candidate for item in items], [item.against for item in items])
     rows: list[dict[str, Any]] = [{"id": item.id} for item in items]
     for name, measurements in measured.items():

@@ -152,7 +152,7 @@ class StreamTest(_Request):
     points: Annotated[float, BeforeValidator(_check_points)] | None = None
 
 
-class Item(_Request):
+class MarkItem(_Request):
     """A program to mark, complete (`code`) or behind a prompt (`completion`), and by what."""
 
     id: Id | None = None
@@ -174,10 +174,10 @@ class Item(_Request):
 NOT_A_LIST = Sentence("'items' is not a list", 'send {"items": [{"id": .., "code": .., "tests": ..}]}')
 
 
-class Batch(_Request):
+class MarkRequest(_Request):
     """Items to mark; `waited` says for how many seconds their caller has waited for room already."""
 
-    items: Annotated[SkipValidation[list[Item]], NOT_A_LIST]
+    items: Annotated[SkipValidation[list[MarkItem]], NOT_A_LIST]
     detail: bool = False
     deadline: Seconds = 600.0
     waited: SecondsOfDay = 0.0
@@ -187,7 +187,7 @@ class Batch(_Request):
 # `POST /get_reward`, as OpenRLHF asks.
 
 
-class Queries(_Request):
+class RewardRequest(_Request):
     """Queries, the prompts with which they begin, and for each label an item without its code, or its JSON."""
 
     query: list[Any]
@@ -203,7 +203,7 @@ References = Annotated[
 ]
 
 
-class ScoredText(_Request):
+class ScoreItem(_Request):
     """A text, and what it is measured against."""
 
     id: Id
@@ -218,7 +218,7 @@ class ScoredText(_Request):
         return self.references or self.reference or []
 
 
-class Texts(_Request):
+class ScoreRequest(_Request):
     """Texts to measure, and the metrics to measure them by."""
 
     metrics: Annotated[
@@ -227,13 +227,13 @@ class Texts(_Request):
         Field(min_length=1),
         Sentence("'metrics' is not a name or list of names of metrics"),
     ]
-    items: Annotated[list[SkipValidation[ScoredText]], Field(min_length=1), Sentence("'items' is not a list, or empty")]
+    items: Annotated[list[SkipValidation[ScoreItem]], Field(min_length=1), Sentence("'items' is not a list, or empty")]
 
 
 # `POST /run_code`, as SandboxFusion has it: fields that this server does not know are passed over, as it does.
 
 
-class Program(_Request):
+class RunCodeRequest(_Request):
     """A program to run once."""
 
     model_config = ConfigDict(extra="ignore", strict=True)
@@ -306,7 +306,7 @@ _WORDS = {
 
 def component_schemas() -> dict[str, Any]:
     """Return the schemas of what requests hold, by the names under which OpenAPI's components have them."""
-    models = [(model, "validation") for model in (Batch, Queries, Texts, Program)]
+    models = [(model, "validation") for model in (MarkRequest, RewardRequest, ScoreRequest, RunCodeRequest)]
     _, definitions = models_json_schema(models, ref_template="#/components/schemas/{model}")  # type: ignore[arg-type]  # a mode is a literal
     schemas: dict[str, Any] = definitions["$defs"]
     return schemas

@@ -114,7 +114,10 @@ class Remote:
                 self._is_reached = True
                 if got.status_code == 200:
                     return _rewards(got.text, items)
-                why = _read_error(got)
+                try:
+                    why = str(got.json()["error"])
+                except (ValueError, KeyError, TypeError):
+                    why = f"status {got.status_code}"
                 if got.status_code == 400 and "'deadline'" in why:
                     until = min(until, loop.time() + _most(why))
                     continue
@@ -156,13 +159,6 @@ def _most(why: str) -> float:
         return float(why.rpartition(" ")[2])
     except ValueError:
         raise UsageError(f"the server refuses: {why}") from None
-
-
-def _read_error(answer: Any) -> str:
-    try:
-        return str(answer.json()["error"])
-    except (ValueError, KeyError, TypeError):
-        return f"status {answer.status_code}"
 
 
 def _rewards(text: str, items: Sequence[Mapping[str, object]]) -> list[Reward]:

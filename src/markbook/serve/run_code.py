@@ -25,7 +25,7 @@ from markbook.sandbox.program import Executed, Phase, ProgramRun, ProgramSandbox
 from markbook.serve.guard import Refused, as_json, identify_client
 from markbook.serve.items import toolchain
 from markbook.serve.marking import left
-from markbook.serve.requests import MAX_CODE, Program, check
+from markbook.serve.requests import MAX_CODE, RunCodeRequest, check
 from markbook.serve.sandbox_thread import Bell
 from markbook.types import Limits
 
@@ -94,7 +94,7 @@ def read_program(body: Mapping[str, object], python: str) -> ProgramRequest:
     code = body.get("code")
     if isinstance(code, str) and len(code) > MAX_CODE:
         raise Refused(413, f"'code' has {len(code)} characters; at most {MAX_CODE} are taken")
-    fields = check(Program, body)
+    fields = check(RunCodeRequest, body)
     tool = toolchain(fields.language)
     running = fields.run_timeout
     memory = _MEMORY if fields.memory == -1 else int(fields.memory) << 20
@@ -146,12 +146,9 @@ def _in_python(program_request: _Given, python: str) -> ProgramRequest:
         environment=_PLAIN,
         fetches=program_request.fetched,
     )
-    return ProgramRequest(ProgramRun("", files, (phase,)), "", _python_folders(python), builds=False)
-
-
-def _python_folders(python: str) -> tuple[str, ...]:
-    folders = dict.fromkeys([*_FOLDERS, sys.base_prefix, sys.prefix, str(Path(python).parent.parent)])
-    return tuple(folder for folder in folders if folder.strip("/.") and Path(folder).exists())
+    named = dict.fromkeys([*_FOLDERS, sys.base_prefix, sys.prefix, str(Path(python).parent.parent)])
+    folders = tuple(folder for folder in named if folder.strip("/.") and Path(folder).exists())
+    return ProgramRequest(ProgramRun("", files, (phase,)), "", folders, builds=False)
 
 
 def _elsewhere(program_request: _Given, tool: Toolchain, compiling: float) -> ProgramRequest:

@@ -122,10 +122,10 @@ def document(version: str) -> dict[str, object]:
         },
         "security": [{"token": []}, {}],
         "paths": {
-            "/v1/mark": _post("Mark a batch of programs by their tests.", "Batch", "Rewards"),
-            "/v1/score": _post("Measure texts by metrics.", "Texts", "Scores"),
-            "/run_code": _post("Run one program, as SandboxFusion does.", "Program", "ProgramAnswer"),
-            "/get_reward": _post("Reward queries, as OpenRLHF asks for it.", "Queries", "Numbers"),
+            "/v1/mark": _post("Mark a batch of programs by their tests.", "MarkRequest", "Rewards"),
+            "/v1/score": _post("Measure texts by metrics.", "ScoreRequest", "Scores"),
+            "/run_code": _post("Run one program, as SandboxFusion does.", "RunCodeRequest", "ProgramAnswer"),
+            "/get_reward": _post("Reward queries, as OpenRLHF asks for it.", "RewardRequest", "Numbers"),
             "/health": _get("Whether it takes work."),
             "/metrics": _get("Its figures, for Prometheus."),
         },
@@ -311,11 +311,6 @@ def bind(host: str, port: int) -> socket.socket:
     return sock
 
 
-def _most_connections() -> int:
-    """Return how many may be open: half of the descriptors, since sandboxes need some too."""
-    return max(64, min(_CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2))
-
-
 def _listen(sock: socket.socket) -> None:
     """Listen at an address that was free a moment ago.
 
@@ -340,7 +335,8 @@ class _Server(uvicorn.Server):
             access_log=False,
             server_header=False,
             lifespan="off",
-            limit_concurrency=_most_connections(),  # beyond it a caller hears 503, and its connection is closed
+            # half of the descriptors, since sandboxes need some too; beyond it a caller hears 503 and is cut off
+            limit_concurrency=max(64, min(_CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)),
             timeout_keep_alive=75,
             timeout_graceful_shutdown=int(grace + _MARGIN),
             ws="none",

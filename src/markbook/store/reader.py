@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -345,18 +345,20 @@ def find_runs(path: str | os.PathLike[str], columns: Mapping[str, str] | None = 
     if _is_run(run_path) or run_path.name == "run.json":
         return [run_path]
     if run_path.name == LATEST and not run_path.exists():
-        return [_newest(run_path.parent if run_path.parent != Path() else Path(HOME), run_path)]
+        folder = run_path.parent if run_path.parent != Path() else Path(HOME)
+        if not (runs := runs_in(folder)):
+            raise DataError(f"there is no run in {folder}, so none is the latest", at=os.fspath(path))
+        return [runs[-1]]
     runs = runs_in(run_path) + foreign_paths(run_path, columns)
     if runs:
         return runs
     if run_path.is_file():
-        raise DataError(
-            "this is neither a run nor results that any reader knows", at=os.fspath(path), hint=_list_known_readers()
-        )
+        hint = f"known: {', '.join(names('foreign'))}; of another table name the columns with --map"
+        raise DataError("this is neither a run nor results that any reader knows", at=os.fspath(path), hint=hint)
     if not run_path.exists():
-        raise DataError(
-            "there is no run folder of this name", at=os.fspath(path), hint=_beside(run_path) or suggest_path(run_path)
-        )
+        neighbours = runs_in(run_path.parent)
+        hint = f"the newest beside it is {neighbours[-1]}" if neighbours else suggest_path(run_path)
+        raise DataError("there is no run folder of this name", at=os.fspath(path), hint=hint)
     raise DataError("this is not a run folder: it has no run.json, and no run lies in it", at=os.fspath(path))
 
 
@@ -403,13 +405,6 @@ def runs_in(folder: Path) -> list[Path]:
     return sorted(folders, key=_age)
 
 
-def _newest(folder: Path, path: Path) -> Path:
-    runs = runs_in(folder)
-    if not runs:
-        raise DataError(f"there is no run in {folder}, so none is the latest", at=os.fspath(path))
-    return runs[-1]
-
-
 def _age(folder: Path) -> tuple[int, int, str]:
     """Sort by the second in the name, `_2` behind it within one second; what has another name comes first."""
     _, _, rest = folder.name.partition("evaluation_")
@@ -422,12 +417,3 @@ def _age(folder: Path) -> tuple[int, int, str]:
 def _is_run(folder: Path) -> bool:
     with looking_into(folder):
         return (folder / "run.json").is_file()
-
-
-def _list_known_readers() -> str:
-    return f"known: {', '.join(names('foreign'))}; of another table name the columns with --map"
-
-
-def _beside(path: Path) -> str:
-    runs: Sequence[Path] = runs_in(path.parent)
-    return f"the newest beside it is {runs[-1]}" if runs else ""

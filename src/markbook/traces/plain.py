@@ -193,27 +193,21 @@ def make_trace(steps: Sequence[Step], *, reader: str, agents: Iterable[str] = ()
     named = (name for step in steps for name in (step.agent, step.target))
     names_seen = dict.fromkeys(name for name in (*named, *agents) if name)
     calls = sum(step.kind is StepKind.TOOL for step in steps)
+    starts = [step.start for step in steps if step.start is not None]
+    ends = [step.end for step in steps if step.end is not None]
     counted: dict[str, Any] = {
         "agents": tuple(names_seen),
         "tool_calls": calls,
         "messages": len(steps) - calls,
         "input_tokens": add_known(step.input_tokens for step in steps),
         "output_tokens": add_known(step.output_tokens for step in steps),
-        "start": min((step.start for step in steps if step.start is not None), default=None),
-        "end": _last(steps),
+        "start": min(starts, default=None),
+        # where logs note only one moment of all, how long the run took is not known
+        "end": max(starts + ends) if ends or len(set(starts)) > 1 else None,
     }
     costs = [step.cost for step in steps if step.cost is not None]
     counted["cost"] = sum(costs) if costs else None
     return Trace(format=reader, steps=steps, **(counted | facts))
-
-
-def _last(steps: Sequence[Step]) -> float | None:
-    """Return when the last step ended, or began where logs note only that; None where one moment is all they note."""
-    starts = [step.start for step in steps if step.start is not None]
-    ends = [step.end for step in steps if step.end is not None]
-    if not ends and len(set(starts)) < 2:
-        return None
-    return max(starts + ends)
 
 
 class PlainCall(NamedTuple):

@@ -72,7 +72,11 @@ class SpanSpool:
             role.output_tokens, role.cached_tokens, role.written_tokens, role.cost, requested, span.scope, role.conversation,
         )  # fmt: skip
         # Half characters (a lone \\ud800) are valid JSON and no text that can be stored.
-        self._pending.append(tuple(_whole(value) if isinstance(value, str) else value for value in row))
+        self._pending.append(
+            tuple(
+                value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else value for value in row
+            )
+        )
         if len(self._pending) >= _BATCH:
             self.flush()
 
@@ -140,10 +144,6 @@ class SpanSpool:
     def close(self) -> None:
         """Remove the database."""
         self._base.close()
-
-
-def _whole(text: str) -> str:
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 # The spans of one huge document, one at a time, in flat memory.

@@ -203,7 +203,10 @@ def build_trace(key: str, rows: Sequence[sqlite3.Row], reader: str) -> Trace:
     for kind, reason in ((OUTPUT_TOOL, "output tools, no step"), (DEFERRED, "deferred calls, no step")):
         if kind in tree.kinds:
             tree.notes[reason] = tree.kinds.count(kind)
-    _note_agent_tokens(tree, steps)
+    if all(step.input_tokens is None for step in steps):
+        reported = sum(row["tokens_in"] or 0 for at, row in enumerate(tree.rows) if tree.kinds[at] == AGENT)
+        if reported:
+            tree.notes["input tokens on agent spans, left out: no model span carries a count"] = reported
     notes = tuple(f"{count} {reason}" for reason, count in sorted(tree.notes.items()))
     agents = [tree.owners[at] for at, kind in enumerate(tree.kinds) if kind == AGENT]
     declared = (row["agent"] for row in rows if row["kind"] == STRUCTURE and row["name"] == DECLARES and row["agent"])
@@ -261,14 +264,6 @@ def _merge_requests(tree: RunTree, placed: list[tuple[int, Step]]) -> list[Step]
         reason = "tool calls as the models asked for them: no span shows their execution"
         tree.notes[reason] = sum(map(len, requested_steps.values()))
     return [tree_step for index, step in placed for tree_step in (step, *requested_steps.get(index, ()))]
-
-
-def _note_agent_tokens(tree: RunTree, steps: list[Step]) -> None:
-    if any(step.input_tokens is not None for step in steps):
-        return
-    reported = sum(row["tokens_in"] or 0 for at, row in enumerate(tree.rows) if tree.kinds[at] == AGENT)
-    if reported:
-        tree.notes["input tokens on agent spans, left out: no model span carries a count"] = reported
 
 
 def _seconds(nanoseconds: int | None) -> float | None:

@@ -112,6 +112,8 @@ def read_span(raw: Record, around: Record) -> Span | None:
         return None
     status = raw.get("status")
     code = str(_first(record(status), "code", "status_code", "statusCode") if is_record(status) else status or "")
+    # 0, 1, 2 on the wire; names occur
+    name = code.upper().removeprefix("STATUS_CODE_").removeprefix("STATUSCODE.")
     scope = _first(raw, "scope", "instrumentation_scope", "instrumentationScope") or around.get("scope")
     merged = attributes(raw_attributes)
     return Span(
@@ -121,7 +123,7 @@ def read_span(raw: Record, around: Record) -> Span | None:
         name=read_name(raw.get("name")),
         start=nanoseconds(_first(raw, "startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime")),
         end=nanoseconds(_first(raw, "endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime")),
-        ok=_status(code),
+        ok=False if name in {"2", "ERROR"} else True if name in {"1", "OK"} else None,
         message=str(_first(record(status), "message", "description") or "")[:500],
         attributes=merged,
         events=rows(_first(raw, "events", "span_events")),
@@ -149,14 +151,6 @@ def _id(value: Any) -> str:
             value = base64.b64decode(value, validate=True).hex()
     digits = value.lower().removeprefix("0x")[:128]
     return digits if digits.strip("0") else ""
-
-
-def _status(code: str) -> bool | None:
-    """Status codes are 0, 1, 2 on the wire; names occur."""
-    name = code.upper().removeprefix("STATUS_CODE_").removeprefix("STATUSCODE.")
-    if name in {"2", "ERROR"}:
-        return False
-    return True if name in {"1", "OK"} else None
 
 
 def event_attributes(event: Record) -> tuple[str, dict[str, object]]:
@@ -234,9 +228,10 @@ def detect_role(span: Span) -> Role:
     """Return a span's role with what belongs to it."""
     attributes = span.attributes
     kind = _kind(span)
+    agent = attributes.get("gen_ai.agent.name") or attributes.get("agent_name") or attributes.get("graph.node.id")
     role = Role(
         kind=kind,
-        agent=_agent(span, kind),
+        agent=read_name(agent) or (read_name(attributes.get("agent.name")) if kind != TOOL else ""),
         conversation=read_name(attributes.get("gen_ai.conversation.id") or attributes.get("session.id")),
         error=_error(span),
     )
@@ -300,12 +295,6 @@ def _kind_by_shape(span: Span) -> int:
     return UNKNOWN
 
 
-def _agent(span: Span, kind: int) -> str:
-    attributes = span.attributes
-    named = attributes.get("gen_ai.agent.name") or attributes.get("agent_name") or attributes.get("graph.node.id")
-    return read_name(named) or (read_name(attributes.get("agent.name")) if kind != TOOL else "")
-
-
 def _error(span: Span) -> str:
     message = read_name(span.attributes.get("error.type"))
     if not message and span.ok is False:
@@ -319,7 +308,8 @@ def _error(span: Span) -> str:
 
 def _fill_tool(role: Role, span: Span) -> None:
     attributes = span.attributes
-    role.name = read_name(attributes.get("gen_ai.tool.name") or attributes.get("tool.name")) or _trim(span.name)
+    trimmed = span.name.removeprefix("execute_tool ").removeprefix("running tool: ").removesuffix(".tool")
+    role.name = read_name(attributes.get("gen_ai.tool.name") or attributes.get("tool.name")) or trimmed
     arguments = _present(
         attributes, "gen_ai.tool.call.arguments", "tool_arguments", "gcp.vertex.agent.tool_call_args", "input.value"
     )
@@ -344,10 +334,6 @@ def _unwrap_arguments(text: str) -> str:
     ):
         return dump(decoded["kwargs"])
     return text
-
-
-def _trim(name: str) -> str:
-    return name.removeprefix("execute_tool ").removeprefix("running tool: ").removesuffix(".tool")
 
 
 def _present(attributes: Record, *keys: str) -> Any:

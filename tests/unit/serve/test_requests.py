@@ -15,7 +15,10 @@ from markbook.serve.serve import document
 FOLDER = Path(markbook.serve.__file__).parent
 
 
-@pytest.mark.parametrize("model", [requests.Batch, requests.Item, requests.Texts, requests.Queries, requests.Program])
+@pytest.mark.parametrize(
+    "model",
+    [requests.MarkRequest, requests.MarkItem, requests.ScoreRequest, requests.RewardRequest, requests.RunCodeRequest],
+)
 def test_openapi_has_the_fields_that_are_checked(model):
     schema = document("1")["components"]["schemas"][model.__name__]
 
@@ -27,28 +30,44 @@ def test_every_schema_that_openapi_names_is_there():
     names = {text.partition('"')[0] for text in repr(described).replace("'", '"').split("#/components/schemas/")[1:]}
 
     assert names <= described["components"]["schemas"].keys()
-    assert {"Batch", "Item", "StreamTest", "Rewards", "Scores", "Program", "ProgramAnswer", "Refusal"} <= names
+    assert {
+        "MarkRequest",
+        "MarkItem",
+        "StreamTest",
+        "Rewards",
+        "Scores",
+        "RunCodeRequest",
+        "ProgramAnswer",
+        "Refusal",
+    } <= names
 
 
 def test_openapi_says_which_fields_a_request_must_have():
     schemas = document("1")["components"]["schemas"]
 
-    assert {name: schemas[name].get("required", []) for name in ("Batch", "Item", "Texts", "Program", "Queries")} == {
-        "Batch": ["items"],
-        "Item": [],
-        "Texts": ["metrics", "items"],
-        "Program": ["code", "language"],
-        "Queries": ["query", "labels"],
+    assert {
+        name: schemas[name].get("required", [])
+        for name in ("MarkRequest", "MarkItem", "ScoreRequest", "RunCodeRequest", "RewardRequest")
+    } == {
+        "MarkRequest": ["items"],
+        "MarkItem": [],
+        "ScoreRequest": ["metrics", "items"],
+        "RunCodeRequest": ["code", "language"],
+        "RewardRequest": ["query", "labels"],
     }
 
 
 def test_a_bound_of_the_server_settings_is_named():
     with pytest.raises(UsageError, match=r"^at: 'timeout' is 9, and has to be a number above 0 and at most 8$"):
-        requests.check(requests.Item, {"timeout": 9}, "at", {"timeout": 8.0})
+        requests.check(requests.MarkItem, {"timeout": 9}, "at", {"timeout": 8.0})
 
 
 def test_half_a_character_is_named_with_its_place():
-    for model, key in ((requests.Item, "code"), (requests.PythonTest, "assertion"), (requests.StreamTest, "stdout")):
+    for model, key in (
+        (requests.MarkItem, "code"),
+        (requests.PythonTest, "assertion"),
+        (requests.StreamTest, "stdout"),
+    ):
         with pytest.raises(UsageError, match=rf"'{key}' holds half a character, at 2 \(a lone surrogate\)"):
             requests.check(model, {key: "ab\ud800"})
 
@@ -60,7 +79,7 @@ def test_half_a_character_in_a_list_is_refused():
 
 def test_an_unknown_field_is_named_before_a_wrong_one():
     with pytest.raises(UsageError, match=r"unknown field 'cod' \(did you mean 'code'"):
-        requests.check(requests.Item, {"timeout": "x", "cod": "1"})
+        requests.check(requests.MarkItem, {"timeout": "x", "cod": "1"})
 
 
 def test_unknown_fields_are_refused_in_one_place():

@@ -72,11 +72,13 @@ class InspectLog:
         scores = [record(score).get("value") for score in record(sample.get("scores")).values()]
         first = scores[0] if scores else None
         times = [time for event in events if (time := moment(event.get("timestamp"))) is not None]
-        error = sample.get("error")
+        error, score = sample.get("error"), number(first)
+        # Inspect marks C for correct, I for incorrect; a number is a success from 1 on
+        success = first == "C" if first in ("C", "I") else None if score is None else score >= 1
         return make_trace(
             steps, reader=self.name, id=f"sample {sample.get('id')} epoch {sample.get('epoch')}"[:200],
-            task=str(sample.get("id"))[:200], trial=whole(sample.get("epoch")), success=_success(first),
-            score=number(first), unrecognised=dict(chat.unrecognised), input_tokens=tokens_in, output_tokens=tokens_out,
+            task=str(sample.get("id"))[:200], trial=whole(sample.get("epoch")), success=success,
+            score=score, unrecognised=dict(chat.unrecognised), input_tokens=tokens_in, output_tokens=tokens_out,
             agents=[read_name(span.get("name")) for span in spans.values() if span.get("type") == "agent"],
             start=min(times, default=None), end=max(times, default=None),
             notes=(f"the sample ended in an error: {read_text(record(error).get('message'), 200)}",) if error else (),
@@ -124,11 +126,3 @@ def _agent(event: Record, spans: Mapping[str, Record]) -> str:
             return read_name(spans[at].get("name"))
         at, steps = str(spans[at].get("parent_id")), steps + 1
     return ""
-
-
-def _success(value: object) -> bool | None:
-    """Inspect marks C for correct, I for incorrect; a number is a success from 1 on."""
-    if value in ("C", "I"):
-        return value == "C"
-    result = number(value)
-    return None if result is None else result >= 1

@@ -47,13 +47,10 @@ def _spans_in(item: Record) -> list[Record]:
     inner = record(maybe_json(item.get("trace")))
     for holder in (record(item.get("data")), item, record(inner.get("data")), inner):
         spans = rows(holder.get("spans"))
-        if any(_is_ours(span) for span in spans):
+        keys = (key for span in spans for key in itertools.islice(record(span.get("attributes")), 100))
+        if any(key.startswith("mlflow.") for key in keys):
             return spans
     return []
-
-
-def _is_ours(span: Record) -> bool:
-    return any(key.startswith("mlflow.") for key in itertools.islice(record(span.get("attributes")), 100))
 
 
 def _spans(items: list[Any], source: Source) -> Iterator[tuple[Span, Role]]:
@@ -99,7 +96,8 @@ def _role(span: Span) -> Role:
     kind = read_name(held.get("mlflow.spanType")).upper()
     role.kind = _KINDS.get(kind, STRUCTURE if kind and role.kind == UNKNOWN else role.kind)
     if span.ok is False:
-        role.error = _exception(span) or role.error or "error"
+        events = [about for name, about in map(event_attributes, span.events) if name == "exception"]
+        role.error = read_name(events[0].get("exception.type") if events else "") or role.error or "error"
     given, output = held.get("mlflow.spanInputs"), held.get("mlflow.spanOutputs")
     if role.kind == TOOL:
         role.name = read_name(held.get("gen_ai.tool.name")) or span.name or "unknown tool"
@@ -121,11 +119,3 @@ def _role(span: Span) -> Role:
         role.requested = role.requested or requested_in(output)
         role.text = role.text or read_text(output)
     return role
-
-
-def _exception(span: Span) -> str:
-    for event in span.events:
-        name, held = event_attributes(event)
-        if name == "exception":
-            return read_name(held.get("exception.type"))
-    return ""

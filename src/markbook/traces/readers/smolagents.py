@@ -64,7 +64,8 @@ def _run(steps: Sequence[object], result: Record, reader: str) -> Trace:
     for step in steps:
         memory.add(record(step))
     usage, timing = record(result.get("token_usage")), record(result.get("timing"))
-    known: dict[str, Any] = {"start": _first(moment(timing.get("start_time")), *memory.starts)}
+    starts = (moment(timing.get("start_time")), *memory.starts)
+    known: dict[str, Any] = {"start": next((time for time in starts if time is not None), None)}
     known["end"] = moment(timing.get("end_time")) if timing else max(memory.ends, default=None)
     for name in ("input_tokens", "output_tokens"):
         counts = [getattr(step, name) for step in memory.steps]
@@ -74,10 +75,6 @@ def _run(steps: Sequence[object], result: Record, reader: str) -> Trace:
         memory.steps, reader=reader, unrecognised=dict(memory.unrecognised), meta=({"state": state} if state else {}),
         notes=tuple(f"{count} {what}" for what, count in sorted(memory.notes.items())), **known,
     )  # fmt: skip
-
-
-def _first(*moments: float | None) -> float | None:
-    return next((time for time in moments if time is not None), None)
 
 
 class _Memory:
