@@ -119,6 +119,10 @@ _MISSPELT = 0.83
 """
 
 
+_SHORT = 3
+"""Names of so many letters are alike by chance."""
+
+
 def suggest(name: str, known_names: Iterable[str], *, there_is: str = "known:") -> str:
     """Return a did-you-mean for an unknown name, or the list of what there is, introduced by `there_is`.
 
@@ -134,8 +138,15 @@ def suggest(name: str, known_names: Iterable[str], *, there_is: str = "known:") 
 
 
 def misspelt(key: str, known_names: Iterable[str]) -> str:
-    """Return the known name that a key can only have been meant for; empty if it is a name of its own."""
-    return next(iter(_nearest(key, list(known_names), _MISSPELT, most=1)), "")
+    """Return the known name that a key can only have been meant for; empty if it is a name of its own.
+
+    In a short name one wrong letter weighs more than the likeness lets pass: `callz` is `calls` all the same.
+    """
+    names = list(known_names)
+    for name in names:
+        if len(name) == len(key) > _SHORT and sum(map(str.__ne__, name, key)) == 1:
+            return name
+    return next(iter(_nearest(key, names, _MISSPELT, most=1)), "")
 
 
 def _nearest(name: str, names: Sequence[str], likeness: float, *, most: int) -> list[str]:

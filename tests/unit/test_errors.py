@@ -43,6 +43,8 @@ def test_a_hint_names_what_is_spelled_alike_or_what_there_is():
 def test_a_key_is_misspelt_only_where_it_can_be_nothing_else():
     assert errors.misspelt("check", ["checker", "points"]) == "checker"
     assert errors.misspelt("problem_id", ["problem"]) == ""
+    assert errors.misspelt("callz", ["path_length", "calls"]) == "calls"
+    assert errors.misspelt("tag", ["tap"]) == ""
 
 
 def test_spellings_are_compared_in_one_place():

@@ -88,7 +88,7 @@ class Spool(Sequence[T], Generic[T]):
     def __getitem__(self, place: int | slice) -> T | list[T]:
         """Return a record, or a list of some."""
         if isinstance(place, slice):
-            return [self[each] for each in range(*place.indices(len(self)))]
+            return [self[index] for index in range(*place.indices(len(self)))]
         if self._file < 0:
             return self._held[place]
         place = place + len(self) if place < 0 else place
@@ -97,8 +97,8 @@ class Spool(Sequence[T], Generic[T]):
         if self._waiting:
             self._flush()
         start = self._ends[place - 1] if place else 0
-        found: T = pickle.loads(os.pread(self._file, self._ends[place] - start, start))  # noqa: S301 - nobody else could write it
-        return found
+        record: T = pickle.loads(os.pread(self._file, self._ends[place] - start, start))  # noqa: S301 - nobody else could write it
+        return record
 
     def __iter__(self) -> Iterator[T]:
         """Yield every record in order that is there by now."""

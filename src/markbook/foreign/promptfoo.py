@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from markbook.foreign.reading import (
@@ -44,7 +44,9 @@ class Promptfoo:
         document = mapping(probe.document)
         results = mapping(document.get("results"))
         results_found = objects(results.get("results"))
-        names, prompts = _names(results_found), _prompt_names({_prompt(result) for result in results_found})
+        names = _names(results_found)
+        # a prompt is called by its beginning, and by a digest where others begin alike
+        prompts = names_apart({prompt: prompt[:_SHOWN] for prompt in map(_prompt, results_found)})
         rows = [_row(result, names[at], prompts) for at, result in enumerate(results_found)]
         columns = collect_columns(rows, first=("score", "pass"))
         return Marked(number_attempts(rows), columns, f"version {results.get('version', 1)}")
@@ -53,11 +55,6 @@ class Promptfoo:
 def _prompt(result: Mapping[str, object]) -> str:
     prompt = mapping(result.get("prompt"))
     return str(prompt.get("label") or prompt.get("raw") or "")
-
-
-def _prompt_names(prompts: Collection[str]) -> dict[str, str]:
-    """Return what each of several prompts is called: its beginning, and a digest where others begin alike."""
-    return names_apart({prompt: prompt[:_SHOWN] for prompt in prompts})
 
 
 def _get_vars(result: Mapping[str, object]) -> Any:
@@ -97,7 +94,10 @@ def _row(result: Mapping[str, object], name: str, prompts: Mapping[str, str]) ->
         "pass": read_value(result.get("success")),
         **named,
     }
-    if _broke_off(result):
+    broke_off = bool(result.get("error")) and not isinstance(result.get("gradingResult"), dict)
+    if "failureReason" in result:
+        broke_off = result["failureReason"] == _ERROR
+    if broke_off:
         # A test that broke off has no named scores: its assertions say which they would be.
         would = [assertion.get("metric") for assertion in objects(mapping(result.get("testCase")).get("assert"))]
         why = missing_failure(result.get("error") or "promptfoo counts it as an error")
@@ -112,9 +112,3 @@ def _row(result: Mapping[str, object], name: str, prompts: Mapping[str, str]) ->
         cut_text(reply),
         digest_input("promptfoo", variables),
     )
-
-
-def _broke_off(result: Mapping[str, object]) -> bool:
-    if "failureReason" in result:
-        return bool(result["failureReason"] == _ERROR)
-    return bool(result.get("error")) and not isinstance(result.get("gradingResult"), dict)

@@ -257,6 +257,7 @@ class GuardedApp:
                 self._ensure_place(client)
             self._admit(request)
         except Refused as refused:
+            # a client that still sends when it is answered sees a reset connection instead of the sentence
             if "expect" not in headers:  # else nothing is sent before it is asked for
                 most = self._guard.body if refused.status == _TOO_MUCH else _OF_STRANGERS
                 await self._guard.pass_over(receive, most)

@@ -224,6 +224,7 @@ class Marking:
     ) -> list[Reward]:
         """Return the rewards in order; stop the work when the caller leaves."""
         gone = asyncio.create_task(left(request))
+        # the rewards' iterator ends by the cancelled tickets, and the sandboxes are free for others at once
         gone.add_done_callback(lambda task: None if task.cancelled() else self._pool.cancel(tickets))
         done: dict[int, Reward] = {}
         try:

@@ -235,6 +235,7 @@ class Pool:
             if not ticket.future.done():
                 own = ticket.order.seconds
                 by_time.setdefault(seconds if own is None else min(own, seconds), []).append(ticket)
+        # one timer for all that end at the same time: a batch of a thousand would else set a thousand
         for wait, group in by_time.items():
             handle = self._loop.call_later(wait, self._expire, group, wait)
             remaining = len(group)
@@ -285,7 +286,8 @@ class Pool:
             return
         work.tickets.remove(ticket)
         if work.tickets:
-            return
+            return  # somebody else waits for the same code
+        # the same code may have been handed in again meanwhile, as new work under this key
         if self._works.get(work.key) is work:
             del self._works[work.key]
         self._desk.drop(work)

@@ -215,15 +215,15 @@ def _read_files(texts: Mapping[str, str | None]) -> dict[str, bytes]:
     return files
 
 
-def answer(asked: ProgramRequest, found: Sequence[Executed], fault: str = "") -> ProgramAnswer:
+def answer(program: ProgramRequest, phases: Sequence[Executed], fault: str = "") -> ProgramAnswer:
     """Return what became of a program, in SandboxFusion's words."""
-    if not found:
+    if not phases:
         return _answer("SandboxError", fault or "the worker was lost twice while the program ran")
-    if refused := next((phase.refused for phase in found if phase.refused), ""):
+    if refused := next((phase.refused for phase in phases if phase.refused), ""):
         return _answer("SandboxError", refused)
-    compiled = _phase(found[0]) if asked.builds else None
-    ran = found[asked.builds : asked.builds + 1]
-    last = ran[0] if ran else found[0]
+    compiled = _phase(phases[0]) if program.builds else None
+    ran = phases[program.builds : program.builds + 1]
+    last = ran[0] if ran else phases[0]
     files = {name: base64.b64encode(data).decode() for name, data in last.files.items()}
     message = f"the {'program' if ran else 'compiler'} hit its limit: {last.limit}" if last.limit else ""
     status = "Success" if ran and last.is_good else "Failed"
@@ -298,17 +298,17 @@ class SeatQueue(Generic[_Seat]):
         self._free.append(seat)
         self._hand_out()
 
-    def leave(self, client: str, wanted: asyncio.Future[_Seat]) -> None:
-        """Give up what was wanted, or what has just been got."""
+    def leave(self, client: str, seat_future: asyncio.Future[_Seat]) -> None:
+        """Give up the wait for a seat, or what has just been got."""
         waiting = self._waiting.get(client, ())
-        if wanted in waiting:
-            self._waiting[client].remove(wanted)
+        if seat_future in waiting:
+            self._waiting[client].remove(seat_future)
             if not waiting:
                 del self._waiting[client]
-        if not wanted.done():
-            wanted.cancel()
-        elif not wanted.cancelled() and wanted.exception() is None:
-            self.give_back(wanted.result())
+        if not seat_future.done():
+            seat_future.cancel()
+        elif not seat_future.cancelled() and seat_future.exception() is None:
+            self.give_back(seat_future.result())
 
     def refuse_all(self, refused: Refused) -> None:
         """Refuse everybody who waits."""
@@ -390,7 +390,7 @@ class ProgramRunner:
         finally:
             if not work.done():
                 seat.stop(program_request, "nobody waited for it")
-                await asyncio.wait((work,))
+                await asyncio.wait((work,))  # the seat is given back by our caller: its worker must have ended by then
         return answer(program_request, *work.result())
 
     async def end(self, grace: float) -> None:
@@ -425,18 +425,18 @@ class _ProgramsSeat:
         """What it runs, or is about to run."""
         self._why = ""
 
-    def stop(self, asked: ProgramRequest | None, why: str) -> None:
+    def stop(self, program: ProgramRequest | None, why: str) -> None:
         """End a program at once if it runs here."""
         with self._lock:
-            if asked is not None and self.asked is asked:
+            if program is not None and self.asked is program:
                 self._why = why
                 self._bell.ring()
 
-    def execute(self, asked: ProgramRequest) -> tuple[list[Executed], str]:
+    def execute(self, program: ProgramRequest) -> tuple[list[Executed], str]:
         """Run it in this thread; return what became of it, or what of ours failed."""
-        name = asked.language
+        name = program.language
         try:
-            ((_, phases),) = self._box(asked).run([asked.run])
+            ((_, phases),) = self._box(program).run([program.run])
         except Stopped:
             return [], self._why
         except (EnvironmentUnfitError, OSError) as error:

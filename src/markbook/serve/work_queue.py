@@ -125,12 +125,14 @@ class WorkQueue:
                 if self._closed:
                     return []
                 self._changed.wait()
+            # one piece at a time near the end: a lane with several would keep others idle
             count = self.waiting // (_PLENTY * max(1, len(self._last)))
             return [self._next(lane) for _ in range(max(1, min(most, count)))]
 
     def _next(self, lane: int) -> SharedWork:
         name, client = next(iter(self._clients.items()))
         task, streak = self._last.get(lane, ("", 0))
+        # a worker has its last task prepared, but a client's other tasks must not wait for the end of a long one
         work = client.take(task if streak < _STREAK else "")
         self._last[lane] = (work.task, streak + 1 if work.task == task else 1)
         self._turn(name, client)
@@ -145,6 +147,7 @@ class WorkQueue:
                 return
             owner = self._clients[work.client]
             own = self._clients[client].count if client in self._clients else 0
+            # the work comes sooner among those of the client that has less waiting, and both get its outcome then
             if own + 1 < owner.count:
                 owner.remove(work)
                 self._clients.setdefault(client, _Client()).add(work)

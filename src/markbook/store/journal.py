@@ -264,7 +264,7 @@ class Journal:
             data = b"".join(self._waiting)
             rows = len(self._waiting)
             self._waiting.clear()
-            try:
+            try:  # under the lock, so that rows reach the file in the order in which they were added
                 if self._file is None or self._size >= SEGMENT_BYTES:
                     self._next_segment()
                 assert self._file is not None
@@ -342,7 +342,7 @@ class Journal:
             with self._lock:
                 if self._closed or self._failure is not None:
                     return
-                try:
+                try:  # an error here has no caller: the next one to add a row is told
                     self.commit()
                 except StorageError:
                     return  # kept in self._failure: the owner meets it at its next call

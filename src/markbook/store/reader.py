@@ -201,8 +201,6 @@ def open_run(path: str | os.PathLike[str], *, check: bool = True, columns: Mappi
         DataError: there is no run here or several, or its run.json is damaged.
         StorageError: the run is finished, and its journal is not what was written.
     """
-    # both know other tools' results, which are runs
-
     folder = find_run(path, columns)
     if folder.name == "run.json":
         folder = folder.parent

@@ -144,7 +144,7 @@ class RunWriter:
                     writer._started = started
                 was_damaged = _repair_journal(disk, folder, old)
                 writer.was_done = old.get("status") == "done" and not was_damaged
-            if not writer.was_done:
+            if not writer.was_done:  # nothing of a finished run is done again: its seal stays
                 writer._write_manifest("running", {})
             writer._journal, writer._old, writer.cut_bytes = Journal.reopen(disk, folder / "journal")
         except OSError as error:

@@ -8,7 +8,17 @@ from typing import Any
 from markbook.files.stream import Source
 from markbook.trace import Trace, add_known
 from markbook.traces import Probe
-from markbook.traces.plain import dump, moment, number, parse_arguments, read_name, read_text, record, rows, whole
+from markbook.traces.plain import (
+    moment,
+    number,
+    parse_arguments,
+    read_name,
+    read_text,
+    record,
+    rows,
+    whole,
+    write_arguments,
+)
 from markbook.traces.span_tree import group_runs, nanoseconds, requested_in
 from markbook.traces.spans import AGENT, HANDOFF, MODEL, STRUCTURE, TOOL, UNKNOWN, Role, Span, detect_role
 from markbook.types import Record
@@ -89,10 +99,7 @@ def _spans(items: list[Any], source: Source) -> Iterator[tuple[Span, Role]]:
                 role.agent = role.agent or _bare(span.name)
             elif role.kind == TOOL:
                 role.name = read_name(span.attributes.get("gen_ai.tool.name")) or _bare(span.name)
-                arguments = parse_arguments(row.get("input"))
-                role.arguments = role.arguments or (
-                    arguments if isinstance(arguments, str) else "" if arguments is None else dump(arguments)
-                )
+                role.arguments = role.arguments or write_arguments(parse_arguments(row.get("input")))
                 role.result = role.result or read_text(output)
             elif role.kind == MODEL:
                 _fill_usage(role, row)

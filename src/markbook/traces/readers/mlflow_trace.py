@@ -54,15 +54,15 @@ def _spans_in(item: Record) -> list[Record]:
 
 
 def _spans(items: list[Any], source: Source) -> Iterator[tuple[Span, Role]]:
-    for place, item in enumerate(items):
-        held = record(item)
-        spans = _spans_in(held)
+    for index, item in enumerate(items):
+        trace = record(item)
+        spans = _spans_in(trace)
         if not spans:
             source.problems["objects that are no trace"] += 1
-        info = record(held.get("info"))
-        named = info.get("trace_id") or info.get("request_id") or held.get("trace_id") or held.get("request_id")
+        info = record(trace.get("info"))
+        named = info.get("trace_id") or info.get("request_id") or trace.get("trace_id") or trace.get("request_id")
         for raw in spans:
-            span = _span(raw, read_text(named, 200), f"trace {place + 1}")
+            span = _span(raw, read_text(named, 200), f"trace {index + 1}")
             if span is None:
                 source.problems["objects that are no span"] += 1
             else:
@@ -91,22 +91,22 @@ def _span(raw: Record, trace: str, unnamed: str) -> Span | None:
 
 
 def _role(span: Span) -> Role:
-    held = span.attributes
+    attributes = span.attributes
     role = detect_role(span)
-    kind = read_name(held.get("mlflow.spanType")).upper()
+    kind = read_name(attributes.get("mlflow.spanType")).upper()
     role.kind = _KINDS.get(kind, STRUCTURE if kind and role.kind == UNKNOWN else role.kind)
     if span.ok is False:
         events = [about for name, about in map(event_attributes, span.events) if name == "exception"]
         role.error = read_name(events[0].get("exception.type") if events else "") or role.error or "error"
-    given, output = held.get("mlflow.spanInputs"), held.get("mlflow.spanOutputs")
+    inputs, output = attributes.get("mlflow.spanInputs"), attributes.get("mlflow.spanOutputs")
     if role.kind == TOOL:
-        role.name = read_name(held.get("gen_ai.tool.name")) or span.name or "unknown tool"
-        if not role.arguments and given is not None:
-            role.arguments = write_arguments(given)
+        role.name = read_name(attributes.get("gen_ai.tool.name")) or span.name or "unknown tool"
+        if not role.arguments and inputs is not None:
+            role.arguments = write_arguments(inputs)
         role.result = role.result or read_text(output)
     elif role.kind == MODEL:
-        usage, cost = record(held.get("mlflow.chat.tokenUsage")), record(held.get("mlflow.llm.cost"))
-        role.name = role.name or read_name(held.get("mlflow.llm.model"))
+        usage, cost = record(attributes.get("mlflow.chat.tokenUsage")), record(attributes.get("mlflow.llm.cost"))
+        role.name = role.name or read_name(attributes.get("mlflow.llm.model"))
         counts = {
             "input_tokens": "input_tokens", "output_tokens": "output_tokens",
             "cached_tokens": "cache_read_input_tokens", "written_tokens": "cache_creation_input_tokens",

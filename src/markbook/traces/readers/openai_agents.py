@@ -25,7 +25,7 @@ class OpenAIAgents:
 
     def sniff(self, probe: Probe) -> int:
         """Return 95 for objects that call themselves traces or spans of the SDK."""
-        exported = [row for held in probe.sample[:10] for row in _exported(held)]
+        exported = [row for item in probe.sample[:10] for row in _exported(item)]
         return 95 if any(row.get("object") == "trace.span" or "workflow_name" in row for row in exported) else 0
 
     def read(self, source: Source) -> Iterator[Trace]:
@@ -54,11 +54,11 @@ def _spans(items: list[Any], source: Source) -> Iterator[tuple[Span, Role]]:
 
 
 def _span(row: Record) -> tuple[Span, Role]:
-    held, error = record(row["span_data"]), row.get("error")
-    kind = str(held.get("type"))
+    data, error = record(row["span_data"]), row.get("error")
+    kind = str(data.get("type"))
     span = Span(
         trace=read_text(row.get("trace_id"), 200), id=read_text(row["id"], 200), parent=read_text(row.get("parent_id"), 200),
-        name=read_name(held.get("name")) or kind[:200], start=nanoseconds(moment(row.get("started_at"))),
+        name=read_name(data.get("name")) or kind[:200], start=nanoseconds(moment(row.get("started_at"))),
         end=nanoseconds(moment(row.get("ended_at"))), ok=False if error else None,
         message=read_text(record(error).get("message") or error, 500), attributes={}, events=[], scope="",
     )  # fmt: skip
@@ -66,23 +66,23 @@ def _span(row: Record) -> tuple[Span, Role]:
         _KINDS.get(kind, STRUCTURE if kind in _STRUCTURE else UNKNOWN), error=span.message[:200] if error else ""
     )
     if role.kind == AGENT:
-        role.agent = read_name(held.get("name"))
+        role.agent = read_name(data.get("name"))
     elif role.kind == TOOL:
-        role.name = read_name(held.get("name")) or "unknown tool"
-        role.arguments = write_arguments(held.get("input"))
-        role.result = read_text(held.get("output"))
+        role.name = read_name(data.get("name")) or "unknown tool"
+        role.arguments = write_arguments(data.get("input"))
+        role.result = read_text(data.get("output"))
     elif role.kind == HANDOFF:
-        role.agent, role.target = read_name(held.get("from_agent")), read_name(held.get("to_agent"))
+        role.agent, role.target = read_name(data.get("from_agent")), read_name(data.get("to_agent"))
     elif role.kind == MODEL:
         # Take tokens, text and calls; a span of the Responses form names its reply and holds none of it
-        usage = record(held.get("usage"))
+        usage = record(data.get("usage"))
         details = record(usage.get("input_tokens_details") or usage.get("prompt_tokens_details"))
-        role.name = read_name(held.get("model"))
+        role.name = read_name(data.get("model"))
         role.input_tokens = whole(usage.get("input_tokens", usage.get("prompt_tokens")))
         role.output_tokens = whole(usage.get("output_tokens", usage.get("completion_tokens")))
         role.cached_tokens = whole(details.get("cached_tokens"))
         role.written_tokens = whole(details.get("cache_write_tokens"))
-        replies = rows(held.get("output"))
+        replies = rows(data.get("output"))
         role.text = "\n".join(text for reply in replies if (text := read_text(reply.get("content"))))[:2_000]
         role.requested = requested_in(replies)
     return span, role
