@@ -131,6 +131,9 @@ class Recorder:
 
         return recorded
 
+    traced = trace_tool
+    """The name that it had in 0.1."""
+
     @contextmanager
     def _span(self, name: str, attributes: dict[str, object]) -> Iterator[Recorded]:
         above = self._current.get()
