@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from markbook.model.budget import Weight, count_tokens
 from markbook.model.http import BadStatus, Garbled, RequestFault
-from markbook.model.records import PromptRequest
+from markbook.model.requests import PromptRequest
 from markbook.testcode.extraction import without_thoughts
 from markbook.types import MissingKind
 
