@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from markbook.judge.correction import Corrected
-    from markbook.judge.probes import EstimateRecord, People
+    from markbook.judge.probes import AgreementRecord, People
     from markbook.judge.reliability import Examined
     from markbook.results.gates import GateMark
 
@@ -294,7 +294,7 @@ def _marks(agreement: People | None = None) -> list[GateMark]:
     ]
 
 
-def _rows(report: Examined) -> Iterator[tuple[str, EstimateRecord]]:
+def _rows(report: Examined) -> Iterator[tuple[str, AgreementRecord]]:
     from markbook.text import terminal
 
     people, again, calibrated = report["agreement_with_humans"], report["self_consistency"], report["calibration"]

@@ -43,7 +43,7 @@ Couple = tuple[KnownText, KnownText]
 DecidedCouple = tuple[Couple, PairVerdict]
 
 
-class EstimateRecord(TypedDict):
+class AgreementRecord(TypedDict):
     """A number with its interval."""
 
     value: float | None
@@ -57,7 +57,7 @@ class Constant(TypedDict):
     """What always giving the most frequent human mark would reach."""
 
     answer: int | None
-    exact: EstimateRecord
+    exact: AgreementRecord
     weighted_kappa: float | None
     """0 where people's marks vary; None where they do not, or there are none."""
 
@@ -67,9 +67,9 @@ class People(TypedDict):
 
     n: int
     n_missing: int
-    weighted_kappa: EstimateRecord
-    krippendorff_alpha: EstimateRecord
-    exact: EstimateRecord
+    weighted_kappa: AgreementRecord
+    krippendorff_alpha: AgreementRecord
+    exact: AgreementRecord
     constant_answer: Constant
     mean_difference: float | None
 
@@ -78,15 +78,15 @@ class Level(TypedDict):
     """What people say where the judge gives one mark."""
 
     mark: int
-    people: EstimateRecord
+    people: AgreementRecord
 
 
 class Calibration(TypedDict):
     """Whether the judge's marks mean what people's do."""
 
-    bias: EstimateRecord
+    bias: AgreementRecord
     """The judge's mark minus people's."""
-    slope: EstimateRecord
+    slope: AgreementRecord
     """How much people's mark rises where the judge's rises by one: below 1 the judge exaggerates."""
     by_mark: list[Level]
 
@@ -97,9 +97,9 @@ class Consistency(TypedDict):
     samples: int
     n: int
     n_missing: int
-    identical: EstimateRecord
+    identical: AgreementRecord
     mean_deviation: float | None
-    icc: EstimateRecord
+    icc: AgreementRecord
 
 
 class Shift(TypedDict):
@@ -107,9 +107,9 @@ class Shift(TypedDict):
 
     n: int
     n_missing: int
-    raised: EstimateRecord
-    lowered: EstimateRecord
-    shift: EstimateRecord
+    raised: AgreementRecord
+    lowered: AgreementRecord
+    shift: AgreementRecord
     mean_shift: float | None
 
 
@@ -117,15 +117,15 @@ class OrderProbe(TypedDict):
     """Pairs in both orders."""
 
     pairs: int
-    flip_rate: EstimateRecord
-    first_position_among_flips: EstimateRecord
+    flip_rate: AgreementRecord
+    first_position_among_flips: AgreementRecord
 
 
 class Length(TypedDict):
     """Which of two texts wins, by length."""
 
     decided_pairs: int
-    longer_wins: EstimateRecord
+    longer_wins: AgreementRecord
 
 
 class Family(TypedDict):
@@ -134,8 +134,8 @@ class Family(TypedDict):
     family: str
     pairs: int
     decided_pairs: int
-    own_family_wins: EstimateRecord
-    own_family_wins_when_shorter: EstimateRecord
+    own_family_wins: AgreementRecord
+    own_family_wins_when_shorter: AgreementRecord
     note: str
 
 
@@ -145,9 +145,9 @@ class Drift(TypedDict):
     before: str
     n: int
     n_only_here: int
-    shift: EstimateRecord
-    same: EstimateRecord
-    krippendorff_alpha: EstimateRecord
+    shift: AgreementRecord
+    same: AgreementRecord
+    krippendorff_alpha: AgreementRecord
     note: str
 
 
@@ -309,18 +309,18 @@ def own_family(verdicts: Sequence[DecidedCouple], judge: str) -> Family:
     )
 
 
-def share(count: int, n: int) -> EstimateRecord:
+def share(count: int, n: int) -> AgreementRecord:
     """Return a share with Wilson's interval."""
     if n == 0:
-        return EstimateRecord(value=None, low=None, high=None, n=0)
+        return AgreementRecord(value=None, low=None, high=None, n=0)
     estimate = wilson_interval(count, n)
-    return EstimateRecord(value=estimate.value, low=estimate.low, high=estimate.high, n=n)
+    return AgreementRecord(value=estimate.value, low=estimate.low, high=estimate.high, n=n)
 
 
-def to_record(estimate: Estimate) -> EstimateRecord:
+def to_record(estimate: Estimate) -> AgreementRecord:
     """Return an estimate as a report tells it."""
-    return EstimateRecord(value=estimate.value, low=estimate.low, high=estimate.high, n=estimate.n, note=estimate.note)
+    return AgreementRecord(value=estimate.value, low=estimate.low, high=estimate.high, n=estimate.n, note=estimate.note)
 
 
-def _mean(values: Sequence[float]) -> EstimateRecord:
+def _mean(values: Sequence[float]) -> AgreementRecord:
     return to_record(t_interval(values)) if values else share(0, 0)

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from markbook.benchmarks.problems import Benchmark
 from markbook.config import Sampling
@@ -24,14 +24,34 @@ from markbook.store import RunWriter
 from markbook.types import ProblemType, Sample, digest_text
 
 if TYPE_CHECKING:
+    from markbook.benchmarks.answers import Answers
     from markbook.runs.exam.exam_options import ExamOptions
-    from markbook.runs.exam.plan import ExamPlan
 
 _SHOW_TESTS = frozenset(("mbpp", "mbpp-sanitized"))
 """Benchmarks whose authors show the tests: their texts name neither the function nor its arguments."""
 _FENCED = "in one fenced code block"
 _STOPS = ("\nclass ", "\ndef ", "\n@", "\nif __name__", "\nprint(", "\nassert ", "\n```", "\n#")
 """Where a text that goes on with a Python function has come to its end."""
+
+
+class AskingPlan(Protocol):
+    """What is needed here of an exam's plan."""
+
+    @property
+    def options(self) -> ExamOptions:
+        """What the exam was asked for."""
+
+    @property
+    def benchmark(self) -> Benchmark:
+        """The problems."""
+
+    @property
+    def answers(self) -> Answers:
+        """Takes the replies as answers."""
+
+    @property
+    def models(self) -> Sequence[str]:
+        """The one that is asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +161,7 @@ class Collected:
     """Why, and how many answers each reason has cost."""
 
 
-def ask(plan: ExamPlan, questions: Questions, journal: RunWriter, watch: Watcher) -> Collected:
+def ask(plan: AskingPlan, questions: Questions, journal: RunWriter, watch: Watcher) -> Collected:
     """Ask what nobody asked yet, write the replies into the run folder, and read them as the exam's answers.
 
     Raises:
@@ -165,7 +185,7 @@ def ask(plan: ExamPlan, questions: Questions, journal: RunWriter, watch: Watcher
     )
 
 
-def _rows(plan: ExamPlan, model: str, replies: Mapping[Key, ModelReply]) -> Iterator[str]:
+def _rows(plan: AskingPlan, model: str, replies: Mapping[Key, ModelReply]) -> Iterator[str]:
     """Yield the lines of the file of answers: null where nobody answered."""
     samples = {sample.id: sample for sample in plan.benchmark.samples}
     continues = goes_on(plan.options)

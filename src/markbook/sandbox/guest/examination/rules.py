@@ -36,7 +36,7 @@ _SPACES = re.compile(rb"\s+")
 _FLOAT_FLAGS = ("float_tolerance", "float_absolute_tolerance", "float_relative_tolerance")
 
 
-class Judgement:
+class OutputMatch:
     """Whether an output is accepted, by which form of the rule, and where it first differs."""
 
     __slots__ = ("accepted", "by", "expected", "got", "line")
@@ -78,10 +78,10 @@ class Rule:
         self.absolute = absolute
         self.relative = relative
 
-    def judge(self, expected: bytes, got: bytes) -> Judgement:
+    def judge(self, expected: bytes, got: bytes) -> OutputMatch:
         """Return what is to be said of an output."""
         if expected == got:
-            return Judgement(self.name, accepted=True)
+            return OutputMatch(self.name, accepted=True)
         return _KINDS[self.kind](self, expected, got)
 
 
@@ -145,16 +145,16 @@ def _format_part(part: bytes | None) -> str:
     return repr(text) if len(text) <= SHOWN else repr(text[:SHOWN]) + "..."
 
 
-def _exact(rule: Rule, expected: bytes, got: bytes) -> Judgement:
+def _exact(rule: Rule, expected: bytes, got: bytes) -> OutputMatch:
     return _by_lines(rule.name, expected.split(b"\n"), got.split(b"\n"))
 
 
-def _lines(rule: Rule, expected: bytes, got: bytes) -> Judgement:
+def _lines(rule: Rule, expected: bytes, got: bytes) -> OutputMatch:
     sides = [[line.rstrip() for line in side.rstrip().split(b"\n")] for side in (expected, got)]
-    return Judgement(rule.name, accepted=True) if sides[0] == sides[1] else _by_lines(rule.name, *sides)
+    return OutputMatch(rule.name, accepted=True) if sides[0] == sides[1] else _by_lines(rule.name, *sides)
 
 
-def _by_lines(by: str, expected: Sequence[bytes], lines: Sequence[bytes]) -> Judgement:
+def _by_lines(by: str, expected: Sequence[bytes], lines: Sequence[bytes]) -> OutputMatch:
     """Return the difference of two lists of lines that differ."""
     at = next(
         (at for at, (expected_line, other) in enumerate(zip(expected, lines, strict=False)) if expected_line != other),
@@ -162,24 +162,24 @@ def _by_lines(by: str, expected: Sequence[bytes], lines: Sequence[bytes]) -> Jud
     )
     if at is None:
         at = min(len(expected), len(lines))
-    return Judgement(by, line=at + 1, expected=_at(expected, at), got=_at(lines, at))
+    return OutputMatch(by, line=at + 1, expected=_at(expected, at), got=_at(lines, at))
 
 
 def _at(parts: Sequence[bytes], at: int) -> bytes | None:
     return parts[at] if at < len(parts) else None
 
 
-def _tokens(rule: Rule, expected: bytes, got: bytes) -> Judgement:
+def _tokens(rule: Rule, expected: bytes, got: bytes) -> OutputMatch:
     expected_tokens, tokens = expected.split(), got.split()
     at = _first_difference(rule, expected_tokens, tokens)
     if at is not None:
-        return Judgement(rule.name, line=_find_line(got, at), expected=_at(expected_tokens, at), got=_at(tokens, at))
+        return OutputMatch(rule.name, line=_find_line(got, at), expected=_at(expected_tokens, at), got=_at(tokens, at))
     if rule.is_spaced:
         gaps = [_SPACES.findall(side) for side in (expected, got)]
         starts = [side[:1].isspace() for side in (expected, got)]
         if gaps[0] != gaps[1] or starts[0] != starts[1]:
             return _by_lines(rule.name, expected.split(b"\n"), got.split(b"\n"))
-    return Judgement(rule.name, accepted=True)
+    return OutputMatch(rule.name, accepted=True)
 
 
 def _first_difference(rule: Rule, expected_tokens: list[bytes], tokens: list[bytes]) -> int | None:
@@ -223,16 +223,16 @@ def _stripped_lines(data: bytes) -> list[str]:
     return [line.strip() for line in data.decode("utf-8", "surrogateescape").strip().split("\n")]
 
 
-def _livecodebench(rule: Rule, expected: bytes, got: bytes) -> Judgement:
+def _livecodebench(rule: Rule, expected: bytes, got: bytes) -> OutputMatch:
     """Compare as LiveCodeBench's runner does: stripped lines, and where two differ, all their words as decimals."""
     expected_lines, lines = _stripped_lines(expected), _stripped_lines(got)
     for at, (expected_line, other) in enumerate(zip(expected_lines, lines, strict=False)):
         if expected_line != other and not _are_decimals(expected_line, other):
-            return Judgement(rule.name, line=at + 1, expected=_bytes(expected_line), got=_bytes(other))
+            return OutputMatch(rule.name, line=at + 1, expected=_bytes(expected_line), got=_bytes(other))
     if len(expected_lines) == len(lines):
-        return Judgement(rule.name, accepted=True)
+        return OutputMatch(rule.name, accepted=True)
     at = min(len(expected_lines), len(lines))
-    return Judgement(
+    return OutputMatch(
         rule.name, line=at + 1, expected=_at([*map(_bytes, expected_lines)], at), got=_at([*map(_bytes, lines)], at)
     )
 
@@ -251,15 +251,15 @@ def _are_decimals(expected_line: str, line: str) -> bool:
         return False
 
 
-def _apps(rule: Rule, expected: bytes, got: bytes) -> Judgement:
+def _apps(rule: Rule, expected: bytes, got: bytes) -> OutputMatch:
     """Compare as APPS does, form after form, each looser than the one before."""
     expected_lines, lines = _stripped_lines(expected), _stripped_lines(got)
     if expected_lines == lines:
-        return Judgement(f"{rule.name}/stripped", accepted=True)
+        return OutputMatch(f"{rule.name}/stripped", accepted=True)
     full, printed = [*filter(None, expected_lines)], [*filter(None, lines)]
     for form, holds in _APPS:
         if holds(full, printed):
-            return Judgement(f"{rule.name}/{form}", accepted=True)
+            return OutputMatch(f"{rule.name}/{form}", accepted=True)
     return _by_lines(rule.name, [*map(_bytes, full)], [*map(_bytes, printed)])
 
 
@@ -302,6 +302,6 @@ _APPS: tuple[tuple[str, Callable[[list[str], list[str]], bool]], ...] = (
     ("sets", _are_sets),
     ("rounded sets", _are_rounded_sets),
 )
-_KINDS: dict[str, Callable[[Rule, bytes, bytes], Judgement]] = {
+_KINDS: dict[str, Callable[[Rule, bytes, bytes], OutputMatch]] = {
     "tokens": _tokens, "lines": _lines, "exact": _exact, "livecodebench": _livecodebench, "apps": _apps,
 }  # fmt: skip
