@@ -232,7 +232,7 @@ def test_standard_input_is_read_and_named(capsys, monkeypatch):
     [
         ("candidat=a", "a column cannot be 'candidat' (did you mean 'candidate'"),
         ("candidate", "'candidate' says of no column what it is"),
-        ("candidate=nope", "not a key 'nope'"),
+        ("candidate=nope", "no key 'nope'"),
     ],
 )
 def test_columns_that_are_none_are_said(capsys, file, columns, says):

@@ -132,7 +132,7 @@ MISTAKES = [
     # score
     ("score exact_mach pairs.jsonl", 2, "did you mean 'exact_match'"),
     ("score exact_match pears.jsonl", 2, "pears.jsonl", "pairs.jsonl"),
-    ("score exact_match said.jsonl", 2, "not a key 'candidate'", "--map"),
+    ("score exact_match said.jsonl", 2, "no key 'candidate'", "--map"),
     ("score bleu pairs.jsonl -o tokenise=intl", 2, "tokenise", "tokenize"),
     # reading runs
     ("report dnoe", 2, "dnoe"),

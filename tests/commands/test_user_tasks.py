@@ -193,6 +193,9 @@ def walk_through_failures_by_keys(user):
     user.click(RUN)
     user.click("a:has-text('NameError (')")
     user.click(ROW)
+    user.page.wait_for_load_state(
+        "load"
+    )  # a click waits for the address only, and keys are heard once the page's script has run
     first = user.page.url
     user.page.keyboard.press("j")
     user.page.wait_for_url(lambda url: url != first)
