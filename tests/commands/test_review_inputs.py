@@ -222,3 +222,11 @@ def test_a_cassette_serves_another_profile_where_it_asks_the_same(tmp_path, inpu
     assert (row["tier2"]["constructiveness"], row["tier2"]["planning_rationality"]) == (0.8, 0.8)
     assert row["tier2"]["technical_accuracy"] is None
     assert "technical_accuracy on the paper's first 2,000 characters, as the documented profile has it" in err
+
+
+def test_a_review_with_a_limit_that_was_begun_in_python_is_taken_up_by_the_command(tmp_path):
+    run = package.review(papers(tmp_path), reviews(tmp_path), output=tmp_path / "out", limit=1)
+
+    code, _, err = markbook("review", "--resume", run.folder)
+
+    assert (code, "what differs" in err) == (0, False)

@@ -191,14 +191,22 @@ def review(  # noqa: PLR0913 - the command's options, each with its own default
         judge_options=options or JudgeOptions(),
         output=output,
         resume=resume,
-        asked=_record_request((papers, reviews, traces, config, tool_reference), (judges, policy, similarity), options),
+        asked=_record_request(
+            (papers, reviews, traces, config, tool_reference),
+            (judges, policy, similarity),
+            options,
+            settings.get("limit"),
+        ),
         **settings,
     )
     return conduct(Reviews(), request)
 
 
 def _record_request(
-    places: Sequence[object], words: tuple[Sequence[str], str, Sequence[str]], options: JudgeOptions | None
+    places: Sequence[object],
+    words: tuple[Sequence[str], str, Sequence[str]],
+    options: JudgeOptions | None,
+    limit: int | None,
 ) -> dict[str, object]:
     """Return what was asked for, as --resume takes it up; nothing where a part of it was made in Python."""
     judges, policy, similarity = words
@@ -208,6 +216,8 @@ def _record_request(
         "similarity": ",".join(similarity),
     }
     request |= (options or JudgeOptions()).to_options()
+    if limit is not None:
+        request["limit"] = limit
     names = ("papers", "reviews", "traces", "config_file", "tool_reference")
     inputs = {name: source for name, source in zip(names, places, strict=True) if source is not None}
     paths = {name: os.fspath(source) for name, source in inputs.items() if isinstance(source, str | os.PathLike)}
