@@ -280,6 +280,23 @@ def test_a_done_run_whose_run_json_is_damaged_is_resumed_in_words(runs, tmp_path
         assert is_said, (place, WRONG[number % len(WRONG)], repr(result.exception))
 
 
+@pytest.mark.parametrize("place", [("scores",), ("sources", "solutions")])
+@pytest.mark.parametrize("wrong", [5, "x", [None], {"x": None}, True])
+def test_what_a_done_exam_is_shown_or_resumed_from_is_held_to_its_type(runs, tmp_path, place, wrong):
+    run = tmp_path / "copy"
+    shutil.copytree(runs["exam"], run)
+    record = json.loads((run / "run.json").read_text())
+    inner = record
+    for name in place[:-1]:
+        inner = inner[name]
+    inner[place[-1]] = wrong
+    (run / "run.json").write_text(json.dumps(record))
+
+    result = invoke("exam", "--resume", run)
+
+    assert result.exception is None or isinstance(result.exception, SystemExit | MarkbookError)
+
+
 @pytest.mark.parametrize("name", ["test_results_score.json", "test_results_errors.json"])
 @pytest.mark.parametrize("damage", ["object", "nested", "null"])
 def test_an_exams_files_that_hold_something_else_are_said_to_be_damaged(runs, tmp_path, name, damage):

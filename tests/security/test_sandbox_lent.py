@@ -320,7 +320,7 @@ PRISTINE = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
 from guest.examination import pristine
-print(sorted({"datetime", "hashlib", "random"} & set(sys.modules)))
+print(sorted({"datetime", "hashlib", "random"} & set(sys.modules)), flush=True)
 pristine._load(["random", "datetime"])
 import random
 state = random.getstate()

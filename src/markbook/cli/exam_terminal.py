@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 import click
 from rich.text import Text
@@ -70,6 +70,16 @@ class ExamTerminal(RunTerminal):
             self._say(f"  {row.at}: {row.reason}")
 
 
+class _Total(TypedDict):
+    """What run.json says of a model's number, as it was before it was rounded."""
+
+    model: str
+    metric: str
+    value: float | None
+    low: float | None
+    high: float | None
+
+
 def exam_mark(model: str, value: float | None = None) -> GateMark:
     """Return a model's exam score as a gate knows it."""
     return GateMark(model, (model, "exam_score", "total"), value)
@@ -97,12 +107,14 @@ def show_run(run: Run, *, as_json: bool) -> None:
         }
         _print_record(run, models)
         return
+    from markbook.results.files import read_part
     from markbook.results.summary import methods_note, summarise_warnings
 
     console = output_console()
     for note in head_notes(run.manifest["config"]):
         console.print(Text(terminal(note)), soft_wrap=True)
-    exact = {str(total["model"]): total for total in run.manifest.get("scores", ()) if total["metric"] == "exam_score"}
+    totals = read_part(run, "scores", list[_Total], [])
+    exact = {total["model"]: total for total in totals if total["metric"] == "exam_score"}
     console.print(_score_table(scores, exact).rich())
     if methods := methods_note(
         total["method"] for record in scores.values() if (total := record["statistics"]["total"]["interval"])

@@ -485,6 +485,8 @@ def fill_from_run(options: dict[str, object], command: str) -> None:
             continue
         try:
             decoded = declared.decode(value)
+            if isinstance(decoded, list | tuple) and None in decoded:
+                raise TypeError("a value that nobody can give")
             checked = parameter.process_value(context, decoded)
         except (TypeError, ValueError, AttributeError, LookupError, OverflowError) as error:  # no command line gives it
             at = str(Path(str(run)) / "run.json")
