@@ -3,6 +3,7 @@
 import ast
 import json
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,7 +30,7 @@ def run(keep, *codes, sample=SAMPLE, **options):
 
 
 def rows(path):
-    with sqlite3.connect(path) as base:
+    with closing(sqlite3.connect(path)) as base:
         return base.execute("SELECT count(*) FROM kept").fetchone()[0]
 
 
@@ -152,7 +153,7 @@ def compiled_tests(program):
 def test_tests_are_compiled_once_and_anew_where_what_was_kept_is_damaged(tmp_path, compiled, passed):
     keep = Keep(plans=tmp_path / "plans")
     run(keep, CODE)
-    with sqlite3.connect(keep.plans) as base:
+    with closing(sqlite3.connect(keep.plans)) as base, base:  # the inner one commits
         key, text = base.execute("SELECT key, record FROM kept").fetchone()
         record = json.loads(text)
         base.execute("UPDATE kept SET record = ? WHERE key = ?", (json.dumps({**record, "compiled": compiled}), key))
