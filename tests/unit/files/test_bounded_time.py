@@ -99,8 +99,7 @@ def cpu_seconds(run, unit, size, folder):
     text = (
         HEADS.get(unit, "") + (unit * (size // len(unit) + 1))[:size] + str(size)
     )  # no two texts are equal, so that none is remembered
-    gc.collect()
-    gc.disable()  # when it searches for garbage depends on all that was made before
+    gc.disable()  # when it searches for garbage depends on all that was made before, and it searches a gigabyte
     try:
         start = time.process_time()
         with contextlib.suppress(MarkbookError, ValueError):  # refusing a text takes its time, too
