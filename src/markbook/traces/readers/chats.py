@@ -1,4 +1,4 @@
-"""Group chats: Who&When's failure logs and AutoGen's messages."""
+"""Chats: OpenAI-style messages, Who&When's failure logs, AutoGen's messages."""
 
 from __future__ import annotations
 
@@ -11,9 +11,57 @@ from typing import Any
 from markbook.files.stream import Source
 from markbook.trace import Step, StepKind, Trace
 from markbook.traces import Probe
-from markbook.traces.chat import message_lists, with_listeners
-from markbook.traces.plain import make_trace, parse_arguments, read_name, read_text, record, rows, to_list, whole
+from markbook.traces.chat import ROLES, chat_steps, message_lists, with_listeners
+from markbook.traces.plain import (
+    make_trace,
+    parse_arguments,
+    read_name,
+    read_text,
+    record,
+    rows,
+    to_list,
+    whole,
+)
 from markbook.types import Record
+
+# OpenAI-style message lists.
+
+
+def is_message(row: Record) -> bool:
+    """Return whether an object is an OpenAI-style message."""
+    return row.get("role") in ROLES and bool({"content", "tool_calls", "function_call"} & set(row))
+
+
+class OpenAIMessages:
+    """Reads a list of messages, objects with `messages`, or lines of either."""
+
+    name = "openai-messages"
+
+    def sniff(self, probe: Probe) -> int:
+        """Return 50 where the first object is a message or holds a list of them."""
+        for row in probe.sample[:3]:
+            messages = rows(row.get("messages"))
+            if is_message(row) or (messages and is_message(messages[0])):
+                return 50
+        return 0
+
+    def read(self, source: Source) -> Iterator[Trace]:
+        """Yield one run for a list of messages, or one for each object that holds a list."""
+        for around, messages in message_lists(source):
+            yield self._run(messages, around)
+
+    def _run(self, messages: Sequence[Record], around: Record) -> Trace:
+        chat = chat_steps(messages)
+        usage = record(around.get("usage"))
+        facts: dict[str, Any] = {}
+        if usage:
+            facts["input_tokens"] = whole(usage.get("prompt_tokens", usage.get("input_tokens")))
+            facts["output_tokens"] = whole(usage.get("completion_tokens", usage.get("output_tokens")))
+        identity = read_name(around.get("id"))
+        return make_trace(chat.steps, reader=self.name, id=identity, unrecognised=dict(chat.unrecognised), **facts)
+
+
+# Group chats: Who&When's failure logs and AutoGen's messages.
 
 _PEOPLE = frozenset({"human", "user"})
 _ASIDE = re.compile(r"^(?P<agent>[^(]+?)\s*\((?P<aside>.*)\)$", re.DOTALL)

@@ -1,4 +1,4 @@
-"""tau2-bench's results: simulations of an agent and a user who may call tools too, with rewards and expected actions."""
+"""tau-bench's trajectories, and the results of tau2-bench."""
 
 from __future__ import annotations
 
@@ -10,8 +10,51 @@ from typing import Any
 from markbook.files.stream import Source
 from markbook.trace import ExpectedCall, Reference, Step, StepKind, Trace
 from markbook.traces import Probe
+from markbook.traces.chat import chat_steps
 from markbook.traces.plain import bound_value, make_trace, moment, number, read_name, read_text, record, rows, whole
 from markbook.types import Record
+
+# tau-bench: the messages, the reward and the ground-truth actions of a task.
+
+
+class TauBench:
+    """Reads tau-bench trajectories: the messages, the reward, and the ground-truth actions as the reference."""
+
+    name = "tau-bench"
+
+    def sniff(self, probe: Probe) -> int:
+        """Return 95 for objects with a trajectory and a reward."""
+        return 95 if any("traj" in row and "reward" in row for row in probe.sample[:3]) else 0
+
+    def read(self, source: Source) -> Iterator[Trace]:
+        """Yield one run for each trajectory."""
+        for item in source.items():
+            if not isinstance(item, dict) or not isinstance(item.get("traj"), list):
+                source.problems["not a trajectory"] += 1
+                continue
+            yield self._run(item)
+
+    def _run(self, item: Record) -> Trace:
+        # tau-bench's tools answer a failed call with a text that begins with "Error".
+        chat = chat_steps(rows(item["traj"]), agent="agent", error_prefix="Error")
+        error = record(item.get("info")).get("error")
+        reward = None if error else number(item.get("reward"))  # a crash is noted as 0.0
+        actions = record(record(item.get("info")).get("task")).get("actions")
+        reference = None
+        if isinstance(actions, list):
+            calls = tuple(
+                ExpectedCall((read_name(action.get("name")),), record(action.get("kwargs"))) for action in rows(actions)
+            )
+            reference = Reference(calls, source="data: the task's ground-truth actions")
+        task, trial = str(item.get("task_id", "")), whole(item.get("trial"))
+        return make_trace(
+            chat.steps, reader=self.name, id=f"task {task} trial {trial}", task=task, trial=trial, score=reward,
+            success=None if reward is None else reward >= 1, reference=reference, unrecognised=dict(chat.unrecognised),
+            notes=(f"the trajectory ended in an error: {read_text(error, 200)}",) if error else (),
+        )  # fmt: skip
+
+
+# tau2-bench's results: simulations of an agent and a user who may call tools too, with rewards and expected actions.
 
 _AGENT, _USER = "agent", "user"
 
@@ -46,7 +89,7 @@ def _simulations(item: Record) -> list[Record]:
 
 
 def _run(item: Record, task: Record, reader: str) -> Trace:
-    chat = _Steps()
+    chat = _Simulation()
     for message in rows(item["messages"]):
         chat.add(message)
     reward = number(record(item.get("reward_info")).get("reward"))
@@ -75,7 +118,7 @@ def _reference(task: Record) -> Reference | None:
     return Reference(calls, source="data: the task's expected actions")
 
 
-class _Steps:
+class _Simulation:
     def __init__(self) -> None:
         self.steps: list[Step] = []
         self.unrecognised: Counter[str] = Counter()
