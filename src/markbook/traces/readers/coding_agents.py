@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from markbook.files.stream import Source
-from markbook.trace import Step, StepKind, Trace, add_known
+from markbook.trace import Trace, add_known
 from markbook.traces import Probe
+from markbook.traces.chat import RunSteps
 from markbook.traces.plain import (
+    MAX_TEXT,
     bound_value,
-    make_trace,
     moment,
     number,
     parse_arguments,
@@ -31,7 +31,6 @@ from markbook.types import Record
 # with `isSidechain`; newer ones add an `agentId`, which the call's result names too, in older ones the rows hang together
 # by `parentUuid` and the first repeats the call's prompt.
 
-_MAIN = "main"
 _SPAWN = frozenset({"Agent", "Task"})
 """The tools that start a sub-agent."""
 _STRUCTURE = frozenset({
@@ -51,7 +50,7 @@ class ClaudeCode:
 
     def sniff(self, probe: Probe) -> int:
         """Return 95 for lines with a type and a session id, and none that only other agents write."""
-        if any(row.get("type") in _OTHERS for row in probe.sample):
+        if any(str(row.get("type")) in _OTHERS for row in probe.sample):
             return 0
         kinds = {str(row.get("type")) for row in probe.sample if "session_id" in row or "sessionId" in row}
         return 95 if kinds & {"system", "assistant", "user", "result"} else 0
@@ -62,7 +61,7 @@ class ClaudeCode:
         session = _ClaudeSession(_Sidechains(events))
         for row in events:
             session.add(row)
-        yield session.trace(self.name)
+        yield session.to_trace(self.name, **session.facts())
 
 
 class _Sidechains:
@@ -82,43 +81,43 @@ class _Sidechains:
                     prompt = read_text(record(block.get("input")).get("prompt"))
                     prompts.setdefault(prompt, []).append(read_text(block.get("id"), 200))
         for row in events:
-            if row.get("isSidechain") is True:
-                self._follow(row, prompts)
-
-    def _follow(self, row: Record, prompts: dict[str, list[str]]) -> None:
-        agent, above = read_name(row.get("agentId")), read_name(row.get("parentUuid"))
-        agent_found = self._by_agent.get(agent, "") or self._by_row.get(above, "")
-        if not agent_found:
-            waiting = prompts.get(read_text(record(row.get("message")).get("content")), [])
-            agent_found = waiting.pop(0) if waiting else ""
-        if agent_found and agent:
-            self._by_agent[agent] = agent_found
-        if agent_found:
-            self._by_row[read_name(row.get("uuid"))] = agent_found
+            if row.get("isSidechain") is not True:
+                continue
+            agent, above = read_name(row.get("agentId")), read_name(row.get("parentUuid"))
+            call = self._by_agent.get(agent, "") or self._by_row.get(above, "")
+            if not call and (waiting := prompts.get(read_text(record(row.get("message")).get("content")), [])):
+                call = waiting.pop(0)  # two calls with one prompt: the first rows are the first call's
+            if call and agent:
+                self._by_agent[agent] = call
+            if call:
+                self._by_row[read_name(row.get("uuid"))] = call
 
     def call(self, row: Record) -> str:
         """Return the id of the call that started a row's agent, empty where nothing says."""
         return self._by_agent.get(read_name(row.get("agentId")), "") or self._by_row.get(read_name(row.get("uuid")), "")
 
 
-class _ClaudeSession:
+class _ClaudeSession(RunSteps):
     def __init__(self, sidechains: _Sidechains) -> None:
+        super().__init__("main")
         self.sidechains = sidechains
-        self.steps: list[Step] = []
-        self.unrecognised: Counter[str] = Counter()
         self.names: dict[str, str] = {}
         self.replies: dict[str, int] = {}
-        self.calls: dict[str, int] = {}
-        self.cached: dict[str, int] = {}
-        self.written: dict[str, int] = {}
+        self.cache: dict[str, dict[str, int]] = {"cached_tokens": {}, "cache_written_tokens": {}}
         self.known: dict[str, Any] = {}
 
     def add(self, row: Record) -> None:
-        kind = str(row.get("type"))
+        kind, message, time = str(row.get("type")), record(row.get("message")), moment(row.get("timestamp"))
         if kind == "assistant":
-            self._assistant(record(row.get("message")), self._agent(row), moment(row.get("timestamp")))
+            self._reply(message, self._name_agent(row), time)
         elif kind == "user":
-            self._user(record(row.get("message")), row)
+            self.add_message(
+                "", "user", read_text(message.get("content")), id=read_text(row.get("uuid"), 200), start=time
+            )
+            for block in rows(message.get("content")):
+                if block.get("type") == "tool_result":
+                    at = self.calls.get(read_text(block.get("tool_use_id"), 200))
+                    self.answer(at, block.get("content"), ok=block.get("is_error") is not True, end=time)
         elif kind == "result":
             self.known["cost"] = number(row.get("total_cost_usd"))
             broke_off = row.get("is_error") or str(row.get("subtype")).startswith("error")
@@ -130,84 +129,56 @@ class _ClaudeSession:
         elif not self.known.get("id"):
             self.known["id"] = read_name(row.get("sessionId"))
 
-    def _agent(self, row: Record) -> str:
+    def _name_agent(self, row: Record) -> str:
         started_by = read_text(row.get("parent_tool_use_id"), 200)
         if row.get("isSidechain") is True:
             started_by = started_by or self.sidechains.call(row)
             # What nothing ties to a call is still one agent for each id.
             return self.names.get(started_by) or " ".join(filter(None, ("sub-agent", read_name(row.get("agentId")))))
-        return self.names.get(started_by, "sub-agent") if started_by else _MAIN
+        return self.names.get(started_by, "sub-agent") if started_by else self.agent
 
-    def _assistant(self, message: Record, agent: str, time: float | None) -> None:
+    def _reply(self, message: Record, agent: str, time: float | None) -> None:
         """Take one content block: a reply comes in several events that repeat its id and its usage."""
         identity = read_text(message.get("id"), 200) or f"reply {len(self.replies)}"
-        usage = record(message.get("usage"))
+        usage, blocks = record(message.get("usage")), rows(message.get("content"))
         if identity not in self.replies:
             self.replies[identity] = len(self.steps)
-            self.steps.append(Step(StepKind.MESSAGE, agent, "assistant", id=identity, start=time))
+            self.add_message(agent, "assistant", id=identity, start=time)
         at = self.replies[identity]
-        had = self.steps[at]
+        before = self.steps[at]
+        # A stream repeats a reply's usage as it grows: the largest count is that of the whole reply, and counts once.
         self.steps[at] = replace(
-            had,
-            text=had.text
-            or read_text([block for block in rows(message.get("content")) if block.get("type") == "text"]),
-            input_tokens=_largest(had.input_tokens, whole(usage.get("input_tokens"))),
-            output_tokens=_largest(had.output_tokens, whole(usage.get("output_tokens"))),
-        )
-        for counts, key in ((self.cached, "cache_read_input_tokens"), (self.written, "cache_creation_input_tokens")):
-            count = whole(usage.get(key))
-            if count is not None:
-                counts[identity] = max(count, counts.get(identity, 0))
-        for block in rows(message.get("content")):
-            if block.get("type") == "tool_use":
-                self._call(block, agent, time)
-
-    def _call(self, block: Record, agent: str, time: float | None) -> None:
-        call, name = read_text(block.get("id"), 200), read_name(block.get("name"))
-        if call in self.calls:
-            return
-        self.calls[call] = len(self.steps)
-        arguments = record(bound_value(block.get("input")))
-        self.steps.append(Step(StepKind.TOOL, agent, name, id=call, arguments=arguments, start=time))
-        if name in _SPAWN:
-            self.names[call] = read_name(arguments.get("subagent_type")) or "sub-agent"
-            text = read_text(arguments.get("prompt"))
-            target = self.names[call]
-            self.steps.append(Step(StepKind.HANDOFF, agent, "delegation", target, parent=call, start=time, text=text))
-
-    def _user(self, message: Record, row: Record) -> None:
-        content, time = message.get("content"), moment(row.get("timestamp"))
-        identity = read_text(row.get("uuid"), 200)
-        self.steps.append(Step(StepKind.MESSAGE, "", "user", text=read_text(content), id=identity, start=time))
-        for block in rows(content):
-            if block.get("type") != "tool_result":
-                continue
-            at = self.calls.get(read_text(block.get("tool_use_id"), 200))
-            if at is None:
-                self.unrecognised["tool results without a call"] += 1
-                continue
-            failed = block.get("is_error") is True
-            self.steps[at] = replace(
-                self.steps[at], ok=not failed, error="error" if failed else "", end=time,
-                result=read_text(block.get("content")),
-            )  # fmt: skip
-
-    def trace(self, reader: str) -> Trace:
-        notes: tuple[str, ...] = ()
-        if self.cached or self.written:
-            notes = ("input tokens are those outside the cache, as this log counts them",)
-        return make_trace(
-            self.steps, reader=reader, notes=notes, unrecognised=dict(self.unrecognised),
-            cached_tokens=sum(self.cached.values()) if self.cached else None,
-            cache_written_tokens=sum(self.written.values()) if self.written else None, **self.known,
+            before, text=before.text or read_text([block for block in blocks if block.get("type") == "text"]),
+            input_tokens=_largest(before.input_tokens, whole(usage.get("input_tokens"))),
+            output_tokens=_largest(before.output_tokens, whole(usage.get("output_tokens"))),
         )  # fmt: skip
+        for fact, key in (
+            ("cached_tokens", "cache_read_input_tokens"),
+            ("cache_written_tokens", "cache_creation_input_tokens"),
+        ):
+            if (count := whole(usage.get(key))) is not None:
+                self.cache[fact][identity] = max(count, self.cache[fact].get(identity, 0))
+        for block in blocks:
+            call, name = read_text(block.get("id"), 200), read_name(block.get("name"))
+            if block.get("type") != "tool_use" or (call and call in self.calls):
+                continue
+            arguments = record(bound_value(block.get("input")))
+            self.add_call(agent, name, call, arguments, time)
+            if name in _SPAWN:
+                target = self.names[call] = read_name(arguments.get("subagent_type")) or "sub-agent"
+                text = read_text(arguments.get("prompt"))
+                self.add_handoff(agent, "delegation", target, parent=call, start=time, text=text)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the session says as a whole."""
+        sums = {fact: sum(counts.values()) if counts else None for fact, counts in self.cache.items()}
+        is_beside = any(self.cache.values())
+        note = {"notes": ("input tokens are those outside the cache, as this log counts them",)} if is_beside else {}
+        return sums | note | self.known
 
 
 def _largest(first: int | None, other: int | None) -> int | None:
-    """A stream repeats a reply's usage, and the last is the largest: take it once."""
-    if first is None or other is None:
-        return other if first is None else first
-    return max(first, other)
+    return max((count for count in (first, other) if count is not None), default=None)
 
 
 # OpenAI Codex: the session logs that it keeps (`rollout-*.jsonl`), and the events of `codex exec --json`.
@@ -235,106 +206,79 @@ class Codex:
 
     def sniff(self, probe: Probe) -> int:
         """Return 95 for rows with a type and payload of Codex, 90 for the events of a run."""
-        if any(row.get("type") in _ROWS and isinstance(row.get("payload"), dict) for row in _list_typed_rows(probe)):
+        if any(str(row.get("type")) in _ROWS and isinstance(row.get("payload"), dict) for row in probe.sample):
             return 95
-        kinds = {row["type"] for row in _list_typed_rows(probe)}
+        kinds = {str(row.get("type")) for row in probe.sample}
         return 90 if "thread.started" in kinds or {"turn.started", "item.completed"} <= kinds else 0
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield the session as one run."""
-        session = _CodexSession()
+        session = _CodexSession("codex")
         for row in source.items():
             session.add(record(row))
-        yield make_trace(
-            session.steps, reader=self.name, unrecognised=dict(session.unrecognised), **session.known,
-        )  # fmt: skip
+        yield session.to_trace(self.name, **session.known)
 
 
-def _list_typed_rows(probe: Probe) -> list[Record]:
-    return [row for row in probe.sample if isinstance(row.get("type"), str)]
-
-
-class _CodexSession:
-    def __init__(self) -> None:
-        self.steps: list[Step] = []
-        self.unrecognised: Counter[str] = Counter()
+class _CodexSession(RunSteps):
+    def __init__(self, agent: str) -> None:
+        super().__init__(agent)
         self.known: dict[str, Any] = {}
-        self._agent = "codex"
-        self._calls: dict[str, int] = {}
 
     def add(self, row: Record) -> None:
-        kind, payload, time = str(row.get("type")), record(row.get("payload")), moment(row.get("timestamp"))
+        kind, payload = str(row.get("type")), record(row.get("payload"))
         if kind == "session_meta" and "id" not in self.known:
-            self._meta(payload)
+            self.known["id"] = read_name(payload.get("id"))
+            spawned = record(record(record(payload.get("source")).get("subagent")).get("thread_spawn"))
+            self.agent = read_name(spawned.get("agent_nickname") or spawned.get("agent_role")) or self.agent
         elif kind == "response_item":
-            self._item(payload, time)
+            self._item(payload, moment(row.get("timestamp")))
         elif kind == "event_msg" and payload.get("type") == "token_count":
-            self._totals(record(record(payload.get("info")).get("total_token_usage")))
+            # The session's running sums: the last ones count
+            self._count(record(record(payload.get("info")).get("total_token_usage")), adds=False)
         elif kind == "thread.started":
             self.known["id"] = read_name(row.get("thread_id"))
         elif kind == "item.completed":
             self._done(record(row.get("item")))
         elif kind == "turn.completed":
-            self._turn(record(row.get("usage")))
+            self._count(record(row.get("usage")), adds=True)
         elif not (kind in _ROWS or kind in ("compacted", "error") or kind.startswith(("turn.", "item."))):
             self.unrecognised[f"rows of type {kind[:40]!r}"] += 1
-
-    def _meta(self, payload: Record) -> None:
-        self.known["id"] = read_name(payload.get("id"))
-        spawned = record(record(record(payload.get("source")).get("subagent")).get("thread_spawn"))
-        self._agent = read_name(spawned.get("agent_nickname") or spawned.get("agent_role")) or self._agent
 
     def _item(self, payload: Record, time: float | None) -> None:
         kind, call = str(payload.get("type")), read_text(payload.get("call_id"), 200)
         if kind == "message":
             role = read_name(payload.get("role")) or "message"
-            agent = self._agent if role == "assistant" else ""
-            self.steps.append(Step(StepKind.MESSAGE, agent, role, start=time, text=read_text(payload.get("content"))))
+            agent = self.agent if role == "assistant" else ""
+            self.add_message(agent, role, read_text(payload.get("content")), start=time)
         elif kind in _CALLS:
             name = read_name(payload.get("name")) or kind.removesuffix("_call")
-            if call:
-                self._calls[call] = len(self.steps)
-            arguments = parse_arguments(payload.get(_CALLS[kind]))
-            self.steps.append(Step(StepKind.TOOL, self._agent, name, id=call, arguments=arguments, start=time))
+            self.add_call(self.agent, name, call, parse_arguments(payload.get(_CALLS[kind])), time)
         elif kind in _OUTPUTS:
-            at = self._calls.get(call)
-            if at is None:
-                self.unrecognised["tool results without a call"] += 1
-                return
+            at = self.calls.get(call) if call else None  # searches have no id, and no output either
             # What a server's tool gives back is a foreign text, not a command's outcome.
-            is_command = not self.steps[at].name.startswith("mcp")
+            is_command = at is not None and not self.steps[at].name.startswith("mcp")
             text, ok = _outcome(payload.get("output"), is_command=is_command)
-            error = "error" if ok is False else ""
-            self.steps[at] = replace(self.steps[at], result=text, ok=ok, error=error, end=time)
+            self.answer(at, text, ok=ok, end=time)
 
-    def _totals(self, usage: Record) -> None:
-        """Take the session's running sums: the last ones count."""
+    def _count(self, usage: Record, *, adds: bool) -> None:
         for key, name in (("input", "input_tokens"), ("output", "output_tokens"), ("cached", "cached_input_tokens")):
-            count = whole(usage.get(name))
-            if count is not None:
-                self.known[f"{key}_tokens"] = count
-
-    def _turn(self, usage: Record) -> None:
-        """Add a turn's own counts."""
-        for key, name in (("input", "input_tokens"), ("output", "output_tokens"), ("cached", "cached_input_tokens")):
-            count = whole(usage.get(name))
-            if count is not None:
-                self.known[f"{key}_tokens"] = (self.known.get(f"{key}_tokens") or 0) + count
+            if (count := whole(usage.get(name))) is not None:
+                before = self.known.get(f"{key}_tokens") or 0
+                self.known[f"{key}_tokens"] = before + count if adds else count
 
     def _done(self, item: Record) -> None:
         kind = str(item.get("type") or item.get("item_type"))
         if kind in ("agent_message", "assistant_message"):
-            self.steps.append(Step(StepKind.MESSAGE, self._agent, "assistant", text=read_text(item.get("text"))))
+            self.add_message(self.agent, "assistant", read_text(item.get("text")))
         elif kind in _RUN_ITEMS:
             code, status = item.get("exit_code"), item.get("status")
             ok = code == 0 if isinstance(code, int) else {"completed": True, "failed": False}.get(str(status))
-            self.steps.append(
-                Step(
-                    StepKind.TOOL, self._agent, read_name(item.get("tool")) or kind, id=read_text(item.get("id"), 200),
-                    arguments=bound_value(item.get(_RUN_ITEMS[kind])), ok=ok, error="" if ok is not False else "failed",
-                    result=read_text(item.get("aggregated_output") or item.get("result")),
-                )
-            )  # fmt: skip
+            at = len(self.steps)
+            arguments = bound_value(item.get(_RUN_ITEMS[kind]))
+            self.add_call(self.agent, read_name(item.get("tool")) or kind, read_text(item.get("id"), 200), arguments)
+            self.answer(
+                at, item.get("aggregated_output") or item.get("result"), ok=ok, error="failed" if ok is False else ""
+            )
         elif kind not in ("reasoning", "todo_list", "error"):
             self.unrecognised[f"items of type {kind[:40]!r}"] += 1
 
@@ -359,7 +303,6 @@ def _outcome(output: object, *, is_command: bool) -> tuple[str, bool | None]:
 
 # Gemini CLI: the sessions that it keeps (`session-*.json` and `.jsonl`), and `--output-format stream-json`.
 
-_GEMINI, _HELPER = "gemini", "sub-agent"
 _NOTES = frozenset({"info", "warning", "error"})
 """Messages of the program to its user: no part of the chat."""
 _OUTCOMES = {"success": True, "error": False, "cancelled": False}
@@ -382,22 +325,18 @@ class GeminiCli:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield the session as one run."""
-        session = _GeminiSession()
+        session = _GeminiSession("gemini")
         for item in source.items():
             session.add(record(item))
-        yield session.trace(self.name)
+        session.add_messages()
+        yield session.to_trace(self.name, **session.known)
 
 
-class _GeminiSession:
-    def __init__(self) -> None:
+class _GeminiSession(RunSteps):
+    def __init__(self, agent: str) -> None:
+        super().__init__(agent)
         self.messages: dict[str, Record] = {}
         self.known: dict[str, Any] = {}
-        self.steps: list[Step] = []
-        self.cached: list[int | None] = []
-        self.unrecognised: Counter[str] = Counter()
-        self.notes: Counter[str] = Counter()
-        self._agent = _GEMINI
-        self._calls: dict[str, int] = {}
         self._goes_on = False
 
     def add(self, row: Record) -> None:
@@ -405,7 +344,12 @@ class _GeminiSession:
         if read_name(row.get("type")) in _EVENTS and isinstance(row.get("timestamp"), str) and "id" not in row:
             self._event(row)
         elif "$rewindTo" in row:
-            self._rewind(row["$rewindTo"])
+            # Leave out a message and what followed; an unknown one stands for the start, as it does for the program
+            ids = list(self.messages)
+            place = ids.index(row["$rewindTo"]) if row["$rewindTo"] in ids else 0
+            for taken_back in ids[place:]:
+                del self.messages[taken_back]
+            self.notes["messages taken back by the user, left out"] += len(ids) - place
         elif isinstance(row.get("$set"), dict):
             self._session(record(row["$set"]))
         elif "sessionId" in row or "messages" in row:
@@ -416,72 +360,50 @@ class _GeminiSession:
         else:
             self.unrecognised["rows of an unknown kind"] += 1
 
-    def trace(self, reader: str) -> Trace:
-        """Return what the session holds."""
-        for message in self.messages.values():
-            self._message(message)
-        if self.cached:
-            self.known["cached_tokens"] = add_known(self.cached)
-        return make_trace(
-            self.steps, reader=reader, unrecognised=dict(self.unrecognised),
-            notes=tuple(f"{count} {what}" for what, count in sorted(self.notes.items())), **self.known,
-        )  # fmt: skip
-
     def _session(self, row: Record) -> None:
-        identity = read_name(row.get("sessionId"))
-        if identity:
+        if identity := read_name(row.get("sessionId")):
             self.known["id"] = identity
         if row.get("kind") == "subagent":
-            self._agent = _HELPER
+            self.agent = "sub-agent"
         for place, message in enumerate(rows(row.get("messages"))):
             # A list that takes the place of an earlier one (a summary, cut results) takes nothing back that was done.
             self.messages.setdefault(read_name(message.get("id")) or f"#{len(self.messages)}.{place}", message)
 
-    def _rewind(self, identity: object) -> None:
-        """Leave out a message and what followed; an unknown one stands for the start, as it does for the program."""
-        ids = list(self.messages)
-        place = ids.index(identity) if identity in ids else 0
-        for taken_back in ids[place:]:
-            del self.messages[taken_back]
-        self.notes["messages taken back by the user, left out"] += len(ids) - place
+    def add_messages(self) -> None:
+        """Take the messages that stand when all is read: until then they are written again or taken back."""
+        for row in self.messages.values():
+            kind, time = read_name(row.get("type")), moment(row.get("timestamp"))
+            if kind == "user":
+                self.cached.append(None)
+                self.add_message("", "user", _gemini_text(row.get("content")), start=time)
+            elif kind == "gemini":
+                self._reply(row, time)
+            elif kind in _NOTES:
+                self.notes["messages of the program to its user, no step"] += 1
+            else:
+                self.unrecognised["messages of an unknown type"] += 1
+        if self.cached:
+            self.known["cached_tokens"] = add_known(self.cached)
 
-    def _message(self, row: Record) -> None:
-        kind, time = read_name(row.get("type")), moment(row.get("timestamp"))
-        if kind in _NOTES:
-            self.notes["messages of the program to its user, no step"] += 1
-            return
-        if kind not in ("user", "gemini"):
-            self.unrecognised["messages of an unknown type"] += 1
-            return
-        is_reply = kind == "gemini"
-        usage = record(row.get("tokens")) if is_reply else {}
+    def _reply(self, row: Record, time: float | None) -> None:
+        usage = record(row.get("tokens"))
         if not whole(usage.get("total")):
             usage = {}  # an unknown count is written as 0
         self.cached.append(whole(usage.get("cached")))
-        self.steps.append(
-            Step(
-                StepKind.MESSAGE, self._agent if is_reply else "", "assistant" if is_reply else "user", start=time,
-                text=_gemini_text(row.get("content")), input_tokens=add_known(whole(usage.get(key)) for key in ("input", "tool")),
-                output_tokens=add_known(whole(usage.get(key)) for key in ("output", "thoughts")),
-            )
+        self.add_message(
+            self.agent, "assistant", _gemini_text(row.get("content")), start=time,
+            input_tokens=add_known(whole(usage.get(key)) for key in ("input", "tool")),
+            output_tokens=add_known(whole(usage.get(key)) for key in ("output", "thoughts")),
         )  # fmt: skip
-        for call in rows(row.get("toolCalls")) if is_reply else ():
-            self._call(call)
-
-    def _call(self, call: Record) -> None:
-        name = read_name(call.get("name"))
-        if not name:
-            self.unrecognised["tool calls without a name"] += 1
-            return
-        status = read_name(call.get("status"))
-        ok = _OUTCOMES.get(status)
-        self.steps.append(
-            Step(
-                StepKind.TOOL, self._agent, name, id=read_text(call.get("id"), 200), arguments=bound_value(call.get("args")),
-                ok=ok, error=status if ok is False else "", result=_gemini_text(call.get("result")),
-                end=moment(call.get("timestamp")),  # it is noted when it has ended
-            )
-        )  # fmt: skip
+        for call in rows(row.get("toolCalls")):
+            name, status = read_name(call.get("name")), read_name(call.get("status"))
+            if not name:
+                self.unrecognised["tool calls without a name"] += 1
+                continue
+            at, ok = len(self.steps), _OUTCOMES.get(status)
+            self.add_call(self.agent, name, read_text(call.get("id"), 200), bound_value(call.get("args")))
+            ended = moment(call.get("timestamp"))  # a call is noted when it has ended
+            self.answer(at, _gemini_text(call.get("result")), ok=ok, error=status if ok is False else "", end=ended)
 
     def _event(self, row: Record) -> None:
         """Take an event of a run; a reply comes in pieces."""
@@ -494,33 +416,26 @@ class _GeminiSession:
             text = read_text(row.get("content"))
             self._goes_on = is_reply and row.get("delta") is True
             if goes_on and self._goes_on:
-                self.steps[-1] = replace(self.steps[-1], text=(self.steps[-1].text + text)[:2_000])
+                self.steps[-1] = replace(self.steps[-1], text=(self.steps[-1].text + text)[:MAX_TEXT])
                 return
-            agent, role = (self._agent, "assistant") if is_reply else ("", read_name(row.get("role")) or "message")
-            self.steps.append(Step(StepKind.MESSAGE, agent, role, start=time, text=text))
+            agent, role = (self.agent, "assistant") if is_reply else ("", read_name(row.get("role")) or "message")
+            self.add_message(agent, role, text, start=time)
         elif kind == "tool_use":
-            identity = read_text(row.get("tool_id"), 200)
-            self._calls[identity] = len(self.steps)
-            name, given = read_name(row.get("tool_name")) or "unknown tool", bound_value(row.get("parameters"))
-            self.steps.append(Step(StepKind.TOOL, self._agent, name, id=identity, start=time, arguments=given))
+            name = read_name(row.get("tool_name")) or "unknown tool"
+            self.add_call(
+                self.agent, name, read_text(row.get("tool_id"), 200), bound_value(row.get("parameters")), time
+            )
         elif kind == "tool_result":
-            self._answer(row, time)
+            problem, ok = record(row.get("error")), _OUTCOMES.get(read_name(row.get("status")))
+            error = read_name(problem.get("type")) if ok is False else ""
+            at = self.calls.get(read_text(row.get("tool_id"), 200))
+            self.answer(at, row.get("output") or problem.get("message"), ok=ok, error=error, end=time)
         elif kind == "result":
             stats = record(row.get("stats"))
             for key, name in (("input", "input_tokens"), ("output", "output_tokens"), ("cached", "cached")):
                 self.known[f"{key}_tokens"] = whole(stats.get(name)) if whole(stats.get("total_tokens")) else None
         else:
             self.notes["messages of the program to its user, no step"] += 1
-
-    def _answer(self, row: Record, time: float | None) -> None:
-        place = self._calls.get(read_text(row.get("tool_id"), 200))
-        if place is None:
-            self.unrecognised["tool results without a call"] += 1
-            return
-        problem, ok = record(row.get("error")), _OUTCOMES.get(read_name(row.get("status")))
-        error = read_name(problem.get("type")) or "error" if ok is False else ""
-        result = read_text(row.get("output") or problem.get("message"))
-        self.steps[place] = replace(self.steps[place], ok=ok, error=error, result=result, end=time)
 
 
 def _gemini_text(content: object) -> str:
@@ -534,4 +449,4 @@ def _gemini_text(content: object) -> str:
             texts.append(read_text(record(response).get("output") or record(response).get("error") or response))
         elif part.get("thought") is not True:
             texts.append(read_text(part.get("text")))
-    return "\n".join(text for text in texts if text)[:2_000]
+    return "\n".join(text for text in texts if text)[:MAX_TEXT]
