@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import Any
 
 from markbook.files.stream import Source
 from markbook.trace import Step, StepKind, Trace, add_known
 from markbook.traces import Probe
+from markbook.traces.chat import RunSteps, objects_with
 from markbook.traces.plain import (
     bound_value,
     make_trace,
@@ -42,44 +41,31 @@ class Atif:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield one run for each trajectory."""
-        for item in source.items():
-            if isinstance(item, dict) and isinstance(item.get("steps"), list):
-                yield _AtifRun(item).trace(self.name)
-            else:
-                source.problems["not a trajectory"] += 1
+        for item in objects_with("steps", source, "trajectory"):
+            yield self._run(item)
+
+    def _run(self, item: Record) -> Trace:
+        run, final = _AtifRun(item), record(item.get("final_metrics"))
+        sums = {
+            "input_tokens": ("prompt", add_known(step.input_tokens for step in run.steps)),
+            "output_tokens": ("completion", add_known(step.output_tokens for step in run.steps)),
+            "cached_tokens": ("cached", add_known(run.cached)),
+        }
+        # Sums that the trajectory states stand where its steps have none.
+        facts: dict[str, Any] = {
+            fact: whole(final.get(f"total_{name}_tokens")) if count is None else count
+            for fact, (name, count) in sums.items()
+        }
+        if (cost := number(final.get("total_cost_usd"))) is not None:
+            facts["cost"] = cost
+        return run.to_trace(self.name, id=read_name(item.get("session_id") or item.get("trajectory_id")), **facts)
 
 
-class _AtifRun:
+class _AtifRun(RunSteps):
     def __init__(self, item: Record) -> None:
-        self.item = item
-        self.steps: list[Step] = []
-        self.cached: list[int | None] = []
-        self.notes: Counter[str] = Counter()
-        self.unrecognised: Counter[str] = Counter()
+        super().__init__()
         self.names: dict[str, str] = {}
         self._add(item, read_name(record(item.get("agent")).get("name")) or "agent", 0)
-
-    def trace(self, reader: str) -> Trace:
-        """Return the run; sums that the trajectory states stand where its steps have none."""
-        item, final = self.item, record(self.item.get("final_metrics"))
-        sums = {
-            "input_tokens": add_known(step.input_tokens for step in self.steps),
-            "output_tokens": add_known(step.output_tokens for step in self.steps),
-            "cached_tokens": add_known(self.cached),
-        }
-        stated = {"input_tokens": "prompt", "output_tokens": "completion", "cached_tokens": "cached"}
-        facts: dict[str, Any] = {
-            key: whole(final.get(f"total_{stated[key]}_tokens")) if count is None else count
-            for key, count in sums.items()
-        }
-        cost = number(final.get("total_cost_usd"))
-        if cost is not None:
-            facts["cost"] = cost
-        return make_trace(
-            self.steps, reader=reader, id=read_name(item.get("session_id") or item.get("trajectory_id")),
-            unrecognised=dict(self.unrecognised), notes=tuple(f"{n} {what}" for what, n in sorted(self.notes.items())),
-            **facts,
-        )  # fmt: skip
 
     def _add(self, item: Record, agent: str, depth: int) -> None:
         children = rows(item.get("subagent_trajectories"))
@@ -109,37 +95,28 @@ class _AtifRun:
             return
         spent, time = record(row.get("metrics")), moment(row.get("timestamp"))
         self.cached.append(whole(spent.get("cached_tokens")))
-        self.steps.append(
-            Step(
-                StepKind.MESSAGE, agent if kind == "agent" else "", "assistant" if kind == "agent" else kind,
-                start=time, text=read_text(row.get("message")), input_tokens=whole(spent.get("prompt_tokens")),
-                output_tokens=whole(spent.get("completion_tokens")), cost=number(spent.get("cost_usd")),
-            )
+        self.add_message(
+            agent if kind == "agent" else "", "assistant" if kind == "agent" else kind, read_text(row.get("message")),
+            start=time, input_tokens=whole(spent.get("prompt_tokens")), output_tokens=whole(spent.get("completion_tokens")),
+            cost=number(spent.get("cost_usd")),
         )  # fmt: skip
-        calls: dict[str, int] = {}
+        self.calls.clear()  # ids are those of one step
         for call in rows(row.get("tool_calls")):
-            identity = read_text(call.get("tool_call_id"), 200)
-            calls[identity] = len(self.steps)
-            arguments = bound_value(call.get("arguments"))
-            tool = read_name(call.get("function_name"))
-            self.steps.append(Step(StepKind.TOOL, agent, tool, id=identity, arguments=arguments, start=time))
+            identity, arguments = read_text(call.get("tool_call_id"), 200), bound_value(call.get("arguments"))
+            self.add_call(agent, read_name(call.get("function_name")), identity, arguments, time)
         for result in rows(record(row.get("observation")).get("results")):
-            self._result(result, calls, agent)
-
-    def _result(self, result: Record, calls: Mapping[str, int], agent: str) -> None:
-        at = calls.get(read_text(result.get("source_call_id"), 200))
-        if at is None and len(calls) == 1 and not result.get("source_call_id"):
-            at = next(iter(calls.values()))
-        if at is not None:
-            self.steps[at] = replace(self.steps[at], result=read_text(result.get("content")))
-        elif calls:
-            self.unrecognised["results without a call"] += 1
-        for reference in rows(result.get("subagent_trajectory_ref")):
-            target = self.names.get(read_name(reference.get("trajectory_id")), "")
-            if target:
-                self.steps.append(Step(StepKind.HANDOFF, agent, "delegation", target))
-            else:
-                self.notes["sub-agents whose trajectories are not in the file"] += 1
+            at = self.calls.get(read_text(result.get("source_call_id"), 200))
+            if at is None and len(self.calls) == 1 and not result.get("source_call_id"):
+                at = next(iter(self.calls.values()))
+            if at is not None:
+                self.answer(at, result.get("content"), ok=None)
+            elif self.calls:
+                self.unrecognised["results without a call"] += 1
+            for reference in rows(result.get("subagent_trajectory_ref")):
+                if target := self.names.get(read_name(reference.get("trajectory_id"))):
+                    self.add_handoff(agent, "delegation", target)
+                else:
+                    self.notes["sub-agents whose trajectories are not in the file"] += 1
 
 
 # Agents-eval's `trace.json`: interactions, tool calls and coordination events of one run.
@@ -172,8 +149,26 @@ class AgentsEval:
             strays = len(value) - len(rows(value)) if isinstance(value, list) else int(value is not None)
             if strays:
                 unrecognised[f"{key} that are no object"] = strays
-        messages = [_interaction(row) for row in rows(item.get("agent_interactions"))]
-        called = [_call(row) for row in rows(item.get("tool_calls"))]
+        messages: list[Step] = []
+        for row in rows(item.get("agent_interactions")):
+            kind = read_name(row.get("type")) or "message"
+            shape = StepKind.HANDOFF if kind in ("delegation", "handoff") else StepKind.MESSAGE
+            source, target, time = read_name(row.get("from")), read_name(row.get("to")), number(row.get("timestamp"))
+            text = read_text(row.get("query") or row.get("content"))
+            messages.append(Step(shape, source, kind, target, start=time, text=text))
+        called: list[Step] = []
+        for row in rows(item.get("tool_calls")):
+            # The time stamp is written when the call returns: a delegating call's lies behind the calls made inside it.
+            end, took = number(row.get("timestamp")), number(row.get("duration"))
+            success = row.get("success")
+            called.append(
+                Step(
+                    StepKind.TOOL, read_name(row.get("agent_id")), read_name(row.get("tool_name")),
+                    start=None if end is None else end - max(took or 0.0, 0.0), end=end,
+                    ok=success if isinstance(success, bool) else None, error="failed" if success is False else "",
+                    arguments=parse_arguments(row.get("context")),
+                )
+            )  # fmt: skip
         called.sort(key=lambda step: (step.start is None, step.start or 0.0))
         events = rows(item.get("coordination_events"))
         agents = [read_name(name) for row in events for name in to_list(row.get("target_agents"))]
@@ -184,23 +179,3 @@ class AgentsEval:
             start=number(item.get("start_time")), end=number(item.get("end_time")),
             meta={"coordination_events": len(events), "performance_metrics": dict(record(item.get("performance_metrics")))},
         )  # fmt: skip
-
-
-def _interaction(row: Record) -> Step:
-    kind = read_name(row.get("type")) or "message"
-    shape = StepKind.HANDOFF if kind in ("delegation", "handoff") else StepKind.MESSAGE
-    text = read_text(row.get("query") or row.get("content"))
-    time = number(row.get("timestamp"))
-    return Step(shape, read_name(row.get("from")), kind, read_name(row.get("to")), start=time, text=text)
-
-
-def _call(row: Record) -> Step:
-    # The time stamp is written when the call returns: a delegating call's lies behind the calls made inside it.
-    end, took = number(row.get("timestamp")), number(row.get("duration"))
-    start = None if end is None else end - max(took or 0.0, 0.0)
-    success = row.get("success")
-    ok = success if isinstance(success, bool) else None
-    return Step(
-        StepKind.TOOL, read_name(row.get("agent_id")), read_name(row.get("tool_name")), start=start, end=end, ok=ok,
-        error="" if ok is not False else "failed", arguments=parse_arguments(row.get("context")),
-    )  # fmt: skip

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from markbook.files.stream import Source
-from markbook.trace import ExpectedCall, Reference, Step, StepKind, Trace
+from markbook.trace import ExpectedCall, Reference, Trace
 from markbook.traces import Probe
-from markbook.traces.chat import chat_steps
-from markbook.traces.plain import bound_value, make_trace, moment, number, read_name, read_text, record, rows, whole
+from markbook.traces.chat import RunSteps, chat_steps, objects_with
+from markbook.traces.plain import bound_value, moment, number, read_name, read_text, record, rows, whole
 from markbook.types import Record
 
-# tau-bench: the messages, the reward and the ground-truth actions of a task.
+
+def _expect_actions(actions: object, key: str, source: str, read: Callable[[object], object]) -> Reference | None:
+    """Return the actions of a task as what is expected; a task that lists none says nothing about calls."""
+    if not isinstance(actions, list):
+        return None
+    calls = (ExpectedCall((read_name(action.get("name")),), record(read(action.get(key)))) for action in rows(actions))
+    return Reference(tuple(calls), source=source)
 
 
 class TauBench:
@@ -28,35 +32,20 @@ class TauBench:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield one run for each trajectory."""
-        for item in source.items():
-            if not isinstance(item, dict) or not isinstance(item.get("traj"), list):
-                source.problems["not a trajectory"] += 1
-                continue
-            yield self._run(item)
-
-    def _run(self, item: Record) -> Trace:
-        # tau-bench's tools answer a failed call with a text that begins with "Error".
-        chat = chat_steps(rows(item["traj"]), agent="agent", error_prefix="Error")
-        error = record(item.get("info")).get("error")
-        reward = None if error else number(item.get("reward"))  # a crash is noted as 0.0
-        actions = record(record(item.get("info")).get("task")).get("actions")
-        reference = None
-        if isinstance(actions, list):
-            calls = tuple(
-                ExpectedCall((read_name(action.get("name")),), record(action.get("kwargs"))) for action in rows(actions)
-            )
-            reference = Reference(calls, source="data: the task's ground-truth actions")
-        task, trial = str(item.get("task_id", "")), whole(item.get("trial"))
-        return make_trace(
-            chat.steps, reader=self.name, id=f"task {task} trial {trial}", task=task, trial=trial, score=reward,
-            success=None if reward is None else reward >= 1, reference=reference, unrecognised=dict(chat.unrecognised),
-            notes=(f"the trajectory ended in an error: {read_text(error, 200)}",) if error else (),
-        )  # fmt: skip
-
-
-# tau2-bench's results: simulations of an agent and a user who may call tools too, with rewards and expected actions.
-
-_AGENT, _USER = "agent", "user"
+        for item in objects_with("traj", source, "trajectory"):
+            # tau-bench's tools answer a failed call with a text that begins with "Error".
+            chat = chat_steps(rows(item["traj"]), agent="agent", error_prefix="Error")
+            info = record(item.get("info"))
+            error = info.get("error")
+            reward = None if error else number(item.get("reward"))  # a crash is noted as 0.0
+            actions = record(info.get("task")).get("actions")
+            task, trial = str(item.get("task_id", "")), whole(item.get("trial"))
+            yield chat.to_trace(
+                self.name, id=f"task {task} trial {trial}", task=task, trial=trial, score=reward,
+                success=None if reward is None else reward >= 1,
+                reference=_expect_actions(actions, "kwargs", "data: the task's ground-truth actions", record),
+                notes=(f"the trajectory ended in an error: {read_text(error, 200)}",) if error else (),
+            )  # fmt: skip
 
 
 class Tau2Bench:
@@ -76,7 +65,23 @@ class Tau2Bench:
                 source.problems["objects without a simulation"] += 1
             tasks = {str(task.get("id")): task for task in rows(record(item).get("tasks"))}
             for simulation in simulations:
-                yield _run(simulation, tasks.get(str(simulation.get("task_id")), {}), self.name)
+                yield self._run(simulation, tasks.get(str(simulation.get("task_id")), {}))
+
+    def _run(self, item: Record, task: Record) -> Trace:
+        chat = _Simulation("agent")
+        for message in rows(item["messages"]):
+            chat.add(message)
+        reward, cost = number(record(item.get("reward_info")).get("reward")), number(item.get("agent_cost"))
+        name, trial = str(item.get("task_id")), whole(item.get("trial"))
+        facts: dict[str, Any] = {} if cost is None else {"cost": cost}
+        actions = record(task.get("evaluation_criteria")).get("actions")
+        return chat.to_trace(
+            self.name, id=f"task {name} trial {trial}"[:200], task=name, trial=trial, score=reward,
+            success=None if reward is None else reward >= 1,
+            reference=_expect_actions(actions, "arguments", "data: the task's expected actions", bound_value),
+            notes=("the simulated user's tokens and cost are left out",) if chat.has_user_tokens else (),
+            meta={"termination_reason": read_text(item.get("termination_reason"))}, **facts,
+        )  # fmt: skip
 
 
 def _simulations(item: Record) -> list[Record]:
@@ -88,80 +93,31 @@ def _simulations(item: Record) -> list[Record]:
     ]
 
 
-def _run(item: Record, task: Record, reader: str) -> Trace:
-    chat = _Simulation()
-    for message in rows(item["messages"]):
-        chat.add(message)
-    reward = number(record(item.get("reward_info")).get("reward"))
-    name, trial = str(item.get("task_id")), whole(item.get("trial"))
-    notes = ("the simulated user's tokens and cost are left out",) if chat.has_user_tokens else ()
-    facts: dict[str, Any] = {}
-    if number(item.get("agent_cost")) is not None:
-        facts["cost"] = number(item.get("agent_cost"))
-    return make_trace(
-        chat.steps, reader=reader, id=f"task {name} trial {trial}"[:200], task=name, trial=trial, score=reward,
-        success=None if reward is None else reward >= 1, reference=_reference(task), notes=notes,
-        unrecognised=dict(chat.unrecognised), meta={"termination_reason": read_text(item.get("termination_reason"))},
-        **facts,
-    )  # fmt: skip
-
-
-def _reference(task: Record) -> Reference | None:
-    """Return the actions that the task's criteria name; a task that names none says nothing about calls."""
-    actions = record(task.get("evaluation_criteria")).get("actions")
-    if not isinstance(actions, list):
-        return None
-    calls = tuple(
-        ExpectedCall((read_name(action.get("name")),), record(bound_value(action.get("arguments"))))
-        for action in rows(actions)
-    )
-    return Reference(calls, source="data: the task's expected actions")
-
-
-class _Simulation:
-    def __init__(self) -> None:
-        self.steps: list[Step] = []
-        self.unrecognised: Counter[str] = Counter()
-        self.has_user_tokens = False
-        self._calls: dict[str, int] = {}
+class _Simulation(RunSteps):
+    has_user_tokens = False
 
     def add(self, message: Record) -> None:
         role = read_name(message.get("role"))
         if role not in ("system", "user", "assistant", "tool"):
             self.unrecognised["messages with an unknown role"] += 1
             return
-        several = rows(message.get("tool_messages"))  # the answers to parallel calls come in one message
-        if several:
+        if several := rows(message.get("tool_messages")):  # the answers to parallel calls come in one message
             for answer in several:
                 self.add({"role": "tool", **answer})
             return
         is_agent, usage = role == "assistant", record(message.get("usage"))
         self.has_user_tokens |= role == "user" and bool(usage)
         time = moment(message.get("timestamp"))
-        self.steps.append(
-            Step(
-                StepKind.MESSAGE, _AGENT if is_agent else "", role, start=time, text=read_text(message.get("content")),
-                input_tokens=whole(usage.get("prompt_tokens")) if is_agent else None,
-                output_tokens=whole(usage.get("completion_tokens")) if is_agent else None,
-                cost=number(message.get("cost")) if is_agent else None,
-            )
+        self.add_message(
+            self.agent if is_agent else "", role, read_text(message.get("content")), start=time,
+            input_tokens=whole(usage.get("prompt_tokens")) if is_agent else None,
+            output_tokens=whole(usage.get("completion_tokens")) if is_agent else None,
+            cost=number(message.get("cost")) if is_agent else None,
         )  # fmt: skip
         if role == "tool":
-            self._answer(message, time)
+            at = self.calls.get(read_text(message.get("id"), 200))
+            self.answer(at, message.get("content"), ok=message.get("error") is not True, end=time)
         for call in rows(message.get("tool_calls")):
+            caller = "user" if call.get("requestor") == "user" or role == "user" else self.agent
             identity, arguments = read_text(call.get("id"), 200), bound_value(call.get("arguments"))
-            self._calls[identity] = len(self.steps)
-            caller = _USER if call.get("requestor") == "user" or role == "user" else _AGENT
-            name = read_name(call.get("name"))
-            self.steps.append(Step(StepKind.TOOL, caller, name, id=identity, arguments=arguments, start=time))
-
-    def _answer(self, message: Record, time: float | None) -> None:
-        at = self._calls.get(read_text(message.get("id"), 200))
-        if at is None:
-            self.unrecognised["tool results without a call"] += 1
-            return
-        failed = message.get("error") is True
-        self.steps[at] = replace(
-            self.steps[at], ok=not failed, error="error" if failed else "", end=time,
-            result=read_text(message.get("content")),
-        )  # fmt: skip
+            self.add_call(caller, read_name(call.get("name")), identity, arguments, time)
