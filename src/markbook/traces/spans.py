@@ -23,9 +23,6 @@ from markbook.traces.plain import (
 )
 from markbook.types import Record
 
-# From spans to steps: what the readers of OpenTelemetry, Jaeger, Langfuse and LangSmith share.
-
-
 # One span, from OTLP JSON or from the flat dictionaries that exporters and test kits write.
 
 _NANO = 1_000_000_000
@@ -273,12 +270,7 @@ def _kind(span: Span) -> int:
     kind = str(attributes.get("traceloop.span.kind") or "").lower()
     if kind:
         return _TRACELOOP.get(kind, STRUCTURE)
-    return _kind_by_shape(span)
-
-
-def _kind_by_shape(span: Span) -> int:
-    """Older instrumentations name no operation: go by the attributes that only one role has."""
-    attributes = span.attributes
+    # Older instrumentations name no operation: go by the attributes that only one role has.
     if attributes.get("gen_ai.tool.name") or (
         span.name == "running tool" and attributes.get("tool_arguments") is not None
     ):
@@ -288,7 +280,7 @@ def _kind_by_shape(span: Span) -> int:
     ):
         return MODEL
     named = attributes.get("agent_name") or attributes.get("gen_ai.agent.name")
-    if named and named not in PLACEHOLDERS:  # what stands in every span says of none that an agent ran in it
+    if named and str(named) not in PLACEHOLDERS:  # what stands in every span says of none that an agent ran in it
         return AGENT
     if any(key.startswith(_FRAMEWORK_KEYS) for key in attributes):
         return STRUCTURE

@@ -40,8 +40,6 @@ from markbook.types import Record
 
 # Jaeger's JSON, as its API and its page export it: spans with tags, times in microseconds.
 
-_NANO_PER_MICRO = 1_000
-
 
 class Jaeger:
     """Reads traces; what a span is, its tags say in the words of OpenTelemetry's attributes."""
@@ -85,42 +83,31 @@ def _jaeger_span(raw: Record, trace: str) -> Span | None:
     start, took = whole(raw.get("startTime")), whole(raw.get("duration"))
     status = str(tags.get("otel.status_code") or "").upper()
     failed = status == "ERROR" or str(tags.get("error")).lower() == "true"
-    begun = _nanoseconds(start)
+    parents = {reference.get("refType"): reference for reference in reversed(rows(raw.get("references")))}
+    # What it only follows from is the second choice.
+    parent = parents.get("CHILD_OF") or parents.get("FOLLOWS_FROM")
+    events = []
+    for log in rows(raw.get("logs")):
+        fields = _tags(log.get("fields"))
+        events.append({"name": fields.pop("event", ""), "attributes": fields})
     return Span(
-        trace=read_text(raw.get("traceID"), 200) or trace, id=identity, parent=_parent(raw),
-        name=read_name(raw.get("operationName")), start=begun,
+        trace=read_text(raw.get("traceID"), 200) or trace, id=identity,
+        parent=read_text(raw.get("parentSpanID") if parent is None else parent.get("spanID"), 200),
+        name=read_name(raw.get("operationName")), start=_nanoseconds(start),
         end=None if start is None or took is None else _nanoseconds(start + took),
         ok=False if failed else (True if status == "OK" else None),
-        message=read_text(tags.get("otel.status_description"), 500), attributes=tags,
-        events=[_event(log) for log in rows(raw.get("logs"))],
+        message=read_text(tags.get("otel.status_description"), 500), attributes=tags, events=events,
         scope=read_name(tags.get("otel.scope.name") or tags.get("otel.library.name")),
     )  # fmt: skip
 
 
 def _nanoseconds(micros: int | None) -> int | None:
     """Return a time in nanoseconds, None for one that 64 bits do not hold: such a file does not count in microseconds."""
-    if micros is None or not 0 <= micros * _NANO_PER_MICRO < 1 << 63:
-        return None
-    return micros * _NANO_PER_MICRO
-
-
-def _parent(raw: Record) -> str:
-    """Return what a span is a child of; what it only follows from is the second choice."""
-    references = rows(raw.get("references"))
-    for kind in ("CHILD_OF", "FOLLOWS_FROM"):
-        for reference in references:
-            if reference.get("refType") == kind:
-                return read_text(reference.get("spanID"), 200)
-    return read_text(raw.get("parentSpanID"), 200)
+    return None if micros is None or not 0 <= micros * 1_000 < 1 << 63 else micros * 1_000
 
 
 def _tags(value: object) -> dict[str, object]:
     return {str(tag["key"]): tag.get("value") for tag in rows(value) if "key" in tag}
-
-
-def _event(log: Record) -> dict[str, object]:
-    fields = _tags(log.get("fields"))
-    return {"name": fields.pop("event", ""), "attributes": fields}
 
 
 # Langfuse's exports: a trace with its observations, a page or lines of observations, in either spelling of the keys.
@@ -146,12 +133,9 @@ class Langfuse:
 
 def _get_either(row: Record, name: str) -> Any:
     """Return a value under the API's name or the name that exports to files use."""
-    value = row.get(name)
-    return (
-        row.get("".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name))
-        if value is None
-        else value
-    )
+    if (value := row.get(name)) is not None:
+        return value
+    return row.get("".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name))
 
 
 def _observations(item: Record) -> list[Record]:
@@ -228,18 +212,18 @@ def _fill_usage(role: Role, row: Record) -> None:
     }
     legacy = record(row.get("usage"))
     parts = {key: count for key, count in details.items() if key != "total" and count is not None}
-    beside = details.get("total") == sum(parts.values())
-    read = [n for key, n in parts.items() if key == "input" or (beside and ("input" in key))]
-    counts = [n for key, n in parts.items() if key == "output" or (beside and ("output" in key))]
+    are_beside = details.get("total") == sum(parts.values())
+    read, written = (
+        [n for key, n in parts.items() if key == side or (are_beside and side in key)] for side in ("input", "output")
+    )
     role.input_tokens = sum(read) if read else whole(legacy.get("input", _get_either(row, "promptTokens")))
-    role.output_tokens = sum(counts) if counts else whole(legacy.get("output", _get_either(row, "completionTokens")))
+    role.output_tokens = sum(written) if written else whole(legacy.get("output", _get_either(row, "completionTokens")))
     role.cached_tokens = add_known(n for key, n in parts.items() if key in _CACHED)
     role.written_tokens = add_known(n for key, n in parts.items() if key in _WRITTEN)
     cost = number(_get_either(row, "totalCost"))
     cost = number(_get_either(row, "calculatedTotalCost")) if cost is None else cost
-    role.cost = (
-        cost if cost or record(parse_arguments(_get_either(row, "costDetails"))) else None
-    )  # 0 stands for a model without a price
+    # 0 stands for a model without a price, unless the parts of the cost are there
+    role.cost = cost if cost or record(parse_arguments(_get_either(row, "costDetails"))) else None
 
 
 # LangSmith runs, as its API and its exports write them: a list, lines, or a tree of `child_runs`.
@@ -300,29 +284,20 @@ def _langsmith_span(run: Record) -> tuple[Span, Role]:
         role.arguments = only if isinstance(only, str) else dump(only)
         role.result = read_text(record(run.get("outputs")).get("output") or run.get("outputs"))
     if kind == MODEL:
-        usage = record(record(run.get("outputs")).get("usage_metadata"))
-        read, written = _generated_tokens(record(run.get("outputs")))
-        role.input_tokens = _first_count(run.get("prompt_tokens"), usage.get("input_tokens"), read)
-        role.output_tokens = _first_count(run.get("completion_tokens"), usage.get("output_tokens"), written)
+        outputs = record(run.get("outputs"))
+        usage = record(outputs.get("usage_metadata"))
+        # LangChain's generations state the counts in their messages: over all of them they are the run's.
+        several = [row for generations in to_list(outputs.get("generations")) for row in rows(generations)]
+        usages = [record(record(record(row.get("message")).get("kwargs")).get("usage_metadata")) for row in several]
+        for fact, key, in_usage in (
+            ("input_tokens", "prompt_tokens", "input_tokens"), ("output_tokens", "completion_tokens", "output_tokens"),
+        ):  # fmt: skip
+            total = add_known(whole(stated.get(in_usage)) for stated in usages)
+            counts = map(whole, (run.get(key), usage.get(in_usage), total))
+            setattr(role, fact, next((count for count in counts if count is not None), None))
         role.cost = number(run.get("total_cost"))
-        role.requested = requested_in(run.get("outputs"))
+        role.requested = requested_in(outputs)
     return span, role
-
-
-def _generated_tokens(outputs: Record) -> tuple[int | None, int | None]:
-    """Return the tokens read and written that the messages of LangChain's generations state, over all of them."""
-    messages = [
-        record(record(row.get("message")).get("kwargs"))
-        for several in to_list(outputs.get("generations"))
-        for row in rows(several)
-    ]
-    usages = [record(message.get("usage_metadata")) for message in messages]
-    read, written = ([whole(usage.get(key)) for usage in usages] for key in ("input_tokens", "output_tokens"))
-    return add_known(read), add_known(written)
-
-
-def _first_count(*values: object) -> int | None:
-    return next((count for value in values if (count := whole(value)) is not None), None)
 
 
 # MLflow's traces: `Trace.to_json`, the `traces.json` of a trace's artifacts, and rows of `search_traces`.
