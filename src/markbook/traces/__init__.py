@@ -88,7 +88,17 @@ def make_probe(source: Source) -> Probe:
         if not documents:
             documents = source.document()  # says what is wrong
     else:
-        documents = _object(source)
+        # The object that the file holds, or the first two where it holds one after another
+        problems: Counter[str] = Counter()
+        documents = list(itertools.islice(values(source.chunks(), problems), 2))
+        if len(documents) == 1:
+            source.problems.update(problems)
+            source.remember(documents[0])
+            documents = documents[0]
+        elif not documents:
+            # One that is cut in its first span holds no value: the span reader says so.
+            is_spans = '"span_id"' in source.head or '"spanId"' in source.head
+            documents = None if is_spans else source.document()
     is_array = head[:1] == "[" and not is_lines
     items = documents if isinstance(documents, list) else [documents]
     sample = [item for item in items[:_SAMPLE] if item is not BAD and isinstance(item, dict)]
@@ -100,21 +110,6 @@ def make_probe(source: Source) -> Probe:
 def is_tempo(head: str) -> bool:
     """Return whether a file begins as an answer of Tempo, whose `batches` hold spans as OTLP's `resourceSpans` do."""
     return '"batches"' in head and ('"scopeSpans"' in head or '"instrumentationLibrarySpans"' in head)
-
-
-def _object(source: Source) -> Any:
-    """Return the object that a file holds, or the first two where it holds one after another."""
-    problems: Counter[str] = Counter()
-    objects = list(itertools.islice(values(source.chunks(), problems), 2))
-    if len(objects) == 1:
-        source.problems.update(problems)
-        source.remember(objects[0])
-        return objects[0]
-    if not objects:
-        if '"span_id"' in source.head or '"spanId"' in source.head:
-            return None  # cut in the first span: the span reader says so
-        return source.document()
-    return objects
 
 
 def detect(path: str | Path) -> str:

@@ -294,7 +294,7 @@ def requested_in(output: object) -> list[Record]:
             continue
         inner: Iterable[object] = ()
         if isinstance(value, dict):
-            requests = []
+            requests: list[Record] = []
             for call in rows(value.get("tool_calls")):
                 function = record(call.get("function"))
                 if name := read_name(call.get("name")) or read_name(function.get("name")):

@@ -16,6 +16,7 @@ from markbook.traces.plain import (
     read_text,
     record,
     rows,
+    to_list,
     whole,
 )
 from markbook.types import Record
@@ -75,7 +76,7 @@ class WhoAndWhen:
 
     def _run(self, item: Record) -> Trace:
         run = RunSteps()
-        for entry in item["history"]:
+        for entry in to_list(item["history"]):
             if not isinstance(entry, dict):
                 run.unrecognised["history entries that are no object"] += 1
                 continue

@@ -147,6 +147,10 @@ class PydanticAIMessages:
 
 
 class _PydanticRun(RunSteps):
+    def __init__(self, agent: str) -> None:
+        super().__init__(agent)
+        self._open = OpenCalls()
+
     def add(self, message: Record) -> None:
         parts, usage = rows(message.get("parts")), record(message.get("usage"))
         texts = [read_text(part.get("content")) for part in parts if str(part.get("part_kind")) in _QUIET]
@@ -160,13 +164,12 @@ class _PydanticRun(RunSteps):
         )  # fmt: skip
         for part in parts:
             kind = _BUILTIN.get(str(part.get("part_kind")), str(part.get("part_kind")))
-            call = read_text(part.get("tool_call_id"), 200)
+            call, name = read_text(part.get("tool_call_id"), 200), read_name(part.get("tool_name"))
             if kind == "tool-call":
-                self.add_call(
-                    self.agent, read_name(part.get("tool_name")), call, parse_arguments(part.get("args")), time
-                )
+                self._open.add(len(self.steps), call, name)
+                self.add_call(self.agent, name, call, parse_arguments(part.get("args")), time)
             elif kind in ("tool-return", "retry-prompt"):
-                at = self.calls.pop(call, None)
+                at = self._open.answer(call, "" if call else name) if call or name else None
                 failed = kind == "retry-prompt" or part.get("outcome") in ("failed", "denied")
                 if at is not None:
                     end = moment(part.get("timestamp"))

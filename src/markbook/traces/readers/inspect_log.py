@@ -75,8 +75,10 @@ class InspectLog:
         first = next((record(score).get("value") for score in record(sample.get("scores")).values()), None)
         times = [time for event in events if (time := moment(event.get("timestamp"))) is not None]
         error, score = sample.get("error"), number(first)
-        # Inspect marks C for correct, I for incorrect; a number is a success from 1 on
-        success = first == "C" if first in ("C", "I") else None if score is None else score >= 1
+        # Inspect marks C for correct, I for incorrect, N for no answer; a number is a success from 1 on
+        success = {"C": True, "True": True, "I": False, "N": False, "False": False}.get(str(first))
+        if success is None and score is not None:
+            success = score >= 1
         return chat.to_trace(
             self.name, id=f"sample {sample.get('id')} epoch {sample.get('epoch')}"[:200],
             task=str(sample.get("id"))[:200], trial=whole(sample.get("epoch")), success=success, score=score,

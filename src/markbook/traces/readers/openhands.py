@@ -30,7 +30,7 @@ from markbook.types import Record
 _HOLDERS = ("history", "events", "items", "trajectory")
 _SOURCES = frozenset({"agent", "user", "environment", "hook"})
 _KINDS = frozenset({"ActionEvent", "ObservationEvent", "MessageEvent", "SystemPromptEvent", "AgentErrorEvent",
-                    "ConversationStateUpdateEvent"})  # fmt: skip
+                    "ConversationStateUpdateEvent", "ACPToolCallEvent", "UserRejectObservation"})  # fmt: skip
 _QUIET = frozenset({
     "null", "recall", "change_agent_state", "agent_state_changed", "condensation", "condensation_request", "condense",
     "pause", "resume", "stop", "success", "loop_recovery", "loop_detection",

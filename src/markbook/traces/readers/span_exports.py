@@ -83,10 +83,10 @@ def _jaeger_span(raw: Record, trace: str) -> Span | None:
     start, took = whole(raw.get("startTime")), whole(raw.get("duration"))
     status = str(tags.get("otel.status_code") or "").upper()
     failed = status == "ERROR" or str(tags.get("error")).lower() == "true"
-    parents = {reference.get("refType"): reference for reference in reversed(rows(raw.get("references")))}
+    parents = {str(reference.get("refType")): reference for reference in reversed(rows(raw.get("references")))}
     # What it only follows from is the second choice.
     parent = parents.get("CHILD_OF") or parents.get("FOLLOWS_FROM")
-    events = []
+    events: list[Record] = []
     for log in rows(raw.get("logs")):
         fields = _tags(log.get("fields"))
         events.append({"name": fields.pop("event", ""), "attributes": fields})
