@@ -117,7 +117,7 @@ def detect(path: str | Path) -> str:
 
     Raises:
         DataError: no reader knows it, or it is not a readable file of a known kind.
-        UsageError: there is no such file.
+        UsageError: the file does not exist.
     """
     return _reader_for(Source(Path(path)))[1].name
 

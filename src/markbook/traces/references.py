@@ -34,7 +34,7 @@ def read_references(path: str | Path) -> dict[str, Reference]:
 
     Raises:
         DataError: it is neither, or says something that no reference can mean.
-        UsageError: there is no such file.
+        UsageError: the file does not exist.
     """
     source = Source(Path(path))
     document: Any = None
@@ -156,7 +156,7 @@ def _reference(reference: Any, name: str, at: str) -> Reference:
         if isinstance(item, dict):
             arguments, tool = item.get("arguments"), item.get("tools") or item.get("tool")
             if not isinstance(arguments, dict | None):
-                raise DataError(f"the arguments of an expected call are no object: {arguments!r:.80}", at=at)
+                raise DataError(f"the arguments of an expected call are not an object: {arguments!r:.80}", at=at)
         tools = tuple(read_name(name) for name in (tool if isinstance(tool, list) else [tool]))
         if not tools or not all(tools):
             raise DataError(f"an expected call names no tool: {str(tool)[:80]!r}", at=at)

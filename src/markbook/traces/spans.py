@@ -90,7 +90,7 @@ def attributes(value: Any, depth: int = MAX_DEPTH) -> dict[str, object]:
 
 
 def nanoseconds(value: Any) -> int | None:
-    """Return a time in nanoseconds from nanoseconds, seconds or an ISO string; None for what is no time."""
+    """Return a time in nanoseconds from nanoseconds, seconds or an ISO string; None for what is not a time."""
     count = whole(value)
     if count is not None and count >= _SECONDS_BELOW:
         return count

@@ -78,7 +78,7 @@ class WhoAndWhen:
         run = RunSteps()
         for entry in to_list(item["history"]):
             if not isinstance(entry, dict):
-                run.unrecognised["history entries that are no object"] += 1
+                run.unrecognised["history entries that are not an object"] += 1
                 continue
             # A speaker is `name`, or `role` with an aside: `Orchestrator (-> WebSurfer)`, `Orchestrator (thought)`
             speaker = read_name(entry.get("name")) or read_name(entry.get("role"))

@@ -50,7 +50,7 @@ class InspectLog:
             if isinstance(sample, dict):
                 yield self._run(sample)
             else:
-                source.problems["samples that are no object"] += 1
+                source.problems["samples that are not an object"] += 1
 
     def _run(self, sample: Record) -> Trace:
         chat = chat_steps(rows(sample.get("messages")))

@@ -148,7 +148,7 @@ class AgentsEval:
             value = item.get(key)
             strays = len(value) - len(rows(value)) if isinstance(value, list) else int(value is not None)
             if strays:
-                unrecognised[f"{key} that are no object"] = strays
+                unrecognised[f"{key} that are not an object"] = strays
         messages: list[Step] = []
         for row in rows(item.get("agent_interactions")):
             kind = read_name(row.get("type")) or "message"

@@ -51,7 +51,7 @@ class Otlp:
             for raw, around in pairs:
                 span = read_span(raw, around)
                 if span is None:
-                    problems["objects that are no span"] += 1
+                    problems["objects that are not a span"] += 1
                 else:
                     spool.add(span, detect_role(span))
             spool.flush()

@@ -65,12 +65,12 @@ def _jaeger_spans(items: list[Any], source: Source) -> Iterator[tuple[Span, Role
     for item in items:
         traces = _traces(record(item))
         if not traces:
-            source.problems["objects that are no trace"] += 1
+            source.problems["objects that are not a trace"] += 1
         for trace in traces:
             for raw in rows(trace["spans"]):
                 span = _jaeger_span(raw, read_text(trace.get("traceID"), 200))
                 if span is None:
-                    source.problems["objects that are no span"] += 1
+                    source.problems["objects that are not a span"] += 1
                 else:
                     yield span, detect_role(span)
 
@@ -255,7 +255,7 @@ def _flat(item: Any, source: Source) -> Iterator[Record]:
     while waiting:
         run, trace, parent, depth = waiting.pop()
         if not isinstance(run, dict) or not run.get("id") or "run_type" not in run or depth > _DEEPEST:
-            source.problems["objects that are no run"] += 1
+            source.problems["objects that are not a run"] += 1
             continue
         trace = str(run.get("trace_id") or trace or run["id"])
         yield {"parent_run_id": parent, **run, "trace_id": trace}
@@ -335,13 +335,13 @@ def _mlflow_spans(items: list[Any], source: Source) -> Iterator[tuple[Span, Role
         trace = record(item)
         spans = _spans_in(trace)
         if not spans:
-            source.problems["objects that are no trace"] += 1
+            source.problems["objects that are not a trace"] += 1
         info = record(trace.get("info"))
         named = info.get("trace_id") or info.get("request_id") or trace.get("trace_id") or trace.get("request_id")
         for raw in spans:
             span = _mlflow_span(raw, read_text(named, 200), f"trace {index + 1}")
             if span is None:
-                source.problems["objects that are no span"] += 1
+                source.problems["objects that are not a span"] += 1
             else:
                 yield span, _mlflow_role(span)
 
@@ -430,14 +430,14 @@ def _agents_spans(items: list[Any], source: Source) -> Iterator[tuple[Span, Role
     for item in items:
         exported = _exported(record(item))
         if not exported:
-            source.problems["objects that are no span"] += 1
+            source.problems["objects that are not a span"] += 1
         for row in exported:
             if row["object"] == "trace":
                 continue  # its name and group; what happened stands in its spans
             if isinstance(row.get("id"), str) and row["id"] and isinstance(row.get("span_data"), dict):
                 yield _agents_span(row)
             else:
-                source.problems["objects that are no span"] += 1
+                source.problems["objects that are not a span"] += 1
 
 
 def _agents_span(row: Record) -> tuple[Span, Role]:
