@@ -80,7 +80,7 @@ def _header(probe: ResultsProbe) -> Mapping[str, object]:
         header = next(_objects(probe, name, lost), None)
         if header is not None:
             return header
-    raise DataError("this zip is no Inspect log: it has no header", at=str(probe.path))
+    raise DataError("this zip is not an Inspect log: it has no header", at=str(probe.path))
 
 
 def _objects(probe: ResultsProbe, start: str, lost: Counter[str]) -> Iterator[Mapping[str, object]]:

@@ -36,7 +36,7 @@ _OWN = frozenset(
     ("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "doc_hash", "prompt_hash",
      "target_hash", "bypass", "prompt", "schema", "logit_0", "missing", "index", "text")
 )  # fmt: skip
-"""Fields of a sample that are no metric."""
+"""Fields of a sample that are not a metric."""
 
 
 class LmEval:
@@ -62,7 +62,7 @@ class LmEval:
         """Return one row for each document and filter's worth of metrics.
 
         Raises:
-            DataError: there are no samples beside the results.
+            DataError: the results have no samples beside them.
         """
         stamp = _RESULTS.fullmatch(probe.path.name)
         if stamp is None:

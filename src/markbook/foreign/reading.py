@@ -88,7 +88,7 @@ class ResultsProbe:
         """The whole file as one JSON value; NaN and the infinities are None.
 
         Raises:
-            DataError: it is no JSON, not UTF-8, too large or nested too deeply, or an object holds a key twice.
+            DataError: it is not JSON or UTF-8, too large or nested too deeply, or an object holds a key twice.
         """
         content = whole(self.path, limit=MAX_DOCUMENT).strip(SPACE)
         is_object = content.startswith(b"{")
@@ -351,7 +351,7 @@ def read(path: Path, columns: Mapping[str, str] | None = None) -> tuple[str, Mar
         marked = reader.read(probe)
     except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
         raise DataError(
-            f"this is no {reader.name} file of a known version: {type(error).__name__}: {error}", at=str(path)
+            f"this file is not of a known version of {reader.name}: {type(error).__name__}: {error}", at=str(path)
         ) from error
     if isinstance(marked.rows, MarkedRows):
         dropped = {"no item": marked.rows.nameless, "a second row of one attempt": marked.rows.repeated}

@@ -98,7 +98,9 @@ class Plain:
                 for column in (probe.columns or {}).values():
                     if column not in line.record:
                         raise DataError(
-                            f"there is no column {column!r}", at=str(probe.path), hint=suggest(column, [*line.record])
+                            f"the table has no column {column!r}",
+                            at=str(probe.path),
+                            hint=suggest(column, [*line.record]),
                         )
                 columns = {role: column for role, column in columns.items() if column in line.record}
                 rows = MarkedRows(counts="repeat" not in columns)

@@ -121,8 +121,8 @@ class JudgeInput:
         Args:
             review: empty also where there is none; `is_absent` says which.
             paper: empty where its text is not at hand; the sections are shared and not copied.
-            trace: what the agents planned and did; empty where there is no trace.
-            is_absent: whether there is no review at all, which is not an empty one.
+            trace: what the agents planned and did; empty where the run has none.
+            is_absent: whether the review is missing altogether, which is not an empty one.
             trace_share: the share of the trace's steps that the summary stands for.
         """
         no_review = (

@@ -64,7 +64,7 @@ def parse_object(payload: str) -> dict[str, object]:
     try:
         record = jsonl.parse_json(text)
     except (ValueError, RecursionError) as error:
-        raise Violation(f"the reply is no JSON object: {error}") from error
+        raise Violation(f"the reply is not a JSON object: {error}") from error
     if not isinstance(record, dict):
         raise Violation("the reply is JSON and no object")
     return record

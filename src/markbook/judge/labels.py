@@ -293,7 +293,7 @@ def agreement(labels: Iterable[Label]) -> Agreement:
     """Return how far raters agree; an item that somebody cannot say anything about counts for the others."""
     aligned = [label.align() for label in labels if label.label is not None]
     has_reasons = any(label.reason for label in aligned)
-    # Beside reasons a label without one is an answer of its own: what did not fail is no reason, nor is .2 the same as .9.
+    # Beside reasons a label without one is an answer of its own: what did not fail is not a reason, nor is .2 the same as .9.
     answers = sorted({_answer(label) for label in aligned})
     by_item: dict[Key, dict[str, float]] = {}
     for label in aligned:

@@ -151,7 +151,7 @@ class Examined(TypedDict):
 
     judge: str
     rubric: str
-    """Its digest: marks by another one are no earlier marks of the same."""
+    """Its digest: marks by another one are not earlier marks of the same."""
     reviews: int
     agreement_with_humans: probes.People
     calibration: probes.Calibration
@@ -204,7 +204,7 @@ async def examine(
         ExtraMissingError: the `judge` extra is not installed.
     """
     if before is not None and before.rubric and before.rubric != form.marks.digest:
-        hint = "--before takes a report by the same rubric: marks by two are no drift"
+        hint = "--before takes a report by the same rubric: marks by two are not a drift"
         raise UsageError(f"the earlier report of {before.judge!r:.60} was made by another rubric", hint=hint)
     (name,) = plan.settings.models
     async with open_judges(plan) as (judges, cassette):
@@ -278,7 +278,7 @@ class Examination:
             self.unanswered[f"{judged.missing.kind.value}: {judged.missing.detail[:120]}"] += 1
 
     async def _score(self, rubric: Rubric, known_text: KnownText, sample: int = 0) -> float | None:
-        """Return a text's mark on 0..1, None where there is no answer."""
+        """Return a text's mark on 0..1, None without an answer."""
         judged = await self._judge.judge(
             self._call(rubric, known_text, sample), lambda payload: parse_marks(payload, rubric)
         )

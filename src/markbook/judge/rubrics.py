@@ -468,7 +468,7 @@ def read_row_rubric(rubric: Rubric, stated: object) -> Rubric:
     except ValueError as error:
         raise ConfigError(f"rubric: {error}") from error
     if not criteria:
-        raise ConfigError("rubric: there are no criteria")
+        raise ConfigError("rubric: it has no criteria")
     if rubric.has_row_threshold and threshold is None:
         raise ConfigError("rubric: the row has no threshold")
     return replace(rubric, criteria=criteria, threshold=threshold, task=model.task or rubric.task)

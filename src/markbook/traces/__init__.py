@@ -88,7 +88,17 @@ def make_probe(source: Source) -> Probe:
         if not documents:
             documents = source.document()  # says what is wrong
     else:
-        documents = _object(source)
+        # The object that the file holds, or the first two where it holds one after another
+        problems: Counter[str] = Counter()
+        documents = list(itertools.islice(values(source.chunks(), problems), 2))
+        if len(documents) == 1:
+            source.problems.update(problems)
+            source.remember(documents[0])
+            documents = documents[0]
+        elif not documents:
+            # One that is cut in its first span holds no value: the span reader says so.
+            is_spans = '"span_id"' in source.head or '"spanId"' in source.head
+            documents = None if is_spans else source.document()
     is_array = head[:1] == "[" and not is_lines
     items = documents if isinstance(documents, list) else [documents]
     sample = [item for item in items[:_SAMPLE] if item is not BAD and isinstance(item, dict)]
@@ -102,27 +112,12 @@ def is_tempo(head: str) -> bool:
     return '"batches"' in head and ('"scopeSpans"' in head or '"instrumentationLibrarySpans"' in head)
 
 
-def _object(source: Source) -> Any:
-    """Return the object that a file holds, or the first two where it holds one after another."""
-    problems: Counter[str] = Counter()
-    objects = list(itertools.islice(values(source.chunks(), problems), 2))
-    if len(objects) == 1:
-        source.problems.update(problems)
-        source.remember(objects[0])
-        return objects[0]
-    if not objects:
-        if '"span_id"' in source.head or '"spanId"' in source.head:
-            return None  # cut in the first span: the span reader says so
-        return source.document()
-    return objects
-
-
 def detect(path: str | Path) -> str:
     """Return the name of the reader that a file's content asks for.
 
     Raises:
         DataError: no reader knows it, or it is not a readable file of a known kind.
-        UsageError: there is no such file.
+        UsageError: the file does not exist.
     """
     return _reader_for(Source(Path(path)))[1].name
 

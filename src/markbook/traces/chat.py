@@ -1,17 +1,60 @@
-"""Chat messages to steps: what the OpenAI-style, Inspect and SWE-agent logs share."""
+"""What readers share that build a run step by step: its steps with their calls and answers, and chats of any dialect."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from markbook.files.stream import Source
-from markbook.trace import Step, StepKind
-from markbook.traces.plain import parse_arguments, read_name, read_text, record, rows, to_list
+from markbook.trace import Step, StepKind, Trace
+from markbook.traces.plain import make_trace, parse_arguments, read_name, read_text, record, rows, to_list
 from markbook.types import Record
 
-# Which call an answer belongs to: what the readers of logs share whose answers stand apart from their calls.
+
+class RunSteps:
+    """The steps of one run while its log is read, with what was not understood."""
+
+    def __init__(self, agent: str = "") -> None:
+        self.agent = agent
+        """Who acts where the log names nobody."""
+        self.steps: list[Step] = []
+        self.calls: dict[str, int] = {}
+        """Where the call of an id stands among the steps."""
+        self.cached: list[int | None] = []
+        """Of each reply the tokens that came from a cache."""
+        self.unrecognised: Counter[str] = Counter()
+        self.notes: Counter[str] = Counter()
+
+    def add_message(self, agent: str, role: str, text: str = "", **facts: Any) -> None:
+        """Add a message; the facts are further fields of `Step`."""
+        self.steps.append(Step(StepKind.MESSAGE, agent, role, text=text, **facts))
+
+    def add_handoff(self, agent: str, name: str, target: str, **facts: Any) -> None:
+        """Add that an agent gives work to another."""
+        self.steps.append(Step(StepKind.HANDOFF, agent, name, target, **facts))
+
+    def add_call(self, agent: str, name: str, call: str, arguments: object, start: float | None = None) -> None:
+        """Add a tool call under its id; its answer comes later."""
+        self.calls[call] = len(self.steps)
+        self.steps.append(Step(StepKind.TOOL, agent, name, id=call, arguments=arguments, start=start))
+
+    def answer(
+        self, at: int | None, result: object, *, ok: bool | None, error: str = "", end: float | None = None
+    ) -> None:
+        """Put an outcome beside the call at a place; None is a call that the log does not hold."""
+        if at is None:
+            self.unrecognised["tool results without a call"] += 1
+            return
+        error = error or ("error" if ok is False else "")
+        self.steps[at] = replace(self.steps[at], ok=ok, error=error, result=read_text(result), end=end)
+
+    def to_trace(self, reader: str, **facts: Any) -> Trace:
+        """Return the run; the facts are further fields of `Trace`."""
+        notes = tuple(f"{count} {what}" for what, count in sorted(self.notes.items()))
+        facts = {"notes": notes} | facts
+        return make_trace(self.steps, reader=reader, unrecognised=dict(self.unrecognised), **facts)
 
 
 class OpenCalls:
@@ -42,6 +85,7 @@ class OpenCalls:
         return self._last.get(key)
 
     def _oldest(self, places: deque[int] | None) -> int | None:
+        # A call without an id waits in two queues, under its name and among the nameless: what one gave out the other skips.
         while places:
             index = places.popleft()
             if index not in self._answered:
@@ -53,87 +97,72 @@ class OpenCalls:
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 
 
-class ChatSteps:
+class ChatSteps(RunSteps):
     """The steps of one chat, filled message by message."""
 
     def __init__(self, agent: str = "assistant", error_prefix: str = "") -> None:
-        self.steps: list[Step] = []
-        self.unrecognised: Counter[str] = Counter()
-        self._agent = agent
+        super().__init__(agent)
         self._prefix = error_prefix
         self._open = OpenCalls()
 
     def add(self, message: Record) -> None:
         """Take one message with its tool calls, or one item of the Responses form."""
         kind = message.get("type")
-        if kind in ("function_call", "function_call_output"):
-            self._add_item(message, str(kind))
+        if kind == "function_call":
+            self._call(self.agent, message.get("name"), message.get("call_id"), message.get("arguments"))
+            return
+        if kind == "function_call_output":
+            self._answer(message.get("call_id"), message, read_text(message.get("output")))
             return
         role = read_name(message.get("role")).lower()
         if role not in ROLES:
             self.unrecognised["messages with an unknown role"] += 1
             return
-        agent = read_name(message.get("agent") or message.get("name")) or self._agent if role == "assistant" else ""
-        call = read_text(message.get("tool_call_id"), 200)
+        agent = read_name(message.get("agent") or message.get("name")) or self.agent if role == "assistant" else ""
         text = read_text(message.get("content"))
-        self.steps.append(Step(StepKind.MESSAGE, agent, role, text=text, parent=call))
+        self.add_message(agent, role, text, parent=read_text(message.get("tool_call_id"), 200))
         if role in ("tool", "function"):
-            self._answer(call, message, text)
-        for tool_call in rows(message.get("tool_calls")):
-            function = record(tool_call.get("function"))
-            name = function.get("name") or tool_call.get("name") or tool_call.get("function")
-            arguments = function.get("arguments") if function else tool_call.get("arguments")
-            self._call(agent, read_name(name), read_text(tool_call.get("id"), 200), arguments)
+            self._answer(message.get("tool_call_id"), message, text)
+        for call in rows(message.get("tool_calls")):
+            function = record(call.get("function"))
+            name = function.get("name") or call.get("name") or call.get("function")
+            self._call(agent, name, call.get("id"), (function or call).get("arguments"))
         for block in rows(message.get("content")):
-            self._block(agent or self._agent, block)
-        legacy = record(message.get("function_call"))
-        if legacy:
-            self._call(agent, read_name(legacy.get("name")), "", legacy.get("arguments"))
+            # Anthropic writes calls and answers into the content
+            if block.get("type") == "tool_use":
+                arguments = block.get("input", block.get("arguments"))
+                self._call(agent or self.agent, block.get("name"), block.get("id"), arguments)
+            elif block.get("type") == "tool_result":
+                self._answer(block.get("tool_use_id"), block, read_text(block.get("content")))
+        if legacy := record(message.get("function_call")):
+            self._call(agent, legacy.get("name"), None, legacy.get("arguments"))
 
-    def _block(self, agent: str, block: Record) -> None:
-        """Take a call or an answer that stands in a message's content, as Anthropic writes them."""
-        if block.get("type") == "tool_use":
-            arguments = block.get("input", block.get("arguments"))
-            self._call(agent, read_name(block.get("name")), read_text(block.get("id"), 200), arguments)
-        elif block.get("type") == "tool_result":
-            self._answer(read_text(block.get("tool_use_id"), 200), block, read_text(block.get("content")))
-
-    def _add_item(self, item: Record, kind: str) -> None:
-        call = read_text(item.get("call_id"), 200)
-        if kind == "function_call":
-            self._call(self._agent, read_name(item.get("name")), call, item.get("arguments"))
-        else:
-            self._answer(call, item, read_text(item.get("output")))
-
-    def _call(self, agent: str, name: str, call: str, arguments: object) -> None:
+    def _call(self, agent: str, named: object, identity: object, arguments: object) -> None:
+        name, call = read_name(named), read_text(identity, 200)
         if not name:
             self.unrecognised["tool calls without a name"] += 1
             return
         self._open.add(len(self.steps), call, name)
-        self.steps.append(Step(StepKind.TOOL, agent, name, id=call, arguments=parse_arguments(arguments)))
+        self.add_call(agent, name, call, parse_arguments(arguments))
 
-    def _answer(self, call: str, message: Record, text: str) -> None:
+    def _answer(self, identity: object, message: Record, text: str) -> None:
+        call, error = read_text(identity, 200), message.get("error")
         name = read_name(message.get("name") or message.get("tool_name") or message.get("function"))
-        at = self._open.answer(call, name)
-        error = _error(message)
-        if not error and self._prefix and text.startswith(self._prefix):
-            error = text[:200]
-        ok = False if error else (True if self._prefix or "error" in message or "is_error" in message else None)
-        if at is not None:
-            self.steps[at] = replace(self.steps[at], result=text, error=error, ok=ok)
+        if isinstance(error, dict):
+            why = read_name(error.get("type")) or "error"
+        elif isinstance(error, str) and error:
+            why = error[:200]
+        elif message.get("is_error") is True:
+            why = "error"
         else:
-            # The log shows the answer alone: the call was made all the same.
-            tool_name = name or "unknown tool"
-            self.steps.append(Step(StepKind.TOOL, self._agent, tool_name, id=call, result=text, error=error, ok=ok))
-
-
-def _error(message: Record) -> str:
-    error = message.get("error")
-    if isinstance(error, dict):
-        return read_name(error.get("type")) or "error"
-    if isinstance(error, str) and error:
-        return error[:200]
-    return "error" if message.get("is_error") is True else ""
+            why = text[:200] if self._prefix and text.startswith(self._prefix) else ""
+        # Where neither the format nor the message speaks of errors, nobody says that the call succeeded.
+        ok = False if why else (True if self._prefix or "error" in message or "is_error" in message else None)
+        at = self._open.answer(call, name)
+        if at is None:  # the log shows the answer alone: the call was made all the same
+            at = len(self.steps)
+            self.steps.append(Step(StepKind.TOOL, self.agent, name or "unknown tool", id=call))
+        self.answer(at, text, ok=ok, error=why)
 
 
 def message_lists(source: Source) -> Iterator[tuple[Record, list[Record]]]:
@@ -151,6 +180,15 @@ def message_lists(source: Source) -> Iterator[tuple[Record, list[Record]]]:
             if lost:
                 source.problems["not a message"] += lost
             yield item, messages
+
+
+def objects_with(key: str, source: Source, kind: str) -> Iterator[Record]:
+    """Yield the objects of a file that hold a list under a key; anything else is counted as not of this kind."""
+    for item in source.items():
+        if isinstance(item, dict) and isinstance(item.get(key), list):
+            yield item
+        else:
+            source.problems[f"not a {kind}"] += 1
 
 
 def chat_steps(messages: Iterable[Record], agent: str = "assistant", error_prefix: str = "") -> ChatSteps:

@@ -155,6 +155,7 @@ class Recorder:
     def _write(self, span: Recorded, *, failed: str) -> None:
         ids, times = (span.trace, span.id, span.parent), (span.start, time.time_ns())
         line = span_line(ids, span.name, times, span.attributes, status=2 if failed else 1, scope=_SCOPE)
+        # One line a span, written whole under the lock: threads end their spans at the same time.
         with self._lock:
             if self._file is None:
                 raise OutputError("the recorder is closed", at=str(self.path), hint="use it inside `with Recorder(..)`")
@@ -241,36 +242,27 @@ def instrument(path: str | Path) -> Iterator[None]:
     agents = need("pydantic_ai", extra="judge")
     settings = need("pydantic_ai.models.instrumented", extra="judge")
     trace = need("opentelemetry.sdk.trace", extra="agents")
-    export = need("opentelemetry.sdk.trace.export", extra="agents")
-    with open_for_spans(Path(path)) as file:
-        provider = trace.TracerProvider(shutdown_on_exit=False)
-        provider.add_span_processor(export.SimpleSpanProcessor(_exporter(export, file)))
-        agents.Agent.instrument_all(settings.InstrumentationSettings(tracer_provider=provider))
-        try:
-            yield
-        finally:
-            agents.Agent.instrument_all(False)
-            provider.shutdown()
-
-
-def _exporter(export: Any, file: IO[str]) -> Any:
-    """Return an OpenTelemetry exporter that appends OTLP JSON lines to a file."""
+    export: Any = need("opentelemetry.sdk.trace.export", extra="agents")
     lock = threading.Lock()
 
     class LineExporter(export.SpanExporter):  # type: ignore[misc]  # the base class is known only at run time
         def export(self, spans: Any) -> Any:
             with lock:
                 for span in spans:
-                    file.write(_format_line(span))
+                    parent = format(span.parent.span_id, "016x") if span.parent else ""
+                    ids = (format(span.context.trace_id, "032x"), format(span.context.span_id, "016x"), parent)
+                    status = {"OK": 1, "ERROR": 2}.get(span.status.status_code.name, 0)
+                    times, scope = (span.start_time, span.end_time), span.instrumentation_scope.name
+                    file.write(span_line(ids, span.name, times, span.attributes or {}, status=status, scope=scope))
                 file.flush()
             return export.SpanExportResult.SUCCESS
 
-    return LineExporter()
-
-
-def _format_line(span: Any) -> str:
-    parent = format(span.parent.span_id, "016x") if span.parent else ""
-    ids = (format(span.context.trace_id, "032x"), format(span.context.span_id, "016x"), parent)
-    status = {"OK": 1, "ERROR": 2}.get(span.status.status_code.name, 0)
-    times = (span.start_time, span.end_time)
-    return span_line(ids, span.name, times, span.attributes or {}, status=status, scope=span.instrumentation_scope.name)
+    with open_for_spans(Path(path)) as file:
+        provider = trace.TracerProvider(shutdown_on_exit=False)
+        provider.add_span_processor(export.SimpleSpanProcessor(LineExporter()))
+        agents.Agent.instrument_all(settings.InstrumentationSettings(tracer_provider=provider))
+        try:
+            yield
+        finally:
+            agents.Agent.instrument_all(False)
+            provider.shutdown()

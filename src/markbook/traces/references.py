@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -33,21 +34,35 @@ def read_references(path: str | Path) -> dict[str, Reference]:
 
     Raises:
         DataError: it is neither, or says something that no reference can mean.
-        UsageError: there is no such file.
+        UsageError: the file does not exist.
     """
     source = Source(Path(path))
-    document: Any = None if source.is_zip or not source.is_small else _document(source)
+    document: Any = None
+    if not source.is_zip and source.is_small:
+        with contextlib.suppress(DataError):  # the trace readers say what is wrong with it
+            document = source.document()
     references = _references(document, source.path.name, str(source.path))
     if references is not None:
-        _check_once(source)
+        if not source.is_lines:
+            try:
+                # Of a key that stands twice one would be lost
+                jsonl.parse_json("".join(source.chunks(limit=MAX_DOCUMENT)))
+            except (ValueError, RecursionError) as error:
+                raise DataError(f"{_NONE}: {error}", at=str(source.path)) from error
         return references
     try:
         trace = read_trace(path)
     except DataError as error:
         raise DataError(f"{_NONE}, and no trace: {error.message}", at=str(path), hint=_SHAPES) from error
-    if trace.runs:
-        return {run.task or run.id: _from_trace(run, source) for run in trace.runs}
-    return {ANY: _from_trace(trace, source)}
+    references = {}
+    for run in trace.runs or (trace,):
+        calls = tuple(
+            ExpectedCall((step.name,), step.arguments if isinstance(step.arguments, dict) else None)
+            for step in run.tools()
+        )
+        name = (run.task or run.id) if trace.runs else ANY
+        references[name] = Reference(calls, source=f"trace {source.path.name}")
+    return references
 
 
 def read_reference_values(document: object, name: str) -> dict[str, Reference]:
@@ -75,40 +90,19 @@ def list_unused(references: Mapping[str, Reference], names: Iterable[str]) -> li
     return sorted(set(references) - {ANY, *names})
 
 
-def _check_once(source: Source) -> None:
-    """Refuse a key that stands twice, of which one would be lost."""
-    if source.is_lines:
-        return
-    try:
-        jsonl.parse_json("".join(source.chunks(limit=MAX_DOCUMENT)))
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{_NONE}: {error}", at=str(source.path)) from error
-
-
 def _references(document: Any, name: str, at: str) -> dict[str, Reference] | None:
     """Return the references of a document; None if it holds none."""
     if isinstance(document, dict) and isinstance(document.get("references"), dict):
-        return _each(document["references"], name, at)
-    if _is_reference(document) or _is_map(document):
+        document = document["references"]
+    elif _is_reference(document) or _is_map(document):
         return {ANY: _reference(document, name, at)}
-    if (
-        isinstance(document, dict)
-        and document
-        and all(_is_reference(value) or _is_map(value) for value in document.values())
+    elif (
+        not isinstance(document, dict)
+        or not document
+        or not all(_is_reference(value) or _is_map(value) for value in document.values())
     ):
-        return _each(document, name, at)
-    return None
-
-
-def _each(document: Record, name: str, at: str) -> dict[str, Reference]:
+        return None
     return {ANY if key == "default" else str(key): _reference(value, name, at) for key, value in document.items()}
-
-
-def _document(source: Source) -> Any:
-    try:
-        return source.document()
-    except DataError:
-        return None  # the trace readers say what is wrong with it
 
 
 def _is_reference(document: Any) -> bool:
@@ -154,27 +148,18 @@ def _reference(reference: Any, name: str, at: str) -> Reference:
     length = record.get("path_length")
     if length is not None and whole(length) is None:
         raise DataError(f"`path_length` of a reference is {length!r:.40}, which is not a whole number from 0 up", at=at)
-    expected_calls = None if calls is None else tuple(_call(item, at) for item in calls)
-    return Reference(expected_calls, whole(length), source=source)
-
-
-def _call(item: Any, at: str) -> ExpectedCall:
-    arguments = None
-    if isinstance(item, dict):
-        call_arguments = item.get("arguments")
-        if not isinstance(call_arguments, dict | None):
-            raise DataError(f"the arguments of an expected call are no object: {call_arguments!r:.80}", at=at)
-        arguments = None if call_arguments is None else bound_value(call_arguments)
-        item = item.get("tools") or item.get("tool")
-    tools = tuple(read_name(tool) for tool in (item if isinstance(item, list) else [item]))
-    if not tools or not all(tools):
-        raise DataError(f"an expected call names no tool: {str(item)[:80]!r}", at=at)
-    return ExpectedCall(tools, arguments if isinstance(arguments, dict) else None)
-
-
-def _from_trace(trace: Trace, source: Source) -> Reference:
-    calls = tuple(
-        ExpectedCall((step.name,), step.arguments if isinstance(step.arguments, dict) else None)
-        for step in trace.tools()
-    )
-    return Reference(calls, source=f"trace {source.path.name}")
+    if calls is None:
+        return Reference(None, whole(length), source=source)
+    expected_calls = []
+    for item in calls:
+        arguments, tool = None, item
+        if isinstance(item, dict):
+            arguments, tool = item.get("arguments"), item.get("tools") or item.get("tool")
+            if not isinstance(arguments, dict | None):
+                raise DataError(f"the arguments of an expected call are not an object: {arguments!r:.80}", at=at)
+        tools = tuple(read_name(name) for name in (tool if isinstance(tool, list) else [tool]))
+        if not tools or not all(tools):
+            raise DataError(f"an expected call names no tool: {str(tool)[:80]!r}", at=at)
+        bounded = None if arguments is None else bound_value(arguments)
+        expected_calls.append(ExpectedCall(tools, bounded if isinstance(bounded, dict) else None))
+    return Reference(tuple(expected_calls), whole(length), source=source)

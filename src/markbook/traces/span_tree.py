@@ -11,8 +11,8 @@ from typing import Any
 
 from markbook.files.stream import Source
 from markbook.trace import Step, StepKind, Trace, add_known
-from markbook.traces.plain import make_trace, maybe_call, parse_arguments, read_name, record
-from markbook.traces.span_spool import MAX_SPANS, open_spool
+from markbook.traces.plain import make_trace, maybe_call, parse_arguments, read_name, record, rows
+from markbook.traces.span_spool import MAX_SPANS, SpanSpool, open_spool
 from markbook.traces.spans import (
     AGENT,
     DECLARES,
@@ -29,7 +29,8 @@ from markbook.traces.spans import (
 )
 from markbook.types import Record
 
-# Spans to steps: who did what for whom, read from the tree of one run's spans.
+# Spans to steps: who did what for whom, read from the tree of one run's spans. Parents are indexes, and every climb is a loop:
+# a file may nest spans deeper than Python recurses, or let them be parents of one another.
 
 _NANO = 1e9
 _NOBODY = -1
@@ -61,7 +62,7 @@ class RunTree:
             path: list[int] = []
             at = first
             while at != _NOBODY and not done[at]:
-                done[at] = 2  # on the path under way
+                done[at] = 2  # on the path under way; 1 below: seen to end at a root
                 path.append(at)
                 up = self.parents[at]
                 if up != _NOBODY and done[up] == 2:
@@ -74,6 +75,7 @@ class RunTree:
 
     def _near(self) -> list[int]:
         """Return for each span the nearest agent span above it."""
+        # What a climb finds holds for all that it passed, so a chain of n spans takes n steps and not n squared.
         near: list[int | None] = [None] * len(self.rows)
         for first in range(len(self.rows)):
             path = []
@@ -95,6 +97,7 @@ class RunTree:
 
     def _drop_wrappers(self) -> None:
         """Take what only wraps for structure: model spans around model spans, nameless agents around agents."""
+        # A span that reports tokens is the call itself; the model spans around it would count the same tokens again.
         climbed = bytearray(len(self.rows))
         for index, row in enumerate(self.rows):
             if row["kind"] != MODEL or (row["tokens_in"] is None and row["tokens_out"] is None):
@@ -185,35 +188,33 @@ class RunTree:
 def build_trace(key: str, rows: Sequence[sqlite3.Row], reader: str) -> Trace:
     """Return the trace of one run's spans."""
     tree = RunTree(rows)
-    placed: list[tuple[int, Step]] = []
+    steps: list[Step] = []
     unrecognised: Counter[str] = Counter()
+    # Where no span shows an executed call, what the models asked for stands in their place.
+    requests = {} if any(kind == TOOL for kind in tree.kinds) else _list_requests(tree)
     for index, row in enumerate(rows):
-        step = _step(tree, index)
+        step = _make_step(tree, index)
         if step is not None:
-            placed.append((index, step))
+            steps += [step, *requests.get(index, ())]
         elif tree.kinds[index] == UNKNOWN:
             unrecognised["spans without agent, model or tool attributes"] += 1
         if row["start"] is None:
             tree.notes["spans without a start time"] += 1
         elif row["stop"] is not None and row["stop"] < row["start"]:
             tree.notes["spans that end before they start"] += 1
-    steps = [step for _, step in placed]
-    if not any(step.kind is StepKind.TOOL for step in steps):
-        steps = _merge_requests(tree, placed)
     for kind, reason in ((OUTPUT_TOOL, "output tools, no step"), (DEFERRED, "deferred calls, no step")):
         if kind in tree.kinds:
             tree.notes[reason] = tree.kinds.count(kind)
     if all(step.input_tokens is None for step in steps):
-        reported = sum(row["tokens_in"] or 0 for at, row in enumerate(tree.rows) if tree.kinds[at] == AGENT)
+        reported = sum(row["tokens_in"] or 0 for at, row in enumerate(rows) if tree.kinds[at] == AGENT)
         if reported:
             tree.notes["input tokens on agent spans, left out: no model span carries a count"] = reported
-    notes = tuple(f"{count} {reason}" for reason, count in sorted(tree.notes.items()))
-    agents = [tree.owners[at] for at, kind in enumerate(tree.kinds) if kind == AGENT]
     declared = (row["agent"] for row in rows if row["kind"] == STRUCTURE and row["name"] == DECLARES and row["agent"])
     models = [row for at, row in enumerate(rows) if tree.kinds[at] == MODEL]
     return make_trace(
-        steps, reader=reader, agents=agents, id=key, unrecognised=dict(unrecognised), notes=notes,
-        declared=tuple(dict.fromkeys(declared)),
+        steps, reader=reader, id=key, unrecognised=dict(unrecognised), declared=tuple(dict.fromkeys(declared)),
+        agents=[tree.owners[at] for at, kind in enumerate(tree.kinds) if kind == AGENT],
+        notes=tuple(f"{count} {reason}" for reason, count in sorted(tree.notes.items())),
         cached_tokens=add_known(row["tokens_cached"] for row in models),
         cache_written_tokens=add_known(row["tokens_written"] for row in models),
         start=_seconds(min((row["start"] for row in rows if row["start"] is not None), default=None)),
@@ -221,7 +222,7 @@ def build_trace(key: str, rows: Sequence[sqlite3.Row], reader: str) -> Trace:
     )  # fmt: skip
 
 
-def _step(tree: RunTree, index: int) -> Step | None:
+def _make_step(tree: RunTree, index: int) -> Step | None:
     row, kind, owner = tree.rows[index], tree.kinds[index], tree.owners[index]
     is_under_way = row["ok"] is None and row["start"] is not None and row["stop"] is None
     shared: dict[str, Any] = {
@@ -250,20 +251,20 @@ def _step(tree: RunTree, index: int) -> Step | None:
     return None
 
 
-def _merge_requests(tree: RunTree, placed: list[tuple[int, Step]]) -> list[Step]:
-    """Return the steps with the calls that the models asked for, where no span shows an executed one."""
-    requested_steps: dict[int, list[Step]] = {}
-    for index, row in enumerate(tree.rows):
-        if tree.kinds[index] == MODEL and row["requested"]:
-            requested_steps[index] = [
-                Step(StepKind.TOOL, tree.owners[index], call.name, id=call.id, parent=row["id"],
-                     start=_seconds(row["stop"]), arguments=call.arguments)
-                for call in maybe_call(row["requested"])
-            ]  # fmt: skip
-    if requested_steps:
+def _list_requests(tree: RunTree) -> dict[int, list[Step]]:
+    """Return the calls that each model span asked for."""
+    requests = {
+        index: [
+            Step(StepKind.TOOL, tree.owners[index], call.name, id=call.id, parent=row["id"],
+                 start=_seconds(row["stop"]), arguments=call.arguments)
+            for call in maybe_call(row["requested"])
+        ]
+        for index, row in enumerate(tree.rows) if tree.kinds[index] == MODEL and row["requested"]
+    }  # fmt: skip
+    if requests:
         reason = "tool calls as the models asked for them: no span shows their execution"
-        tree.notes[reason] = sum(map(len, requested_steps.values()))
-    return [tree_step for index, step in placed for tree_step in (step, *requested_steps.get(index, ()))]
+        tree.notes[reason] = sum(map(len, requests.values()))
+    return requests
 
 
 def _seconds(nanoseconds: int | None) -> float | None:
@@ -285,39 +286,30 @@ def requested_in(output: object) -> list[Record]:
     """
     waiting: deque[tuple[object, int]] = deque([(output, 0)])
     looked = 0
+    # By breadth and not by recursion: the reply's own calls stand nearer to the top than those of a history inside it.
     while waiting and looked < _MOST:
         value, depth = waiting.popleft()
         looked += 1
         if depth > _DEEPEST:
             continue
+        inner: Iterable[object] = ()
         if isinstance(value, dict):
-            records = _calls(value.get("tool_calls"))
-            if records:
-                return records
-            waiting.extend(
-                (inner, depth + 1) for inner in islice(value.values(), _MOST) if isinstance(inner, dict | list)
-            )
+            requests: list[Record] = []
+            for call in rows(value.get("tool_calls")):
+                function = record(call.get("function"))
+                if name := read_name(call.get("name")) or read_name(function.get("name")):
+                    arguments = call.get("args", call.get("arguments", function.get("arguments")))
+                    requests.append({"name": name, "id": call.get("id"), "arguments": arguments})
+            if requests:
+                return requests
+            inner = islice(value.values(), _MOST)
         elif isinstance(value, list):
-            # The last message is the reply.
-            waiting.extend((inner, depth + 1) for inner in value[:-_MOST:-1] if isinstance(inner, dict | list))
+            inner = value[:-_MOST:-1]  # the last message is the reply
+        waiting.extend((item, depth + 1) for item in inner if isinstance(item, dict | list))
     return []
 
 
-def _calls(value: object) -> list[Record]:
-    records: list[Record] = []
-    for call in value if isinstance(value, list) else []:
-        call_record = record(call)
-        function = record(call_record.get("function"))
-        name = read_name(call_record.get("name")) or read_name(function.get("name"))
-        if name:
-            arguments = call_record.get("args", call_record.get("arguments", function.get("arguments")))
-            records.append({"name": name, "id": call_record.get("id"), "arguments": arguments})
-    return records
-
-
-# Spans of other tools than OpenTelemetry's own files: what their readers share.
-
-_RUNS_NANO = 1_000_000_000
+# From the spans of a file to its runs: what the readers of spans share.
 
 
 def group_runs(pairs: Iterable[tuple[Span, Role]], source: Source, reader: str) -> Iterator[Trace]:
@@ -328,14 +320,19 @@ def group_runs(pairs: Iterable[tuple[Span, Role]], source: Source, reader: str) 
         spool.flush()
         if spool.duplicates:
             source.problems["duplicate ids: the first is kept"] = spool.duplicates
-        for key, count in spool.runs():
-            trace = build_trace(key, spool.spans(key), reader)
-            if count > MAX_SPANS:
-                spool.index_parents()
-                trace = replace(trace, clipped=count - MAX_SPANS, **spool.totals(key))  # type: ignore[arg-type]  # counts
-            yield trace
+        yield from build_traces(spool, reader)
+
+
+def build_traces(spool: SpanSpool, reader: str) -> Iterator[Trace]:
+    """Yield the traces of all runs; of one that is too long the totals count what its steps leave out."""
+    for key, count in spool.runs():
+        trace = build_trace(key, spool.spans(key), reader)
+        if count > MAX_SPANS:
+            spool.index_parents()
+            trace = replace(trace, clipped=count - MAX_SPANS, **spool.totals(key))  # type: ignore[arg-type]  # counts
+        yield trace
 
 
 def nanoseconds(seconds: float | None) -> int | None:
     """Return a time in whole nanoseconds, None for one that is unknown or before 1970."""
-    return None if seconds is None or seconds < 0 else min(int(seconds * _RUNS_NANO), (1 << 63) - 1)
+    return None if seconds is None or seconds < 0 else min(int(seconds * _NANO), (1 << 63) - 1)

@@ -23,9 +23,6 @@ from markbook.traces.plain import (
 )
 from markbook.types import Record
 
-# From spans to steps: what the readers of OpenTelemetry, Jaeger, Langfuse and LangSmith share.
-
-
 # One span, from OTLP JSON or from the flat dictionaries that exporters and test kits write.
 
 _NANO = 1_000_000_000
@@ -93,7 +90,7 @@ def attributes(value: Any, depth: int = MAX_DEPTH) -> dict[str, object]:
 
 
 def nanoseconds(value: Any) -> int | None:
-    """Return a time in nanoseconds from nanoseconds, seconds or an ISO string; None for what is no time."""
+    """Return a time in nanoseconds from nanoseconds, seconds or an ISO string; None for what is not a time."""
     count = whole(value)
     if count is not None and count >= _SECONDS_BELOW:
         return count
@@ -132,11 +129,7 @@ def read_span(raw: Record, around: Record) -> Span | None:
 
 
 def _first(source: Record, *keys: str) -> Any:
-    for key in keys:
-        value = source.get(key)
-        if value is not None:
-            return value
-    return None
+    return next((value for key in keys if (value := source.get(key)) is not None), None)
 
 
 def _id(value: Any) -> str:
@@ -229,11 +222,17 @@ def detect_role(span: Span) -> Role:
     attributes = span.attributes
     kind = _kind(span)
     agent = attributes.get("gen_ai.agent.name") or attributes.get("agent_name") or attributes.get("graph.node.id")
+    error = read_name(attributes.get("error.type")) or (span.message or "error" if span.ok is False else "")
+    for event in span.events if not error else ():
+        name, inner = event_attributes(event)
+        if name == "exception":
+            error = read_name(inner.get("exception.type")) or "exception"
+            break
     role = Role(
         kind=kind,
         agent=read_name(agent) or (read_name(attributes.get("agent.name")) if kind != TOOL else ""),
         conversation=read_name(attributes.get("gen_ai.conversation.id") or attributes.get("session.id")),
-        error=_error(span),
+        error=error,
     )
     if kind in (TOOL, OUTPUT_TOOL, DEFERRED):
         _fill_tool(role, span)
@@ -273,12 +272,7 @@ def _kind(span: Span) -> int:
     kind = str(attributes.get("traceloop.span.kind") or "").lower()
     if kind:
         return _TRACELOOP.get(kind, STRUCTURE)
-    return _kind_by_shape(span)
-
-
-def _kind_by_shape(span: Span) -> int:
-    """Older instrumentations name no operation: go by the attributes that only one role has."""
-    attributes = span.attributes
+    # Older instrumentations name no operation: go by the attributes that only one role has.
     if attributes.get("gen_ai.tool.name") or (
         span.name == "running tool" and attributes.get("tool_arguments") is not None
     ):
@@ -288,79 +282,59 @@ def _kind_by_shape(span: Span) -> int:
     ):
         return MODEL
     named = attributes.get("agent_name") or attributes.get("gen_ai.agent.name")
-    if named and named not in PLACEHOLDERS:  # what stands in every span says of none that an agent ran in it
+    if named and str(named) not in PLACEHOLDERS:  # what stands in every span says of none that an agent ran in it
         return AGENT
     if any(key.startswith(_FRAMEWORK_KEYS) for key in attributes):
         return STRUCTURE
     return UNKNOWN
 
 
-def _error(span: Span) -> str:
-    message = read_name(span.attributes.get("error.type"))
-    if not message and span.ok is False:
-        message = span.message or "error"
-    for event in span.events if not message else ():
-        name, attributes = event_attributes(event)
-        if name == "exception":
-            return read_name(attributes.get("exception.type")) or "exception"
-    return message
-
-
 def _fill_tool(role: Role, span: Span) -> None:
     attributes = span.attributes
     trimmed = span.name.removeprefix("execute_tool ").removeprefix("running tool: ").removesuffix(".tool")
     role.name = read_name(attributes.get("gen_ai.tool.name") or attributes.get("tool.name")) or trimmed
-    arguments = _present(
-        attributes, "gen_ai.tool.call.arguments", "tool_arguments", "gcp.vertex.agent.tool_call_args", "input.value"
-    )
-    if arguments is None:
-        arguments = attributes.get("tool.parameters")
+    arguments = _first(
+        attributes, "gen_ai.tool.call.arguments", "tool_arguments", "gcp.vertex.agent.tool_call_args", "input.value",
+        "tool.parameters",
+    )  # fmt: skip
     role.arguments = write_arguments(arguments)
-    result = _present(
+    result = _first(
         attributes, "gen_ai.tool.call.result", "tool_response", "gcp.vertex.agent.tool_response", "output.value"
     )
     role.result = read_text(result)
     if attributes.get("openinference.span.kind"):
-        role.arguments = _unwrap_arguments(role.arguments)
-
-
-def _unwrap_arguments(text: str) -> str:
-    """OpenInference wraps keyword arguments in the call that it traced: `{"args": [], "kwargs": {..}}`."""
-    decoded = maybe_json(text)
-    if (
-        isinstance(decoded, dict)
-        and set(decoded) <= {"args", "kwargs", "sanitize_inputs_outputs"}
-        and decoded.get("kwargs")
-    ):
-        return dump(decoded["kwargs"])
-    return text
-
-
-def _present(attributes: Record, *keys: str) -> Any:
-    return next((attributes[key] for key in keys if attributes.get(key) is not None), None)
+        # OpenInference wraps keyword arguments in the call that it traced: `{"args": [], "kwargs": {..}}`.
+        call = record(maybe_json(role.arguments))
+        if set(call) <= {"args", "kwargs", "sanitize_inputs_outputs"} and call.get("kwargs"):
+            role.arguments = dump(call["kwargs"])
 
 
 def _fill_model(role: Role, span: Span) -> None:
     attributes = span.attributes
-    role.name = read_name(_present(attributes, "gen_ai.response.model", "gen_ai.request.model", "llm.model_name"))
+    role.name = read_name(_first(attributes, "gen_ai.response.model", "gen_ai.request.model", "llm.model_name"))
     role.input_tokens, role.output_tokens, role.cached_tokens, role.written_tokens = (
-        whole(_present(attributes, *keys)) for keys in _TOKEN_KEYS
+        whole(_first(attributes, *keys)) for keys in _TOKEN_KEYS
     )
-    role.cost = number(_present(attributes, "operation.cost", "gen_ai.usage.cost", "llm.cost.total"))
+    role.cost = number(_first(attributes, "operation.cost", "gen_ai.usage.cost", "llm.cost.total"))
     messages = maybe_json(attributes.get("gen_ai.output.messages"))
     for event in span.events:
         name, inner = event_attributes(event)
         if name == "gen_ai.client.inference.operation.details" and not messages:
             messages = maybe_json(inner.get("gen_ai.output.messages"))
+    texts = []
     if messages:
-        _read_parts(role, rows(messages))
+        for part in (part for message in rows(messages) for part in rows(message.get("parts"))):
+            if part.get("type") == "text":
+                texts.append(read_text(part.get("content")))
+            elif part.get("type") == "tool_call":
+                role.requested.append({
+                    "name": read_name(part.get("name")), "id": part.get("id"), "arguments": part.get("arguments"),
+                })  # fmt: skip
     else:
         # OpenInference flattens lists into dotted keys: `llm.output_messages.N.message.tool_calls.M.tool_call...`
-        prefix = "llm.output_messages."
         calls: dict[str, dict[str, object]] = {}
-        texts = []
         for key, value in attributes.items():
-            if not key.startswith(prefix):
+            if not key.startswith("llm.output_messages."):
                 continue
             call_prefix, _, leaf = key.rpartition(".tool_call.")
             if call_prefix:
@@ -370,17 +344,4 @@ def _fill_model(role: Role, span: Span) -> None:
             elif ".content" in key and isinstance(value, str):
                 texts.append(value)
         role.requested = [record(call) for call in calls.values() if read_name(call.get("name"))]
-        role.text = read_text("\n".join(texts))
-
-
-def _read_parts(role: Role, messages: list[Record]) -> None:
-    texts = []
-    for message in messages:
-        for part in rows(message.get("parts")):
-            if part.get("type") == "text":
-                texts.append(read_text(part.get("content")))
-            elif part.get("type") == "tool_call":
-                role.requested.append({
-                    "name": read_name(part.get("name")), "id": part.get("id"), "arguments": part.get("arguments"),
-                })  # fmt: skip
     role.text = read_text("\n".join(texts))

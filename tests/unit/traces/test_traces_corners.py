@@ -220,6 +220,85 @@ def test_a_session_that_used_up_its_turns_is_no_success(tmp_path):
     assert read_trace(write(tmp_path, "".join(json.dumps(row) + "\n" for row in rows), "s.jsonl")).success is False
 
 
+def write_lines(folder, *rows):
+    return write(folder, "\n".join(map(json.dumps, rows)) + "\n", "log.jsonl")
+
+
+def test_a_row_whose_type_is_an_object_hides_no_session(tmp_path):
+    reply = {
+        "type": "assistant",
+        "session_id": "s",
+        "message": {"id": "m", "content": [{"type": "text", "text": "hi"}]},
+    }
+    trace = read_trace(write_lines(tmp_path, reply, {"type": {"a": 1}, "session_id": "s"}))
+
+    assert (trace.format, trace.messages) == ("claude-code", 1)
+    assert trace.unrecognised == {"events of type \"{'a': 1}\"": 1}
+
+
+def test_a_message_whose_role_is_an_object_hides_no_chat(tmp_path):
+    messages = [{"role": {"a": 1}, "content": "x"}, {"role": "user", "content": "hi"}]
+    trace = read_trace(write(tmp_path, messages))
+
+    assert (trace.format, trace.messages) == ("openai-messages", 1)
+    assert trace.unrecognised == {"messages with an unknown role": 1}
+
+
+def test_claude_codes_calls_without_an_id_are_all_counted(tmp_path):
+    calls = [{"type": "tool_use", "name": name, "input": {}} for name in ("Read", "Write")]
+    reply = {"type": "assistant", "session_id": "s", "message": {"id": "m", "content": calls}}
+
+    assert [step.name for step in read_trace(write_lines(tmp_path, reply)).tools()] == ["Read", "Write"]
+
+
+def test_pydantic_ais_calls_without_ids_are_answered_by_their_names(tmp_path):
+    calls = [{"part_kind": "tool-call", "tool_name": name, "args": {}} for name in ("look", "save")]
+    answers = [
+        {"part_kind": "tool-return", "tool_name": "look", "content": "found"},
+        {"part_kind": "tool-return", "tool_name": "save", "content": "saved"},
+        {"part_kind": "retry-prompt", "tool_name": None, "content": "answer in JSON"},
+    ]
+    trace = read_trace(write(tmp_path, [{"kind": "response", "parts": calls}, {"kind": "request", "parts": answers}]))
+
+    assert [(step.name, step.result, step.ok) for step in trace.tools()] == [
+        ("look", "found", True),
+        ("save", "saved", True),
+    ]
+    assert not trace.unrecognised
+
+
+def test_a_foreign_programs_call_without_an_id_has_its_outcome(tmp_path):
+    event = {"kind": "ACPToolCallEvent", "source": "agent", "timestamp": "2026-01-01T00:00:00", "tool_kind": "read"}
+    known = {"kind": "MessageEvent", "source": "user", "llm_message": {"content": "go"}}
+    rows = [{**event, "status": "completed", "raw_output": "one"}, {**event, "status": "failed", "raw_output": "two"}]
+    trace = read_trace(write(tmp_path, [known, *rows]))
+
+    assert [(step.name, step.ok, step.result) for step in trace.tools()] == [
+        ("read", True, "one"),
+        ("read", False, "two"),
+    ]
+
+
+@pytest.mark.parametrize(("value", "success"), [(True, True), (False, False), ("N", False), ("P", None), (0.5, False)])
+def test_inspects_score_says_whether_a_sample_succeeded(tmp_path, value, success):
+    sample = {
+        "id": 1,
+        "epoch": 1,
+        "messages": [{"role": "user", "content": "x"}],
+        "scores": {"match": {"value": value}},
+    }
+
+    assert read_trace(write(tmp_path, {"eval": {}, "samples": [sample]})).success is success
+
+
+def test_a_span_whose_agent_is_a_list_costs_no_file(tmp_path):
+    odd = span("ab" * 16, "02" * 8, {})
+    odd["attributes"] = {"agent_name": ["a", "b"]}
+    call = span("ab" * 16, "03" * 8, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look"})
+
+    assert calls_of(read_trace(write(tmp_path, otlp(odd, call)))) == [("", "look", "")]
+
+
 def test_an_assistants_next_word_is_no_tools_answer(tmp_path):
     history = [{"role": "assistant", "agent": "main", "content": "I look", "action": "ls"},
                {"role": "assistant", "agent": "main", "content": "again", "action": "ls -l"},

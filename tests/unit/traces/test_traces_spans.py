@@ -360,7 +360,7 @@ def test_several_runs_are_joined_with_their_sums(written):
 
 def test_a_run_beyond_the_limit_keeps_its_totals_and_says_what_was_left(written, monkeypatch):
     monkeypatch.setattr(span_spool, "MAX_SPANS", 3)
-    monkeypatch.setattr("markbook.traces.readers.otlp.MAX_SPANS", 3)
+    monkeypatch.setattr("markbook.traces.span_tree.MAX_SPANS", 3)
     trace = read_trace(written(document(*RUN)))
 
     assert (trace.clipped, len(trace.steps)) == (3, 2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from markbook.files.archive import members
@@ -12,7 +12,6 @@ from markbook.trace import Step, StepKind, Trace, add_known
 from markbook.traces import Probe
 from markbook.traces.chat import OpenCalls, chat_steps
 from markbook.traces.plain import (
-    make_trace,
     moment,
     number,
     parse_arguments,
@@ -44,41 +43,47 @@ class InspectLog:
         Raises:
             DataError: the zip is damaged, packed in a way that this Python cannot undo, or a bomb.
         """
-        if source.is_zip:
-            samples: Iterator[Any] = _read_zipped(source)
-        else:
-            samples = iter(to_list(record(source.document()).get("samples")))
+        samples: Iterable[Any] = (
+            _read_zipped(source) if source.is_zip else to_list(record(source.document()).get("samples"))
+        )
         for sample in samples:
             if isinstance(sample, dict):
                 yield self._run(sample)
             else:
-                source.problems["samples that are no object"] += 1
+                source.problems["samples that are not an object"] += 1
 
     def _run(self, sample: Record) -> Trace:
-        messages = rows(sample.get("messages"))
-        chat = chat_steps(messages)
+        chat = chat_steps(rows(sample.get("messages")))
         events = rows(sample.get("events")) or rows(record(sample.get("transcript")).get("events"))
         spans = {str(event.get("id")): event for event in events if event.get("event") == "span_begin"}
-        steps = _with_events(chat.steps, events, spans)
+        # Tool events know the times and the agent, and calls of sub-agents, which no message holds.
+        tools, waiting = [event for event in events if event.get("event") == "tool"], OpenCalls()
+        for index, event in enumerate(tools):
+            waiting.add(index, read_text(event.get("id"), 200), "")
+        unmatched = set(range(len(tools)))
+        for place, step in enumerate(chat.steps):
+            at = waiting.answer(step.id, "") if step.kind is StepKind.TOOL and step.id else None
+            if at is not None:
+                chat.steps[place] = _tool(tools[at], spans, step.agent)
+                unmatched.discard(at)
+        chat.steps += [_tool(tools[at], spans, "assistant") for at in sorted(unmatched)]
         usages = [record(record(event.get("output")).get("usage")) for event in events if event.get("event") == "model"]
         if not any(usages):
             usages = [record(usage) for usage in record(sample.get("model_usage")).values()]
         if not any(usages):
             usages = [record(record(sample.get("output")).get("usage"))]
-        tokens_in, tokens_out = (
-            add_known(whole(usage.get("input_tokens")) for usage in usages),
-            add_known(whole(usage.get("output_tokens")) for usage in usages),
-        )
-        scores = [record(score).get("value") for score in record(sample.get("scores")).values()]
-        first = scores[0] if scores else None
+        first = next((record(score).get("value") for score in record(sample.get("scores")).values()), None)
         times = [time for event in events if (time := moment(event.get("timestamp"))) is not None]
         error, score = sample.get("error"), number(first)
-        # Inspect marks C for correct, I for incorrect; a number is a success from 1 on
-        success = first == "C" if first in ("C", "I") else None if score is None else score >= 1
-        return make_trace(
-            steps, reader=self.name, id=f"sample {sample.get('id')} epoch {sample.get('epoch')}"[:200],
-            task=str(sample.get("id"))[:200], trial=whole(sample.get("epoch")), success=success,
-            score=score, unrecognised=dict(chat.unrecognised), input_tokens=tokens_in, output_tokens=tokens_out,
+        # Inspect marks C for correct, I for incorrect, N for no answer; a number is a success from 1 on
+        success = {"C": True, "True": True, "I": False, "N": False, "False": False}.get(str(first))
+        if success is None and score is not None:
+            success = score >= 1
+        return chat.to_trace(
+            self.name, id=f"sample {sample.get('id')} epoch {sample.get('epoch')}"[:200],
+            task=str(sample.get("id"))[:200], trial=whole(sample.get("epoch")), success=success, score=score,
+            input_tokens=add_known(whole(usage.get("input_tokens")) for usage in usages),
+            output_tokens=add_known(whole(usage.get("output_tokens")) for usage in usages),
             agents=[read_name(span.get("name")) for span in spans.values() if span.get("type") == "agent"],
             start=min(times, default=None), end=max(times, default=None),
             notes=(f"the sample ended in an error: {read_text(record(error).get('message'), 200)}",) if error else (),
@@ -94,35 +99,16 @@ def _read_zipped(source: Source) -> Iterator[Any]:
             yield value
 
 
-def _with_events(steps: list[Step], events: list[Record], spans: Mapping[str, Record]) -> list[Step]:
-    """Return the steps with the tool events: they know the times and the agent, and calls of sub-agents."""
-    tools = [event for event in events if event.get("event") == "tool"]
-    waiting = OpenCalls()
-    for index, event in enumerate(tools):
-        waiting.add(index, read_text(event.get("id"), 200), "")
-    unmatched, merged = set(range(len(tools))), []
-    for step in steps:
-        at = waiting.answer(step.id, "") if step.kind is StepKind.TOOL and step.id else None
-        merged.append(step if at is None else _tool(tools[at], spans, step))
-        unmatched.discard(-1 if at is None else at)
-    merged.extend(_tool(tools[at], spans, None) for at in sorted(unmatched))
-    return merged
-
-
-def _tool(event: Record, spans: Mapping[str, Record], step: Step | None) -> Step:
+def _tool(event: Record, spans: Mapping[str, Record], asker: str) -> Step:
+    agent, above = "", str(event.get("span_id"))
+    for _ in spans:  # the nearest span of an agent around the event; spans that hold one another end the search
+        if agent or above not in spans:
+            break
+        agent = read_name(spans[above].get("name")) if spans[above].get("type") == "agent" else ""
+        above = str(spans[above].get("parent_id"))
     error = read_name(record(event.get("error")).get("type")) or ("failed" if event.get("failed") else "")
     return Step(
-        StepKind.TOOL, _agent(event, spans) or (step.agent if step else "assistant"), read_name(event.get("function")),
-        id=read_text(event.get("id"), 200), start=moment(event.get("timestamp")), end=moment(event.get("completed")),
-        ok=not error, error=error, arguments=parse_arguments(event.get("arguments")), result=read_text(event.get("result")),
+        StepKind.TOOL, agent or asker, read_name(event.get("function")), id=read_text(event.get("id"), 200),
+        start=moment(event.get("timestamp")), end=moment(event.get("completed")), ok=not error, error=error,
+        arguments=parse_arguments(event.get("arguments")), result=read_text(event.get("result")),
     )  # fmt: skip
-
-
-def _agent(event: Record, spans: Mapping[str, Record]) -> str:
-    """Return the agent whose span is the nearest around an event."""
-    at, steps = str(event.get("span_id")), 0
-    while at in spans and steps < len(spans) + 1:
-        if spans[at].get("type") == "agent":
-            return read_name(spans[at].get("name"))
-        at, steps = str(spans[at].get("parent_id")), steps + 1
-    return ""

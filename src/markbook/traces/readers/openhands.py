@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
 from markbook.files.stream import Source
-from markbook.trace import Step, StepKind, Trace, add_known
+from markbook.trace import Trace, add_known
 from markbook.traces import Probe
+from markbook.traces.chat import RunSteps
 from markbook.traces.plain import (
-    make_trace,
     moment,
     number,
     parse_arguments,
@@ -31,7 +30,7 @@ from markbook.types import Record
 _HOLDERS = ("history", "events", "items", "trajectory")
 _SOURCES = frozenset({"agent", "user", "environment", "hook"})
 _KINDS = frozenset({"ActionEvent", "ObservationEvent", "MessageEvent", "SystemPromptEvent", "AgentErrorEvent",
-                    "ConversationStateUpdateEvent"})  # fmt: skip
+                    "ConversationStateUpdateEvent", "ACPToolCallEvent", "UserRejectObservation"})  # fmt: skip
 _QUIET = frozenset({
     "null", "recall", "change_agent_state", "agent_state_changed", "condensation", "condensation_request", "condense",
     "pause", "resume", "stop", "success", "loop_recovery", "loop_detection",
@@ -59,13 +58,22 @@ class OpenHands:
         loose = [event for event in _flat(items) if not _events(event)]
         events = [event for event in loose if _is_event(event)]
         if events:
-            yield _run(events, {}, self.name)
+            yield self._run(events, {})
         source.problems["not an event"] += len(loose) - len(events)
         source.problems["not an object"] += sum(not isinstance(item, dict | list) for item in items)
         source.problems += Counter()  # what is 0 goes
         for item in items:
             if _events(item):
-                yield _run(_flat(_events(item)), item, self.name)
+                yield self._run(_flat(_events(item)), item)
+
+    def _run(self, events: Iterable[Record], around: Record) -> Trace:
+        conversation = _Conversation()
+        for event in events:
+            conversation.add(event)
+        sums = _spent(conversation.sums.values()) | _spent([record(around.get("metrics"))])
+        task = read_name(around.get("instance_id"))
+        facts = {"cached_tokens": add_known(conversation.cached)} | sums
+        return conversation.to_trace(self.name, id=task or read_name(around.get("conversation_id")), task=task, **facts)
 
 
 def _events(item: object) -> list[Any]:
@@ -85,81 +93,60 @@ def _is_event(row: Record) -> bool:
     return named and ("args" in row or "extras" in row or read_name(row.get("source")) in _SOURCES)
 
 
-def _run(events: Iterable[Record], around: Record, reader: str) -> Trace:
-    conversation = _Conversation()
-    for event in events:
-        conversation.add(event)
-    known = conversation.totals() | _spent([record(around.get("metrics"))])
-    identity = read_name(around.get("instance_id")) or read_name(around.get("conversation_id"))
-    return make_trace(
-        conversation.steps, reader=reader, id=identity, task=read_name(around.get("instance_id")),
-        unrecognised=dict(conversation.unrecognised), **known,
-    )  # fmt: skip
-
-
 def _spent(metrics: Iterable[Record]) -> dict[str, Any]:
     """Return tokens and cost over several models' running sums; a sum of 0 stands where nothing was counted."""
     sums = list(metrics)
-    usages = [record(held.get("accumulated_token_usage")) for held in sums]
+    usages = [record(running.get("accumulated_token_usage")) for running in sums]
     keys = {"input_tokens": "prompt_tokens", "output_tokens": "completion_tokens",
             "cached_tokens": "cache_read_tokens", "cache_written_tokens": "cache_write_tokens"}  # fmt: skip
-    known: dict[str, Any] = {
+    facts: dict[str, Any] = {
         name: add_known(whole(usage.get(key)) for usage in usages if whole(usage.get("prompt_tokens")))
         for name, key in keys.items()
     }
-    costs = [cost for held in sums if (cost := number(held.get("accumulated_cost")))]
-    known["cost"] = sum(costs) if costs else None
-    return {name: value for name, value in known.items() if value is not None}
+    costs = [cost for running in sums if (cost := number(running.get("accumulated_cost")))]
+    facts["cost"] = sum(costs) if costs else None
+    return {name: value for name, value in facts.items() if value is not None}
 
 
-class _Conversation:
+class _Conversation(RunSteps):
     def __init__(self) -> None:
-        self.steps: list[Step] = []
-        self.unrecognised: Counter[str] = Counter()
+        super().__init__()
         self._agents = ["agent"]
-        self._calls: dict[str, int] = {}
         self._replies: set[str] = set()
-        self._sums: dict[str, Record] = {}
-        self._cached: list[int | None] = []
-
-    def totals(self) -> dict[str, Any]:
-        """Return the last of the running sums that the events carry, of each use of a model."""
-        return {"cached_tokens": add_known(self._cached)} | _spent(self._sums.values())
+        self.sums: dict[str, Record] = {}
+        """The last of the running sums that the events carry, of each use of a model."""
 
     def add(self, row: Record) -> None:
         """Take one event."""
-        kind, action, observation = row.get("kind"), row.get("action"), row.get("observation")
         if isinstance(row.get("llm_metrics"), dict):
-            self._sums["agent"] = record(row["llm_metrics"])
-        if isinstance(kind, str):
-            self._add_second(row, kind)
-        elif isinstance(action, str):
-            self._action(row, action)
-        elif isinstance(observation, str):
+            self.sums["agent"] = record(row["llm_metrics"])
+        who = self._agents[-1] if row.get("source", "agent") == "agent" else ""  # not people, not the environment
+        if isinstance(kind := row.get("kind"), str):
+            self._add_second(row, kind, who)
+        elif isinstance(action := row.get("action"), str):
+            self._action(row, action, who)
+        elif isinstance(observation := row.get("observation"), str):
             self._observation(row, observation)
         else:
             self.unrecognised["events without a kind"] += 1
 
-    def _who(self, row: Record) -> str:
-        """Return the agent that an event is by, empty for people and the environment."""
-        return self._agents[-1] if row.get("source", "agent") == "agent" else ""
-
     # The first generation.
 
-    def _action(self, row: Record, kind: str) -> None:
-        args, time, who = record(row.get("args")), moment(row.get("timestamp")), self._who(row)
+    def _action(self, row: Record, kind: str, who: str) -> None:
+        args, time, metadata = (
+            record(row.get("args")),
+            moment(row.get("timestamp")),
+            record(row.get("tool_call_metadata")),
+        )
+        response = record(metadata.get("model_response"))
         if kind == "system" and len(self._agents) == 1:
             self._agents = [read_name(args.get("agent_class")) or self._agents[0]]
         if kind in ("message", "system"):
-            role = kind if kind == "system" else "assistant" if who else "user"
-            tokens = record(record(record(row.get("tool_call_metadata")).get("model_response")).get("usage"))
-            agent = "" if kind == "system" else who
-            self._reply(agent, role, args.get("content") or row.get("message"), time, tokens)
+            agent, role = ("", kind) if kind == "system" else (who, "assistant" if who else "user")
+            self._reply(agent, role, args.get("content") or row.get("message"), time, record(response.get("usage")))
             return
         if kind in _QUIET:
             return
-        called = record(row.get("tool_call_metadata"))
-        response = record(called.get("model_response"))
         message = record(next(iter(rows(response.get("choices"))), {}).get("message"))
         identity = read_name(response.get("id"))
         if identity not in self._replies and (identity or args.get("thought")):
@@ -169,39 +156,41 @@ class _Conversation:
             self._reply(who, "assistant", text, time, record(response.get("usage")))
         if kind == "delegate":
             target = read_name(args.get("agent")) or "delegate"
-            self.steps.append(Step(StepKind.HANDOFF, who, "delegation", target, start=time))
-            self._agents.append(target)
+            self.add_handoff(who, "delegation", target, start=time)
+            self._agents.append(target)  # until its observation comes, events are the delegate's
             return
-        call = read_text(called.get("tool_call_id"), 200)
-        asked = next((one for one in rows(message.get("tool_calls")) if call and one.get("id") == call), {})
-        given = record(asked.get("function")).get("arguments")
-        self._call(
-            row, who, read_name(called.get("function_name")) or kind[:200], call, args if given is None else given
+        call = read_text(metadata.get("tool_call_id"), 200)
+        request = next(
+            (request for request in rows(message.get("tool_calls")) if call and request.get("id") == call), {}
         )
+        arguments = record(request.get("function")).get("arguments")
+        name = read_name(metadata.get("function_name")) or kind[:200]
+        self._call(row, who, name, call, args if arguments is None else arguments)
 
     def _observation(self, row: Record, kind: str) -> None:
         if kind == "delegate" and len(self._agents) > 1:
             self._agents.pop()
-        place = self._calls.get(f"#{row.get('cause')}")
-        if place is None:
+        at = self.calls.get(f"#{row.get('cause')}")
+        if at is None:
             if kind not in _QUIET and kind not in ("delegate", "message", "error"):
                 self.unrecognised["observations without a call"] += 1
             return
         extras = record(row.get("extras"))
         code = record(extras.get("metadata")).get("exit_code", extras.get("exit_code"))
-        ok = False if kind in ("error", "user_rejected") else _success(code, row.get("success"))
-        error = "" if ok is not False else kind if kind in ("error", "user_rejected") else f"exit code {code}"
-        self._answer(place, (ok, error), read_text(row.get("content")), moment(row.get("timestamp")))
+        is_failure = kind in ("error", "user_rejected")
+        ok = False if is_failure else _success(code, row.get("success"))
+        error = "" if ok is not False else kind if is_failure else f"exit code {code}"
+        self.answer(at, row.get("content"), ok=ok, error=error, end=moment(row.get("timestamp")))
 
     # The second.
 
-    def _add_second(self, row: Record, kind: str) -> None:
-        time, who = moment(row.get("timestamp")), self._who(row)
+    def _add_second(self, row: Record, kind: str, who: str) -> None:
+        time = moment(row.get("timestamp"))
         if kind == "MessageEvent":
-            message = record(row.get("llm_message"))
             agent = (read_name(row.get("sender")) or who) if who else ""
             self._replies |= {read_name(row.get("llm_response_id"))} - {""}
-            self._reply(agent, "assistant" if who else "user", message.get("content"), time, {})
+            text = record(row.get("llm_message")).get("content")
+            self._reply(agent, "assistant" if who else "user", text, time, {})
         elif kind == "SystemPromptEvent":
             self._reply("", "system", record(row.get("system_prompt")).get("text"), time, {})
         elif kind in ("ActionEvent", "ACPToolCallEvent"):
@@ -209,76 +198,63 @@ class _Conversation:
             if identity and identity not in self._replies:
                 self._replies.add(identity)
                 self._reply(who, "assistant", row.get("thought"), time, {})
-            self._tool(row, who)
+            self._tool(row, who, time)
         elif kind in ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation"):
             self._result(row, kind, time)
         elif kind == "ConversationStateUpdateEvent":
             value = record(row.get("value"))
             stats = value if row.get("key") == "stats" else record(value.get("stats"))
             for use, metrics in record(stats.get("usage_to_metrics")).items():
-                self._sums[str(use)] = record(metrics)
+                self.sums[str(use)] = record(metrics)
         elif kind not in _QUIET:
             self.unrecognised[f"events of kind {kind[:40]!r}"] += 1
 
-    def _tool(self, row: Record, who: str) -> None:
+    def _tool(self, row: Record, who: str, time: float | None) -> None:
         call = read_text(row.get("tool_call_id"), 200)
         if row["kind"] == "ActionEvent":
-            asked = record(row.get("tool_call"))
-            name = read_name(row.get("tool_name")) or read_name(asked.get("name")) or "unknown tool"
-            self._call(row, who, name, call, asked.get("arguments", row.get("action")))
+            request = record(row.get("tool_call"))
+            name = read_name(row.get("tool_name")) or read_name(request.get("name")) or "unknown tool"
+            self._call(row, who, name, call, request.get("arguments", row.get("action")))
             return
         # A foreign program's call, which it tells again at each change.
-        if call not in self._calls:
-            self._call(
-                row,
-                who,
-                read_name(row.get("tool_kind")) or read_name(row.get("title")) or "tool",
-                call,
-                row.get("raw_input"),
-            )
+        if not call or call not in self.calls:
+            name = read_name(row.get("tool_kind")) or read_name(row.get("title")) or "tool"
+            self._call(row, who, name, call, row.get("raw_input"))
         ok = {"completed": True, "failed": False}.get(str(row.get("status")))
         if ok is not None:
-            text, time = read_text(row.get("raw_output") or row.get("content")), moment(row.get("timestamp"))
-            self._answer(self._calls[call], (ok, "" if ok else "failed"), text, time)
+            result = row.get("raw_output") or row.get("content")
+            self.answer(self.calls[call], result, ok=ok, error="" if ok else "failed", end=time)
 
     def _result(self, row: Record, kind: str, time: float | None) -> None:
-        place = self._calls.get(read_text(row.get("tool_call_id"), 200), self._calls.get(f"#{row.get('action_id')}"))
-        if place is None:
+        call = read_text(row.get("tool_call_id"), 200)
+        at = self.calls.get(call if call in self.calls and call else f"#{row.get('action_id')}")
+        if at is None:
             self.unrecognised["observations without a call"] += 1
             return
         if kind != "ObservationEvent":
             error = "rejected" if kind == "UserRejectObservation" else "error"
-            self._answer(place, (False, error), read_text(row.get("error") or row.get("rejection_reason")), time)
+            self.answer(at, row.get("error") or row.get("rejection_reason"), ok=False, error=error, end=time)
             return
-        seen = record(row.get("observation"))
-        code = seen.get("exit_code", record(seen.get("metadata")).get("exit_code"))
-        failed = seen.get("is_error")
+        observation = record(row.get("observation"))
+        code = observation.get("exit_code", record(observation.get("metadata")).get("exit_code"))
+        failed = observation.get("is_error")
         ok = False if failed is True else _success(code, None if failed is None else not failed)
         error = "" if ok is not False else "error" if failed is True else f"exit code {code}"
-        self._answer(place, (ok, error), read_text(seen.get("content") or seen.get("output")), time)
+        self.answer(at, observation.get("content") or observation.get("output"), ok=ok, error=error, end=time)
 
     # Both.
 
     def _reply(self, agent: str, role: str, text: object, time: float | None, usage: Record) -> None:
-        self._cached.append(whole(record(usage.get("prompt_tokens_details")).get("cached_tokens")))
-        self.steps.append(
-            Step(
-                StepKind.MESSAGE, agent, role, start=time, text=read_text(text),
-                input_tokens=whole(usage.get("prompt_tokens")), output_tokens=whole(usage.get("completion_tokens")),
-            )
-        )  # fmt: skip
+        self.cached.append(whole(record(usage.get("prompt_tokens_details")).get("cached_tokens")))
+        tokens = {"input_tokens": "prompt_tokens", "output_tokens": "completion_tokens"}
+        counts = {name: whole(usage.get(key)) for name, key in tokens.items()}
+        self.add_message(agent, role, read_text(text), start=time, **counts)
 
     def _call(self, row: Record, agent: str, name: str, call: str, arguments: object) -> None:
-        for key in (call, f"#{row.get('id')}" if isinstance(row.get("id"), int | str) else ""):
-            if key:
-                self._calls[key] = len(self.steps)
-        given = parse_arguments(arguments)
-        time = moment(row.get("timestamp"))
-        self.steps.append(Step(StepKind.TOOL, agent, name, id=call, arguments=given, start=time))
-
-    def _answer(self, place: int, outcome: tuple[bool | None, str], result: str, time: float | None) -> None:
-        ok, error = outcome
-        self.steps[place] = replace(self.steps[place], ok=ok, error=error, result=result, end=time)
+        # An observation names its call by the model's id for it or by the number of the event.
+        if isinstance(row.get("id"), int | str):
+            self.calls[f"#{row['id']}"] = len(self.steps)
+        self.add_call(agent, name, call, parse_arguments(arguments), moment(row.get("timestamp")))
 
 
 def _success(code: object, stated: object) -> bool | None:

@@ -13,10 +13,9 @@ from markbook.files.stream import Source
 from markbook.trace import Trace
 from markbook.traces import Probe, is_tempo
 from markbook.traces.plain import record, rows
-from markbook.traces.span_spool import MAX_SPANS, Found, SpanSpool, inside, open_spool, spans
-from markbook.traces.span_tree import build_trace
+from markbook.traces.span_spool import Found, inside, open_spool, spans
+from markbook.traces.span_tree import build_traces
 from markbook.traces.spans import detect_role, read_span
-from markbook.types import Record
 
 
 class Otlp:
@@ -30,63 +29,52 @@ class Otlp:
             return 100
         if any("resourceSpans" in row or "resource_spans" in row for row in probe.sample):
             return 100
-        if is_tempo(probe.head) or any(_holds_batches(row) for row in probe.sample[:5]):
+        if is_tempo(probe.head):
             return 100
+        for row in probe.sample[:5]:
+            batches = rows(row.get("batches")) or rows(record(row.get("trace")).get("batches"))
+            if batches and {"scopeSpans", "instrumentationLibrarySpans", "resource"} & set(batches[0]):
+                return 100
         if any(read_span(row, {}) is not None for row in probe.sample[:5]):
             return 90
         return 80 if '"span_id"' in probe.head or '"spanId"' in probe.head else 0
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield the runs in the order in which the file first shows them."""
-        source.problems.clear()  # what detection stumbled over is met and counted again
-        with open_spool(source.path) as spool:
-            self._fill(spool, source)
-            spool.flush()
-            if spool.duplicates:
-                source.problems["duplicate span ids: the first is kept"] = spool.duplicates
-            yield from self._runs(spool, source)
-
-    def _runs(self, spool: SpanSpool, source: Source) -> Iterator[Trace]:
-        """Yield the runs; a trace of other spans only (a web server's, say) is none where there are others."""
-        empty: Trace | None = None
-        has_run = False
-        for key, count in spool.runs():
-            trace = build_trace(key, spool.spans(key), self.name)
-            if count > MAX_SPANS:
-                spool.index_parents()
-                trace = replace(trace, clipped=count - MAX_SPANS, **spool.totals(key))  # type: ignore[arg-type]  # counts
-            if not trace.steps and not trace.agents and not trace.clipped:
-                empty = empty or trace
-                source.problems["traces without a step of any agent"] += 1
-                source.problems.update(trace.unrecognised)
-                continue
-            has_run = True
-            yield trace
-        if empty is not None and not has_run:
-            # It is the only kind there is: one run in which nothing happened, and the counts say why.
-            yield replace(empty, unrecognised={})
-
-    @staticmethod
-    def _fill(spool: SpanSpool, source: Source) -> None:
-        problems: Counter[str] = source.problems
+        problems = source.problems
+        problems.clear()  # what detection stumbled over is met and counted again
         if source.is_lines:
             pairs: Iterator[Found] = (pair for _, value in source.lines() for pair in _pairs(value, problems))
         else:
             pairs = spans(source.chunks(), problems)
-        for raw, around in pairs:
-            span = read_span(raw, around)
-            if span is None:
-                problems["objects that are no span"] += 1
-            else:
-                spool.add(span, detect_role(span))
+        with open_spool(source.path) as spool:
+            for raw, around in pairs:
+                span = read_span(raw, around)
+                if span is None:
+                    problems["objects that are not a span"] += 1
+                else:
+                    spool.add(span, detect_role(span))
+            spool.flush()
+            if spool.duplicates:
+                problems["duplicate span ids: the first is kept"] = spool.duplicates
+            yield from self._drop_empty(build_traces(spool, self.name), problems)
 
-
-def _holds_batches(row: Record) -> bool:
-    batches = rows(row.get("batches")) or rows(record(row.get("trace")).get("batches"))
-    return bool(batches) and bool(_TEMPO & set(batches[0]))
-
-
-_TEMPO = frozenset({"scopeSpans", "instrumentationLibrarySpans", "resource"})
+    @staticmethod
+    def _drop_empty(traces: Iterator[Trace], problems: Counter[str]) -> Iterator[Trace]:
+        """Yield the runs; a trace of other spans only (a web server's, say) is none where there are others."""
+        empty: Trace | None = None
+        has_run = False
+        for trace in traces:
+            if trace.steps or trace.agents or trace.clipped:
+                has_run = True
+                yield trace
+                continue
+            empty = empty or trace
+            problems["traces without a step of any agent"] += 1
+            problems.update(trace.unrecognised)
+        if empty is not None and not has_run:
+            # It is the only kind there is: one run in which nothing happened, and the counts say why.
+            yield replace(empty, unrecognised={})
 
 
 def _pairs(value: object, problems: Counter[str]) -> Iterator[Found]:
