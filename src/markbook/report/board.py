@@ -25,7 +25,7 @@ def pages(sheet: Sheet, board: Leaderboard, *, title: str, alpha: float) -> Iter
     models, items = folder_names(sheet.models), folder_names(sheet.samples)
     yield "index.html", _index(sheet, board, title, alpha, models, items)
     for standing in board.standings:
-        yield f"models/{models[standing.model]}.html", _model(sheet, standing, items)
+        yield f"models/{models[standing.model]}.html", _model(sheet, standing, items, alpha)
     for sample in sheet.samples:
         yield f"items/{items[sample]}.html", _item(sheet, board, sample, models)
 
@@ -54,7 +54,7 @@ def _index(
         scored = f"{len(values)} of {len(sheet.models)}"
         listed.append({"item": sample, "file": items[sample], "value": scale.value(mean), "scored": scored})
     return _render(
-        "index.html.j2", title=title, root="", method=board.method, alpha=f"{alpha:g}", better=sheet.direction.capitalize(),
+        "index.html.j2", title=title, root="", method=board.method, alpha=f"{alpha:g}", level=f"{100 * (1 - alpha):g} %", better=sheet.direction.capitalize(),
         notes=sheet.notes, metric=sheet.metric, rows=rows, items=listed, headline=_headline(board, scale), picture=_picture(board, sheet),
     )  # fmt: skip
 
@@ -94,12 +94,12 @@ def _picture(board: Leaderboard, sheet: Sheet) -> Markup | None:
     return Markup(picture.wide + picture.narrow)  # noqa: S704 - its words are escaped where it is drawn
 
 
-def _model(sheet: Sheet, standing: Standing, items: Mapping[str, str]) -> str:
+def _model(sheet: Sheet, standing: Standing, items: Mapping[str, str], alpha: float) -> str:
     cells, scale = sheet.marks[standing.model], Scale(sheet.range)
     rows = [(items[sample], sample, *_format_cell(cells.get(sample), scale)) for sample in sheet.samples]
     facts = [
         (sheet.metric, scale.value(standing.summary.value)),
-        ("95 % interval", _interval(standing.summary.interval, scale)),
+        (f"{100 * (1 - alpha):g} % interval", _interval(standing.summary.interval, scale)),
         ("Scored", f"{standing.summary.n} of {len(sheet.samples)}"),
         ("Missing", _lacking(standing, sheet)),
         ("Groups", " ".join(standing.group) or NOTHING),

@@ -60,11 +60,12 @@ def build_matrix(index: Index, order: str, start: int, count: int) -> Matrix:
     import numpy as np
 
     table = index.table()
-    models, samples = index.models[:MODELS_SHOWN], index.samples
+    # Asked for once, after the rows: the thread that reads the run may meet a new model between two questions.
+    models, samples = index.models, index.samples
     if not len(table):
-        return Matrix(models, [], 0)
-    cells = table[:, 2].astype(np.int64) * len(index.models) + table[:, 1].astype(np.int64)
-    size = len(samples) * len(index.models)
+        return Matrix(models[:MODELS_SHOWN], [], 0)
+    cells = table[:, 2].astype(np.int64) * len(models) + table[:, 1].astype(np.int64)
+    size = len(samples) * len(models)
     has_score = ~np.isnan(table[:, 4])  # a missing score is no 0: it neither flips nor differs
     cells, values = cells[has_score], table[has_score, 4]
     tries = np.bincount(cells, minlength=size).reshape(len(samples), -1)
@@ -81,10 +82,10 @@ def build_matrix(index: Index, order: str, start: int, count: int) -> Matrix:
         entry = index.get_entry(table, int(row))
         entries_by_square.setdefault((entry.sample, entry.model), []).append(entry)
     rows = [
-        (samples[at], [_square(entries_by_square.get((samples[at], model)), sign) for model in models])
+        (samples[at], [_square(entries_by_square.get((samples[at], model)), sign) for model in models[:MODELS_SHOWN]])
         for at in chosen[start : start + count]
     ]
-    return Matrix(models, rows, len(chosen), len(index.models))
+    return Matrix(models[:MODELS_SHOWN], rows, len(chosen), len(models))
 
 
 def _order_items(order: str, means: NDArray[np.float64], spread: NDArray[np.float64], samples: list[str]) -> list[int]:
@@ -244,8 +245,8 @@ def matrix_page(index: Index, number: int, name: str, parameters: Mapping[str, s
         total=matrix.total,
         is_done=index.is_done,
         at_of=lambda squares: ",".join(
-            f"{number}:{squares_of_row.first.location}" for squares_of_row, _ in squares if squares_of_row
-        )[:400],
+            [f"{number}:{square.first.location}" for square, _ in squares if square][:SIDES]
+        ),
     )
 
 
@@ -273,6 +274,8 @@ def copy_attempts(index: Index, query: Query, form: str) -> Iterator[str]:
             for row in rows
         )
         yield "\n".join(markdown_table(heads, cells)) + "\n"
+        if places.size > COPIED_ROWS:
+            yield f"\nThe first {COPIED_ROWS:,} of {places.size:,} attempts.\n"
         return
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
@@ -311,6 +314,7 @@ def run_page(index: Index, number: int, about: Mapping[str, object], parameters:
         text=words,
         statuses=STATUSES,
         sorts=SORTS,
+        copied=COPIED_ROWS,
         counts=index.counts(),
         by_status=index.statuses(),
         topics=index.by_topic() if is_done else None,
@@ -341,6 +345,8 @@ class Score:
     value: str
     span: str
     points: tuple[float, float, float]
+    is_percent: bool = True
+    """Whether it lies between 0 and 100 points; else the chart is as wide as its values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,6 +423,7 @@ def _score(record: Any) -> Score | None:
         scale.value(value),
         scale.spread(low, high) if has_interval else "",
         points,
+        is_percent=scale.factor == 100,
     )
 
 
@@ -448,7 +455,8 @@ def trend_page(number: int, runs: Sequence[ListedRun]) -> str:
             value, low, high = (round(point, 2) for point in score.points)
             marks.append({"name": name, "value": value, "low": low, "high": high})
             rows.append((run.number, run.label or run.name, run.started, score))
-    picture = charts.intervals(marks, [str(mark["name"]) for mark in marks], "Score")
+    domain = (0, 100) if all(score.is_percent for *_, score in rows) else None
+    picture = charts.intervals(marks, [str(mark["name"]) for mark in marks], "Score", domain)
     return render(
         "browse/trend.html.j2",
         title=f"{ordered[-1].what}: {len(ordered)} run{'s' if len(ordered) > 1 else ''}",

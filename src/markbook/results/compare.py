@@ -310,19 +310,23 @@ def hold_against(
     seed: int = 0,
     allow_different_measures: bool = False,
 ) -> list[Pair]:
-    """Hold a run against an earlier one, model by model, by one metric; by the main one that both have if none is named.
+    """Hold a run, or those of a folder, against an earlier one, model by model, by one metric; by the main one that both have if none is named.
 
     Returns:
         The pairs, new minus old, none of which is shown to be worse.
 
     Raises:
         GateFailed: a model is worse, the whole interval of the difference lying on the worse side.
-        DataError: a run is not finished, or the two have nothing in common, or were measured differently.
+        DataError: a run is not finished, the baseline is several runs, or the two have nothing in common, or were measured
+            differently.
         UsageError: a model has no counterpart.
     """
-    sheet = read_sheets([run, baseline], metric=metric, allow_different_measures=allow_different_measures)
+    runs, baselines = open_runs([run]), open_runs([baseline])
     name = os.fspath(baseline) if not isinstance(baseline, Run) else baseline.folder.name
-    return check_worse(compare_sheet(sheet, seed=seed), baseline_pairs(sheet, name, last_run=1))
+    if len(baselines) > 1:
+        raise DataError(f"{len(baselines)} runs lie here, and one is the baseline", at=name, hint="name it")
+    sheet = read_sheets([*runs, *baselines], metric=metric, allow_different_measures=allow_different_measures)
+    return check_worse(compare_sheet(sheet, seed=seed), baseline_pairs(sheet, name, last_run=len(runs)))
 
 
 def baseline_pairs(sheet: Sheet, baseline: str, *, last_run: int | None) -> list[tuple[str, str]]:

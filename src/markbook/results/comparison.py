@@ -325,17 +325,17 @@ def headline_of_one(model: str, summary: Summary, limits: tuple[float, float], s
     return Headline(text, step if interval.high > interval.low else "")
 
 
-def _join_names(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str], word: str = "and") -> str:
     """Return names for a sentence, or how many they are."""
     if len(names) > _NAMED:
         return f"{len(names)} others"
     names_shown = [name if len(name) <= _WIDE else name[: _WIDE - 1] + "…" for name in names]
-    return names_shown[0] if len(names_shown) == 1 else f"{', '.join(names_shown[:-1])} and {names_shown[-1]}"
+    return names_shown[0] if len(names_shown) == 1 else f"{', '.join(names_shown[:-1])} {word} {names_shown[-1]}"
 
 
 def _say_tied(tied: Sequence[str], apart: Callable[[str, str], bool]) -> str:
     if any(apart(first, other) for first, other in combinations(tied[1:], 2)):
-        return f"{_join_names(tied[:1])} cannot be told apart from {_join_names(tied[1:]).replace(' and ', ' or ')}"
+        return f"{_join_names(tied[:1])} cannot be told apart from {_join_names(tied[1:], 'or')}"
     if len(tied) > _NAMED:
         return f"{_join_names(tied[:1])} and {len(tied) - 1} others cannot be told apart"
     return f"{_join_names(tied)} cannot be told apart"

@@ -222,7 +222,10 @@ def compare_pairs(sheet: Sheet, names: Sequence[str], *, alpha: float = 0.05, se
     Raises:
         DataError: no two models share any.
     """
-    every = [(first, second, *_common(sheet, first, second, sheet.samples)) for first, second in combinations(names, 2)]
+    samples_of_all = sheet.samples  # collected anew whenever it is asked for, which 19,900 pairs need not do
+    every = [
+        (first, second, *_common(sheet, first, second, samples_of_all)) for first, second in combinations(names, 2)
+    ]
     raw = [candidate for candidate in every if candidate[2]]
     if every and not raw:
         who = f"{names[0]!r} and {names[1]!r} share no sample" if len(names) == 2 else "no two models share a sample"

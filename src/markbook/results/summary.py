@@ -403,7 +403,8 @@ class _CountedMeasurements(Sequence[Measurement]):
         numbers: list[Any] = [
             x for part in measurement.stats.values() for x in (part if isinstance(part, list) else [part])
         ]
-        fits = all(type(x) in (int, float) for x in numbers) and shape == (self._shape or shape)
+        # A first row without stats has the shape (), which is one like any other and not "no shape yet".
+        fits = all(type(x) in (int, float) for x in numbers) and self._shape in (None, shape)
         if fits and self._numbers.typecode == "i" and not all(type(x) is int and -_INT <= x < _INT for x in numbers):
             self._numbers = array("d", self._numbers)
         if self._others or not fits:
