@@ -134,7 +134,7 @@ def tables(noises: Sequence[ModelNoise], metric: str) -> list[Table]:
     if any(model_noise.pass_hat for model_noise in noises):
         most = max(max(model_noise.pass_hat, default=0) for model_noise in noises)
         ks = [k for k in range(1, most + 1) if k <= 8 or k == most]
-        rows = tuple(
+        hats = tuple(
             (
                 model_noise.model,
                 *(_number(hat.value, hat.interval) if (hat := model_noise.pass_hat.get(k)) else NOTHING for k in ks),
@@ -142,7 +142,7 @@ def tables(noises: Sequence[ModelNoise], metric: str) -> list[Table]:
             for model_noise in noises
         )
         heads = ("Model", *(f"k = {k}" for k in ks))
-        tables.append(Table("pass^k: all of k repeats pass", heads, rows, frozenset(range(1, len(ks) + 1))))
+        tables.append(Table("pass^k: all of k repeats pass", heads, hats, frozenset(range(1, len(ks) + 1))))
     if any(model_noise.repeats for model_noise in noises):
         gaps = list(dict.fromkeys(gap for model_noise in noises for gap in model_noise.repeats))
         needed = tuple(
