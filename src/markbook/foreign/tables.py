@@ -138,9 +138,7 @@ def _attempt(repeat: str, names: dict[str, int]) -> int:
 
 
 def _number(value: object) -> float | Missing:
-    """Return the number of a cell; text of a CSV file is read, and a cell without anything is missing in every format."""
-    if value is None:  # what an empty cell of a CSV file is in JSON Lines and Parquet: one table, one kind of missing
-        value = ""
+    """Return the number of a cell; text of a CSV file is read, an empty cell is missing."""
     if not isinstance(value, str):
         return read_value(value)
     text = value.strip().lower()

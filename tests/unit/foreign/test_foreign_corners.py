@@ -14,7 +14,6 @@ from markbook.cli import cli
 from markbook.errors import DataError, StorageError
 from markbook.files.spool import Spool
 from markbook.files.tables import read_table
-from markbook.results.compare import read_sheet
 from markbook.results.kind import open_results
 from markbook.results.leaderboard import standings
 
@@ -272,16 +271,3 @@ def test_a_parquet_bomb_is_refused(tmp_path, nested):
 
     with pytest.raises(DataError, match="unfolds to more than"):
         list(read_table(path))
-
-
-def test_a_cell_without_a_score_is_absent_in_every_format_of_a_table(tmp_path):
-    (tmp_path / "t.csv").write_text("item,model,score\na,m,1\nb,m,\nc,m,nan\n")
-    rows = [{"item": "a", "model": "m", "score": 1}, {"item": "b", "model": "m", "score": None}]
-    rows.append({"item": "c", "model": "m", "score": "nan"})
-    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-    kinds = [
-        {item: cell.missing.kind for item, cell in read_sheet(open_run(path)).marks["m"].items() if cell.missing}
-        for path in (tmp_path / "t.csv", tmp_path / "t.jsonl")
-    ]
-    assert kinds == [{"b": "absent", "c": "undefined"}] * 2
