@@ -81,10 +81,16 @@ def build_matrix(index: Index, order: str, start: int, count: int) -> Matrix:
     for row in np.flatnonzero(is_chosen):
         entry = index.get_entry(table, int(row))
         entries_by_square.setdefault((entry.sample, entry.model), []).append(entry)
-    rows = [
-        (samples[at], [_square(entries_by_square.get((samples[at], model)), sign) for model in models[:MODELS_SHOWN]])
-        for at in chosen[start : start + count]
-    ]
+    rows: list[tuple[str, list[Square | None]]] = []
+    for sample in (samples[at] for at in chosen[start : start + count]):
+        squares_of_item: list[Square | None] = []
+        for model in models[:MODELS_SHOWN]:
+            entries = entries_by_square.get((sample, model), [])
+            scores = [entry.score for entry in entries if entry.score is not None]
+            worst = min(entries, key=lambda entry: (entry.score is not None, sign * (entry.score or 0.0)), default=None)
+            mean = sum(scores) / len(scores) if scores else None
+            squares_of_item.append(None if worst is None else Square(worst, mean, len(entries)))
+        rows.append((sample, squares_of_item))
     return Matrix(models[:MODELS_SHOWN], rows, len(chosen), len(models))
 
 
@@ -117,14 +123,6 @@ def _order_items(order: str, means: NDArray[np.float64], spread: NDArray[np.floa
     return [int(at) for at in np.argsort(-apart, kind="stable") if apart[at] > 0]
 
 
-def _square(entries: list[Entry] | None, sign: float) -> Square | None:
-    if not entries:
-        return None
-    scores = [entry.score for entry in entries if entry.score is not None]
-    worst = min(entries, key=lambda entry: (entry.score is not None, sign * (entry.score or 0.0)))
-    return Square(worst, sum(scores) / len(scores) if scores else None, len(entries))
-
-
 # The attempts of a run as pages and files: listed, searched, as a matrix, side by side.
 
 PAGE_ROWS = 50
@@ -136,6 +134,8 @@ _TEXT_SECONDS = 2.0
 """For so long texts are looked through before a page says how far it came."""
 _CELL = 240
 _LINES = 2_000
+_UNREADABLE = (MarkbookError, OSError, ValueError, KeyError, TypeError, AttributeError)
+"""What an attempt's row raises that is damaged, or does not begin where an address says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,20 +188,15 @@ def list_attempts(index: Index, query: Query, words: str, start: int) -> Listed:
     while at < places.size and len(entries) < PAGE_ROWS and time.monotonic() < until:
         entry = index.get_entry(table, int(places[at]))
         at += 1
-        text = _text(index, entry)
+        try:
+            attempt = index.results.show_attempt(entry.location)
+        except _UNREADABLE:
+            continue
+        why = str(attempt.why.to_record()) if attempt.why else ""
+        text = f"{attempt.sample}\n{attempt.text}\n{attempt.error}\n{why}".casefold()
         if all(word in text for word in words_searched):
             entries.append(entry)
     return Listed(entries, int(places.size), at if at < places.size else None, at - start)
-
-
-def _text(index: Index, entry: Entry) -> str:
-    """Return all words of an attempt in small letters, nothing where it cannot be read."""
-    try:
-        attempt = index.results.show_attempt(entry.location)
-    except (MarkbookError, OSError, ValueError, KeyError, TypeError, AttributeError):
-        return ""
-    why = str(attempt.why.to_record()) if attempt.why else ""
-    return f"{attempt.sample}\n{attempt.text}\n{attempt.error}\n{why}".casefold()
 
 
 def shown_at(index: Index, number: int, location: int) -> Side:
@@ -212,7 +207,7 @@ def shown_at(index: Index, number: int, location: int) -> Side:
     """
     try:
         return Side(number, location, index.results.show_attempt(location))
-    except (MarkbookError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except _UNREADABLE as error:
         raise NotFound from error
 
 
@@ -227,7 +222,7 @@ def matrix_page(index: Index, number: int, name: str, parameters: Mapping[str, s
             return ""
         try:
             return cut(index.results.show_attempt(square.first.location).text.strip(), _CELL)
-        except (MarkbookError, OSError, ValueError, KeyError, TypeError, AttributeError):
+        except _UNREADABLE:
             return ""
 
     rows = [(item, [(square, words(square)) for square in squares]) for item, squares in matrix.rows]
@@ -285,12 +280,6 @@ def copy_attempts(index: Index, query: Query, form: str) -> Iterator[str]:
     yield buffer.getvalue()
 
 
-def _sorted_by(column: str, query: Query) -> dict[str, object]:
-    """Return what the list is asked for sorted by a column, the other way round where it is by now."""
-    falls = query.sort == column or (query.sort.lstrip("-") != column and column in ("score", "seconds"))
-    return {**asdict(query), "sort": f"-{column}" if falls else column}
-
-
 def run_page(index: Index, number: int, about: Mapping[str, object], parameters: Mapping[str, str]) -> str:
     """Return the page of one run: what it is, its topics and errors, and its attempts.
 
@@ -305,6 +294,12 @@ def run_page(index: Index, number: int, about: Mapping[str, object], parameters:
     query = read_query(parameters, "sample" if is_done else "")
     listing = list_attempts(index, query, words, start)
     path = f"/run/{number}"
+
+    def sort_by(column: str) -> str:
+        """Return the address of the list sorted by a column, the other way round where it is by now."""
+        falls = query.sort == column or (query.sort.lstrip("-") != column and column in ("score", "seconds"))
+        return address(path, replace(query, sort=f"-{column}" if falls else column), text=words)
+
     return render(
         "browse/run.html.j2",
         number=number,
@@ -323,7 +318,7 @@ def run_page(index: Index, number: int, about: Mapping[str, object], parameters:
         index=index,
         indexed=len(index),
         at=lambda **more: address(path, query, **{"text": words, **more}),
-        by=lambda column: address(path, Query(), **_sorted_by(column, query), text=words),
+        by=sort_by,
         of=lambda location: address(f"/attempt/{number}/{location}", query),
         plain=lambda **more: address(path, Query(), **more),
         copy_at=lambda form: address(f"/copy/{number}.{form}", query),
