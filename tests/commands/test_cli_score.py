@@ -330,3 +330,15 @@ def test_a_tally_keeps_numbers_and_says_what_the_measurements_say():
             tally.add(measured[start : start + 9])
 
         assert tally.summary(seed=3) == summarise(name, measured, seed=3)
+
+
+def test_a_cassette_that_cannot_be_there_is_no_failure_of_the_metric(capsys, monkeypatch, tmp_path):
+    file = tmp_path / "rows.jsonl"
+    file.write_text('{"candidate": "a", "question": "Why?"}\n', "utf-8")
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    named = ("--rubric", "helpfulness", "--judge", "openai:m", "--base-url", "http://127.0.0.1:9/v1")
+    code, out, err = run(capsys, "score", "judge", file, *named, "--cassette", tmp_path / ("x" * 300))
+
+    assert code == 73
+    assert out == ""
+    assert err.endswith(": the cassette cannot be written: File name too long\n")

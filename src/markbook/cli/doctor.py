@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass, field
 import click
 
 from markbook.cli.options import json_option
-from markbook.errors import EnvironmentUnfitError
-from markbook.languages import versions
+from markbook.errors import EnvironmentUnfitError, MarkbookError
+from markbook.languages import language, versions
 from markbook.sandbox import Layer, Sandbox
 
 # What this machine can do for Markbook: how well solutions are isolated, and which optional parts are installed.
@@ -151,18 +151,12 @@ def command(*, as_json: bool) -> int:
             )
         click.echo("Languages")
         for name, version in finding.languages.items():
-            click.echo(f"  {'ok    ' if version else 'absent'}  {name}  ({version or _install(name)})")
+            try:
+                about = version or f"apt install {language(name).package}"
+            except MarkbookError as error:
+                about = error.message
+            click.echo(f"  {'ok    ' if version else 'absent'}  {name}  ({about})")
         click.echo("Write access")
         for name, can in finding.writable.items():
             click.echo(f"  {'ok    ' if can else 'FAILED'}  {name}")
     return 0 if finding.is_fit else 3
-
-
-def _install(name: str) -> str:
-    from markbook.errors import MarkbookError
-    from markbook.languages import language
-
-    try:
-        return f"apt install {language(name).package}"
-    except MarkbookError as error:
-        return error.message

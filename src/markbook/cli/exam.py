@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -24,11 +23,6 @@ from markbook.cli.options import (
 )
 from markbook.option import GATES_AND_STOPPING, MARKED, record_from
 from markbook.runs.exam.exam_options import ExamOptions
-
-if TYPE_CHECKING:
-    from markbook.results.gates import GateMark
-    from markbook.runs.exam.check import BenchmarkCheck
-    from markbook.store import Run
 
 GATE, INCOMPLETE, BAD_INPUT = 1, 3, 65
 _EXAMPLES = """
@@ -63,19 +57,20 @@ def command(**options: Any) -> int:
     The answers exist (--solutions), or a model is asked for them (--model). Every problem of the benchmark counts: an
     absent answer scores 0 and is not an error, an empty one scores 0 and is one. Solutions run isolated from the machine and from the tests. Reports go to OUTPUT/evaluation_<time>/.
     """
-    from markbook.cli.exam_terminal import ExamTerminal, show_check, show_run
+    from markbook.cli.exam_terminal import ExamTerminal, exam_mark, show_run
 
     check = options.pop("check_benchmark")
     fill_from_run(options, "exam")
     if not options["benchmark"]:
         raise click.UsageError("Missing option '--benchmark'.")
     if check:
-        return _check(record_from(ExamOptions, options), show_check, as_json=options["as_json"])
+        return _check(record_from(ExamOptions, options), as_json=options["as_json"])
     if not (options["solutions"] or options["model"] or options["generator"]):
         raise click.UsageError("Missing option '--solutions' (answers that exist) or '--model' (who is to answer).")
     from markbook.results.gates import hold_gates, parse_gates
     from markbook.runs.conductor import conduct
     from markbook.runs.exam import Exam
+    from markbook.runs.exam.view import ExamView
 
     gates = parse_gates(options["fail_under"])
     baseline = read_baseline(options, "exam")
@@ -86,23 +81,14 @@ def command(**options: Any) -> int:
     if run.status == "incomplete":
         return INCOMPLETE
     if gates:
-        hold_gates(gates, _marks(run))
+        tallies = ExamView(run, run.manifest["config"]).tallies
+        hold_gates(gates, [exam_mark(model, tally.exam_score().value) for model, tally in tallies.items()])
     hold_against_baseline(run, baseline, options["seed"])
     return 0
 
 
-def _marks(run: Run) -> list[GateMark]:
-    """Return what gates may be about."""
-    from markbook.cli.exam_terminal import exam_mark
-    from markbook.runs.exam.view import ExamView
-
-    return [
-        exam_mark(model, tally.exam_score().value)
-        for model, tally in ExamView(run, run.manifest["config"]).tallies.items()
-    ]
-
-
-def _check(options: ExamOptions, show: Callable[[BenchmarkCheck], None], *, as_json: bool) -> int:
+def _check(options: ExamOptions, *, as_json: bool) -> int:
+    from markbook.cli.exam_terminal import show_check
     from markbook.runs.exam.check import check_benchmark
 
     benchmark_check = check_benchmark(
@@ -116,7 +102,7 @@ def _check(options: ExamOptions, show: Callable[[BenchmarkCheck], None], *, as_j
     if as_json:
         click.echo(json.dumps(benchmark_check.record(), indent=2, ensure_ascii=False))
     else:
-        show(benchmark_check)
+        show_check(benchmark_check)
     if options.strict and benchmark_check.rejected_rows:
         return BAD_INPUT
     return 0 if benchmark_check.holds else GATE

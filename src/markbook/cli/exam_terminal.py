@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypedDict, cast
 
 import click
 from rich.text import Text
@@ -20,8 +19,6 @@ from markbook.text.format import NOTHING, Scale, format_interval, format_number,
 from markbook.types import Verdict
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from markbook.files.jsonl import Rejection
     from markbook.runs.exam.check import BenchmarkCheck
     from markbook.runs.exam.score_tables import ErrorRecord, ScoreRecord
@@ -105,7 +102,15 @@ def show_run(run: Run, *, as_json: bool) -> None:
         models = {
             model: {"scores": scores[model], "errors": errors[model], "folder": folders[model]} for model in scores
         }
-        _print_record(run, models)
+        manifest = run.manifest
+        record = {
+            "run": str(run.folder),
+            "status": run.status,
+            "isolation": manifest.get("isolation"),
+            **({"stopped": manifest["stopped"]} if "stopped" in manifest else {}),
+            "models": models,
+        }
+        click.echo(json.dumps(record, indent=2, ensure_ascii=False))
         return
     from markbook.results.files import read_part
     from markbook.results.summary import methods_note, summarise_warnings
@@ -120,9 +125,17 @@ def show_run(run: Run, *, as_json: bool) -> None:
         total["method"] for record in scores.values() if (total := record["statistics"]["total"]["interval"])
     ):
         console.print(methods)
-    if warning := summarise_warnings(_notes(scores)):
+    notes = [(model, record["statistics"]["total"].get("note", "")) for model, record in scores.items()]
+    for model, record in scores.items():
+        passes_by_k = record.get("pass_at_k", {}).items()
+        notes += [(f"{model}'s {name}", estimate.get("note", "")) for name, estimate in passes_by_k]
+    if warning := summarise_warnings(notes):
         console.print(Text(terminal(warning)), soft_wrap=True)
-    _say_unchecked(console, scores)
+    for model, record in scores.items():
+        verdicts = record["verdicts"]
+        if unchecked := verdicts.get("unchecked"):
+            of_all = f"{unchecked} of {sum(verdicts['by_kind'].values())} verdicts unchecked"
+            console.print(Text(terminal(f"{model}: {of_all}: passes that may be forged")), soft_wrap=True)
     if (passes := _pass_table(scores)) is not None:
         console.print(passes.rich())
     if any(record["total_errors"] for record in errors.values()):
@@ -134,19 +147,6 @@ def show_run(run: Run, *, as_json: bool) -> None:
     lines += [str(report) for report in reports if report.exists()]
     for line in lines:
         console.print(Text(line), soft_wrap=True, highlight=False)
-
-
-def _print_record(run: Run, models: Mapping[str, object]) -> None:
-    """Print what `--json` says of a finished exam."""
-    manifest = run.manifest
-    record = {
-        "run": str(run.folder),
-        "status": run.status,
-        "isolation": manifest.get("isolation"),
-        **({"stopped": manifest["stopped"]} if "stopped" in manifest else {}),
-        "models": models,
-    }
-    click.echo(json.dumps(record, indent=2, ensure_ascii=False))
 
 
 def _show_incomplete(run: Run, *, as_json: bool) -> None:
@@ -178,41 +178,23 @@ def _show_incomplete(run: Run, *, as_json: bool) -> None:
     click.echo(str(run.folder))
 
 
-def _say_unchecked(console: Console, scores: Mapping[str, ScoreRecord]) -> None:
-    for model, record in scores.items():
-        verdicts = record["verdicts"]
-        if unchecked := verdicts.get("unchecked"):
-            words = f"{model}: {unchecked} of {sum(verdicts['by_kind'].values())} verdicts unchecked: passes that may be forged"
-            console.print(Text(terminal(words)), soft_wrap=True)
-
-
-def _notes(scores: Mapping[str, ScoreRecord]) -> Iterator[tuple[str, str]]:
-    """Yield what is to be said of each model's score and pass@k, with what it is called."""
-    for model, record in scores.items():
-        yield model, record["statistics"]["total"].get("note", "")
-        for name, estimate in record.get("pass_at_k", {}).items():
-            yield f"{model}'s {name}", estimate.get("note", "")
-
-
-def _percents(exact: Mapping[str, Any] | None, record: ScoreRecord) -> tuple[float | None, float | None, float | None]:
-    """Return a score and its interval in percent: of the run's record, for the documented file's are rounded already."""
-    if exact is None:  # an earlier version's run
-        interval = record["statistics"]["total"]["interval"]
-        return record["total"], *((interval["low"], interval["high"]) if interval else (None, None))
-    value, low, high = (None if exact[name] is None else 100 * exact[name] for name in ("value", "low", "high"))
-    return value, low, high
-
-
-def _score_table(scores: Mapping[str, ScoreRecord], exact: Mapping[str, Mapping[str, Any]]) -> Table:
+def _score_table(scores: Mapping[str, ScoreRecord], exact: Mapping[str, _Total]) -> Table:
     rows = []
     best = sorted(scores.items(), key=lambda item: (item[1]["total"] is None, -(item[1]["total"] or 0.0), item[0]))
     for model, record in best:
         attempted, summary = record["statistics"]["total"], record["summary"]
-        total, low, high = _percents(exact.get(model), record)
+        if (total := exact.get(model)) is not None:
+            # Of the run's own record: the documented file's numbers are rounded already.
+            score, low, high = (
+                None if (share := total[end]) is None else 100 * share for end in ("value", "low", "high")
+            )
+        else:  # an earlier version's run
+            interval = attempted["interval"]
+            score, low, high = record["total"], interval and interval["low"], interval and interval["high"]
         rows.append(
             (
                 model,
-                format_number(total, 1),
+                format_number(score, 1),
                 format_interval(low, high, 1),
                 format_number(attempted["attempted_score"], 1),
                 f"{summary['solutions_provided']}/{summary['total_problems']}",
@@ -220,12 +202,9 @@ def _score_table(scores: Mapping[str, ScoreRecord], exact: Mapping[str, Mapping[
             )
         )
     headers = ("model", "score", "95 % interval", "attempted", "answered", "separated")
-    return _by_model("Scores in percent; an absent answer counts 0", headers, rows)
-
-
-def _by_model(title: str, headers: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Table:
-    """Return a table of models with their numbers."""
-    return Table(title, headers, tuple(rows), numeric=frozenset(range(1, len(headers))))
+    return Table(
+        "Scores in percent; an absent answer counts 0", headers, tuple(rows), frozenset(range(1, len(headers)))
+    )
 
 
 def _pass_table(scores: Mapping[str, ScoreRecord]) -> Table | None:
@@ -242,7 +221,8 @@ def _pass_table(scores: Mapping[str, ScoreRecord]) -> Table | None:
             low, high = estimate.get("low"), estimate.get("high")
             cells.append(value if low is None or high is None else f"{value} {format_interval(low, high, 1)}")
         rows.append((model, *cells))
-    return _by_model("pass@k in percent, 95 % intervals", ("model", *(f"pass@{k}" for k in ks)), rows)
+    headers = ("model", *(f"pass@{k}" for k in ks))
+    return Table("pass@k in percent, 95 % intervals", headers, tuple(rows), frozenset(range(1, len(headers))))
 
 
 def _error_table(errors: Mapping[str, ErrorRecord]) -> Table:
@@ -257,7 +237,8 @@ def _error_table(errors: Mapping[str, ErrorRecord]) -> Table:
         for model, record in errors.items()
     ]
     headers = ("model", *(kind.removesuffix("Error") or "other" for kind in kinds), "all", "rate")
-    return _by_model("Errors by kind (a failed test is not an error)", headers, rows)
+    title = "Errors by kind (a failed test is not an error)"
+    return Table(title, headers, tuple(rows), frozenset(range(1, len(headers))))
 
 
 def show_check(check: BenchmarkCheck) -> None:
@@ -289,4 +270,4 @@ def show_check(check: BenchmarkCheck) -> None:
         words = f"hint: {weak.task_id}: an answer that always returns {weak.answer} passes {which}"
         console.print(Text(terminal(words)), soft_wrap=True)
     if check.rejected_rows:
-        print(f"{check.rejected_rows} rows were rejected", file=sys.stderr)  # noqa: T201 - beside the tables
+        click.echo(f"{check.rejected_rows} rows were rejected", err=True)

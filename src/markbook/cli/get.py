@@ -5,15 +5,10 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from markbook.cli.options import completing, json_option, map_option
-
-if TYPE_CHECKING:
-    from markbook.files.hub import HubData
-
 
 # `markbook import`.
 
@@ -86,11 +81,16 @@ def command(name: str | None, output: Path | None, config: str, split: str, *, s
     Its licence, its commit and the digest of what was written are shown. Without NAME: what is known by a short name.
     This and `markbook run --allow-download` are the only ways in which Markbook fetches data.
     """
-    from markbook.errors import UsageError, suggest
-    from markbook.files.hub import KNOWN, find
+    from markbook.errors import OutputError, UsageError, suggest
+    from markbook.files.hub import KNOWN, find, save
 
     if name is None:
-        _list(as_json=as_json)
+        if as_json:
+            known = [{"name": name, "data": data.repository, "about": data.about} for name, data in KNOWN.items()]
+            click.echo(json.dumps(known, indent=2))
+        else:
+            for short, about_data in KNOWN.items():
+                click.echo(f"{short:<16}{about_data.repository:<34}{about_data.about}")
         return 0
     hub_data = KNOWN.get(name)
     if hub_data is None and "/" not in name:
@@ -107,7 +107,13 @@ def command(name: str | None, output: Path | None, config: str, split: str, *, s
     about: dict[str, object] = {"data": data.address, "revision": data.revision, "files": list(data.files)}
     about["licence"] = data.licence or "its card states none"
     if not show:
-        about |= _save_rows(data, target)
+        try:
+            rows, digest = save(data, target)
+        except OSError as error:
+            raise OutputError(
+                f"{target} cannot be written: {error.strerror}", hint="name another with --output"
+            ) from None
+        about |= {"file": str(target), "rows": rows, "sha256": digest}
     if as_json:
         click.echo(json.dumps(about, indent=2))
         return 0
@@ -118,30 +124,3 @@ def command(name: str | None, output: Path | None, config: str, split: str, *, s
     if not show and hub_data is not None:
         click.echo(f"\nUse it:\n  {hub_data.command.format(shlex.quote(str(target)))}")
     return 0
-
-
-def _list(*, as_json: bool) -> None:
-    """Print what is known by a short name."""
-    from markbook.files.hub import KNOWN
-
-    if as_json:
-        listed = [
-            {"name": name, "data": repository.repository, "about": repository.about}
-            for name, repository in KNOWN.items()
-        ]
-        click.echo(json.dumps(listed, indent=2))
-        return
-    for name, repository in KNOWN.items():
-        click.echo(f"{name:<16}{repository.repository:<34}{repository.about}")
-
-
-def _save_rows(data: HubData, target: Path) -> dict[str, object]:
-    """Write the rows and return what there is to say of the file."""
-    from markbook.errors import OutputError
-    from markbook.files.hub import save
-
-    try:
-        rows, digest = save(data, target)
-    except OSError as error:
-        raise OutputError(f"{target} cannot be written: {error.strerror}", hint="name another with --output") from None
-    return {"file": str(target), "rows": rows, "sha256": digest}

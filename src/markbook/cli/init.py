@@ -82,15 +82,11 @@ def command(what: str, folder: Path | None) -> int:
     except OSError as error:
         if is_new:
             shutil.rmtree(target, ignore_errors=True)  # half a starter would be in the way of a second try
-        raise OutputError(f"{target} cannot be written: {_why(error)}") from None
+        # `copytree` collects what went wrong with each file: the first is said.
+        several = isinstance(error, shutil.Error) and error.args and error.args[0]
+        why = str(several[0][-1]) if several else error.strerror or str(error)
+        raise OutputError(f"{target} cannot be written: {why}") from None
     for path in sorted(path for path in target.rglob("*") if path.is_file()):
         click.echo(path)
     click.echo(f"\n{_NEXT[what]}\n\nMark it as it is:\n  {_COMMANDS[what].format(shlex.quote(str(target)))}")
     return 0
-
-
-def _why(error: OSError) -> str:
-    """Return what went wrong; of several files, with the first."""
-    if isinstance(error, shutil.Error) and error.args and error.args[0]:
-        return str(error.args[0][0][-1])
-    return error.strerror or str(error)

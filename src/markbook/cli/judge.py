@@ -188,10 +188,12 @@ command.add_command(correct_command)
 @json_option
 def check(**options: Any) -> None:
     """Report a judge's consistency, biases and agreement with people."""
-    import json
+    from dataclasses import replace
 
     from markbook.errors import IncompleteError, OutputError
     from markbook.results.gates import check_gates, hold_gates, parse_gates
+    from markbook.runs.reviews.config import default_config
+    from markbook.runs.reviews.review import CheckRequest, check_judge
 
     conditions = [*options["fail_under"], *([f"weighted_kappa={options['min_kappa']}"] if options["min_kappa"] else [])]
     gates = parse_gates(conditions)
@@ -202,7 +204,15 @@ def check(**options: Any) -> None:
         raise click.UsageError("Name --papers, or --rows with the --rubric that they are judged by.")
     if options["rows"] is not None and options["reviews"] is not None:
         raise click.UsageError("--reviews goes with --papers; rows name their `system`.")
-    report = _on_papers(options) if options["rows"] is None else _on_rows(options, options["rows"])
+    if options["rows"] is None:
+        request = CheckRequest(
+            options=record_from(JudgeOptions, options),
+            config=replace(default_config(), seed=options["seed"]),
+            **{name: options[name] for name in ("judge", "papers", "reviews", "limit", "pairs", "before")},
+        )
+        report = check_judge(request)
+    else:
+        report = _check_on_rows(options)
     text = json.dumps(report, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
     if options["output"]:
         try:
@@ -237,28 +247,7 @@ def check(**options: Any) -> None:
         raise IncompleteError(f"not every question was answered: {reasons}")
 
 
-def _on_papers(options: Mapping[str, Any]) -> Examined:
-    from dataclasses import replace
-
-    from markbook.runs.reviews.config import default_config
-    from markbook.runs.reviews.review import CheckRequest, check_judge
-
-    config = replace(default_config(), seed=options["seed"])
-    return check_judge(
-        CheckRequest(
-            judge=options["judge"],
-            papers=options["papers"],
-            reviews=options["reviews"],
-            options=record_from(JudgeOptions, options),
-            config=config,
-            limit=options["limit"],
-            pairs=options["pairs"],
-            before=options["before"],
-        )
-    )
-
-
-def _on_rows(options: Mapping[str, Any], rows: Path) -> Examined:
+def _check_on_rows(options: Mapping[str, Any]) -> Examined:
     import asyncio
 
     from markbook.errors import UsageError
@@ -272,7 +261,7 @@ def _on_rows(options: Mapping[str, Any], rows: Path) -> Examined:
             "this rubric has criteria of each row's own: a check needs one rubric for all rows",
             hint="leave `row` out of it",
         )
-    texts, problems = read_known(rows, rubric, most=options["limit"])
+    texts, problems = read_known(options["rows"], rubric, most=options["limit"])
     for problem in problems:
         say(f"markbook: {problem}")
     before = None if options["before"] is None else read_earlier(options["before"])

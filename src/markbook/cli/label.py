@@ -11,7 +11,6 @@ from markbook.cli.options import completing, run_names, say
 
 if TYPE_CHECKING:
     from markbook.judge.rubrics import Rubric
-    from markbook.report.label_session import Session
 
 _EXAMPLES = """
 \b
@@ -56,17 +55,19 @@ def command(run: str, raters: tuple[str, ...], port: int, *, open_browser: bool,
     alike for all items, half goes by the judge's doubt; each label states its probability, which `judge correct` takes.
     Every label is on the disk before the next item comes: go on with the same command whenever you like.
     """
-    from markbook.errors import OutputError
+    from markbook.errors import OutputError, UsageError
     from markbook.report.html import label_script
     from markbook.report.label_pages import LabelPages
-    from markbook.report.label_session import SittingOptions, open_sitting
+    from markbook.report.label_session import SittingOptions, open_sitting, reason_rubric
     from markbook.report.local_server import LocalServer
 
     named = options.pop("rubric"), options.pop("scale"), options["pair"]
     words = options.pop("words")
-    rubric = _reasons(words, *named) if options["reasons"] or words else _rubric(*named)
-    options_ = SittingOptions(run, raters, rubric=rubric, **{**options, "reasons": bool(options["reasons"] or words)})
-    with open_sitting(options_) as (session, notes):
+    options["reasons"] = bool(options["reasons"] or words)
+    if options["reasons"] and any(named):
+        raise UsageError("reasons are a question of their own: leave --rubric, --scale and --pair out")
+    rubric = reason_rubric(words) if options["reasons"] else _rubric(*named)
+    with open_sitting(SittingOptions(run, raters, rubric=rubric, **options)) as (session, notes):
         for note in notes:
             say(f"markbook: {note}")
         try:
@@ -84,17 +85,10 @@ def command(run: str, raters: tuple[str, ...], port: int, *, open_browser: bool,
             try:
                 server.serve_forever()
             finally:
-                _tell(session)
+                for rater, book in session.books.items():
+                    total = len(session.order(rater))
+                    click.echo(f"{rater}: {len(book.labels)} of {total} labelled, in {book.path}", err=True)
     return 0
-
-
-def _reasons(words: tuple[str, ...], *others: object) -> Rubric:
-    from markbook.errors import UsageError
-    from markbook.report.label_session import reason_rubric
-
-    if any(others):
-        raise UsageError("reasons are a question of their own: leave --rubric, --scale and --pair out")
-    return reason_rubric(words)
 
 
 def _rubric(named: str | None, scale: tuple[int, int] | None, pair: tuple[str, str] | None) -> Rubric:
@@ -126,9 +120,3 @@ def _rubric(named: str | None, scale: tuple[int, int] | None, pair: tuple[str, s
             "preference", "Say which of the two answers is the better one.", (), ("answer",), is_pairwise=True
         )
     return Rubric("quality", "Mark how good this answer is.", criteria, ("answer",), scale=(low, high))
-
-
-def _tell(session: Session) -> None:
-    """Say what is labelled, and where."""
-    for rater, book in session.books.items():
-        click.echo(f"{rater}: {len(book.labels)} of {len(session.order(rater))} labelled, in {book.path}", err=True)

@@ -37,12 +37,26 @@ def command(kind: str, *, as_json: bool) -> None:
 
 def _rows(kind: str) -> list[dict[str, object]]:
     from markbook import plugins
+    from markbook.config.loading import ready_tasks
+    from markbook.errors import MarkbookError
+    from markbook.languages import find, language
 
     if kind == "tasks":
-        return _tasks()
-    rows: list[dict[str, object]] = [dict(row) for row in plugins.describe(kind)]
+        # The ready tasks and groups, and whatever package brings some that cannot be used.
+        rows: list[dict[str, object]] = [
+            {"name": name, "file": path.name, "problem": ""} for name, path in ready_tasks().items()
+        ]
+        broken = ((name, plugins.find_problem("tasks", name)) for name in plugins.names("tasks"))
+        return rows + [{"name": name, "file": "", "problem": problem} for name, problem in broken if problem]
+    rows = [dict(row) for row in plugins.describe(kind)]
     if kind == "languages":
-        return [_with_language(row) for row in rows]
+        for row in rows:
+            name = str(row["name"])
+            try:
+                row |= {"title": language(name).title, "version": find(name).version, "problem": ""}
+            except MarkbookError as error:  # its toolchain is not here: the hint begins with what to install
+                row |= {"title": "", "version": None, "problem": error.hint.partition(";")[0] or error.message}
+        return rows
     if kind == "metrics":
         return [_with_metric(row) for row in rows]
     return [{**row, "problem": plugins.find_problem(kind, str(row["name"]))} for row in rows]
@@ -72,31 +86,6 @@ def _with_metric(row: dict[str, object]) -> dict[str, object]:
         "target": row["target"],
         "problem": "",
     }
-
-
-def _with_language(row: dict[str, object]) -> dict[str, object]:
-    """Add the version of a language's toolchain here, or what to install."""
-    from markbook.errors import MarkbookError
-    from markbook.languages import find, language
-
-    name = str(row["name"])
-    try:
-        return {**row, "title": language(name).title, "version": find(name).version, "problem": ""}
-    except MarkbookError as error:
-        return {**row, "title": "", "version": None, "problem": error.hint.partition(";")[0] or error.message}
-
-
-def _tasks() -> list[dict[str, object]]:
-    """List the ready tasks and groups, and whatever package brings some that cannot be used."""
-    from markbook import plugins
-    from markbook.config.loading import ready_tasks
-
-    rows: list[dict[str, object]] = [
-        {"name": name, "file": path.name, "problem": ""} for name, path in ready_tasks().items()
-    ]
-    broken = ((name, plugins.find_problem("tasks", name)) for name in plugins.names("tasks"))
-    rows += [{"name": name, "file": "", "problem": problem} for name, problem in broken if problem]
-    return rows
 
 
 def _text(value: object) -> str:

@@ -173,10 +173,13 @@ class Grouped(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, section by section."""
         records = {
-            str(parameter.name): (_short(record[0]), record[1])
+            str(parameter.name): record
             for parameter in self.get_params(ctx)
             if isinstance(parameter, click.Option) and (record := parameter.get_help_record(ctx)) is not None
         }
+        # A word for the value that leaves room for what the option means.
+        for long, short in (("INTEGER RANGE", "N"), ("FLOAT RANGE", "X"), ("INTEGER", "N"), ("[|", "[")):
+            records = {name: (flags.replace(long, short), words) for name, (flags, words) in records.items()}
         for title, names in self.sections.items():
             if rows := [records.pop(name) for name in names if name in records]:
                 with formatter.section(title):
@@ -184,13 +187,6 @@ class Grouped(click.Command):
         if records:
             with formatter.section("Options"):
                 formatter.write_dl([*records.values()])
-
-
-def _short(names: str) -> str:
-    """Return an option's names with a word for its value that leaves room for what it means."""
-    for long, short in (("INTEGER RANGE", "N"), ("FLOAT RANGE", "X"), ("INTEGER", "N"), ("[|", "[")):
-        names = names.replace(long, short)
-    return names
 
 
 TERMINATED = 143
@@ -306,20 +302,20 @@ def json_option(function: _F) -> _F:
     )(function)
 
 
-def _columns(_context: click.Context, _option: click.Parameter, value: str | None) -> dict[str, str] | None:
-    if value is None:
-        return None
-    from markbook.foreign.tables import parse_columns
-
-    return parse_columns(value)
-
-
 def map_option(function: _F) -> _F:
     """Add `--map ROLE=COLUMN,...`."""
+
+    def read(_context: click.Context, _option: click.Parameter, value: str | None) -> dict[str, str] | None:
+        if value is None:
+            return None
+        from markbook.foreign.tables import parse_columns
+
+        return parse_columns(value)
+
     return click.option(
         "--map",
         "columns",
-        callback=_columns,
+        callback=read,
         metavar="ROLE=COLUMN,...",
         help="Which column of a CSV, JSON Lines or Parquet file says what. ROLE: item, model, score, repeat, cluster, input, output, error.",
     )(function)
@@ -460,9 +456,12 @@ def fill_from_run(options: dict[str, object], command: str) -> None:
     run = options["resume"]
     if run is None:
         return
-    from markbook.errors import DataError, UsageError
+    from markbook.errors import ConfigError, DataError, UsageError, suggest_path
+    from markbook.store import open_manifest
 
-    manifest = _manifest(str(run))
+    if not Path(str(run)).is_dir():
+        raise UsageError("there is no such run folder to resume", at=str(run), hint=suggest_path(str(run)))
+    manifest = open_manifest(str(run))
     if manifest is None:
         return  # killed before there was a record, or no run folder: that is said where it is resumed
     if (other := manifest.get("command")) != command:
@@ -492,25 +491,9 @@ def fill_from_run(options: dict[str, object], command: str) -> None:
             at = str(Path(str(run)) / "run.json")
             raise DataError(f"run.json is damaged: {place!r} is not what stands there", at=at) from error
         value = decoded if decoded == checked else checked  # 7 stays 7: as 7.0 it would be another run's
-        _check_trust(declared.danger(value), parameter.opts[0], value, str(run))
+        if danger := declared.danger(value):
+            flag = parameter.opts[0]
+            named = flag if value is True else f"{flag} {str(value)!r}"
+            hint = f"give {flag} again if you trust it"
+            raise ConfigError(f"the run was started with {named}, which {danger}", at=str(run), hint=hint)
         options[name] = value
-
-
-def _manifest(run: str) -> dict[str, object] | None:
-    """Return what the run.json of a folder holds; None if there is none yet."""
-    from markbook.errors import UsageError, suggest_path
-    from markbook.store import open_manifest
-
-    if not Path(run).is_dir():
-        raise UsageError("there is no such run folder to resume", at=run, hint=suggest_path(run))
-    return open_manifest(run)
-
-
-def _check_trust(danger: str, flag: str, value: object, at: str) -> None:
-    from markbook.errors import ConfigError
-
-    if danger:
-        named = flag if value is True else f"{flag} {str(value)!r}"
-        raise ConfigError(
-            f"the run was started with {named}, which {danger}", at=at, hint=f"give {flag} again if you trust it"
-        )

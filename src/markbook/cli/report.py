@@ -112,10 +112,8 @@ def command(
     as_json: bool,
 ) -> int:
     """Write a new report from an old run. Nothing is executed again."""
-    from pathlib import Path
-
     from markbook.errors import UsageError
-    from markbook.report.exports import write_report
+    from markbook.report.exports import INSTALL, write_figures, write_report
     from markbook.store import open_run
 
     opened = open_run(run, columns=columns)
@@ -127,7 +125,11 @@ def command(
         if note:
             click.echo(note, err=True)
     if figures is not None:
-        return _figures(opened, Path(figures), as_json=as_json)
+        paths, is_whole = write_figures(opened, Path(figures))
+        _say_paths("figures", paths, as_json=as_json)
+        if not is_whole:
+            click.echo(f"PNG needs an extra package: {INSTALL}", err=True)
+        return 0 if is_whole else INCOMPLETE
     if output == "-":
         return _print(opened, format_name)
     if output is None and not opened.folder.is_dir():
@@ -146,17 +148,6 @@ def _say_paths(what: str, paths: list[Path], *, as_json: bool) -> None:
         return
     for path in paths:
         click.echo(str(path))
-
-
-def _figures(run: Run, folder: Path, *, as_json: bool) -> int:
-    """Write the charts as files; exit 3 where only SVG could be made."""
-    from markbook.report.exports import INSTALL, write_figures
-
-    paths, is_whole = write_figures(run, folder)
-    _say_paths("figures", paths, as_json=as_json)
-    if not is_whole:
-        click.echo(f"PNG needs an extra package: {INSTALL}", err=True)
-    return 0 if is_whole else INCOMPLETE
 
 
 def _print(run: Run, format_name: str) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -33,11 +33,9 @@ from markbook.runs.reviews.review_options import ReviewOptions
 from markbook.text.format import format_number
 
 if TYPE_CHECKING:
-    from markbook.model.budget import AccountRecord
     from markbook.results.compare import Baseline
     from markbook.results.gates import GateMark
     from markbook.runs.reviews.config import ReviewConfig
-    from markbook.runs.reviews.review import TierTime
     from markbook.runs.reviews.review_rows import ReviewSummary
     from markbook.store import Run
 
@@ -64,6 +62,9 @@ Examples:
 def command(**options: Any) -> None:
     """Evaluate generated peer reviews in three tiers: similarity, judge, trace."""
     from markbook.results.gates import check_gates, parse_gates
+    from markbook.runs.reviews.finished import rescore
+    from markbook.runs.reviews.summary import list_systems
+    from markbook.store import open_run
 
     fill_from_run(options, "review")
     gates = parse_gates(options["fail_under"])
@@ -71,11 +72,13 @@ def command(**options: Any) -> None:
     baseline = read_baseline(options, "review")
     stated, judging = record_from(ReviewOptions, options), record_from(JudgeOptions, options)
     with _logging(options["log_file"], verbose=options["verbose"]), ended_by_signal():
-        run = (
-            _review(stated, judging, baseline)
-            if stated.rescored is None
-            else _rescore(stated, judging, stated.rescored, baseline)
-        )
+        if stated.rescored is None:
+            run = _review(stated, judging, baseline)
+        else:
+            old = open_run(stated.rescored)
+            if baseline is not None:
+                baseline.check(list_systems(old))
+            run = rescore(old, _config(stated, judging), stated.output)
     _show(run, as_json=options["as_json"], verbose=options["verbose"])
     from markbook.errors import IncompleteError
     from markbook.results.files import read_part
@@ -170,23 +173,15 @@ def _review(options: ReviewOptions, judging: JudgeOptions, baseline: Baseline | 
         return conduct(Reviews(), request, watcher)
 
 
-def _rescore(options: ReviewOptions, judging: JudgeOptions, folder: Path, baseline: Baseline | None) -> Run:
-    from markbook.runs.reviews.finished import rescore
-    from markbook.runs.reviews.summary import list_systems
-    from markbook.store import open_run
-
-    run = open_run(folder)
-    if baseline is not None:
-        baseline.check(list_systems(run))
-    return rescore(run, _config(options, judging), options.output)
-
-
 def _show(run: Run, *, as_json: bool, verbose: bool) -> None:
+    from markbook.cli.terminal import output_console
     from markbook.model.budget import AccountRecord
     from markbook.results.files import read_part
+    from markbook.runs.reviews import review_rows
     from markbook.runs.reviews.finished import ReviewResults
+    from markbook.runs.reviews.reports import HEAD, short_rows
     from markbook.runs.reviews.review import TierTime
-    from markbook.text import terminal
+    from markbook.text import Table, terminal
 
     if unknown := read_part(run, "unknown_papers", list[str], []):
         named = ", ".join(terminal(str(name), limit=100) for name in unknown[:5])
@@ -201,47 +196,26 @@ def _show(run: Run, *, as_json: bool, verbose: bool) -> None:
     if as_json:
         click.echo(run.read("summary.json"), nl=False)
         return
-    _tables(ReviewResults(run).summary)
-    _times(read_part(run, "performance", dict[str, TierTime], {}))
-    _judges(read_part(run, "judge_account", dict[str, AccountRecord], {}))
-    click.echo(f"Report: {run.folder / 'report.html'}")
-
-
-def _tables(summary: ReviewSummary) -> None:
-    from markbook.cli.terminal import output_console
-    from markbook.runs.reviews import review_rows as review_lacking
-    from markbook.runs.reviews.reports import HEAD, short_rows
-    from markbook.text import Table, terminal
-
-    console = output_console()
+    console, summary = output_console(), ReviewResults(run).summary
     for name, system in summary["systems"].items():
         title = f"{terminal(name, limit=60)}: {system['reviews']} reviews"
         numeric = frozenset(map(HEAD.index, ("mean", "95 % interval", "scored")))
         console.print(Table(title, HEAD, tuple(short_rows(system)), numeric=numeric).rich())
-        for line in review_lacking.lines(system):
+        for line in review_rows.lines(system):
             click.echo(terminal(line, limit=400))
-    human = summary["human_yardstick"]["closest_other"]
-    if human:
+    if human := summary["human_yardstick"]["closest_other"]:
         parts = ", ".join(f"{name} {format_number(spread['median'])}" for name, spread in human.items())
         console.print(f"Human reviews against their closest other one, median: {parts}")
-
-
-def _times(performance: Mapping[str, TierTime]) -> None:
-    """Say what each tier took a review beside its target; a target that was missed is named as such."""
-    parts = []
+    tiers = []
+    performance = read_part(run, "performance", dict[str, TierTime], {})
     for name, tier in sorted(performance.items(), key=lambda item: (item[0] == "total", item[0])):
         if (target := tier["target"]) is not None:
             ended = "" if tier["met"] else ", missed"
-            parts.append(f"{name} {tier['seconds_per_review']:.3f} s (target {target:g} s{ended})")
-    if parts:
-        click.echo(f"Time for one review: {', '.join(parts)}")
-
-
-def _judges(accounts: Mapping[str, AccountRecord]) -> None:
-    """Say what each judge cost, apart from what the agents did; what is not known is said to be so."""
-    from markbook.text import terminal
-
-    for name, account in accounts.items():
+            tiers.append(f"{name} {tier['seconds_per_review']:.3f} s (target {target:g} s{ended})")
+    if tiers:
+        click.echo(f"Time for one review: {', '.join(tiers)}")
+    # What judges cost stands apart from what the agents did, and what is not known is said to be so.
+    for name, account in read_part(run, "judge_account", dict[str, AccountRecord], {}).items():
         cost = cost_text(account)
         if account["requests"] and account["requests_without_price"] and account["cost"] is not None:
             cost += f" and {account['requests_without_price']} requests of unknown cost"
@@ -252,6 +226,7 @@ def _judges(accounts: Mapping[str, AccountRecord]) -> None:
             f"{account['input_tokens']} tokens in and {account['output_tokens']} out, {cost}, "
             f"{account['latency_seconds']:.1f} s of waiting in all"
         )
+    click.echo(f"Report: {run.folder / 'report.html'}")
 
 
 def _marks(summary: ReviewSummary | None = None) -> list[GateMark]:

@@ -70,7 +70,8 @@ def command(**options: Any) -> int:
     baseline = read_baseline(options, "run")
     terminal = TaskTerminal(verbose=options["verbose"], gates=gates, baseline=baseline, model=options["model"] or "")
     # The command's own process may be imported again by workers; a caller's script may not.
-    workers = options["workers"] or (_processors() if options["engine"] == "local" else None)
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    workers = options["workers"] or (usable if options["engine"] == "local" else None)
     with ended_by_signal(), terminal:
         run = conduct(Tasks(), record_from(TaskOptions, {**options, "workers": workers}), terminal)
     summary = TaskResults(run).summary
@@ -78,8 +79,3 @@ def command(**options: Any) -> int:
     hold_gates(gates, with_values(terminal.marks, summary))
     hold_against_baseline(run, baseline, options["seed"], terminal.metric)
     return INCOMPLETE if run.status == "incomplete" else 0
-
-
-def _processors() -> int:
-    """Return how many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

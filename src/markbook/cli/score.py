@@ -6,7 +6,7 @@ import json
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from markbook.files.jsonl import Line, Rejection
     from markbook.judge.assess import PanelAgreement
     from markbook.results.gates import GateMark
-    from markbook.results.summary import MeasurementTally
     from markbook.types import Measurement, Metric, Summary
 
+INCOMPLETE = 3
 _BATCH = 2_000
 """Rows that are read and marked at a time, by each worker."""
 _EXAMPLES = """
@@ -91,8 +91,8 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     "question" and "context".
     """
     from markbook.errors import UsageError
-    from markbook.judge.rubrics import ready_rubrics
-    from markbook.metrics.measure import expand, make, measure_rows
+    from markbook.judge.metric import JudgeMetric
+    from markbook.metrics.measure import expand, measure_rows
     from markbook.plugins import create
     from markbook.results.gates import check_gates, hold_gates, parse_gates
     from markbook.results.summary import MeasurementTally
@@ -104,15 +104,8 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     metric_options = _options(options, names)
     gates = parse_gates(fail_under)
     if "judge" in names:
-        metric_options |= _judging(rubric, judges, judging)
-        if "rubric" not in metric_options:
-            raise UsageError(
-                "the metric 'judge' needs a rubric",
-                hint="--rubric NAME|FILE.yaml; ready ones: " + ", ".join(ready_rubrics()),
-            )
-    metrics_made = _with_criteria(make(names, metric_options))
-    for metric in metrics_made.values():
-        getattr(metric, "check", lambda: None)()
+        metric_options = _add_judging(metric_options, rubric, judges, judging)
+    metrics_made = _make_metrics(names, metric_options)
     check_gates(gates, _marks(metrics_made))
     needs_reference = any(metric.needs_reference for metric in metrics_made.values())
     # Some values hang on the whole batch, and `--strict` wants every row read before any is marked.
@@ -121,18 +114,17 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     panels: dict[str, PanelAgreement] = {}
     skipped = 0
     with create("engines", "local", workers=workers) if workers > 1 else nullcontext() as executor:
-        keep = any(_reads_row(metric) for metric in metrics_made.values())
+        keep = any(isinstance(metric, JudgeMetric) and metric.rubric.row for metric in metrics_made.values())
         for read in _read(file, named, size, strict=strict, needs_reference=needs_reference, keep_rows=keep):
             measurements = measure_rows(
                 metrics_made, read.candidates, read.references, metric_options, executor=executor, **read.beside
             )
             for name, tally in tallies.items():
                 tally.add(measurements[name])
-            panels |= {
-                name: agreement
-                for name in names
-                if (agreement := _panel(metrics_made[name], measurements[name])) is not None
-            }
+            for name, metric in metrics_made.items():
+                if name in names and isinstance(metric, JudgeMetric):
+                    agreement = metric.agreement(measurements[name])
+                    panels |= {} if agreement is None else {name: agreement}
             skipped += len(read.problems)
             for problem in read.problems:
                 say(f"markbook: {problem}")
@@ -141,16 +133,24 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     summaries = {name: tally.summary(seed=seed) for name, tally in tallies.items()}
     count = next(iter(tallies.values())).count
     if as_json and not rows:
-        report = _report(file, count, skipped, summaries, panels)
+        report = {
+            "file": str(file),
+            "rows": count,
+            "skipped": skipped,
+            "metrics": {name: summary.to_record() for name, summary in summaries.items()},
+            **({"panels": dict(panels)} if panels else {}),
+        }
         click.echo(json.dumps(report, ensure_ascii=False, allow_nan=False, indent=2))
     elif not rows:
-        _print_table(skipped, summaries)
-        _print_panels(panels)
-        _say_failed({name: tallies[name] for name in names})
-    code = _exit_code(tallies.values())
-    if not code:
-        hold_gates(gates, _marks(metrics_made, summaries))
-    return code
+        _print_table(skipped, summaries, panels)
+        for name, tally in ((name, tallies[name]) for name in names if tallies[name].failures):
+            say(f"markbook: {name} failed on {tally.failures} of {tally.count} rows; the first: {tally.first_failure}")
+    for detail in sorted({detail for tally in tallies.values() for detail in tally.broken}):
+        say(f"markbook: {detail}")
+    if any(tally.broken or tally.failures for tally in tallies.values()):
+        return INCOMPLETE
+    hold_gates(gates, _marks(metrics_made, summaries))
+    return 0
 
 
 @dataclass(slots=True)
@@ -284,12 +284,39 @@ def _options(pairs: Sequence[str], names: Sequence[str]) -> dict[str, object]:
     return values
 
 
-def _judging(rubric: str | None, judges: Sequence[str], stated_options: Mapping[str, object]) -> dict[str, object]:
-    """Return the options of the metric `judge` that the command line states in words of its own."""
+def _add_judging(
+    options: Mapping[str, object], rubric: str | None, judges: Sequence[str], judging: Mapping[str, object]
+) -> dict[str, object]:
+    """Return options with those of the metric `judge` that the command line states in words of its own.
+
+    Raises:
+        UsageError: no rubric is among them.
+    """
+    from markbook.errors import UsageError
+    from markbook.judge.rubrics import ready_rubrics
+
     names = {parameter_name(field): field.name for field in fields(JudgeOptions)}
-    stated = {names[name]: value for name, value in stated_options.items() if value is not None}
-    judge_options: dict[str, object] = {**stated, **({"models": list(judges)} if judges else {})}
-    return judge_options if rubric is None else judge_options | {"rubric": rubric}
+    stated = {names[name]: value for name, value in judging.items() if value is not None}
+    stated |= ({"models": list(judges)} if judges else {}) | ({} if rubric is None else {"rubric": rubric})
+    if "rubric" not in options and rubric is None:
+        ready = ", ".join(ready_rubrics())
+        raise UsageError("the metric 'judge' needs a rubric", hint=f"--rubric NAME|FILE.yaml; ready ones: {ready}")
+    return {**options, **stated}
+
+
+def _make_metrics(names: Sequence[str], options: Mapping[str, object]) -> dict[str, Metric]:
+    """Return the metrics, behind a judge those of its criteria; each of them can do its work."""
+    from markbook.judge.metric import JudgeMetric
+    from markbook.metrics.measure import make
+
+    metrics: dict[str, Metric] = {}
+    for name, metric in make(names, options).items():
+        metrics[name] = metric
+        if isinstance(metric, JudgeMetric):
+            metrics |= {criterion.name: criterion for criterion in metric.by_criterion().values()}
+    for metric in metrics.values():
+        getattr(metric, "check", lambda: None)()
+    return metrics
 
 
 def _marks(metrics: Mapping[str, Metric], summaries: Mapping[str, Summary] | None = None) -> list[GateMark]:
@@ -304,44 +331,6 @@ def _marks(metrics: Mapping[str, Metric], summaries: Mapping[str, Summary] | Non
         )
         for name, metric in metrics.items()
     ]
-
-
-def _with_criteria(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
-    """Return the metrics, behind a judge's those of its criteria."""
-    from markbook.judge.metric import JudgeMetric
-
-    every: dict[str, Metric] = {}
-    for name, metric in metrics.items():
-        every[name] = metric
-        if isinstance(metric, JudgeMetric):
-            every |= {criterion_metric.name: criterion_metric for criterion_metric in metric.by_criterion().values()}
-    return every
-
-
-def _reads_row(metric: Metric) -> bool:
-    """Return whether a metric reads of a row what only its rubric names."""
-    from markbook.judge.metric import JudgeMetric
-
-    return isinstance(metric, JudgeMetric) and bool(metric.rubric.row)
-
-
-def _panel(metric: Metric, measured: Sequence[Measurement]) -> PanelAgreement | None:
-    """Return how far a panel's judges agree; None for a metric that asks no panel."""
-    from markbook.judge.metric import JudgeMetric
-
-    return metric.agreement(measured) if isinstance(metric, JudgeMetric) else None
-
-
-def _report(
-    file: Path, count: int, skipped: int, summaries: Mapping[str, Summary], panels: Mapping[str, PanelAgreement]
-) -> dict[str, object]:
-    return {
-        "file": str(file),
-        "rows": count,
-        "skipped": skipped,
-        "metrics": {name: summary.to_record() for name, summary in summaries.items()},
-        **({"panels": dict(panels)} if panels else {}),
-    }
 
 
 def _print_rows(read: _Read, measurements: dict[str, list[Measurement]]) -> None:
@@ -364,7 +353,7 @@ def _print_rows(read: _Read, measurements: dict[str, list[Measurement]]) -> None
         click.echo(json.dumps(row, ensure_ascii=False))
 
 
-def _print_table(skipped: int, summaries: dict[str, Summary]) -> None:
+def _print_table(skipped: int, summaries: dict[str, Summary], panels: Mapping[str, PanelAgreement]) -> None:
     from markbook.results.summary import summarise_warnings
 
     width = max(6, *(len(name) for name in summaries))
@@ -381,24 +370,6 @@ def _print_table(skipped: int, summaries: dict[str, Summary]) -> None:
         click.echo(warning)
     if skipped:
         click.echo(f"{skipped} rows could not be read; see stderr")
-
-
-def _say_failed(tallies: Mapping[str, MeasurementTally]) -> None:
-    """Say why a metric failed, by the first row that it failed on."""
-    for name, tally in tallies.items():
-        if tally.failures:
-            say(f"markbook: {name} failed on {tally.failures} of {tally.count} rows; the first: {tally.first_failure}")
-
-
-def _print_panels(panels: Mapping[str, PanelAgreement]) -> None:
     for name, panel in panels.items():
         value = format_number(panel["value"])
         click.echo(f"{name}: the judges' agreement is {value} (Krippendorff's alpha over {panel['n']} marks)")
-
-
-def _exit_code(tallies: Iterable[MeasurementTally]) -> int:
-    """Return 3 if a metric could not do its work on some row, else 0: what leaves a run incomplete."""
-    every = list(tallies)
-    for detail in sorted({detail for tally in every for detail in tally.broken}):
-        say(f"markbook: {detail}")
-    return 3 if any(tally.broken or tally.failures for tally in every) else 0

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
+from typing import Literal, TypedDict, Unpack
 
 import click
 
 from markbook.cli.options import Number, options_of
 from markbook.runs.exam.exam_options import ExamOptions
-
-if TYPE_CHECKING:
-    from markbook.serve.marking import ServerSettings
 
 _EXAMPLES = """
 \b
@@ -93,6 +90,11 @@ def command(**options: Unpack[_Asked]) -> int:
 
     for package in ("starlette", "uvicorn"):
         need(package, extra="serve")
+    from markbook.programs.sandboxes import BoxSettings
+    from markbook.serve.guard import Guard
+    from markbook.serve.items import Defaults
+    from markbook.serve.marking import ServerSettings
+    from markbook.serve.pool import PoolSettings
     from markbook.serve.serve import bind, is_loopback, read_token, serve
 
     token = read_token(Path(options["token_file"])) if options["token_file"] else ""
@@ -100,6 +102,16 @@ def command(**options: Unpack[_Asked]) -> int:
         raise UsageError(
             f"{options['host']} can be reached from outside, and whoever reaches it runs code", hint="give --token-file"
         )
+    box = BoxSettings(
+        workers=options["workers"], isolation=options["isolation"], python=options["python"], adaptive=True
+    )
+    settings = ServerSettings(
+        pool=PoolSettings(box=box, engine=options["engine"], queue=options["queue"], cache=options["cache"]),
+        guard=Guard(token=token),
+        defaults=Defaults(timeout=options["timeout"], most_timeout=max(600.0, options["timeout"])),
+        benchmarks=Path(options["benchmarks"]) if options["benchmarks"] else None,
+        deadline=options["deadline"],
+    )
     sock = bind(options["host"], options["port"])
     host, port = sock.getsockname()[:2]
 
@@ -108,26 +120,5 @@ def command(**options: Unpack[_Asked]) -> int:
         click.echo(f"http://{address}:{port}")
         click.echo("Press Ctrl-C to stop.", err=True)
 
-    asyncio.run(serve(_settings(options, token), sock, grace=options["grace"], ready=ready))
+    asyncio.run(serve(settings, sock, grace=options["grace"], ready=ready))
     return 0
-
-
-def _settings(options: _Asked, token: str) -> ServerSettings:
-    from pathlib import Path
-
-    from markbook.programs.sandboxes import BoxSettings
-    from markbook.serve.guard import Guard
-    from markbook.serve.items import Defaults
-    from markbook.serve.marking import ServerSettings
-    from markbook.serve.pool import PoolSettings
-
-    box = BoxSettings(
-        workers=options["workers"], isolation=options["isolation"], python=options["python"], adaptive=True
-    )
-    return ServerSettings(
-        pool=PoolSettings(box=box, engine=options["engine"], queue=options["queue"], cache=options["cache"]),
-        guard=Guard(token=token),
-        defaults=Defaults(timeout=options["timeout"], most_timeout=max(600.0, options["timeout"])),
-        benchmarks=Path(options["benchmarks"]) if options["benchmarks"] else None,
-        deadline=options["deadline"],
-    )

@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import click
 
 from markbook.cli.options import completing, run_names
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from markbook.results.kind import Results, Shown
-
 
 # `markbook view`.
 
@@ -61,7 +54,7 @@ Examples:
   markbook show latest HumanEval/39 --json
 """
 _MOST = 200
-"""Attempts at one item that are shown."""
+"""Attempts at one item that a terminal is shown; JSON has all."""
 
 
 @click.command("show", epilog=_EXAMPLES)
@@ -74,30 +67,12 @@ def command(run: str, item: str, model: str, *, as_json: bool) -> int:
 
     RUN is a run's folder, a folder with a single run in it, or `latest`.
     """
+    from markbook.errors import UsageError, suggest
     from markbook.report.item import as_record, render_lines
     from markbook.results.kind import open_results
     from markbook.store import open_run
 
-    attempts = _attempts(open_results(open_run(run), partial=True), item, model)
-    if as_json:
-        click.echo(json.dumps([as_record(attempt) for attempt in attempts], indent=2, ensure_ascii=False))
-        return 0
-    for position, attempt in enumerate(attempts):
-        if position:
-            click.echo()
-        for line in render_lines(attempt, prompt=position == 0):
-            click.echo(line)
-    return 0
-
-
-def _attempts(results: Results, item: str, model: str) -> Sequence[Shown]:
-    """Return every attempt at an item.
-
-    Raises:
-        UsageError: there is none, or the model made none.
-    """
-    from markbook.errors import UsageError, suggest
-
+    results = open_results(open_run(run), partial=True)
     entries = list(results.entries())
     at_it = [entry for entry in entries if entry.sample == item]
     if not at_it:
@@ -107,4 +82,19 @@ def _attempts(results: Results, item: str, model: str) -> Sequence[Shown]:
     if not chosen:
         names = list(dict.fromkeys(entry.model for entry in at_it))
         raise UsageError(f"{model!r} made no attempt at {item!r}", hint=suggest(model, names))
-    return [results.show_attempt(entry.location) for entry in chosen[:_MOST]]
+    if as_json:
+        records = [as_record(results.show_attempt(entry.location)) for entry in chosen]
+        click.echo(json.dumps(records, indent=2, ensure_ascii=False))
+        return 0
+    prompt: str | None = None
+    for position, entry in enumerate(chosen[:_MOST]):
+        attempt = results.show_attempt(entry.location)
+        if position:
+            click.echo()
+        # What was asked stands once, and again where somebody was asked otherwise.
+        for line in render_lines(attempt, prompt=attempt.prompt != prompt):
+            click.echo(line)
+        prompt = attempt.prompt
+    if len(chosen) > _MOST:
+        click.echo(f"\n... and {len(chosen) - _MOST} more attempts: --json shows all, --model those of one model")
+    return 0

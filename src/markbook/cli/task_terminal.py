@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -58,7 +58,9 @@ class TaskTerminal(RunTerminal):
         if self._baseline is not None:
             self.metric = self.marks[0].names[0] if self.marks else None
             signatures = planned_signatures(plan.plan.tasks, self.metric) if self.metric else {}
-            models = [self._model] if self._model else _models(plan.plan)
+            tables = [task.answers.attempts for task in plan.plan.tasks if task.answers is not None]
+            attempts = (attempt for table in tables for several in table.values() for attempt in several)
+            models = [self._model] if self._model else list(dict.fromkeys(attempt.model for attempt in attempts))
             self._baseline.check(models, metric=self.metric, signatures=signatures)
         for warning in plan.plan.warnings:
             self._say(f"warning: {warning}", limit=500)
@@ -85,14 +87,6 @@ def show_run(run: Run, summary: TasksSummary, *, as_json: bool) -> None:
     click.echo(f"{run.folder}")
 
 
-def _models(plan: Plan) -> list[str]:
-    """Return the models that the answers name, in order."""
-    read = (task.answers.attempts for task in plan.tasks if task.answers is not None)
-    return list(
-        dict.fromkeys(attempt.model for attempts in read for several in attempts.values() for attempt in several)
-    )
-
-
 def planned_marks(plan: Plan) -> list[GateMark]:
     """Return what gates may be about, before it has values: by metric, or by task and metric."""
     marks = []
@@ -109,11 +103,7 @@ def planned_marks(plan: Plan) -> list[GateMark]:
                 key = task.key(name, filtered.pipeline)
                 label = f"{task.task.name}/{key}"
                 marks.append(GateMark(label, (key, label), range=limits, direction=direction))
-    return [*marks, *_group_marks(plan, marks)]
-
-
-def _group_marks(plan: Plan, marks: Sequence[GateMark]) -> Iterator[GateMark]:
-    """Yield a group's numbers, which go by the group's name and the metric's: the metric's alone means each task's."""
+    # A group's numbers go by the group's name and the metric's: the metric's alone means each task's.
     by_label = {mark.label: mark for mark in marks}
     for group, names in plan.groups:
         plans = [task for task in plan.tasks if task.task.name in names]
@@ -121,7 +111,8 @@ def _group_marks(plan: Plan, marks: Sequence[GateMark]) -> Iterator[GateMark]:
             label = f"{group.name}/{key}"
             like = next((mark for name in names if (mark := by_label.get(f"{name}/{key}")) is not None), None)
             if like is not None and label not in by_label:
-                yield replace(like, label=label, names=(label,))
+                marks.append(replace(like, label=label, names=(label,)))
+    return marks
 
 
 def with_values(marks: Sequence[GateMark], summary: TasksSummary) -> list[GateMark]:

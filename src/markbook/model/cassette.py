@@ -71,7 +71,11 @@ class Cassette:
         """What has to come before the next line: a recording killed between a line and its end left none."""
         self.is_whole = False
         """Whether it is replayed only."""
-        if path.exists():
+        try:
+            is_there = path.exists()
+        except OSError as error:  # a name that is too long, or a folder that nobody may look into
+            raise OutputError(f"the cassette cannot be written: {error.strerror}", at=str(path)) from error
+        if is_there:
             self._load()
         else:
             self._write_new()

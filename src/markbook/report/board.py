@@ -24,10 +24,29 @@ def pages(sheet: Sheet, board: Leaderboard, *, title: str, alpha: float) -> Iter
     """Yield path and content of every page: the index, one a model, one an item."""
     models, items = folder_names(sheet.models), folder_names(sheet.samples)
     yield "index.html", _index(sheet, board, title, alpha, models, items)
+    scale = Scale(sheet.range)
+    about: dict[str, Any] = {"root": "../", "metric": sheet.metric}
     for standing in board.standings:
-        yield f"models/{models[standing.model]}.html", _model(sheet, standing, items)
+        marks = sheet.marks[standing.model]
+        rows = [(items[sample], sample, *_format_cell(marks.get(sample), scale)) for sample in sheet.samples]
+        facts = [
+            (sheet.metric, scale.value(standing.summary.value)),
+            (f"{100 * (1 - alpha):g} % interval", _interval(standing.summary.interval, scale)),
+            ("Scored", f"{standing.summary.n} of {len(sheet.samples)}"),
+            ("Missing", _lacking(standing, sheet)),
+            ("Groups", " ".join(standing.group) or NOTHING),
+        ]
+        page = _render(
+            "list.html.j2", title=standing.model, facts=facts, heading="Item", rows=rows, folder="items", **about
+        )
+        yield f"models/{models[standing.model]}.html", page
     for sample in sheet.samples:
-        yield f"items/{items[sample]}.html", _item(sheet, board, sample, models)
+        cells = _cells(sheet, sample)
+        names = [standing.model for standing in board.standings]
+        rows = [(models[model], model, *_format_cell(cells[model], scale)) for model in names]
+        facts = list(sheet.meta.get(sample, {}).items())
+        page = _render("list.html.j2", title=sample, facts=facts, heading="Model", rows=rows, folder="models", **about)
+        yield f"items/{items[sample]}.html", page
 
 
 def _index(
@@ -54,7 +73,7 @@ def _index(
         scored = f"{len(values)} of {len(sheet.models)}"
         listed.append({"item": sample, "file": items[sample], "value": scale.value(mean), "scored": scored})
     return _render(
-        "index.html.j2", title=title, root="", method=board.method, alpha=f"{alpha:g}", better=sheet.direction.capitalize(),
+        "index.html.j2", title=title, root="", method=board.method, alpha=f"{alpha:g}", level=f"{100 * (1 - alpha):g} %", better=sheet.direction.capitalize(),
         notes=sheet.notes, metric=sheet.metric, rows=rows, items=listed, headline=_headline(board, scale), picture=_picture(board, sheet),
     )  # fmt: skip
 
@@ -92,35 +111,6 @@ def _picture(board: Leaderboard, sheet: Sheet) -> Markup | None:
     domain = (factor * sheet.range[0], factor * sheet.range[1]) if max(map(abs, sheet.range)) < 1e6 else None
     picture = charts.intervals(rows, [str(row["name"]) for row in rows], sheet.metric, domain)
     return Markup(picture.wide + picture.narrow)  # noqa: S704 - its words are escaped where it is drawn
-
-
-def _model(sheet: Sheet, standing: Standing, items: Mapping[str, str]) -> str:
-    cells, scale = sheet.marks[standing.model], Scale(sheet.range)
-    rows = [(items[sample], sample, *_format_cell(cells.get(sample), scale)) for sample in sheet.samples]
-    facts = [
-        (sheet.metric, scale.value(standing.summary.value)),
-        ("95 % interval", _interval(standing.summary.interval, scale)),
-        ("Scored", f"{standing.summary.n} of {len(sheet.samples)}"),
-        ("Missing", _lacking(standing, sheet)),
-        ("Groups", " ".join(standing.group) or NOTHING),
-    ]
-    return _render(
-        "list.html.j2", title=standing.model, root="../", facts=facts, heading="Item", metric=sheet.metric, rows=rows,
-        folder="items",
-    )  # fmt: skip
-
-
-def _item(sheet: Sheet, board: Leaderboard, sample: str, models: Mapping[str, str]) -> str:
-    cells, scale = _cells(sheet, sample), Scale(sheet.range)
-    rows = [
-        (models[standing.model], standing.model, *_format_cell(cells[standing.model], scale))
-        for standing in board.standings
-    ]
-    facts = list(sheet.meta.get(sample, {}).items())
-    return _render(
-        "list.html.j2", title=sample, root="../", facts=facts, heading="Model", metric=sheet.metric, rows=rows,
-        folder="models",
-    )  # fmt: skip
 
 
 def _cells(sheet: Sheet, sample: str) -> dict[str, Cell | None]:

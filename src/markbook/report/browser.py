@@ -16,7 +16,7 @@ from markbook.files.content import looking_into
 from markbook.report import run_pages
 from markbook.report.html import keys_script, render_template as render
 from markbook.report.local_server import LocalServer, NotFound, Reply, Request, whole
-from markbook.report.run_index import Index
+from markbook.report.run_index import Index, Query
 from markbook.report.run_pages import SIDES, ListedRun, address, alike, listed_run, read_query, shown_at, trend_page
 from markbook.results.kind import open_results
 from markbook.store import Run, open_run
@@ -31,6 +31,8 @@ _EVERY = 1 << 62
 _SHORT_LOOK = 0.2
 _FIRST_LOOK = 1.0
 """Seconds that a page waits for the index before it shows what there is."""
+_OTHERS = 200
+"""Attempts at the same item that the page of one names."""
 _LIVE_SECONDS = 3.0
 """A run that is going on is read anew after so long, if it has grown."""
 
@@ -65,6 +67,8 @@ class _Opened:
     checked: object = None
     """The state of its manifest in which it was found whole."""
     read: float = 0.0
+    indexed: tuple[str, object] = ("", None)
+    """The run's status and its last change when the index was begun."""
 
 
 class RunSite:
@@ -134,8 +138,14 @@ class RunSite:
                 self._open(opened)
                 opened.index = None
                 run = opened.run if isinstance(opened.run, Run) else run
-            if opened.index is None:
-                opened.index, opened.read = Index(open_results(run, partial=True)), time.monotonic()
+            # The list of runs reads them anew, so that a run may have ended meanwhile: its attempts are then others.
+            state = (run.status, run.manifest.get("updated") if run.status != "running" else None)
+            if opened.index is None or opened.indexed != state:
+                opened.index, opened.read, opened.indexed = (
+                    Index(open_results(run, partial=True)),
+                    time.monotonic(),
+                    state,
+                )
             opened.index.start()
             return opened.index
 
@@ -222,7 +232,7 @@ class RunSite:
         index.wait(_EVERY, _SHORT_LOOK)
         query = read_query(parameters, "sample")
         position, total, before, after = index.beside(query, location)
-        others = [entry for entry in index.of_sample(side.shown.sample) if entry.location != location][:200]
+        others = [entry for entry in index.of_sample(side.shown.sample) if entry.location != location]
         near = [location, *(entry.location for entry in others)][:SIDES]
 
         def at(other: int | None) -> str:
@@ -232,7 +242,9 @@ class RunSite:
             "browse/attempt.html.j2",
             title=f"{side.shown.sample}: {side.shown.model}",
             one=side,
-            others=others,
+            others=others[:_OTHERS],
+            others_left=max(0, len(others) - _OTHERS),
+            all_others_at=address(f"/run/{number}", Query(sample=f"={side.shown.sample}")),
             is_done=index.is_done,
             place=position,
             total=total,

@@ -98,16 +98,14 @@ def words(x: float, y: float, text: str, anchor: str = "start", **attributes: fl
 
 def text_width(text: str) -> float:
     """Return how wide words are, a little more rather than less."""
-    return _SLACK * SIZE / 1000 * sum(map(_advance, text))
-
-
-def _advance(letter: str) -> int:
-    at = ord(letter) - 32
-    if 0 <= at < len(_WIDTHS):
-        return _WIDTHS[at]
-    if unicodedata.combining(letter):
-        return 0
-    return 1000 if unicodedata.east_asian_width(letter) in "WF" or ord(letter) > 0xFFFF else 650
+    width = 0
+    for letter in text:
+        at = ord(letter) - 32
+        if 0 <= at < len(_WIDTHS):
+            width += _WIDTHS[at]
+        elif not unicodedata.combining(letter):  # an accent stands above the letter before it
+            width += 1000 if unicodedata.east_asian_width(letter) in "WF" or ord(letter) > 0xFFFF else 650
+    return _SLACK * SIZE / 1000 * width
 
 
 def shorten_labels(*lists: Iterable[object]) -> dict[str, str]:
@@ -404,20 +402,16 @@ def heat_map(rows: Rows, columns: Sequence[str], lines: Sequence[str], title: st
             x, y = margin + cell * columns.index(row["column"]), grid.middle(lines.index(row["line"]))
             value, ink = row["value"], {}
             if value is not None:
-                parts.append(mark("rect", x=x, y=y - _STEP / 2, width=cell, height=_STEP, fill=_viridis(value)))
+                along = min(max(value, 0.0), 100.0) / 100 * (len(_VIRIDIS) - 1)
+                at = min(int(along), len(_VIRIDIS) - 2)
+                ends = [(int(_VIRIDIS[at][i : i + 2], 16), int(_VIRIDIS[at + 1][i : i + 2], 16)) for i in (0, 2, 4)]
+                paint = "#" + "".join(f"{round(low + (high - low) * (along - at)):02x}" for low, high in ends)
+                parts.append(mark("rect", x=x, y=y - _STEP / 2, width=cell, height=_STEP, fill=paint))
                 ink = {"fill": "#000000" if value > 55 else "#ffffff"}
             parts.append(words(x + cell / 2, y, str(row["shown"]), "middle", **ink))
         return document(width, grid.bottom + 6, parts, grown=max(key.width, grid.need, margin + cell * len(columns)))
 
     return both(draw)
-
-
-def _viridis(value: float) -> str:
-    """Return the colour of a value from 0 to 100."""
-    position = min(max(value, 0.0), 100.0) / 100 * (len(_VIRIDIS) - 1)
-    at = min(int(position), len(_VIRIDIS) - 2)
-    pairs = ((int(_VIRIDIS[at][i : i + 2], 16), int(_VIRIDIS[at + 1][i : i + 2], 16)) for i in (0, 2, 4))
-    return "#" + "".join(f"{round(first_part + (two - first_part) * (position - at)):02x}" for first_part, two in pairs)
 
 
 # Charts of two directions: curves over steps, points with a place of their own, and graphs.

@@ -9,7 +9,7 @@ from markbook import plugins
 from markbook.errors import ExtraMissingError, OutputError
 from markbook.plugins import need
 from markbook.report.charts import Picture
-from markbook.report.page import Page, Section
+from markbook.report.page import Page
 from markbook.results.kind import Content, Results, open_results
 from markbook.store import Run
 from markbook.text import markdown
@@ -97,20 +97,16 @@ def render_markdown(page: Page, *, pictures: bool = True) -> Mapping[str, str | 
     for section in page.sections:
         parts.append(f"## {markdown(section.title)}\n\n{markdown(section.lead)}\n")
         if section.chart is not None and pictures:
-            parts.append(_picture(section, files))
+            name = f"report-{section.id}.png"
+            try:
+                files[name] = png(section.chart.picture)
+            except ExtraMissingError:
+                parts.append(f"The chart needs an extra package: `{INSTALL}`\n")
+            else:
+                parts.append(f"![{markdown(section.chart.alt)}]({name})\n")
         parts += [table.markdown(level=3) for table in section.tables]
     files["report.md"] = "\n".join(parts)
     return files
-
-
-def _picture(section: Section, files: dict[str, str | bytes]) -> str:
-    assert section.chart is not None
-    name = f"report-{section.id}.png"
-    try:
-        files[name] = png(section.chart.picture)
-    except ExtraMissingError:
-        return f"The chart needs an extra package: `{INSTALL}`\n"
-    return f"![{markdown(section.chart.alt)}]({name})\n"
 
 
 # The report plugins `html` and `markdown`: a page for any kind of run; and those whose files only some kinds have.
@@ -240,7 +236,15 @@ def new_site(output: Path, pages: Iterable[tuple[str, str]]) -> int:
         OutputError: the folder holds something else, or a page cannot be written.
     """
     try:
-        old = _site_pages(output)
+        old: set[Path] = set()
+        if output.exists() and not (output.is_dir() and not any(output.iterdir())):
+            # Only a site's own pages are ever taken away: whatever else lies there is somebody's.
+            index = output / "index.html"
+            if not index.is_file() or _MARKER not in index.read_text(encoding="utf-8", errors="replace")[:100_000]:
+                raise OutputError(
+                    "this holds something else than a site", at=str(output), hint="name a new or empty folder"
+                )
+            old = {index, *output.glob("models/*.html"), *output.glob("items/*.html")}
         written = set()
         for path, content in pages:
             target = output / path
@@ -252,13 +256,3 @@ def new_site(output: Path, pages: Iterable[tuple[str, str]]) -> int:
     except OSError as error:
         raise OutputError(f"the site cannot be written: {error.strerror or error}", at=str(output)) from error
     return len(written)
-
-
-def _site_pages(output: Path) -> set[Path]:
-    """Return the pages of the site that lies there, none if the folder is new or empty."""
-    if not output.exists() or (output.is_dir() and not any(output.iterdir())):
-        return set()
-    index = output / "index.html"
-    if not index.is_file() or _MARKER not in index.read_text(encoding="utf-8", errors="replace")[:100_000]:
-        raise OutputError("this holds something else than a site", at=str(output), hint="name a new or empty folder")
-    return {index, *output.glob("models/*.html"), *output.glob("items/*.html")}

@@ -22,7 +22,7 @@ from markbook.results.kind import Case, Content, Entry, Results, get_seed
 from markbook.results.leaderboard import Standing, in_benchmark_order, standings
 from markbook.results.sheet import Sheet
 from markbook.text import csv_cell, redact, xml
-from markbook.types import Summary, digest_text
+from markbook.types import digest_text
 
 # Report plugins for other programs: CSV, JSON, JUnit XML and Parquet. Each writes one file.
 
@@ -139,7 +139,14 @@ def _parquet(results: Results) -> Iterator[bytes]:
         path = Path(folder) / "rows.parquet"
         with parquet.ParquetWriter(path, schema, compression="zstd") as writer:
             for block in _blocks(results):
-                rows = [{name: _as(kinds[name], row.get(name)) for name in kinds} for row in block]
+                rows = [
+                    {
+                        name: value if value is None or type(value) is kind else kind(value)
+                        for name, kind in kinds.items()
+                        for value in [row.get(name)]
+                    }
+                    for row in block
+                ]
                 writer.write_table(pa.Table.from_pylist(rows, schema=schema))
         with path.open("rb") as file:
             while data := file.read(1 << 20):
@@ -167,12 +174,6 @@ def _wider(kind: type | None, value: object) -> type:
     if new is type(None):
         return kind
     return float if {kind, new} == {int, float} else str
-
-
-def _as(kind: type, value: object) -> object:
-    if value is None or kind is type(None):
-        return None
-    return value if isinstance(value, kind) and type(value) is kind else kind(value)
 
 
 # The report plugin `every-eval-ever`: one record a model, and its instances in JSON Lines beside it.
@@ -213,6 +214,11 @@ def _record(results: Results, sheet: Sheet, standing: Standing, evaluation: str)
     summary = standing.summary
     low, high = sheet.range
     ends: dict[str, object] = {"min_score": low, "max_score": high} if high - low < float("inf") else {}
+    uncertainty: dict[str, object] = {"num_samples": summary.n}
+    if (interval := summary.interval) is not None:
+        spread = {"lower": interval.low, "upper": interval.high}
+        how = {"confidence_level": interval.confidence, "method": interval.method}
+        uncertainty["confidence_interval"] = spread | how
     lacking = {f"missing_{kind}": str(count) for kind, count in summary.n_missing.items()}
     return {
         "schema_version": SCHEMA,
@@ -238,20 +244,11 @@ def _record(results: Results, sheet: Sheet, standing: Standing, evaluation: str)
                 "score_details": {
                     "score": summary.value,
                     "details": {"n_scored": str(summary.n), "n_items": str(summary.n_items), **lacking},
-                    "uncertainty": _uncertainty(summary),
+                    "uncertainty": uncertainty,
                 },
             }
         ] if summary.value is not None else [],
     }  # fmt: skip
-
-
-def _uncertainty(summary: Summary) -> dict[str, object]:
-    interval = summary.interval
-    if interval is None:
-        return {"num_samples": summary.n}
-    ends = {"lower": interval.low, "upper": interval.high}
-    about = {"confidence_level": interval.confidence, "method": interval.method}
-    return {"num_samples": summary.n, "confidence_interval": ends | about}
 
 
 def _instances(results: Results, model: str, evaluation: str, best: float) -> Iterator[str]:

@@ -20,6 +20,7 @@ from markbook.installed import version
 from markbook.report.page import Page
 from markbook.results.sheet import STATUSES
 from markbook.text import Table, visible
+from markbook.text.format import format_interval, format_number
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -177,6 +178,7 @@ def environment() -> Environment:
     environment.globals["keys_script"] = Markup(keys_script())  # noqa: S704 - our own file
     environment.filters["code"] = lambda text: Markup(highlight(text))  # noqa: S704 - highlight escapes
     environment.filters["whole"] = whole_names
+    environment.filters["number"], environment.filters["interval"] = format_number, format_interval
     return environment
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markbook.results.kind import Shown
 from markbook.text import cut, terminal, visible
 from markbook.trace import Step, StepKind, Trace
-from markbook.why import Change, Evidence, Failure, TracebackLine, Why
+from markbook.why import Change, Evidence, TracebackLine, Why
 
 _PROMPT, _CODE, _TESTS = 4_000, 20_000, 40
 
@@ -91,31 +91,26 @@ def _why(why: Why) -> Iterator[str]:
         yield f"  a limit was reached: {terminal(why.limit)}" + ("; it was here:" if why.lines else "")
     yield from _render_traceback(why.lines)
     for failure in why.failures:
-        yield from _failure(failure)
+        yield f"  {terminal(failure.source, limit=300)}"
+        if failure.error:
+            yield f"      {terminal(failure.error)}"
+            yield from _render_traceback(failure.lines)
+        if failure.has_sides:
+            expected = "expected" if failure.operator in ("==", "prints") else f"expected, {failure.operator}"
+            kinds = (f"  ({failure.expected_type})", f"  ({failure.got_type})") if failure.types_differ else ("", "")
+            yield f"      {terminal(expected)}  {terminal(failure.expected)}{terminal(kinds[0])}"
+            yield f"      {'got':<{len(expected)}}  {terminal(failure.got)}{terminal(kinds[1])}"
+        elif failure.operator:
+            yield f"      is not true: {terminal(failure.got)}"
+        if failure.difference:
+            yield f"      {terminal(failure.difference)}"
+        if failure.printed:
+            yield from ["      stderr", *_block(failure.printed, None)]
     if why.left_out:
         yield f"  ... and {why.left_out} more"
     for name, text in (("stdout", why.stdout), ("stderr", why.stderr)):
         if text:
             yield from [f"  {name}", *_block(text, None)]
-
-
-def _failure(failure: Failure) -> Iterator[str]:
-    yield f"  {terminal(failure.source, limit=300)}"
-    if failure.error:
-        yield f"      {terminal(failure.error)}"
-        yield from _render_traceback(failure.lines)
-    if failure.has_sides:
-        expected_label = "expected" if failure.operator in ("==", "prints") else f"expected, {failure.operator}"
-        width = len(expected_label)
-        kinds = (f"  ({failure.expected_type})", f"  ({failure.got_type})") if failure.types_differ else ("", "")
-        yield f"      {terminal(expected_label)}  {terminal(failure.expected)}{terminal(kinds[0])}"
-        yield f"      {'got':<{width}}  {terminal(failure.got)}{terminal(kinds[1])}"
-    elif failure.operator:
-        yield f"      is not true: {terminal(failure.got)}"
-    if failure.difference:
-        yield f"      {terminal(failure.difference)}"
-    if failure.printed:
-        yield from ["      stderr", *_block(failure.printed, None)]
 
 
 def _render_traceback(lines: tuple[TracebackLine, ...]) -> Iterator[str]:
@@ -176,6 +171,12 @@ def _show_step(step: Step, begin: float, span: float) -> ShownStep:
         width = round(max(1.0, 100 * (step.seconds or 0.0) / span), 2) if span else 1.0
         when = f"from {at}" + (f" for {step.seconds:.2f} s" if step.seconds is not None else "")
     failed = step.ok is False
+    costs = [
+        "" if step.seconds is None else f"{step.seconds:.3f} s",
+        "" if step.input_tokens is None else f"{step.input_tokens:,} tokens in",
+        "" if step.output_tokens is None else f"{step.output_tokens:,} tokens out",
+        "" if step.cost is None else f"${step.cost:.4f}",
+    ]
     texts = tuple((name, text) for name, text in _texts(step) if text)
     brief = next((text for name, text in texts if name in ("Arguments", "Message")), "")
     return ShownStep(
@@ -195,7 +196,7 @@ def _show_step(step: Step, begin: float, span: float) -> ShownStep:
         is_failed=failed,
         brief=terminal(brief, limit=_BRIEF),
         texts=texts,
-        costs=_costs(step),
+        costs=", ".join(filter(None, costs)),
     )
 
 
@@ -220,13 +221,3 @@ def _arguments(value: object) -> str:
         return json.dumps(value, ensure_ascii=False, indent=2, default=str)
     except (ValueError, RecursionError):
         return "too deep to be shown"
-
-
-def _costs(step: Step) -> str:
-    costs = [
-        "" if step.seconds is None else f"{step.seconds:.3f} s",
-        "" if step.input_tokens is None else f"{step.input_tokens:,} tokens in",
-        "" if step.output_tokens is None else f"{step.output_tokens:,} tokens out",
-        "" if step.cost is None else f"${step.cost:.4f}",
-    ]
-    return ", ".join(filter(None, costs))

@@ -8,7 +8,6 @@ from http import HTTPStatus
 from typing import get_args
 
 from markbook.errors import StorageError
-from markbook.judge.labels import Label
 from markbook.report.html import render_template as render
 from markbook.report.label_session import Said, Session, Winner
 from markbook.report.local_server import NotFound, Reply, Request
@@ -50,7 +49,19 @@ class LabelPages:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._questions = (_WINNER,) if session.rubric.is_pairwise else tuple(_questions(session))
+        rubric = session.rubric
+        self._questions: tuple[FormQuestion, ...] = (_WINNER,)
+        self._task = rubric.task
+        if rubric.is_pairwise:  # one question for all criteria, which stand in what is asked
+            self._task = " ".join((rubric.task, *(criterion.question for criterion in rubric.criteria)))
+            return
+        questions = []
+        for criterion in rubric.criteria:
+            low, high = rubric.scale_for(criterion)
+            words = dict(criterion.anchors) or {low: "poor", high: "excellent"}
+            choices = [LabelChoice(str(mark), str(mark % 10), words.get(mark, "")) for mark in range(low, high + 1)]
+            questions.append(FormQuestion(f"mark.{criterion.name}", criterion.question, tuple(choices)))
+        self._questions = tuple(questions)
 
     def answer(self, request: Request) -> Reply:
         """Return the page, or take a label and lead on.
@@ -82,18 +93,24 @@ class LabelPages:
     def _page(self, who: str, index: int | None, failure: str = "") -> str:
         session = self._session
         labelled, last = len(session.books[who].labels), session.last_place(who)
-        label = None if index is None else session.get_label(who, index)
+        label, words = None if index is None else session.get_label(who, index), ""
+        if label is not None and label.label is None:
+            words = "cannot say"
+        elif label is not None and label.against and not label.reason:
+            words = "a tie" if label.label == 0.5 else "one is better"
+        elif label is not None:
+            words = label.reason or ", ".join(f"{name.replace('_', ' ')} {mark}" for name, mark in label.marks.items())
         return render(
             "browse/label.html.j2",
             title="Label",
             labelled=labelled,
             total=len(session.order(who)),
             back=None if last == index else last,
-            task=_task(session),
+            task=self._task,
             shown=None if index is None else session.show_item(who, index),
             token="" if index is None else session.token(session.order(who)[index].item),
             questions=self._questions,
-            given="" if label is None else _words(label),
+            given=words,
             agreement=self._agreement(),
             failure=failure,
         )
@@ -135,33 +152,3 @@ class LabelPages:
         if self._questions == (_WINNER,):
             return Said(winner=next(winner for winner in get_args(Winner) if winner == form["winner"]))
         return Said({question.name.removeprefix("mark."): int(form[question.name]) for question in self._questions})
-
-
-def _task(session: Session) -> str:
-    """Return what is asked, with the criteria of a comparison, which has one question for all of them."""
-    rubric = session.rubric
-    questions = [criterion.question for criterion in rubric.criteria] if rubric.is_pairwise else []
-    return " ".join((rubric.task, *questions))
-
-
-def _questions(session: Session) -> list[FormQuestion]:
-    questions = []
-    for criterion in session.rubric.criteria:
-        low, high = session.rubric.scale_for(criterion)
-        words = dict(criterion.anchors)
-        ends = {low: "poor", high: "excellent"} if not words else {}
-        choices = [
-            LabelChoice(str(mark), str(mark % 10), words.get(mark, ends.get(mark, ""))) for mark in range(low, high + 1)
-        ]
-        questions.append(FormQuestion(f"mark.{criterion.name}", criterion.question, tuple(choices)))
-    return questions
-
-
-def _words(label: Label) -> str:
-    if label.label is None:
-        return "cannot say"
-    if label.reason:
-        return label.reason
-    if label.against:
-        return "a tie" if label.label == 0.5 else "one is better"
-    return ", ".join(f"{name.replace('_', ' ')} {mark}" for name, mark in label.marks.items())

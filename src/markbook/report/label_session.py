@@ -349,7 +349,11 @@ class Session:
         with self._lock:
             labels = [label for book in self.books.values() for label in book.labels.values()]
             labels += self._others
-            shared = _count_shared(labels) // STEP
+            raters: dict[Key, set[str]] = {}
+            for label in labels:
+                if label.label is not None:
+                    raters.setdefault(label.align().key, set()).add(label.rater)
+            shared = sum(len(names) > 1 for names in raters.values()) // STEP
             if shared and (self._told is None or self._told[0] != shared):
                 self._told = (shared, agreement(labels))
             return self._told[1] if shared and self._told else None
@@ -362,14 +366,6 @@ class Session:
             first = 0.0 if self._is_turned(rater, item) else 1.0
             return {"first": first, "second": 1.0 - first, "tie": 0.5}[statement.winner]
         return self.rubric.overall(statement.marks) if statement.marks else None
-
-
-def _count_shared(labels: Sequence[Label]) -> int:
-    by_item: dict[Key, set[str]] = {}
-    for label in labels:
-        if label.label is not None:
-            by_item.setdefault(label.align().key, set()).add(label.rater)
-    return sum(len(raters) > 1 for raters in by_item.values())
 
 
 # Traces that failed, to be labelled by why.
@@ -450,7 +446,8 @@ def open_sitting(options: SittingOptions) -> Iterator[tuple[Session, list[str]]]
         judged = read_judged(options.run, options.score, fails=options.reasons)
         drawn, texts, notes = _draw_items(judged, options)
         path = judged.path
-    with _books(options.labels or _home(path), options.raters) as (books, others):
+    usual = path / "labels" if path.is_dir() else path.with_name(path.name + ".labels")
+    with _books(options.labels or usual, options.raters) as (books, others):
         yield Session(options.rubric, drawn, books, texts, seed=options.seed, others=others), notes
 
 
@@ -492,11 +489,6 @@ def _books(folder: Path, raters: tuple[str, ...]) -> Iterator[tuple[list[LabelBo
         yield [LabelBook(folder, rater, disk) for rater in raters], read_labels(of_others).labels
     finally:
         lock.release()
-
-
-def _home(run: Path) -> Path:
-    """Return where the labels of a run lie if nobody says where."""
-    return run / "labels" if run.is_dir() else run.with_name(run.name + ".labels")
 
 
 def _single(judged: JudgedRun) -> tuple[list[LabelItem], dict[tuple[str, str], JudgedAnswers]]:

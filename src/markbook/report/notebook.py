@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from markbook.errors import DataError
 from markbook.report import charts
 from markbook.report.exports import svg
-from markbook.report.page import Section
 from markbook.results.kind import Results, Shown, Value, get_seed, open_results
 from markbook.results.leaderboard import Standing, in_benchmark_order, standings
 from markbook.store import Run
@@ -64,20 +63,12 @@ def tables(run: Run) -> str:
     except DataError as error:
         return Table(run.folder.name, ("Status", "Why"), ((run.status, error.message),)).html()
     facts = Table(page.title, tuple(name for name, _ in page.facts), (tuple(value for _, value in page.facts),))
-    return (
-        f"<p><strong>{escape(visible(page.headline.text))}</strong></p>"
-        + facts.html()
-        + "".join(_section(section) for section in page.sections[:2])
-    )
-
-
-def _section(section: Section) -> str:
-    """Return a section as HTML: its chart as a drawing in the text, then its tables."""
-    chart = section.chart
-    drawn = (
-        "" if chart is None else f'<figure role="img" aria-label="{escape(chart.alt)}">{svg(chart.picture)}</figure>'
-    )
-    return drawn + "".join(table.html() for table in section.tables)
+    parts = [f"<p><strong>{escape(visible(page.headline.text))}</strong></p>", facts.html()]
+    for section in page.sections[:2]:
+        if (chart := section.chart) is not None:
+            parts.append(f'<figure role="img" aria-label="{escape(chart.alt)}">{svg(chart.picture)}</figure>')
+        parts += [table.html() for table in section.tables]
+    return "".join(parts)
 
 
 def render_run(run: Run) -> Iterator[RenderableType]:

@@ -60,11 +60,12 @@ def build_matrix(index: Index, order: str, start: int, count: int) -> Matrix:
     import numpy as np
 
     table = index.table()
-    models, samples = index.models[:MODELS_SHOWN], index.samples
+    # Asked for once, after the rows: the thread that reads the run may meet a new model between two questions.
+    models, samples = index.models, index.samples
     if not len(table):
-        return Matrix(models, [], 0)
-    cells = table[:, 2].astype(np.int64) * len(index.models) + table[:, 1].astype(np.int64)
-    size = len(samples) * len(index.models)
+        return Matrix(models[:MODELS_SHOWN], [], 0)
+    cells = table[:, 2].astype(np.int64) * len(models) + table[:, 1].astype(np.int64)
+    size = len(samples) * len(models)
     has_score = ~np.isnan(table[:, 4])  # a missing score is no 0: it neither flips nor differs
     cells, values = cells[has_score], table[has_score, 4]
     tries = np.bincount(cells, minlength=size).reshape(len(samples), -1)
@@ -80,11 +81,17 @@ def build_matrix(index: Index, order: str, start: int, count: int) -> Matrix:
     for row in np.flatnonzero(is_chosen):
         entry = index.get_entry(table, int(row))
         entries_by_square.setdefault((entry.sample, entry.model), []).append(entry)
-    rows = [
-        (samples[at], [_square(entries_by_square.get((samples[at], model)), sign) for model in models])
-        for at in chosen[start : start + count]
-    ]
-    return Matrix(models, rows, len(chosen), len(index.models))
+    rows: list[tuple[str, list[Square | None]]] = []
+    for sample in (samples[at] for at in chosen[start : start + count]):
+        squares_of_item: list[Square | None] = []
+        for model in models[:MODELS_SHOWN]:
+            entries = entries_by_square.get((sample, model), [])
+            scores = [entry.score for entry in entries if entry.score is not None]
+            worst = min(entries, key=lambda entry: (entry.score is not None, sign * (entry.score or 0.0)), default=None)
+            mean = sum(scores) / len(scores) if scores else None
+            squares_of_item.append(None if worst is None else Square(worst, mean, len(entries)))
+        rows.append((sample, squares_of_item))
+    return Matrix(models[:MODELS_SHOWN], rows, len(chosen), len(models))
 
 
 def _order_items(order: str, means: NDArray[np.float64], spread: NDArray[np.float64], samples: list[str]) -> list[int]:
@@ -116,14 +123,6 @@ def _order_items(order: str, means: NDArray[np.float64], spread: NDArray[np.floa
     return [int(at) for at in np.argsort(-apart, kind="stable") if apart[at] > 0]
 
 
-def _square(entries: list[Entry] | None, sign: float) -> Square | None:
-    if not entries:
-        return None
-    scores = [entry.score for entry in entries if entry.score is not None]
-    worst = min(entries, key=lambda entry: (entry.score is not None, sign * (entry.score or 0.0)))
-    return Square(worst, sum(scores) / len(scores) if scores else None, len(entries))
-
-
 # The attempts of a run as pages and files: listed, searched, as a matrix, side by side.
 
 PAGE_ROWS = 50
@@ -135,6 +134,8 @@ _TEXT_SECONDS = 2.0
 """For so long texts are looked through before a page says how far it came."""
 _CELL = 240
 _LINES = 2_000
+_UNREADABLE = (MarkbookError, OSError, ValueError, KeyError, TypeError, AttributeError)
+"""What an attempt's row raises that is damaged, or does not begin where an address says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,20 +188,15 @@ def list_attempts(index: Index, query: Query, words: str, start: int) -> Listed:
     while at < places.size and len(entries) < PAGE_ROWS and time.monotonic() < until:
         entry = index.get_entry(table, int(places[at]))
         at += 1
-        text = _text(index, entry)
+        try:
+            attempt = index.results.show_attempt(entry.location)
+        except _UNREADABLE:
+            continue
+        why = str(attempt.why.to_record()) if attempt.why else ""
+        text = f"{attempt.sample}\n{attempt.text}\n{attempt.error}\n{why}".casefold()
         if all(word in text for word in words_searched):
             entries.append(entry)
     return Listed(entries, int(places.size), at if at < places.size else None, at - start)
-
-
-def _text(index: Index, entry: Entry) -> str:
-    """Return all words of an attempt in small letters, nothing where it cannot be read."""
-    try:
-        attempt = index.results.show_attempt(entry.location)
-    except (MarkbookError, OSError, ValueError, KeyError, TypeError, AttributeError):
-        return ""
-    why = str(attempt.why.to_record()) if attempt.why else ""
-    return f"{attempt.sample}\n{attempt.text}\n{attempt.error}\n{why}".casefold()
 
 
 def shown_at(index: Index, number: int, location: int) -> Side:
@@ -211,7 +207,7 @@ def shown_at(index: Index, number: int, location: int) -> Side:
     """
     try:
         return Side(number, location, index.results.show_attempt(location))
-    except (MarkbookError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except _UNREADABLE as error:
         raise NotFound from error
 
 
@@ -226,7 +222,7 @@ def matrix_page(index: Index, number: int, name: str, parameters: Mapping[str, s
             return ""
         try:
             return cut(index.results.show_attempt(square.first.location).text.strip(), _CELL)
-        except (MarkbookError, OSError, ValueError, KeyError, TypeError, AttributeError):
+        except _UNREADABLE:
             return ""
 
     rows = [(item, [(square, words(square)) for square in squares]) for item, squares in matrix.rows]
@@ -244,8 +240,8 @@ def matrix_page(index: Index, number: int, name: str, parameters: Mapping[str, s
         total=matrix.total,
         is_done=index.is_done,
         at_of=lambda squares: ",".join(
-            f"{number}:{squares_of_row.first.location}" for squares_of_row, _ in squares if squares_of_row
-        )[:400],
+            [f"{number}:{square.first.location}" for square, _ in squares if square][:SIDES]
+        ),
     )
 
 
@@ -273,6 +269,8 @@ def copy_attempts(index: Index, query: Query, form: str) -> Iterator[str]:
             for row in rows
         )
         yield "\n".join(markdown_table(heads, cells)) + "\n"
+        if places.size > COPIED_ROWS:
+            yield f"\nThe first {COPIED_ROWS:,} of {places.size:,} attempts.\n"
         return
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
@@ -280,12 +278,6 @@ def copy_attempts(index: Index, query: Query, form: str) -> Iterator[str]:
     for row in rows:
         writer.writerow([csv_cell(cell) for cell in row])
     yield buffer.getvalue()
-
-
-def _sorted_by(column: str, query: Query) -> dict[str, object]:
-    """Return what the list is asked for sorted by a column, the other way round where it is by now."""
-    falls = query.sort == column or (query.sort.lstrip("-") != column and column in ("score", "seconds"))
-    return {**asdict(query), "sort": f"-{column}" if falls else column}
 
 
 def run_page(index: Index, number: int, about: Mapping[str, object], parameters: Mapping[str, str]) -> str:
@@ -302,6 +294,12 @@ def run_page(index: Index, number: int, about: Mapping[str, object], parameters:
     query = read_query(parameters, "sample" if is_done else "")
     listing = list_attempts(index, query, words, start)
     path = f"/run/{number}"
+
+    def sort_by(column: str) -> str:
+        """Return the address of the list sorted by a column, the other way round where it is by now."""
+        falls = query.sort == column or (query.sort.lstrip("-") != column and column in ("score", "seconds"))
+        return address(path, replace(query, sort=f"-{column}" if falls else column), text=words)
+
     return render(
         "browse/run.html.j2",
         number=number,
@@ -311,6 +309,7 @@ def run_page(index: Index, number: int, about: Mapping[str, object], parameters:
         text=words,
         statuses=STATUSES,
         sorts=SORTS,
+        copied=COPIED_ROWS,
         counts=index.counts(),
         by_status=index.statuses(),
         topics=index.by_topic() if is_done else None,
@@ -319,7 +318,7 @@ def run_page(index: Index, number: int, about: Mapping[str, object], parameters:
         index=index,
         indexed=len(index),
         at=lambda **more: address(path, query, **{"text": words, **more}),
-        by=lambda column: address(path, Query(), **_sorted_by(column, query), text=words),
+        by=sort_by,
         of=lambda location: address(f"/attempt/{number}/{location}", query),
         plain=lambda **more: address(path, Query(), **more),
         copy_at=lambda form: address(f"/copy/{number}.{form}", query),
@@ -341,6 +340,8 @@ class Score:
     value: str
     span: str
     points: tuple[float, float, float]
+    is_percent: bool = True
+    """Whether it lies between 0 and 100 points; else the chart is as wide as its values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,6 +418,7 @@ def _score(record: Any) -> Score | None:
         scale.value(value),
         scale.spread(low, high) if has_interval else "",
         points,
+        is_percent=scale.factor == 100,
     )
 
 
@@ -448,7 +450,8 @@ def trend_page(number: int, runs: Sequence[ListedRun]) -> str:
             value, low, high = (round(point, 2) for point in score.points)
             marks.append({"name": name, "value": value, "low": low, "high": high})
             rows.append((run.number, run.label or run.name, run.started, score))
-    picture = charts.intervals(marks, [str(mark["name"]) for mark in marks], "Score")
+    domain = (0, 100) if all(score.is_percent for *_, score in rows) else None
+    picture = charts.intervals(marks, [str(mark["name"]) for mark in marks], "Score", domain)
     return render(
         "browse/trend.html.j2",
         title=f"{ordered[-1].what}: {len(ordered)} run{'s' if len(ordered) > 1 else ''}",

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypedDict
 
-from markbook.results.sheet import Aliases, Cell, Sheet
+from markbook.results.sheet import Cell, Sheet
 from markbook.types import digest_text
 
 
@@ -61,7 +61,13 @@ class _Register:
         aliases = sheet.aliases() if self.is_mixed else {}
         for sample in sheet.samples:
             content = sheet.digests.get(sample, "")
-            ours, others = _known_by(sample, content, aliases.get(sample), is_loose=sheet.loose)
+            bare, alias, others = content.rpartition(":")[2], aliases.get(sample), tuple[str, ...]()
+            if sheet.loose and bare and "/" in sample:
+                # Another tool's sample of one of several tasks: two tasks may ask the same.
+                ours = [in_task(sample.partition("/")[0], bare), bare]
+            else:
+                ours = list(dict.fromkeys(key for key in (bare, alias.ours if alias else "") if key))
+                others = alias.others if alias else ()
             keys = [(own_key, occurrences[own_key]) for own_key in ours]
             places = [(other_key, occurrences[other_key]) for other_key in others]
             occurrences.update((*ours, *others))
@@ -103,15 +109,6 @@ class _Register:
         return name
 
 
-def _known_by(sample: str, content: str, aliases: Aliases | None, *, is_loose: bool) -> tuple[list[str], Sequence[str]]:
-    """Return what a sample's content is known by among ours, and elsewhere; another tool's by its task's name too."""
-    bare = content.rpartition(":")[2]
-    if is_loose and bare and "/" in sample:
-        return [in_task(sample.partition("/")[0], bare), bare], ()
-    ours = [key for key in (bare, aliases.ours if aliases else "") if key]
-    return list(dict.fromkeys(ours)), aliases.others if aliases else ()
-
-
 def in_task(task: str, content: str) -> str:
     """Return what content is known by in one of several tasks that may hold it."""
     return f"{task}:{content}"
@@ -150,7 +147,10 @@ def merge_sheets(sheets: Sequence[tuple[str, Sheet]], notes: Sequence[str] = ())
     Raises:
         ValueError: the metrics or directions differ.
     """
-    first = _of_one_metric(sheets)
+    kinds = {(sheet.metric, sheet.direction) for _, sheet in sheets}
+    if len(kinds) > 1:
+        raise ValueError("the runs are marked by different metrics: " + ", ".join(sorted(kind[0] for kind in kinds)))
+    first = sheets[0][1]
     notes = (*notes, *dict.fromkeys(f"{run}: {note}" for run, sheet in sheets for note in sheet.notes))
     if len(sheets) == 1:
         origins = {model: (0, model) for model in first.models}
@@ -171,21 +171,20 @@ def merge_sheets(sheets: Sequence[tuple[str, Sheet]], notes: Sequence[str] = ())
             origins[titles[at, model]] = at, model
         meta = {**{named[at].get(sample, sample): about for sample, about in sheet.meta.items()}, **meta}
     ends = min(sheet.range[0] for _, sheet in sheets), max(sheet.range[1] for _, sheet in sheets)
-    alignment = _alignment(sheets, named, register)
-    notes = *notes, *_scales(sheets), *_words(alignment)
+    common = set.intersection(*(set(names.values()) for names in named))
+    runs: list[AlignedRun] = [
+        {"run": run, "n": len(names), "n_unpaired": len(set(names.values()) - common)}
+        for (run, _), names in zip(sheets, named, strict=True)
+    ]
+    by_content = any(sheet.by_place and sheet.digests for _, sheet in sheets)
+    alignment: AlignmentRecord = {
+        "by": "content" if by_content else "id",
+        "n_common": len(common),
+        "n_same_id_other_content": register.differing,
+        "runs": runs,
+    }
+    notes = *notes, *_list_warnings(sheets, alignment)
     return Sheet(first.metric, marks, ends, first.direction, meta, origins, alignment=alignment, notes=notes)
-
-
-def _of_one_metric(sheets: Sequence[tuple[str, Sheet]]) -> Sheet:
-    """Return the first sheet.
-
-    Raises:
-        ValueError: the metrics or directions differ.
-    """
-    kinds = {(sheet.metric, sheet.direction) for _, sheet in sheets}
-    if len(kinds) > 1:
-        raise ValueError("the runs are marked by different metrics: " + ", ".join(sorted(kind[0] for kind in kinds)))
-    return sheets[0][1]
 
 
 def _titles(sheets: Sequence[tuple[str, Sheet]]) -> dict[tuple[int, str], str]:
@@ -203,38 +202,18 @@ def _titles(sheets: Sequence[tuple[str, Sheet]]) -> dict[tuple[int, str], str]:
     return names
 
 
-def _alignment(
-    sheets: Sequence[tuple[str, Sheet]], named: Sequence[Mapping[str, str]], register: _Register
-) -> AlignmentRecord:
-    """Return by what the samples were paired, and how many of each run have a counterpart in every other one."""
-    common = set.intersection(*(set(names.values()) for names in named))
-    runs: list[AlignedRun] = [
-        {"run": run, "n": len(names), "n_unpaired": len(set(names.values()) - common)}
-        for (run, _), names in zip(sheets, named, strict=True)
-    ]
-    by: Literal["content", "id"] = "content" if any(sheet.by_place and sheet.digests for _, sheet in sheets) else "id"
-    return {"by": by, "n_common": len(common), "n_same_id_other_content": register.differing, "runs": runs}
-
-
-def _scales(sheets: Sequence[tuple[str, Sheet]]) -> list[str]:
-    """Return a warning where some runs' scores lie in a range with ends and others' do not, as 0..1 and percent."""
+def _list_warnings(sheets: Sequence[tuple[str, Sheet]], alignment: AlignmentRecord) -> Iterator[str]:
+    """Yield what a reader has to know: scores on two scales, as 0..1 and percent, and samples without a counterpart."""
     closed = {run: sheet.range for run, sheet in sheets if math.isfinite(sheet.range[1] - sheet.range[0])}
     open_ = [run for run, _ in sheets if run not in closed]
-    if not closed or not open_:
-        return []
-    (run, (low, high)), *_ = closed.items()
-    lie = f"The scores of {run} lie in {low:g}..{high:g}, those of {', '.join(open_)} do not"
-    return [f"{lie}: unless both are of one scale, and none in percent, their differences mean nothing."]
-
-
-def _words(alignment: AlignmentRecord) -> list[str]:
+    if closed and open_:
+        (run, (low, high)), *_ = closed.items()
+        lie = f"The scores of {run} lie in {low:g}..{high:g}, those of {', '.join(open_)} do not"
+        yield f"{lie}: unless both are of one scale, and none in percent, their differences mean nothing."
     lost = [run for run in alignment["runs"] if run["n_unpaired"]]
-    if not lost:
-        return []
-    counts = "; ".join(f"{run['n_unpaired']} of {run['n']} in {run['run']}" for run in lost)
-    why = "the rows have no ids and are paired by their content" if alignment["by"] == "content" else "paired by id"
-    sentences = [f"Samples without a counterpart ({why}): {counts}."]
-    if alignment["n_same_id_other_content"]:
-        count = alignment["n_same_id_other_content"]
-        sentences.append(f"{count} of them bear the id of a sample with other content, and were not paired with it.")
-    return sentences
+    if lost:
+        counts = "; ".join(f"{run['n_unpaired']} of {run['n']} in {run['run']}" for run in lost)
+        why = "the rows have no ids and are paired by their content" if alignment["by"] == "content" else "paired by id"
+        yield f"Samples without a counterpart ({why}): {counts}."
+        if count := alignment["n_same_id_other_content"]:
+            yield f"{count} of them bear the id of a sample with other content, and were not paired with it."

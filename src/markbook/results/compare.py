@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from markbook.errors import DataError, UsageError, suggest
@@ -145,18 +146,20 @@ def read_sheets(
                 (name, sheet if sheet.by_place or sheet.loose or own else replace(sheet, digests={}))
                 for name, sheet in sheets
             ]
-        sheet = merge_sheets(sheets, [*notes, *_input_notes(other_inputs)])
-        return _by_rows(sheet) if any(name.is_of_rows for _, name in sheets) else sheet
+        else:
+            more = f" and {len(other_inputs) - 3} more" if len(other_inputs) > 3 else ""
+            named = ", ".join(other_inputs[:3]) + more
+            notes.append(f"The runs read different inputs ({named}): only samples with equal content are paired.")
+        merged = merge_sheets(sheets, notes)
+        if not any(sheet.is_of_rows for _, sheet in sheets):
+            return merged
+        note = f"{merged.metric} is a number of all rows together; what is compared is the mean of the rows' own, another number."
+        metric = f"mean of the rows' {merged.metric}"
+        return replace(merged, metric=metric, is_of_rows=True, notes=(*merged.notes, note))
     except ValueError as error:
         raise DataError(
             str(error), hint="name the metric of each with --metric, once for each name: --metric acc --metric match"
         ) from error
-
-
-def _by_rows(sheet: Sheet) -> Sheet:
-    """Return a sheet by what it compares where that is not the metric's own number."""
-    note = f"{sheet.metric} is a number of all rows together; what is compared is the mean of the rows' own, another number."
-    return replace(sheet, metric=f"mean of the rows' {sheet.metric}", is_of_rows=True, notes=(*sheet.notes, note))
 
 
 def read_titled_sheets(runs: Sequence[Run], metric: str | Sequence[str] | None) -> list[tuple[str, Sheet]]:
@@ -174,11 +177,13 @@ def read_titled_sheets(runs: Sequence[Run], metric: str | Sequence[str] | None) 
         for run in runs
     ]
     if names:
-        sheets = [_find_first_sheet(result, names) for result in results]
+        # A run with none of them is refused by the last one's name.
+        own = [_read_first_metric([result], names) or [result.sheet(names[-1])] for result in results]
+        sheets = [sheet for (sheet,) in own]
     else:
         sheets = [result.sheet(None) for result in results]
         if len({sheet.metric for sheet in sheets}) > 1 and any(run.command == FOREIGN for run in runs):
-            sheets = _by_common(results, [sheet.metric for sheet in sheets]) or _as_verdicts(sheets) or sheets
+            sheets = _read_first_metric(results, [sheet.metric for sheet in sheets]) or _as_verdicts(sheets) or sheets
     metrics = list(dict.fromkeys(sheet.metric for sheet in sheets))
     if len(names) > 1 and len(metrics) > 1:
         # Numbers that the user says are alike are never signed alike.
@@ -205,22 +210,11 @@ def _as_verdicts(sheets: Sequence[Sheet]) -> list[Sheet] | None:
     return [replace(sheet, metric=_VERDICTS, signatures={}, notes=(*sheet.notes, note)) for sheet in sheets]
 
 
-def _find_first_sheet(results: Results, names: Sequence[str]) -> Sheet:
-    for name in names[:-1]:
-        try:
-            return results.sheet(name)
-        except UsageError:
-            continue
-    return results.sheet(names[-1])
-
-
-def _by_common(results: Sequence[Results], names: Sequence[str]) -> list[Sheet] | None:
+def _read_first_metric(results: Sequence[Results], names: Sequence[str]) -> list[Sheet] | None:
     """Return the sheets by the first of these metrics that all runs have; None if there is none."""
     for name in dict.fromkeys(names):
-        try:
+        with suppress(UsageError):
             return [result.sheet(name) for result in results]
-        except UsageError:
-            continue
     return None
 
 
@@ -232,15 +226,6 @@ def _differing_inputs(runs: Sequence[Run]) -> list[str]:
         inputs_by_run.append({name: d for name, d in run.manifest.get("inputs", {}).items() if not is_answer(name)})
     names = dict.fromkeys(name for inputs in inputs_by_run for name in inputs)
     return [name for name in names if len({inputs.get(name) for inputs in inputs_by_run}) > 1]
-
-
-def _input_notes(differing: Sequence[str]) -> list[str]:
-    if not differing:
-        return []
-    more = f" and {len(differing) - 3} more" if len(differing) > 3 else ""
-    return [
-        f"The runs read different inputs ({', '.join(differing[:3])}{more}): only samples with equal content are paired."
-    ]
 
 
 def open_runs(runs: Sequence[RunLike]) -> list[Run]:
@@ -310,19 +295,23 @@ def hold_against(
     seed: int = 0,
     allow_different_measures: bool = False,
 ) -> list[Pair]:
-    """Hold a run against an earlier one, model by model, by one metric; by the main one that both have if none is named.
+    """Hold a run, or those of a folder, against an earlier one, model by model, by one metric; by the main one that both have if none is named.
 
     Returns:
         The pairs, new minus old, none of which is shown to be worse.
 
     Raises:
         GateFailed: a model is worse, the whole interval of the difference lying on the worse side.
-        DataError: a run is not finished, or the two have nothing in common, or were measured differently.
+        DataError: a run is not finished, the baseline is several runs, or the two have nothing in common, or were measured
+            differently.
         UsageError: a model has no counterpart.
     """
-    sheet = read_sheets([run, baseline], metric=metric, allow_different_measures=allow_different_measures)
+    runs, baselines = open_runs([run]), open_runs([baseline])
     name = os.fspath(baseline) if not isinstance(baseline, Run) else baseline.folder.name
-    return check_worse(compare_sheet(sheet, seed=seed), baseline_pairs(sheet, name, last_run=1))
+    if len(baselines) > 1:
+        raise DataError(f"{len(baselines)} runs lie here, and one is the baseline", at=name, hint="name it")
+    sheet = read_sheets([*runs, *baselines], metric=metric, allow_different_measures=allow_different_measures)
+    return check_worse(compare_sheet(sheet, seed=seed), baseline_pairs(sheet, name, last_run=len(runs)))
 
 
 def baseline_pairs(sheet: Sheet, baseline: str, *, last_run: int | None) -> list[tuple[str, str]]:

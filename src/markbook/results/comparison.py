@@ -25,7 +25,7 @@ from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
 from markbook.errors import DataError, MarkbookError
-from markbook.results.leaderboard import Standing, in_groups, standings
+from markbook.results.leaderboard import Standing, in_groups, list_groups, standings
 from markbook.results.pairs import Pair, compare_pairs, count_open, holm_level
 from markbook.results.sheet import Headline, Sheet
 from markbook.results.summary import estimate_mean, methods_note, sentences, summarise_warnings
@@ -60,12 +60,31 @@ def tables(comparison: Comparison, *, all_pairs: bool = False, narrow: bool = Fa
         narrow: keep to what fits 80 columns.
     """
     tables = [_ranking(comparison), _pairs(comparison, all_pairs=all_pairs, narrow=narrow)]
-    if len(comparison.standings) > 2:
-        tables.append(_wins(comparison))
+    names = [standing.model for standing in comparison.standings]
+    if len(names) > 2:
+        rows = tuple(
+            (row, *(str(comparison.wins[row][column]) if row != column else "" for column in names)) for row in names
+        )
+        note = "Samples on which the row's model scored strictly better."
+        tables.append(Table("Wins", ("Row beats column", *names), rows, frozenset(range(1, len(names) + 1)), note))
     if any(comparison.only_solved_by.values()):
-        tables.append(_only(comparison))
+        solved = []
+        for name in names:
+            if ids := comparison.only_solved_by.get(name, ()):
+                more = f" and {len(ids) - _IDS_SHOWN} more" if len(ids) > _IDS_SHOWN else ""
+                solved.append((name, str(len(ids)), ", ".join(ids[:_IDS_SHOWN]) + more))
+        note = f"{len(comparison.solved_by_none)} samples were solved by no model."
+        heads = ("Model", "Samples", "Which")
+        tables.append(Table("Solved by one model only", heads, tuple(solved), frozenset({1}), note))
     if comparison.by_topic:
-        tables.append(_topics(comparison))
+        scale = Scale(comparison.range)
+        topics = []
+        for topic, means in comparison.by_topic.items():
+            n = max((mean.n for mean in means.values()), default=0)
+            cells = (scale.with_spread(means[name].value, means[name].low, means[name].high) for name in names)
+            topics.append((topic, str(n), *cells))
+        headers, note = ("Topic", "Samples", *names), f"In brackets the {100 * (1 - comparison.alpha):g} % intervals."
+        tables.append(Table("By topic", headers, tuple(topics), frozenset(range(1, len(names) + 2)), note))
     return tables
 
 
@@ -143,57 +162,6 @@ def _pairs(comparison: Comparison, *, all_pairs: bool, narrow: bool) -> Table:
         numeric=frozenset(range(2, 9)),
         note=note,
     )  # fmt: skip
-
-
-def _wins(comparison: Comparison) -> Table:
-    names = [standing.model for standing in comparison.standings]
-    rows = []
-    for row in names:
-        cells = (str(comparison.wins[row][column]) if row != column else "" for column in names)
-        rows.append((row, *cells))
-    return Table(
-        title="Wins",
-        headers=("Row beats column", *names),
-        rows=tuple(rows),
-        numeric=frozenset(range(1, len(names) + 1)),
-        note="Samples on which the row's model scored strictly better.",
-    )
-
-
-def _only(comparison: Comparison) -> Table:
-    rows = []
-    for standing in comparison.standings:
-        ids = comparison.only_solved_by.get(standing.model, ())
-        if ids:
-            more = f" and {len(ids) - _IDS_SHOWN} more" if len(ids) > _IDS_SHOWN else ""
-            rows.append((standing.model, str(len(ids)), ", ".join(ids[:_IDS_SHOWN]) + more))
-    note = f"{len(comparison.solved_by_none)} samples were solved by no model."
-    return Table(
-        title="Solved by one model only",
-        headers=("Model", "Samples", "Which"),
-        rows=tuple(rows),
-        numeric=frozenset({1}),
-        note=note,
-    )
-
-
-def _topics(comparison: Comparison) -> Table:
-    scale = Scale(comparison.range)
-    names = [standing.model for standing in comparison.standings]
-    rows = []
-    for topic, by_model in comparison.by_topic.items():
-        n = max((mean.n for mean in by_model.values()), default=0)
-        estimates = (by_model[name] for name in names)
-        rows.append(
-            (topic, str(n), *(scale.with_spread(estimate.value, estimate.low, estimate.high) for estimate in estimates))
-        )
-    return Table(
-        title="By topic",
-        headers=("Topic", "Samples", *names),
-        rows=tuple(rows),
-        numeric=frozenset(range(1, len(names) + 2)),
-        note=f"In brackets the {100 * (1 - comparison.alpha):g} % intervals.",
-    )
 
 
 # A comparison in one sentence that its statistics bear, and what would tell more.
@@ -325,17 +293,17 @@ def headline_of_one(model: str, summary: Summary, limits: tuple[float, float], s
     return Headline(text, step if interval.high > interval.low else "")
 
 
-def _join_names(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str], word: str = "and") -> str:
     """Return names for a sentence, or how many they are."""
     if len(names) > _NAMED:
         return f"{len(names)} others"
     names_shown = [name if len(name) <= _WIDE else name[: _WIDE - 1] + "…" for name in names]
-    return names_shown[0] if len(names_shown) == 1 else f"{', '.join(names_shown[:-1])} and {names_shown[-1]}"
+    return names_shown[0] if len(names_shown) == 1 else f"{', '.join(names_shown[:-1])} {word} {names_shown[-1]}"
 
 
 def _say_tied(tied: Sequence[str], apart: Callable[[str, str], bool]) -> str:
     if any(apart(first, other) for first, other in combinations(tied[1:], 2)):
-        return f"{_join_names(tied[:1])} cannot be told apart from {_join_names(tied[1:]).replace(' and ', ' or ')}"
+        return f"{_join_names(tied[:1])} cannot be told apart from {_join_names(tied[1:], 'or')}"
     if len(tied) > _NAMED:
         return f"{_join_names(tied[:1])} and {len(tied) - 1} others cannot be told apart"
     return f"{_join_names(tied)} cannot be told apart"
@@ -453,11 +421,12 @@ class Comparison:
 
     def to_json(self) -> dict[str, object]:
         """Return plain JSON values: `ranking` one record a model, `pairs` one record a pair; never NaN."""
+        first = headline(self)
         return {
             "schema": 1,
             "metric": self.metric,
-            "headline": headline(self).text,
-            "next_step": headline(self).step or None,
+            "headline": first.text,
+            "next_step": first.step or None,
             "direction": self.direction,
             "range": range_record(self.range),
             "alpha": self.alpha,
@@ -480,13 +449,7 @@ class Comparison:
 
     def groups(self) -> list[list[str]]:
         """Return the sets of models that cannot be told apart, best first; a model may be in several."""
-        models_by_letter: dict[str, list[str]] = {}
-        for standing in self.standings:
-            for letter in standing.group:
-                models_by_letter.setdefault(letter, []).append(standing.model)
-        return [
-            models_by_letter[letter] for letter in sorted(models_by_letter, key=lambda letter_: (len(letter_), letter_))
-        ]
+        return list_groups(self.standings)
 
     def rows(self) -> list[dict[str, object]]:
         """Return one flat row a pair, for tables and data frames."""
@@ -494,15 +457,8 @@ class Comparison:
         for pair in self.pairs:
             row = pair.to_record()
             del row["interval"], row["by_topic"]
-            difference = pair.difference
             rows.append(
-                row
-                | {
-                    "method": difference.method,
-                    "confidence": difference.confidence,
-                    "low": difference.low,
-                    "high": difference.high,
-                }
+                row | {name: getattr(pair.difference, name) for name in ("method", "confidence", "low", "high")}
             )
         return rows
 

@@ -24,24 +24,17 @@ def point_to_lines(name: str, stats: Mapping[str, object]) -> Evidence | None:
     points = [point for point in _list(stats.get("points")) if isinstance(point, Mapping)]
     if not points:
         return None
-    linter_results = _mapping(stats.get("evidence"))
-    findings = [_point(point) for point in points] + [
-        Finding(
-            _text(tool, _NAME), "noted", words=facts_text(_mapping(_mapping(result).get("rules"))) or "nothing found"
-        )
-        for tool, result in list(linter_results.items())[:5]  # what linters say changes no score
-    ]
+    findings = []
+    for point in points:
+        at, verdict = point.get("line"), "passed" if point.get("passed") is True else "failed"
+        line = at if isinstance(at, int) and not isinstance(at, bool) and at > 0 else None
+        vacuous = " (nothing there could have failed it)" if point.get("vacuous") else ""
+        words = f"{_text(point.get('evidence'), _WORDS)}{vacuous}".strip()
+        findings.append(Finding(_text(point.get("id"), _NAME), verdict, line, words))
+    for tool, result in list(_mapping(stats.get("evidence")).items())[:5]:  # what linters say changes no score
+        rules = facts_text(_mapping(_mapping(result).get("rules"))) or "nothing found"
+        findings.append(Finding(_text(tool, _NAME), "noted", words=rules))
     return Evidence(name, facts_text({key: stats[key] for key in ("passed", "total") if key in stats}), tuple(findings))
-
-
-def _point(point: Mapping[str, object]) -> Finding:
-    passed = point.get("passed") is True
-    words = _text(point.get("evidence"), _WORDS) + (
-        " (nothing there could have failed it)" if point.get("vacuous") else ""
-    )
-    return Finding(
-        _text(point.get("id"), _NAME), "passed" if passed else "failed", _line(point.get("line")), words.strip()
-    )
 
 
 def read_judge_marks(name: str, stats: Mapping[str, object]) -> Evidence | None:
@@ -121,10 +114,6 @@ def _mapping(value: object) -> Mapping[str, object]:
 
 def _text(value: object, most: int) -> str:
     return cut(value, most) if isinstance(value, str) else "" if value is None else cut(str(value), most)
-
-
-def _line(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
 # Which words of an answer match the reference: laid out only where they come to the very counts that the score has.
@@ -216,21 +205,21 @@ def _lists(ours: Tokens, theirs: Sequence[Tokens], sizes: Sequence[int]) -> tupl
             for at in range(len(tokens) - n + 1):
                 part = tokens[at : at + n]
                 spellings.setdefault(tuple(word for _, word in part), " ".join(word for word, _ in part))
-        spelled = spellings
         for words, grams in (
             ("missed", reference_grams - own),
             ("not in the reference", own - reference_grams),
             ("matched", own & reference_grams),
         ):
+            ordered = sorted(grams, key=lambda gram: (-grams[gram], spellings[gram]))
+            visible = [
+                cut(spellings[gram], _GRAM) + (f" ×{grams[gram]}" if grams[gram] > 1 else "")
+                for gram in ordered[:LISTED]
+            ]
+            if len(ordered) > LISTED:
+                visible.append(f"and {len(ordered) - LISTED} more")
             if grams:
-                lists.append((f"{_SIZES[n]} {words}, {grams.total()}", _list_ngrams(grams, spelled)))
+                lists.append((f"{_SIZES[n]} {words}, {grams.total()}", tuple(visible)))
     return tuple(lists)
-
-
-def _list_ngrams(grams: Counter[tuple[str, ...]], spelled: Mapping[tuple[str, ...], str]) -> tuple[str, ...]:
-    ordered = sorted(grams, key=lambda gram: (-grams[gram], spelled[gram]))
-    visible = [cut(spelled[gram], _GRAM) + (f" ×{grams[gram]}" if grams[gram] > 1 else "") for gram in ordered[:LISTED]]
-    return (*visible, f"and {len(ordered) - LISTED} more") if len(ordered) > LISTED else tuple(visible)
 
 
 def _numbers(value: object) -> list[int]:
@@ -377,7 +366,12 @@ def collect_evidence(
     # What a judge says of one criterion stands in what it says by the whole rubric.
     rubrics = tuple(f"{name}." for name in values if isinstance((stats.get(name) or {}).get("marks"), Mapping))
     for name in [name for name in values if not (rubrics and name.startswith(rubrics))][:MOST]:
-        item = _one(name, stats.get(name) or {}, text, texts if is_short else [])
+        own = stats.get(name) or {}
+        # What a score is of is told by the shape of its stats, so that new metrics have evidence too.
+        item = read_judge_marks(name, own) or point_to_lines(name, own)
+        if item is None and texts and is_short:
+            item = overlapping(name, own, text, texts) or read_edit_script(name, own, text, texts)
+        item = item or describe_stats(name, own)
         evidence += [item] if item is not None else []
     is_perfect = all(value in (None, 1) for value in values.values())
     if (
@@ -389,16 +383,6 @@ def collect_evidence(
     ):
         evidence += [comparison for comparison in [against(text, texts)] if comparison is not None]
     return tuple(evidence)
-
-
-def _one(name: str, stats: Stats, text: str, references: Sequence[str]) -> Evidence | None:
-    """Return the evidence of one score; what it is of is told by the shape of its stats, so that new metrics have it too."""
-    if not stats:
-        return None
-    evidence = read_judge_marks(name, stats) or point_to_lines(name, stats)
-    if evidence is None and references:
-        evidence = overlapping(name, stats, text, references) or read_edit_script(name, stats, text, references)
-    return evidence or describe_stats(name, stats)
 
 
 _LISTED, _PARTS = 10, 60
@@ -415,14 +399,12 @@ class Room:
         """Return the evidence of one answer, nothing once the room is used up."""
         if self._left <= 0:
             return ()
-        short = tuple(map(_brief, evidence))
+        short = []
+        for item in evidence:
+            lists = tuple(
+                (name, some if len(some) <= _LISTED else (*some[:_LISTED], f"and {len(some) - _LISTED} more"))
+                for name, some in item.lists
+            )
+            short.append(replace(item, lists=lists, edits=item.edits[:_PARTS]))
         self._left -= sum(item.size for item in short)
-        return short
-
-
-def _brief(evidence: Evidence) -> Evidence:
-    lists = tuple(
-        (name, some if len(some) <= _LISTED else (*some[:_LISTED], f"and {len(some) - _LISTED} more"))
-        for name, some in evidence.lists
-    )
-    return replace(evidence, lists=lists, edits=evidence.edits[:_PARTS])
+        return tuple(short)

@@ -72,13 +72,14 @@ def cases(rows: Iterable[Mapping[str, object]], command: str) -> Iterator[Case]:
         name = f"{row['task']}/{name}" if row.get("task") else name
         name += f" [{row['index']}]" if row.get("index") else ""
         detail = _list_reasons(broken)
-        tests = row.get("tests")
+        tests, metrics = row.get("tests"), row.get("metrics")
+        metrics = metrics if isinstance(metrics, Mapping) else {}
         if broken:
             yield Case(suite, name, "error", f"{len(broken)} values are missing", detail)
         elif isinstance(tests, dict) and not tests.get("passed"):
             words = str(tests.get("error") or "the tests failed")
             yield Case(suite, name, "failure", words, str(tests.get("detail") or ""))
-        elif not isinstance(tests, dict) and _is_bare(row):
+        elif not isinstance(tests, dict) and metrics and all(value is None for value in metrics.values()):
             first = next(iter(reasons.values()), Missing(MissingKind.ABSENT, "the row gives no reason"))
             yield Case(suite, name, "skipped", f"{first.kind}: {first.detail}", _list_reasons(reasons))
         else:
@@ -87,12 +88,6 @@ def cases(rows: Iterable[Mapping[str, object]], command: str) -> Iterator[Case]:
 
 def _list_reasons(reasons: Mapping[str, Missing]) -> str:
     return "\n".join(f"{field}: {reason.kind}: {reason.detail}" for field, reason in reasons.items())
-
-
-def _is_bare(row: Mapping[str, object]) -> bool:
-    """Whether a row has metrics, and a value by none of them."""
-    metrics = row.get("metrics")
-    return isinstance(metrics, Mapping) and bool(metrics) and all(value is None for value in metrics.values())
 
 
 # A finished run of tasks or reviews, as its published files tell it.

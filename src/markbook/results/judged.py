@@ -22,7 +22,7 @@ class JudgedAnswers:
     score: float | None = None
     """Its mark, the mean over several answers."""
     locations: list[int] = field(default_factory=list)
-    """By which `Results.shown` finds each answer."""
+    """By which `Results.show_attempt` finds each answer."""
     is_empty: bool = True
     """Whether there is nothing to show."""
 

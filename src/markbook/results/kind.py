@@ -44,7 +44,7 @@ class Entry(NamedTuple):
     """One line of the list of attempts that `view` shows."""
 
     location: int
-    """What `Results.shown` finds it by."""
+    """What `Results.show_attempt` finds it by."""
     model: str
     sample: str
     status: Status

@@ -43,10 +43,6 @@ class Standing:
     group: tuple[str, ...] = ()
     """Letters: two models without a letter in common are distinguishable."""
 
-    def in_group(self, group: tuple[str, ...]) -> Standing:
-        """Return the standing with its letters."""
-        return replace(self, group=group)
-
     def to_record(self) -> dict[str, object]:
         """Return plain JSON values."""
         return {
@@ -60,7 +56,22 @@ class Standing:
 
 def summaries(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> dict[str, Summary]:
     """Return every model's summary, best first, ties in the order of the input."""
-    summaries = {model: _summary(sheet, model, alpha, seed) for model in sheet.models}
+    summaries = {}
+    for model, cells in sheet.marks.items():
+        summary = summarise_cells(
+            list(cells.values()),
+            metric=sheet.metric,
+            group=model,
+            range=sheet.range,
+            direction=sheet.direction,
+            confidence=1 - alpha,
+            seed=seed,
+        )
+        values = {sample: cell.value for sample, cell in cells.items() if cell.value is not None}
+        if (clusters := sheet.get_clusters(list(values))) is not None:
+            mean = estimate_mean(list(values.values()), clusters, limits=sheet.range, confidence=1 - alpha, seed=seed)
+            summary = replace(summary, interval=mean.interval, note=mean.note)
+        summaries[model] = summary
     sign = -1 if sheet.direction == "higher" else 1
 
     def sort_key(model: str) -> tuple[bool, float]:
@@ -72,55 +83,26 @@ def summaries(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> dict[str, 
 
 def standings(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> list[Standing]:
     """Return every model's summary and rank, best first, ties in the order of the input."""
-    found_summaries = summaries(sheet, alpha=alpha, seed=seed)
-    order = list(found_summaries)
-    valued = [model for model in order if found_summaries[model].value is not None]
-    ranges = dict(zip(valued, _rank_ranges(sheet, valued, alpha, seed), strict=False))
-    standings: list[Standing] = []
-    for at, model in enumerate(order):
-        same = at > 0 and found_summaries[model].value == found_summaries[order[at - 1]].value
-        rank = standings[-1].rank if same else at + 1
-        low, high = ranges.get(model, (None, None))
-        standings.append(Standing(model, rank, found_summaries[model], low, high))
-    return standings
-
-
-def _summary(sheet: Sheet, model: str, alpha: float, seed: int) -> Summary:
-    summary = summarise_cells(
-        list(sheet.marks[model].values()),
-        metric=sheet.metric,
-        group=model,
-        range=sheet.range,
-        direction=sheet.direction,
-        confidence=1 - alpha,
-        seed=seed,
-    )
-    values = {sample: cell.value for sample, cell in sheet.marks[model].items() if cell.value is not None}
-    clusters = sheet.get_clusters(list(values))
-    if clusters is None:
-        return summary
-    clustered = estimate_mean(list(values.values()), clusters, limits=sheet.range, confidence=1 - alpha, seed=seed)
-    if clustered.interval is None:
-        return replace(summary, interval=None, note=clustered.note)
-    return replace(summary, interval=clustered.interval, note=clustered.note)
-
-
-def _rank_ranges(sheet: Sheet, order: Sequence[str], alpha: float, seed: int) -> list[tuple[int, int]]:
-    """Return the plausible ranks of each model, from means over resampled samples; nothing where these say nothing."""
     import numpy as np
 
-    means = _resample_means(sheet, order, seed)
-    if means is None:
-        return []
-    if sheet.direction == "higher":
-        means = -means
-    # A tie takes the better rank, so that models with equal marks share it.
-    better = means - _SLACK * np.abs(means).max()
-    # Counted in each resample's order: a table of every model against every other does not fit for thousands.
-    ranks = np.stack([np.searchsorted(np.sort(row), bound) for row, bound in zip(means, better, strict=True)]) + 1
-    low = np.quantile(ranks, alpha / 2, axis=0, method="lower")
-    high = np.quantile(ranks, 1 - alpha / 2, axis=0, method="higher")
-    return [(int(a), int(b)) for a, b in zip(low, high, strict=True)]
+    summary_by_model = summaries(sheet, alpha=alpha, seed=seed)
+    valued = [model for model, summary in summary_by_model.items() if summary.value is not None]
+    ranges: dict[str, tuple[int, int]] = {}
+    if (means := _resample_means(sheet, valued, seed)) is not None:
+        means = -means if sheet.direction == "higher" else means
+        # A tie takes the better rank, so that models with equal marks share it.
+        better = means - _SLACK * np.abs(means).max()
+        # Counted in each resample's order: a table of every model against every other does not fit for thousands.
+        ranks = np.stack([np.searchsorted(np.sort(row), bound) for row, bound in zip(means, better, strict=True)]) + 1
+        low = np.quantile(ranks, alpha / 2, axis=0, method="lower")
+        high = np.quantile(ranks, 1 - alpha / 2, axis=0, method="higher")
+        ranges = {model: (int(a), int(b)) for model, a, b in zip(valued, low, high, strict=True)}
+    standings: list[Standing] = []
+    for place, (model, summary) in enumerate(summary_by_model.items(), start=1):
+        is_tied = standings and standings[-1].summary.value == summary.value
+        rank = standings[-1].rank if is_tied else place
+        standings.append(Standing(model, rank, summary, *ranges.get(model, (None, None))))
+    return standings
 
 
 def _resample_means(sheet: Sheet, order: Sequence[str], seed: int) -> Floats | None:
@@ -171,19 +153,22 @@ def in_groups(order: Sequence[Standing], different: Collection[tuple[str, str]])
         better, worse = sorted(pair, key=positions.__getitem__)
         above[worse] += 1
         below[better] += 1
-    return tuple(
-        _widen_ranks(standing, 1 + above[standing.model], len(names) - below[standing.model]).in_group(
-            letters_by_model.get(standing.model, ())
-        )
-        for standing in order
-    )
+    standings = []
+    for standing in order:
+        model, low, high = standing.model, standing.rank_low, standing.rank_high
+        if low is not None and high is not None:
+            low, high = min(low, 1 + above[model]), max(high, len(names) - below[model])
+        standings.append(replace(standing, rank_low=low, rank_high=high, group=letters_by_model.get(model, ())))
+    return tuple(standings)
 
 
-def _widen_ranks(standing: Standing, low: int, high: int) -> Standing:
-    """Return the standing with a range of ranks that holds this one; without a range where it has none."""
-    if standing.rank_low is None or standing.rank_high is None:
-        return standing
-    return replace(standing, rank_low=min(low, standing.rank_low), rank_high=max(high, standing.rank_high))
+def list_groups(standings: Iterable[Standing]) -> list[list[str]]:
+    """Return the sets of models that share a letter, best first; a model may be in several."""
+    models_by_letter: dict[str, list[str]] = {}
+    for standing in standings:
+        for letter in standing.group:
+            models_by_letter.setdefault(letter, []).append(standing.model)
+    return [models for _, models in sorted(models_by_letter.items(), key=lambda item: (len(item[0]), item[0]))]
 
 
 def letters(names: Sequence[str], different: Collection[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
@@ -216,9 +201,13 @@ def letters(names: Sequence[str], different: Collection[tuple[str, str]]) -> dic
             break
     sets.sort(key=lambda s: (min(s), max(s), sorted(s)))
     letters_by_model: dict[str, tuple[str, ...]] = dict.fromkeys(names, ())
-    for at, group in enumerate(sets):
+    for number, group in enumerate(sets, start=1):
+        letter, rest = "", number
+        while rest:  # a, b, ..., z, aa, ab, ...
+            rest, place = divmod(rest - 1, 26)
+            letter = chr(97 + place) + letter
         for member in sorted(group):
-            letters_by_model[names[member]] = (*letters_by_model[names[member]], _letter(at))
+            letters_by_model[names[member]] = (*letters_by_model[names[member]], letter)
     return letters_by_model
 
 
@@ -232,16 +221,6 @@ def _runs(size: int, apart: Collection[tuple[int, int]]) -> list[frozenset[int]]
         if not groups or stop not in groups[-1]:
             groups.append(frozenset(range(start, stop + 1)))
     return groups
-
-
-def _letter(at: int) -> str:
-    """Return a, b, ..., z, aa, ab, ..."""
-    word = ""
-    at += 1
-    while at:
-        at, rest = divmod(at - 1, 26)
-        word = chr(97 + rest) + word
-    return word
 
 
 # Attempts of a finished run in an order that does not depend on which was done first.
@@ -274,13 +253,7 @@ class Leaderboard:
 
     def groups(self) -> list[list[str]]:
         """Return the sets of models that cannot be told apart, best first; a model may be in several."""
-        models_by_letter: dict[str, list[str]] = {}
-        for standing in self.standings:
-            for letter in standing.group:
-                models_by_letter.setdefault(letter, []).append(standing.model)
-        return [
-            models_by_letter[letter] for letter in sorted(models_by_letter, key=lambda letter_: (len(letter_), letter_))
-        ]
+        return list_groups(self.standings)
 
 
 def leaderboard(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> Leaderboard:

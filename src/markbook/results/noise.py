@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ from markbook.stats.noise import Noise, estimate_noise, repeats_needed
 from markbook.stats.passes import pass_hat_k_summary
 from markbook.stats.records import Estimate
 from markbook.text import Table
-from markbook.text.format import Scale, format_number, format_percent
+from markbook.text.format import NOTHING, Scale, format_number, format_percent
 from markbook.types import Interval
 
 _DIFFERENCES = (0.01, 0.02, 0.05, 0.1)
@@ -60,8 +61,7 @@ def noise(runs: Sequence[RunLike], *, metric: str | Sequence[str] | None = None,
     check_signatures(sheets)
     sheet = merge_sheets(sheets)
     noises = [
-        _of_model(model, _repeats(sheet, model), sheet, seed)
-        for model in dict.fromkeys(name for _, name in sheet.origins.values())
+        noise_of_model(model, sheet, seed=seed) for model in dict.fromkeys(name for _, name in sheet.origins.values())
     ]
     if not any(model_noise.noise.n_items for model_noise in noises):
         raise DataError(
@@ -71,64 +71,42 @@ def noise(runs: Sequence[RunLike], *, metric: str | Sequence[str] | None = None,
     return noises
 
 
-def _repeats(sheet: Sheet, model: str) -> dict[str, tuple[list[float], int]]:
-    """Return each item's values by a model in all runs, and how many are missing."""
-    repeats: dict[str, tuple[list[float], int]] = {}
-    for title, (_, name) in sheet.origins.items():
-        if name != model:
-            continue
+def noise_of_model(model: str, sheet: Sheet, *, seed: int = 0) -> ModelNoise:
+    """Return the noise of one model over all runs of a sheet that are its."""
+    repeats: dict[str, list[float]] = {}
+    missing = 0
+    for title in (title for title, (_, name) in sheet.origins.items() if name == model):
         for sample, cell in sheet.marks[title].items():
-            values, lost = repeats.get(sample, ([], 0))
-            values += cell.values or ([] if cell.value is None else [cell.value])
-            repeats[sample] = values, lost + sum(cell.gaps.values())
-    return repeats
-
-
-def _of_model(model: str, items: dict[str, tuple[list[float], int]], sheet: Sheet, seed: int) -> ModelNoise:
-    values = [repeats for repeats, _ in items.values()]
-    noise = estimate_noise(values, seed=seed)
-    several = [repeats for repeats in values if len(repeats) >= 2]
-    is_binary = all(value in (0.0, 1.0) for repeats in several for value in repeats)
-    counts = [(len(repeats), int(sum(repeats))) for repeats in several] if is_binary else []
-    most = min((n for n, _ in counts), default=0)
+            repeats.setdefault(sample, []).extend(cell.values or ([] if cell.value is None else [cell.value]))
+            missing += sum(cell.gaps.values())
+    noise = estimate_noise([*repeats.values()], seed=seed)
+    several = [values for values in repeats.values() if len(values) >= 2]
     width = sheet.range[1] - sheet.range[0]
-    needed = {}
-    if noise.within is not None and width < float("inf"):
-        needed = {gap: repeats_needed(noise.within, noise.n_items, gap * width) for gap in _DIFFERENCES}
+    # 1 of 0..5 is a bad mark, and of a metric where less is better 0 is what passes; of an open range nothing is known.
+    is_pass_or_fail = sheet.range == (0.0, 1.0) or not math.isfinite(width)
+    is_binary = is_pass_or_fail and all(value in (0.0, 1.0) for values in several for value in values)
+    passed = 0.0 if sheet.direction == "lower" else 1.0
+    counts = [(len(values), values.count(passed)) for values in several] if is_binary else []
+    most = min((n for n, _ in counts), default=0)
     hats = {k: pass_hat_k_summary(counts, k, seed=seed) for k in range(1, min(most, 64) + 1)}
-    single = sum(len(repeats) == 1 for repeats in values)
-    missing = sum(lost for _, lost in items.values())
+    needed = {}
+    if noise.within is not None and math.isfinite(width):
+        needed = {gap: repeats_needed(noise.within, noise.n_items, gap * width) for gap in _DIFFERENCES}
     return ModelNoise(
-        model, noise, single, missing, {k: hat for k, hat in hats.items() if hat.value is not None}, needed
+        model,
+        noise,
+        n_single=sum(len(values) == 1 for values in repeats.values()),
+        n_missing=missing,
+        pass_hat={k: hat for k, hat in hats.items() if hat.value is not None},
+        repeats=needed,
     )
 
 
 _PERCENT, _PLAIN = Scale((0.0, 1.0)), Scale((0.0, 0.0))
 
 
-def tables(found: Sequence[ModelNoise], metric: str) -> list[Table]:
+def tables(noises: Sequence[ModelNoise], metric: str) -> list[Table]:
     """Return what people read."""
-    tables = [_noise_table(found, metric)]
-    if any(model_noise.pass_hat for model_noise in found):
-        most = max(max(model_noise.pass_hat, default=0) for model_noise in found)
-        ks = [k for k in range(1, most + 1) if k <= 8 or k == most]
-        hats = tuple(
-            (model_noise.model, *(_estimate(model_noise.pass_hat.get(k)) for k in ks)) for model_noise in found
-        )
-        heads = ("Model", *(f"k = {k}" for k in ks))
-        tables.append(Table("pass^k: all of k repeats pass", heads, hats, frozenset(range(1, len(ks) + 1))))
-    if any(model_noise.repeats for model_noise in found):
-        gaps = list(dict.fromkeys(gap for model_noise in found for gap in model_noise.repeats))
-        needed = tuple(
-            (model_noise.model, *(str(model_noise.repeats.get(gap, "")) for gap in gaps)) for model_noise in found
-        )
-        heads = ("Model", *(f"{100 * gap:g} points" for gap in gaps))
-        note = "Of every item, for each of two systems, at 80 % power; the noise of repeating only."
-        tables.append(Table("Repeats that show a difference", heads, needed, frozenset(range(1, len(gaps) + 1)), note))
-    return tables
-
-
-def _noise_table(noises: Sequence[ModelNoise], metric: str) -> Table:
     rows = tuple(
         (
             model_noise.model,
@@ -152,7 +130,28 @@ def _noise_table(noises: Sequence[ModelNoise], metric: str) -> Table:
         "In brackets the 95 % intervals over the items. Two runs must differ: beyond it (95 %) repeating alone does not "
         "explain a difference of two single runs."
     )
-    return Table(f"Noise of {metric}", headers, rows, frozenset({2, 3, 4, 5}), note)
+    tables = [Table(f"Noise of {metric}", headers, rows, frozenset({2, 3, 4, 5}), note)]
+    if any(model_noise.pass_hat for model_noise in noises):
+        most = max(max(model_noise.pass_hat, default=0) for model_noise in noises)
+        ks = [k for k in range(1, most + 1) if k <= 8 or k == most]
+        hats = tuple(
+            (
+                model_noise.model,
+                *(_number(hat.value, hat.interval) if (hat := model_noise.pass_hat.get(k)) else NOTHING for k in ks),
+            )
+            for model_noise in noises
+        )
+        heads = ("Model", *(f"k = {k}" for k in ks))
+        tables.append(Table("pass^k: all of k repeats pass", heads, hats, frozenset(range(1, len(ks) + 1))))
+    if any(model_noise.repeats for model_noise in noises):
+        gaps = list(dict.fromkeys(gap for model_noise in noises for gap in model_noise.repeats))
+        needed = tuple(
+            (model_noise.model, *(str(model_noise.repeats.get(gap, "")) for gap in gaps)) for model_noise in noises
+        )
+        heads = ("Model", *(f"{100 * gap:g} points" for gap in gaps))
+        note = "Of every item, for each of two systems, at 80 % power; the noise of repeating only."
+        tables.append(Table("Repeats that show a difference", heads, needed, frozenset(range(1, len(gaps) + 1)), note))
+    return tables
 
 
 def _share(value: float | None, interval: Interval | None) -> str:
@@ -163,7 +162,3 @@ def _share(value: float | None, interval: Interval | None) -> str:
 def _number(value: float | None, interval: Interval | None) -> str:
     """Return a number, with its interval if it has one."""
     return _PLAIN.with_spread(value, *((interval.low, interval.high) if interval else (None, None)))
-
-
-def _estimate(estimate: Estimate | None) -> str:
-    return format_number(None) if estimate is None else _number(estimate.value, estimate.interval)

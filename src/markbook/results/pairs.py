@@ -206,29 +206,27 @@ def estimate_difference(
     return replace(estimate, low=low, high=high, method="wilson-bound", note="every difference is the same")
 
 
-def _valueless(sheet: Sheet, names: Sequence[str]) -> str:
-    """Return which model has no value at all, and why; empty where each has one."""
-    for name in names:
-        cells = list(sheet.marks[name].values())
-        reasons = [cell.missing.detail for cell in cells if cell.missing is not None]
-        if cells and len(reasons) == len(cells):
-            return f"{name!r} has no value in any of {len(cells)} samples: {reasons[0]}"
-    return ""
-
-
 def compare_pairs(sheet: Sheet, names: Sequence[str], *, alpha: float = 0.05, seed: int = 0) -> list[Pair]:
     """Return the pairs of the named models that share a sample with a value, in their order.
 
     Raises:
         DataError: no two models share any.
     """
-    every = [(first, second, *_common(sheet, first, second, sheet.samples)) for first, second in combinations(names, 2)]
+    samples_of_all = sheet.samples  # collected anew whenever it is asked for, which 19,900 pairs need not do
+    every = [
+        (first, second, *_common(sheet, first, second, samples_of_all)) for first, second in combinations(names, 2)
+    ]
     raw = [candidate for candidate in every if candidate[2]]
     if every and not raw:
+        for name in names:
+            cells = list(sheet.marks[name].values())
+            reasons = [cell.missing.detail for cell in cells if cell.missing is not None]
+            if cells and len(reasons) == len(cells):
+                raise DataError(
+                    f"{name!r} has no value in any of {len(cells)} samples: {reasons[0]}",
+                    hint="scores must be numbers, or true and false",
+                )
         who = f"{names[0]!r} and {names[1]!r} share no sample" if len(names) == 2 else "no two models share a sample"
-        valueless = _valueless(sheet, names)
-        if valueless:
-            raise DataError(valueless, hint="scores must be numbers, or true and false")
         hint = sentences(("compare runs of the same benchmark or task", *sheet.notes)).removesuffix(".")
         raise DataError(f"{who} with a value", hint=hint)
     clusters = [sheet.get_clusters(samples) for _, _, samples, *_ in raw]
@@ -246,8 +244,17 @@ def compare_pairs(sheet: Sheet, names: Sequence[str], *, alpha: float = 0.05, se
         p, method = (None, "") if own is not None else next(flips)
         used = (difference.p, difference.method) if p is None else (p, method)
         pairs.append(_pair(sheet, (first, second), samples, difference, used, n_unpaired))
-    adjusted = holm([pair.p for pair in pairs])
-    judged = [_judge_pair(pair, p, alpha, sheet) for pair, p in zip(pairs, adjusted, strict=True)]
+    judged = []
+    for pair, p in zip(pairs, holm([pair.p for pair in pairs]), strict=True):
+        difference, better = pair.difference, None
+        # Test and interval must both say so: each rests on an approximation of its own, and one alone may be off.
+        is_apart = (
+            difference.low is not None and difference.high is not None and (difference.low > 0 or difference.high < 0)
+        )
+        is_different = is_apart and p is not None and p < alpha
+        if is_different and difference.value is not None:
+            better = pair.first if (difference.value > 0) == (sheet.direction == "higher") else pair.second
+        judged.append(replace(pair, p_adjusted=p, distinguishable=is_different, better=better))
     n_open = count_open(judged, alpha)
     for at, pair in enumerate(judged):
         differences = pair.differences(width)
@@ -313,6 +320,14 @@ def _pair(
         sum(two and not first_passed for first_passed, two in both_judged),
     )
     is_clustered = "n_clusters" in difference.stats
+    samples_by_topic: dict[str, list[str]] = {}
+    for sample in samples:
+        if topic := sheet.meta.get(sample, {}).get("topic", ""):
+            samples_by_topic.setdefault(topic, []).append(sample)
+    width, by_topic = sheet.range[1] - sheet.range[0], {}
+    for topic, ids in sorted(samples_by_topic.items()):
+        _, a, b, _ = _common(sheet, first, second, ids)
+        by_topic[topic] = estimate_difference(a, b, width, difference.confidence, sheet.get_clusters(ids))
     return Pair(
         first=first,
         second=second,
@@ -327,33 +342,6 @@ def _pair(
         only_first=only[0] if both_judged else None,
         only_second=only[1] if both_judged else None,
         mde=None,
-        by_topic=_topics(sheet, names, samples, difference.confidence),
+        by_topic=by_topic,
         n_partial=sum(sheet.marks[first][s].is_partial or sheet.marks[second][s].is_partial for s in samples),
     )
-
-
-def _topics(sheet: Sheet, names: tuple[str, str], samples: Sequence[str], confidence: float) -> dict[str, Estimate]:
-    """Return the difference in each topic."""
-    parts: dict[str, list[str]] = {}
-    for sample in samples:
-        topic = sheet.meta.get(sample, {}).get("topic", "")
-        if topic:
-            parts.setdefault(topic, []).append(sample)
-    width = sheet.range[1] - sheet.range[0]
-    by_topic = {}
-    for topic, ids in sorted(parts.items()):
-        _, a, b, _ = _common(sheet, *names, ids)
-        by_topic[topic] = estimate_difference(a, b, width, confidence, sheet.get_clusters(ids))
-    return by_topic
-
-
-def _judge_pair(pair: Pair, p_adjusted: float | None, alpha: float, sheet: Sheet) -> Pair:
-    """Return the pair with its adjusted p and its verdict: both test and interval must say so."""
-    difference = pair.difference
-    apart = difference.low is not None and difference.high is not None and (difference.low > 0 or difference.high < 0)
-    is_different = apart and p_adjusted is not None and p_adjusted < alpha
-    better = None
-    if is_different and difference.value is not None:
-        first_better = (difference.value > 0) == (sheet.direction == "higher")
-        better = pair.first if first_better else pair.second
-    return replace(pair, p_adjusted=p_adjusted, distinguishable=is_different, better=better)

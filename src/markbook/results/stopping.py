@@ -35,7 +35,7 @@ from markbook.results.sheet import Cell, Sheet
 from markbook.stats.records import Estimate, EstimateRecord
 from markbook.stats.sequential import SequentialSigns, anytime_difference, anytime_mean
 from markbook.store import RunWriter, find_runs, open_run
-from markbook.text.format import format_interval, format_number
+from markbook.text.format import format_interval, format_number, format_percent
 
 ALPHA = 0.05
 LOOKS = 16
@@ -294,35 +294,35 @@ def _only(sheet: Sheet, model: str) -> Sheet:
 
 def describe_stop(record: StoppedRecord) -> list[str]:
     """Return what a report says of how a run ended, a sentence a model and one of what was saved."""
-    done, planned = record["done"], record["planned"]
-    sentences = [
-        f"Stopped by `{record['rule']}` after {done} of {planned} samples in a drawn order: "
-        f"{100 * (1 - done / planned):.0f} % were not needed."
-        if done < planned
-        else f"The rule `{record['rule']}` took all {planned} samples: nothing was saved."
-    ]
-    sentences += [_of_model(stand, record["rule"]) for stand in record["models"]]
+    rule, done, planned = record["rule"], record["done"], record["planned"]
+    if done == planned:
+        sentences = [f"The rule `{rule}` took all {planned} samples: nothing was saved."]
+    elif any(stand["decided_at"] is None for stand in record["models"]):
+        # The order ended before the rule could: samples that only this run has say nothing of a difference.
+        left_out = f"the other {planned - done} of {planned} were left out"
+        sentences = [f"The rule `{rule}` took all {done} samples that the baseline has: nothing was saved; {left_out}."]
+    else:
+        saved = f"{format_percent(1 - done / planned, 0)} were not needed"
+        sentences = [f"Stopped by `{rule}` after {done} of {planned} samples in a drawn order: {saved}."]
+    for stand in record["models"]:
+        difference = stand["difference"]
+        interval = difference["interval"]
+        ends = "" if interval is None else f" {format_interval(interval['low'], interval['high'], signed=True)}"
+        value = "no value" if difference["value"] is None else format_number(difference["value"], signed=True)
+        lost = f", {stand['n_missing']} without a value" if stand["n_missing"] else ""
+        against = f" against {stand['baseline']}" if stand["baseline"] else ""
+        if stand["decided_at"] is None:
+            what = "not decided" if rule == "decided" else "not as precise as that"
+        elif rule == "decided":
+            what = f"{stand['better']} is better, decided at sample {stand['decided_at']}"
+        else:
+            what = f"precise enough at sample {stand['decided_at']}"
+        sentences.append(f"{stand['model']}{against}: {what}; {value}{ends}, {stand['n']} samples{lost}.")
     sentences.append(
         f"These intervals hold at all looks together, and so does the error of {100 * record['alpha']:g} % of the "
         f"decision ({record['method']}); p values and intervals elsewhere are those of a size fixed beforehand."
     )
     return sentences
-
-
-def _of_model(stand: StandRecord, rule: str) -> str:
-    difference = stand["difference"]
-    interval = difference["interval"]
-    ends = "" if interval is None else f" {format_interval(interval['low'], interval['high'], signed=True)}"
-    value = "no value" if difference["value"] is None else format_number(difference["value"], signed=True)
-    lost = f", {stand['n_missing']} without a value" if stand["n_missing"] else ""
-    against = f" against {stand['baseline']}" if stand["baseline"] else ""
-    if stand["decided_at"] is None:
-        what = "not decided" if rule == "decided" else "not as precise as that"
-    elif rule == "decided":
-        what = f"{stand['better']} is better, decided at sample {stand['decided_at']}"
-    else:
-        what = f"precise enough at sample {stand['decided_at']}"
-    return f"{stand['model']}{against}: {what}; {value}{ends}, {stand['n']} samples{lost}."
 
 
 # Runs that stop when they have seen enough: what the kinds of run that can do so share.

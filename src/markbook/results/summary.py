@@ -40,18 +40,6 @@ def worst_end(limits: tuple[float, float], direction: Direction) -> float:
     return limits[0] if direction == "higher" else limits[1]
 
 
-def _settle(
-    values: Sequence[float], n_missing: Mapping[str, int], policy: Policy, worst: float
-) -> tuple[list[float], str]:
-    """Return the values after the policy turned what it covers into the worst end, and what it did."""
-    covered = sum(n_missing.values()) if policy in ("worst", "fail") else 0
-    if policy == "exam":
-        covered = n_missing.get(MissingKind.ABSENT, 0) + n_missing.get(MissingKind.NO_COMPLETION, 0)
-    if covered and not math.isfinite(worst):
-        return list(values), f"{covered} missing left out: the range has no worst value"
-    return [*values, *[worst] * covered], f"{covered} missing counted as {worst:g}" if covered else ""
-
-
 def summarise_values(  # noqa: PLR0913 - each is a fact about the values that only the caller knows
     values: Sequence[float],
     *,
@@ -92,7 +80,14 @@ def summarise_values(  # noqa: PLR0913 - each is a fact about the values that on
         if not range[0] <= value <= range[1]:
             raise ValueError(f"{metric}: {value!r} lies outside {range[0]:g}..{range[1]:g}")
     missing = {kind: count for kind, count in sorted((n_missing or {}).items()) if count}
-    settled, done = _settle(values, missing, policy, worst_end(range, direction))
+    worst, done, settled = worst_end(range, direction), "", list(values)
+    covered = sum(missing.values()) if policy in ("worst", "fail") else 0
+    if policy == "exam":
+        covered = missing.get(MissingKind.ABSENT, 0) + missing.get(MissingKind.NO_COMPLETION, 0)
+    if covered and math.isfinite(worst):
+        settled, done = settled + [worst] * covered, f"{covered} missing counted as {worst:g}"
+    elif covered:
+        done = f"{covered} missing left out: the range has no worst value"
     if clusters is not None and len(settled) > len(values):
         raise ValueError("clusters need the policy `exclude`: what is missing belongs to no cluster")
     estimate = estimate_mean(settled, clusters, limits=range, confidence=confidence, seed=seed)
@@ -123,12 +118,11 @@ def estimate_mean(
     """Return the mean with the interval that suits the values: clustered where some belong together, inside the range."""
     if clusters is None:
         return mean_interval(values, limits=limits, confidence=confidence, seed=seed)
-    estimate = _clip_interval(clustered_standard_error(values, clusters, confidence=confidence), limits)
-    return (
-        estimate
-        if estimate.interval is None
-        else dataclasses.replace(estimate, note=few_clusters(finite(values), clusters, limits))
-    )
+    estimate = clustered_standard_error(values, clusters, confidence=confidence)
+    if estimate.low is None or estimate.high is None:
+        return estimate
+    low, high = max(estimate.low, limits[0]), min(estimate.high, limits[1])
+    return dataclasses.replace(estimate, low=low, high=high, note=few_clusters(finite(values), clusters, limits))
 
 
 def summarise_warnings(notes: Iterable[tuple[str, str]]) -> str:
@@ -210,14 +204,6 @@ def _bounds(
     if not n_missing:
         return low / n, high / n  # also where the range is infinite: nothing is left open
     return (low + n_missing * limits[0]) / n, (high + n_missing * limits[1]) / n
-
-
-def _clip_interval(estimate: Estimate, limits: tuple[float, float]) -> Estimate:
-    """Return the estimate with its interval clipped into the range."""
-    if estimate.low is None or estimate.high is None:
-        return estimate
-    low, high = max(estimate.low, limits[0]), min(estimate.high, limits[1])
-    return dataclasses.replace(estimate, low=low, high=high)
 
 
 # One number over many measurements of one metric: `markbook.summarise`.
@@ -403,7 +389,8 @@ class _CountedMeasurements(Sequence[Measurement]):
         numbers: list[Any] = [
             x for part in measurement.stats.values() for x in (part if isinstance(part, list) else [part])
         ]
-        fits = all(type(x) in (int, float) for x in numbers) and shape == (self._shape or shape)
+        # A first row without stats has the shape (), which is one like any other and not "no shape yet".
+        fits = all(type(x) in (int, float) for x in numbers) and self._shape in (None, shape)
         if fits and self._numbers.typecode == "i" and not all(type(x) is int and -_INT <= x < _INT for x in numbers):
             self._numbers = array("d", self._numbers)
         if self._others or not fits:
@@ -491,17 +478,15 @@ def _bootstrap(
     if counts is not None and any(count != 1 for count in counts):
         sizes = np.array(counts)
         starts = np.cumsum(sizes) - sizes
-        draws = (_members(starts[draw], sizes[draw]) for draw in draws)
+
+        def list_members(rows: Ints) -> Ints:
+            """Return the places of all measurements of rows, each of which has so many from its start on."""
+            ends = np.cumsum(sizes[rows])
+            return np.repeat(starts[rows] - (ends - sizes[rows]), sizes[rows]) + np.arange(ends[-1])
+
+        draws = map(list_members, draws)
     values = metric.resample(measurements, draws)
     low, high = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2]) if values else (0.0, 0.0)
     if len(values) < _RESAMPLES or low == high:
         return None, "no variation between resamplings: no interval"
     return Interval(float(low), float(high), f"bootstrap[{_RESAMPLES}, seed {seed}]", confidence), ""
-
-
-def _members(starts: Ints, sizes: Ints) -> Ints:
-    """Return the places of all measurements of rows, each of which has so many from its start on."""
-    import numpy as np
-
-    ends = np.cumsum(sizes)
-    return np.repeat(starts - (ends - sizes), sizes) + np.arange(ends[-1])

@@ -12,13 +12,17 @@ from support.made_files import review_row, review_run, task_row, task_run
 from support.made_runs import exam_run as made
 from support.payloads import HTML
 
+from markbook.report import browser, run_pages
 from markbook.report.browser import BrowseServer, RunSite, find_runs
 from markbook.report.local_server import COOKIE, NotFound
 from markbook.report.run_index import STATUSES, Index
+from markbook.report.run_pages import build_matrix
 from markbook.results.kind import open_results
-from markbook.runs.exam.view import OUTCOME
+from markbook.runs.exam.view import OUTCOME, attempt_record
 from markbook.stats import clustered_standard_error, mean_interval
-from markbook.store import open_run
+from markbook.store import RunWriter, open_run
+from markbook.store.run import Manifest
+from markbook.types import Attempt, Outcome
 
 MODELS = {"strong": 0.9, "weak": 0.2}
 
@@ -638,3 +642,81 @@ def test_a_page_that_cannot_be_made_closes_no_connection(serve, folder, monkeypa
     assert (answer.status, body) == (500, "This page cannot be made: KeyError: '/run/0'")
     assert "the page /run/0 cannot be made" in caplog.text
     assert client.get("/")[0].status == 200
+
+
+def test_a_run_that_ended_meanwhile_is_read_anew(tmp_path):
+    run = made(tmp_path, models={"m": 1.0}, problems=3, finish="")
+    record = run.folder / "run.json"
+    record.write_text(record.read_text().replace('"interrupted"', '"running"'))
+    site = RunSite(tmp_path)
+    number = number_in(site)
+    before = site.page(f"/run/{number}", {})
+
+    manifest = Manifest("exam", run.manifest["config"], run.manifest["inputs"])
+    with RunWriter.resume(run.folder, manifest) as writer:
+        writer.add(OUTCOME, ("m", "closures_0", 1), attempt_record(Attempt("closures_0", "x", "m", 1), Outcome(())))
+        writer.finish("done")
+    site.page("/", {})
+    after = site.page(f"/run/{number}", {})
+
+    assert "<output>3 attempts</output>" in before
+    assert "<output>4 attempts</output>" in after
+
+
+def test_scores_beyond_a_hundred_stay_inside_the_trend(tmp_path):
+    for name, value in (("a", 350.0), ("b", 120.0)):
+        run = task_run(tmp_path / name, [task_row(0, 0.5)])
+        manifest = json.loads((run.folder / "run.json").read_text())
+        manifest["scores"] = [{"model": "m", "value": value, "low": value - 9, "high": value + 9, "range": [0.0, None]}]
+        (run.folder / "run.json").write_text(json.dumps(manifest))
+    site = RunSite(tmp_path)
+
+    page = site.page(f"/trend/{number_in(site)}", {})
+
+    wide, narrow = (drawing.partition("</svg>")[0] for drawing in page.split("<svg")[1:3])
+    for drawing, width in ((wide, 960), (narrow, 350)):
+        places = [float(place) for place in re.findall(r'<circle cx="([\d.]+)"', drawing)]
+        assert len(places) == 2
+        assert max(places) < width
+
+
+def test_a_model_that_turns_up_while_the_matrix_is_made_spoils_nothing(folder):
+    index = locations(folder, "exam")
+    names = iter([[*index.models, *(f"late {number}" for number in range(at))] for at in range(9)])
+
+    class Growing(Index):
+        models = property(lambda _: next(names))
+
+    index.__class__ = Growing
+    matrix = build_matrix(index, "item", 0, 5)
+
+    assert matrix.models == ["strong", "weak"]
+    assert matrix.total == 30
+    assert all(
+        square.first.model == model
+        for _, row in matrix.rows
+        for square, model in zip(row, matrix.models, strict=True)
+        if square
+    )
+
+
+def test_a_list_that_is_copied_in_part_says_so(serve, folder, monkeypatch):
+    client = serve(folder)
+    number = number_of(client, "exam")
+    total = len(locations(folder, "exam"))
+    monkeypatch.setattr(run_pages, "COPIED_ROWS", 7)
+
+    assert client.get(f"/copy/{number}.md")[1].endswith(f"|\n\nThe first 7 of {total} attempts.\n")
+    assert "of the first 7 of this list" in client.get(f"/run/{number}")[1]
+
+
+def test_attempts_at_an_item_that_are_not_named_are_counted(folder, monkeypatch):
+    monkeypatch.setattr(browser, "_OTHERS", 2)
+    site = RunSite(folder)
+    number = next(number for number, opened in site._opened.items() if opened.run.command == "exam")
+    entry = locations(folder, "exam").search()[0][0]
+
+    page = site.page(f"/attempt/{number}/{entry.location}", {})
+
+    assert page.count(">compare with ") == 2
+    assert f'and 3 more: <a href="/run/{number}?sample=%3D{entry.sample}">' in page

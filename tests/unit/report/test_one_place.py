@@ -64,3 +64,10 @@ def test_a_status_is_returned_by_one_function():
 )
 def test_the_word_for_an_attempt(facts, status):
     assert find_status(**facts) == status
+
+
+def test_no_template_formats_a_number_by_itself():
+    templates = [*(SOURCE / "report" / "templates").rglob("*.j2"), *(SOURCE / "cli").rglob("*.j2")]
+
+    assert len(templates) > 10
+    assert [path.name for path in templates if re.search(r'"%|:\.\d|round\(', path.read_text("utf-8"))] == []

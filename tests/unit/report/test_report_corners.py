@@ -7,7 +7,7 @@ import json
 import pytest
 from click.testing import CliRunner
 from support.load import PATIENCE
-from support.made_files import task_row, task_run
+from support.made_files import review_row, review_run, task_row, task_run
 
 from markbook import open_run
 from markbook.cli import cli
@@ -122,3 +122,18 @@ def test_no_chart_holds_signs_that_control(tmp_path, sign):
 ])  # fmt: skip
 def test_texts_without_an_end_are_still_shown(code, shown):
     assert shown in highlight(code)
+
+
+def test_reviews_that_the_page_has_no_room_for_count_in_what_it_says_of_their_system(tmp_path):
+    rows = [review_row("p1", "a", 0.5, 0.9 if at else 0.3, index=at) for at in range(40)]
+    rows += [review_row("p1", "b", 0.5, 0.7, index=0), review_row("p1", "c", 0.5, 0.8, index=0)]
+    rows += [review_row("p1", "c", 0.5, None, index=1), review_row("p2", "a", 0.5, 0.9)]
+    first, other = open_results(review_run(tmp_path, rows)).page().problems
+
+    assert len(first.answers) == 40
+    assert first.outcomes == (
+        ("a", "scored", "0.300 accept"),  # the worst of its forty, not the last
+        ("b", "scored", "0.700 accept"),
+        ("c", "partial", "composite missing"),
+    )
+    assert other.outcomes[1:] == (("b", "absent", ""), ("c", "absent", ""))

@@ -12,6 +12,7 @@ from support.payloads import HTML
 
 import markbook
 from markbook import plugins
+from markbook.cli import cli, show
 from markbook.cli.report import command
 from markbook.errors import DataError, UsageError
 from markbook.report.exports import write_report
@@ -246,3 +247,16 @@ def test_a_review_shows_its_agents_and_its_time(tmp_path):
     assert "&lt;i&gt;boss" in page
     assert "<i>" not in page
     assert "2.00" in page
+
+
+def test_show_says_how_many_attempts_it_leaves_out_and_its_json_has_all(exam_run, monkeypatch):
+    folder = exam_run(models={"a": 0.5, "b": 0.5}, problems=2, attempts=3).folder
+    monkeypatch.setattr(show, "_MOST", 4)
+    item = next(open_results(markbook.open_run(folder)).entries()).sample
+
+    text = CliRunner().invoke(cli, ["show", str(folder), item]).stdout
+    record = json.loads(CliRunner().invoke(cli, ["show", str(folder), item, "--json"]).stdout)
+
+    assert text.endswith("\n\n... and 2 more attempts: --json shows all, --model those of one model\n")
+    assert text.count("Prompt\n") == 1
+    assert [attempt["model"] for attempt in record] == ["a"] * 3 + ["b"] * 3

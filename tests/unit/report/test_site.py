@@ -129,3 +129,12 @@ def test_in_a_browser_it_is_legible_and_without_faults(tmp_path):
 def test_one_model_and_very_many_have_their_letters(models):
     board = leaderboard(many(models=models, items=30))
     assert all(one.group for one in board.standings)
+
+
+def test_intervals_are_named_by_the_level_that_they_have(tmp_path):
+    run_cli("site", *made(tmp_path), "-o", tmp_path / "site", "--alpha", "0.01")
+
+    pages = [tmp_path / "site" / "index.html", next((tmp_path / "site" / "models").glob("*.html"))]
+    for text in (page.read_text() for page in pages):
+        assert "99 % interval" in text
+        assert "95 %" not in text

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shutil
 
 import pytest
 from click.testing import CliRunner
@@ -10,7 +11,7 @@ from click.testing import CliRunner
 import markbook
 from markbook.cli.compare import command
 from markbook.errors import DataError, GateFailed, UsageError
-from markbook.results.compare import baseline_pairs, check_worse, compare, read_sheet, read_sheets
+from markbook.results.compare import baseline_pairs, check_worse, compare, hold_against, read_sheet, read_sheets
 from markbook.results.gates import Gate, collect_marks, hold_gates, parse_gate
 
 
@@ -166,3 +167,15 @@ def test_a_single_model_is_nothing_to_compare(exam_run):
     outcome = run_command(exam_run(models={"alone": 0.5}).folder)
 
     assert isinstance(outcome.exception, DataError)
+
+
+def test_a_folder_of_runs_is_held_against_the_baseline_and_not_against_its_own_second_run(exam_run, tmp_path):
+    old = exam_run("old", models={"a": 0.9})
+    several = [exam_run(f"new-{at}", models={"a": share}) for at, share in enumerate((0.9, 0.1))]
+    for run in several:
+        shutil.copytree(run.folder, tmp_path / "several" / run.folder.parent.name)
+
+    with pytest.raises(GateFailed, match=r"^a \(new-1\S* is worse than a "):
+        hold_against(tmp_path / "several", old)
+    with pytest.raises(DataError, match="2 runs lie here, and one is the baseline"):
+        hold_against(old, tmp_path / "several")

@@ -137,3 +137,17 @@ def test_only_those_that_did_are_said_to_have_scored_alike(a, b, said):
     cells = {name: {str(at): Cell(value) for at, value in enumerate(values)} for name, values in (("a", a), ("b", b))}
 
     assert headline(compare_sheet(Sheet("score", cells)), "rows").step == said
+
+
+def test_a_name_with_the_word_and_in_it_stays_as_it_is():
+    names = [str(at) for at in range(140)]
+    right = {"oil": 14, "salt and pepper": 130, "vinegar": 70}
+    marks = {
+        model: {name: Cell(float(at < solved)) for at, name in enumerate(names)} for model, solved in right.items()
+    }
+    marks["oil"] = {name: Cell(float(at < 14)) for at, name in enumerate(names[:14])}  # all it has are right
+    marks["salt and pepper"] |= {names[0]: Cell(0.0)}
+
+    said = headline(compare_sheet(Sheet("score", marks)), "problems")
+
+    assert said.text.startswith("oil cannot be told apart from salt and pepper or vinegar on these 14 problems")

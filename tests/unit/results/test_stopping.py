@@ -11,7 +11,7 @@ from support.review_kit import markbook, only_run
 
 from markbook.errors import UsageError
 from markbook.results.sheet import Cell, Sheet
-from markbook.results.stopping import Stopping, StopRule, drawn_order, parse_rule
+from markbook.results.stopping import Stopping, StopRule, describe_stop, drawn_order, parse_rule
 from markbook.runs.api import exam
 from markbook.runs.kind import Watcher
 
@@ -59,6 +59,19 @@ def test_several_models_share_the_error():
     stopping = Stopping(StopRule("decided"), Sheet("m", {"a": cells, "c": cells}), before)
     # 2 / 2^n <= .025 (n / 40)^1.5: n = 10, .00195 <= .0031; n = 9, .0039 > .0027. One model alone: n = 9, .0039 <= .0053.
     assert [one.decided_at for one in stopping.stands(16, {"a": cells, "c": cells})] == [10, 10]
+
+
+def test_a_baseline_that_runs_out_undecided_is_not_said_to_have_saved_anything():
+    marks = {f"p{at}": 1.0 for at in range(ITEMS)}
+    stopping = Stopping(StopRule("decided"), sheet(marks), sheet(dict.fromkeys(sorted(marks)[:20], 1.0)))
+    cells = {"a": {name: Cell(value) for name, value in marks.items()}}
+
+    said = describe_stop(stopping.record(20, ITEMS, stopping.stands(20, cells)))
+
+    assert said[0] == (
+        "The rule `decided` took all 20 samples that the baseline has: nothing was saved; the other 20 of 40 were left out."
+    )
+    assert said[1].startswith("a against a: not decided; ")
 
 
 def hold(folder, name, right, *more, said=None):

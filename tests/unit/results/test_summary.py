@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from markbook.results.summary import summarise_values, worst_end
-from markbook.types import MissingKind
+from markbook.results.summary import MeasurementTally, summarise_values, worst_end
+from markbook.types import Measurement, MissingKind
 
 
 def test_a_mean_carries_interval_count_and_bounds():
@@ -104,3 +104,26 @@ def test_unbounded_range_with_nothing_missing_has_the_value_as_both_bounds():
     found = summarise_values([1.0, 3.0], range=(0.0, float("inf")))
 
     assert found.bounds == (2.0, 2.0)
+
+
+class Shares:
+    """Hits over tries: a metric that is not the mean of its rows."""
+
+    name, range, direction, averages, signature = "shares", (0.0, 1.0), "higher", False, "shares|v1"
+
+    def summarise(self, measurements):
+        counts = [one.stats for one in measurements if one.stats]
+        return sum(one["hits"] for one in counts) / sum(one["tries"] for one in counts)
+
+    def resample(self, measurements, draws):
+        return []
+
+
+def test_a_row_without_counts_in_front_loses_none_of_those_that_follow():
+    tally = MeasurementTally(Shares())
+    tally.add([Measurement("shares", 1.0)])
+    tally.add(
+        [Measurement("shares", hits / tries, stats={"hits": hits, "tries": tries}) for hits, tries in ((1, 4), (2, 4))]
+    )
+
+    assert tally.summary().value == 3 / 8  # 1 + 2 hits of 4 + 4 tries

@@ -16,6 +16,8 @@ from click.testing import CliRunner
 from markbook import stats
 from markbook.cli import cli
 from markbook.errors import DataError
+from markbook.results.noise import noise_of_model
+from markbook.results.sheet import Cell, Sheet
 from markbook.stats.noise import estimate_noise, repeats_needed, split_half
 from markbook.stats.passes import pass_hat_k
 
@@ -154,3 +156,19 @@ def test_no_second_place_counts_the_ways_to_draw_k_attempts():
     own = [path.name for path in source.rglob("*.py") if re.search(r"\bcomb\(", path.read_text(encoding="utf-8"))]
 
     assert own == ["passes.py"]
+
+
+def test_where_lower_is_better_a_repeat_passes_with_the_low_end():
+    cells = [{"a": (0.0, 0.0), "b": (0.0, 1.0), "c": (1.0, 1.0)}]
+    marks = {name: Cell(statistics.mean(values), values=values) for name, values in cells[0].items()}
+    sheet = Sheet("error", {"m": marks}, direction="lower", origins={"m": (0, "m")})
+
+    # Two right of two for a, one for b, none for c: pass^1 = (1 + 1/2 + 0) / 3, pass^2 = (1 + 0 + 0) / 3.
+    assert [round(hat.value, 6) for hat in noise_of_model("m", sheet).pass_hat.values()] == [0.5, 0.333333]
+
+
+@pytest.mark.parametrize("limits", [(0.0, 5.0), (-1.0, 1.0)])
+def test_a_scale_whose_top_is_not_one_has_no_passes(limits):
+    sheet = Sheet("grade", {"m": {"a": Cell(1.0, values=(1.0, 1.0))}}, limits, origins={"m": (0, "m")})
+
+    assert noise_of_model("m", sheet).pass_hat == {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,8 +10,7 @@ import click
 from markbook.cli.options import say
 
 if TYPE_CHECKING:
-    from markbook.cli.trace.terminal import TraceSum
-    from markbook.trace import Reference, Trace
+    from markbook.trace import Reference
 
 _NAMED = 5
 _EXAMPLES = """
@@ -61,8 +59,27 @@ def command(  # noqa: PLR0913 - one argument an option
         from markbook.traces import check_format
 
         check_format(reader)
-    references = _references(file, reference, reader, from_best=reference_from_best)
-    total = _sum_traces(file, reader, references, profile)
+    from markbook.cli.trace.terminal import TraceSum
+    from markbook.metrics.graph import trace_metrics
+    from markbook.metrics.graph.all_metrics import best_run_references
+    from markbook.traces import read_traces
+    from markbook.traces.references import list_unused, pick, read_references
+
+    references: dict[str, Reference] = {}
+    if reference is not None:
+        references = read_references(reference)
+    elif reference_from_best:
+        references = best_run_references(read_traces(file, reader))
+    total = TraceSum(file.name, profile)
+    names, n_unmatched = set[str](), 0
+    for run in read_traces(file, reader):
+        matching = pick(references, run)
+        names |= {run.task, run.id}
+        n_unmatched += matching is None
+        total.add(run, trace_metrics(run, matching, profile=total.profile))
+    if n_unmatched and (unused := list_unused(references, names)):
+        here = ", ".join(sorted(filter(None, names))[:_NAMED]) or "without a name"
+        say(f"markbook: no run here belongs to the reference of {', '.join(unused[:_NAMED])}; the runs are {here}")
     if html is not None:
         from markbook.cli.trace.page import write_page
 
@@ -76,39 +93,3 @@ def command(  # noqa: PLR0913 - one argument an option
     from markbook.cli.trace.terminal import show
 
     show(total, steps)
-
-
-def _references(file: Path, reference: Path | None, reader: str | None, *, from_best: bool) -> dict[str, Reference]:
-    if reference is not None:
-        from markbook.traces.references import read_references
-
-        return read_references(reference)
-    if from_best:
-        from markbook.metrics.graph.all_metrics import best_run_references
-
-        return best_run_references(_runs(file, reader))
-    return {}
-
-
-def _runs(file: Path, reader: str | None) -> Iterator[Trace]:
-    from markbook.traces import read_traces
-
-    return read_traces(file, reader)
-
-
-def _sum_traces(file: Path, reader: str | None, references: dict[str, Reference], profile: str) -> TraceSum:
-    from markbook.cli.trace.terminal import TraceSum
-    from markbook.metrics.graph import trace_metrics
-    from markbook.traces.references import list_unused, pick
-
-    total = TraceSum(file.name, profile)
-    names, lacking = set[str](), 0
-    for run in _runs(file, reader):
-        reference = pick(references, run)
-        names |= {run.task, run.id}
-        lacking += reference is None
-        total.add(run, trace_metrics(run, reference, profile=total.profile))
-    if lacking and (unmatched := list_unused(references, names)):
-        here = ", ".join(sorted(filter(None, names))[:_NAMED]) or "without a name"
-        say(f"markbook: no run here belongs to the reference of {', '.join(unmatched[:_NAMED])}; the runs are {here}")
-    return total

@@ -17,6 +17,7 @@ from markbook.metrics.graph.all_metrics import METRICS, PRIMARY
 from markbook.metrics.graph.paths import GraphMetric
 from markbook.report.item import shown_steps
 from markbook.text import terminal
+from markbook.text.format import format_number
 from markbook.types import Measurement
 
 if TYPE_CHECKING:
@@ -125,12 +126,25 @@ class _Node(TypedDict):
 
 def view(total: TraceSum) -> dict[str, object]:
     """Return what the template lays out, every foreign word made plain."""
-    assert total.first is not None
-    nodes = _nodes(total)
-    steps = shown_steps(total.first)
+    first = total.first
+    assert first is not None
+    nodes, steps = _nodes(total), shown_steps(first)
+    failed = sum(step.ok is False for step in first.steps)
+    ended = {True: "It succeeded", False: "It failed", None: "The log does not say whether it succeeded"}[first.success]
+    runs = f"{total.count:,} runs; the first: " if total.count > 1 else ""
+    calls = f"{failed} of {first.tool_calls:,} tool calls failed" if first.tool_calls else "no tool was called"
+    columns = ("id", "task", "success", "agents", "tool_calls", "messages", "input_tokens", "output_tokens", "seconds")
+    cells = [[run[column] for column in columns] for run in total.runs[:_RUNS] if total.count > 1]
+    run_rows = [
+        [
+            "" if cell is None else format_number(cell, 1) if isinstance(cell, float) else terminal(str(cell), limit=80)
+            for cell in row
+        ]
+        for row in cells
+    ]
     return {
         "name": terminal(total.name),
-        "headline": _headline(total),
+        "headline": f"{runs}{ended}; {calls}.",
         "runs": total.count,
         "profile": total.profile,
         "counts": _counts(total),
@@ -146,21 +160,13 @@ def view(total: TraceSum) -> dict[str, object]:
         ],
         "groups": group_metrics(total.metrics),
         "steps": steps,
-        "steps_left": len(total.first.steps) - len(steps),
+        "steps_left": len(first.steps) - len(steps),
         "failures": [(at, f"{step.what} {step.at}".strip()) for at, step in enumerate(steps, start=1) if step.is_failed][:12],
         "run_heads": ("run", "task", "success", "agents", "tool calls", "messages", "tokens in", "tokens out", "seconds"),
-        "run_rows": [_run_row(run) for run in total.runs[:_RUNS]] if total.count > 1 else [],
+        "run_rows": run_rows,
+        "runs_left": total.count - len(run_rows) if run_rows else 0,
+        "edges_left": max(0, len(total.edges) - _EDGES),
     }  # fmt: skip
-
-
-def _headline(total: TraceSum) -> str:
-    first = total.first
-    assert first is not None
-    failed = sum(step.ok is False for step in first.steps)
-    ended = {True: "It succeeded", False: "It failed", None: "The log does not say whether it succeeded"}[first.success]
-    what = f"{total.count:,} runs; the first: " if total.count > 1 else ""
-    calls = f"{failed} of {first.tool_calls:,} tool calls failed" if first.tool_calls else "no tool was called"
-    return f"{what}{ended}; {calls}."
 
 
 def _counts(total: TraceSum) -> list[tuple[str, str]]:
@@ -179,17 +185,6 @@ def _counts(total: TraceSum) -> list[tuple[str, str]]:
         ("Cost", "unknown" if total.cost is None else f"${total.cost:.4f}"),
         ("Seconds", format_known(total.seconds, ",.1f")),
     ]
-
-
-def _run_row(run: dict[str, object]) -> tuple[str, ...]:
-    names = ("id", "task", "success", "agents", "tool_calls", "messages", "input_tokens", "output_tokens", "seconds")
-    return tuple(_cell(run[name]) for name in names)
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return ""
-    return f"{value:.1f}" if isinstance(value, float) else terminal(str(value), limit=80)
 
 
 def _nodes(total: TraceSum) -> list[_Node]:

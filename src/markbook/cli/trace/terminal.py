@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from markbook.metrics.graph.all_metrics import AcrossRuns
+from markbook.metrics.graph.all_metrics import PRIMARY, AcrossRuns
 from markbook.text import terminal
 from markbook.trace import Step, StepKind, Trace, add_known
 from markbook.types import Measurement, missing_kinds
@@ -83,25 +83,27 @@ class TraceSum:
                 counts.update(dict.fromkeys(names))
         if len(self.notes) < MAX_LISTED:
             self.notes |= dict.fromkeys(run.notes)
-        self._draw(run)
         accuracy = measured.get("tool_selection_accuracy")
         source = str(accuracy.stats.get("source", "")) if accuracy else ""
         if source and len(self.references) < MAX_LISTED:
             self.references[source] += 1
         if len(self.runs) < MAX_LISTED:
-            self.runs.append(_row(run, measured))
-
-    def _draw(self, run: Trace) -> None:
-        """Count edges and tools; new ones are left out once there are too many to show."""
+            self.runs.append({
+                "id": run.id, "task": run.task, "trial": run.trial, "success": run.success, "agents": len(run.agents),
+                "tool_calls": run.tool_calls, "messages": run.messages, "input_tokens": run.input_tokens,
+                "output_tokens": run.output_tokens, "seconds": run.seconds,
+                "metrics": {metric.name: measured[metric.name].value for metric in PRIMARY if metric.name in measured},
+            })  # fmt: skip
+        # Count edges and tools; new ones are left out once there are too many to show.
         for step in run.steps:
             if step.is_interaction:
-                pair, counts = (step.agent, step.target), self.edges
+                pair, pairs = (step.agent, step.target), self.edges
             elif step.kind == "tool":
-                pair, counts = (step.agent, step.name), self.tools
+                pair, pairs = (step.agent, step.name), self.tools
             else:
                 continue
-            if pair in counts or len(counts) < MAX_NAMES:
-                counts[pair] += 1
+            if pair in pairs or len(pairs) < MAX_NAMES:
+                pairs[pair] += 1
 
     def as_json(self) -> dict[str, object]:
         """Return the object that `--json` prints; every value stands beside its n and n_missing."""
@@ -142,17 +144,6 @@ class TraceSum:
         }
 
 
-def _row(run: Trace, measured: Mapping[str, Measurement]) -> dict[str, object]:
-    from markbook.metrics.graph import PRIMARY
-
-    return {
-        "id": run.id, "task": run.task, "trial": run.trial, "success": run.success, "agents": len(run.agents),
-        "tool_calls": run.tool_calls, "messages": run.messages, "input_tokens": run.input_tokens,
-        "output_tokens": run.output_tokens, "seconds": run.seconds,
-        "metrics": {metric.name: measured[metric.name].value for metric in PRIMARY if metric.name in measured},
-    }  # fmt: skip
-
-
 def _metric(measurement: Measurement) -> dict[str, object]:
     stats = dict(measurement.stats)
     n = stats.pop("n", int(measurement.missing is None))
@@ -174,7 +165,17 @@ def show(total: TraceSum, steps: int) -> None:
     console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         console = Console(highlight=False, markup=False, emoji=False, width=_WIDTH)
-    console.print(_summary(total))
+    first = total.first
+    assert first is not None
+    tokens, out = ("unknown" if count is None else f"{count:,}" for count in (total.input_tokens, total.output_tokens))
+    summary = (
+        f"{terminal(total.name)}  ({first.format}, {total.count} run{'s' * (total.count != 1)})\n"
+        f"agents {len(total.agents)}   tool calls {total.tool_calls:,}   messages {total.messages:,}   "
+        f"tokens in {tokens}, out {out}"
+    )
+    summary += "" if total.cost is None else f"   cost ${total.cost:.4f}"
+    summary += "" if total.seconds is None else f"   time {total.seconds:.2f} s"
+    console.print(Text(summary))
     for source, count in total.references.most_common(5):
         console.print(Text(f"reference: {terminal(source)} ({count} run{'s' * (count != 1)})"))
     lines = [f"{count} not understood: {terminal(reason)}" for reason, count in total.unrecognised.most_common(10)]
@@ -186,8 +187,6 @@ def show(total: TraceSum, steps: int) -> None:
     for line in lines:
         console.print(Text(line, style="yellow"))
     console.print()
-    first = total.first
-    assert first is not None
     title = "Timeline" if total.count == 1 else f"Timeline of the first run ({terminal(first.id, limit=60)})"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("at", justify="right", width=9, no_wrap=True)
@@ -205,8 +204,18 @@ def show(total: TraceSum, steps: int) -> None:
     console.print(table)
     console.print(_graph(total))
     console.print()
-    console.print(_numbers(total))
-    reasons = _reasons(total)
+    title = "Numbers" if total.count == 1 else f"Numbers (means over {total.count} runs)"
+    numbers = Table(title=f"{title}, profile {total.profile}", title_justify="left", box=None, pad_edge=False)
+    numbers.add_column("metric")
+    numbers.add_column("value", justify="right")
+    numbers.add_column("n", justify="right")
+    reasons: dict[str, list[str]] = {}
+    for name, metric in total.metrics.items():
+        if metric.value is not None:
+            numbers.add_row(name, f"{metric.value:.4g}", str(metric.stats.get("n", 1)))
+        if metric.missing is not None:
+            reasons.setdefault(metric.missing.detail, []).append(name)
+    console.print(numbers)
     if reasons:
         console.print(Text("Not applicable here"))
         for reason, names in reasons.items():
@@ -215,23 +224,6 @@ def show(total: TraceSum, steps: int) -> None:
 
 def _word(text: object, limit: int = 80, style: str = "") -> Text:
     return Text(terminal(str(text), limit=limit), style=style)
-
-
-def _summary(total: TraceSum) -> Text:
-    assert total.first is not None
-    unknown = "unknown"
-    tokens = unknown if total.input_tokens is None else f"{total.input_tokens:,}"
-    out = unknown if total.output_tokens is None else f"{total.output_tokens:,}"
-    line = (
-        f"{terminal(total.name)}  ({total.first.format}, {total.count} run{'s' * (total.count != 1)})\n"
-        f"agents {len(total.agents)}   tool calls {total.tool_calls:,}   messages {total.messages:,}   "
-        f"tokens in {tokens}, out {out}"
-    )
-    if total.cost is not None:
-        line += f"   cost ${total.cost:.4f}"
-    if total.seconds is not None:
-        line += f"   time {total.seconds:.2f} s"
-    return Text(line)
 
 
 def _what(step: Step) -> Text:
@@ -269,24 +261,3 @@ def _graph(total: TraceSum) -> Tree:
     if len(total.agents) > _MOST:
         tree.add(Text(f"... {len(total.agents) - _MOST} more agents"))
     return tree
-
-
-def _numbers(total: TraceSum) -> Table:
-    title = "Numbers" if total.count == 1 else f"Numbers (means over {total.count} runs)"
-    table = Table(title=f"{title}, profile {total.profile}", title_justify="left", box=None, pad_edge=False)
-    table.add_column("metric")
-    table.add_column("value", justify="right")
-    table.add_column("n", justify="right")
-    for name, metric in total.metrics.items():
-        if metric.value is not None:
-            n: Any = metric.stats.get("n", 1)
-            table.add_row(name, f"{metric.value:.4g}", str(n))
-    return table
-
-
-def _reasons(total: TraceSum) -> dict[str, list[str]]:
-    reasons: dict[str, list[str]] = {}
-    for name, metric in total.metrics.items():
-        if metric.missing is not None:
-            reasons.setdefault(metric.missing.detail, []).append(name)
-    return reasons

@@ -300,6 +300,8 @@ def _papers(view: ReviewsView) -> list[Problem]:
     """Return the papers with each system's numbers: the first ones by order of the rows."""
     by_paper: dict[str, list[ReviewRow]] = {}
     total: Counter[str] = Counter()
+    # Of every row, also of those whose text the page has no room for: the lowest composite, and none at all below it.
+    worst: dict[tuple[str, str], tuple[float, str]] = {}
     for row in view.rows():
         paper = str(row["paper_id"])
         if paper in by_paper or len(by_paper) < PAPERS_SHOWN:
@@ -307,20 +309,32 @@ def _papers(view: ReviewsView) -> list[Problem]:
             total[paper] += 1
             if len(rows) < REVIEWS_SHOWN:
                 rows.append(row)
-    systems = list(view.summary["systems"])
+            score, key = row["composite"].get("composite_score"), (paper, row["system"])
+            mark = (-math.inf, "") if score is None else (score, str(row["composite"].get("recommendation")))
+            worst[key] = min(mark, worst.get(key, mark))
     room = Room()
-    return [_paper(paper, rows, systems, total[paper], room) for paper, rows in by_paper.items()]
+    problems = []
+    for paper, rows in by_paper.items():
+        outcomes: list[tuple[str, Status, str]] = []
+        for system in view.summary["systems"]:
+            lowest = worst.get((paper, system))
+            if lowest is None:
+                outcomes.append((system, find_status(is_absent=True), ""))
+            elif lowest[0] == -math.inf:
+                outcomes.append((system, find_status(is_complete=False), "composite missing"))
+            else:
+                outcomes.append((system, find_status(), f"{format_number(lowest[0])} {lowest[1]}"))
+        problems.append(_paper(paper, rows, outcomes, total[paper], room))
+    return problems
 
 
-def _paper(paper: str, rows: Sequence[ReviewRow], systems: Sequence[str], total: int, room: Room) -> Problem:
+def _paper(
+    paper: str, rows: Sequence[ReviewRow], outcomes: Sequence[tuple[str, Status, str]], total: int, room: Room
+) -> Problem:
     answers = []
-    worst: dict[str, tuple[str, Status, str]] = {system: (system, "absent", "") for system in systems}
     for row in rows:
         score = row["composite"].get("composite_score")
-        label = row["composite"].get("recommendation")
         status = find_status(is_complete=score is not None)
-        detail = f"{format_number(score)} {label}" if score is not None else "composite missing"
-        worst[row["system"]] = (row["system"], status, detail)
         name = f"{row['system']}, review {row['index'] + 1}" if row.get("index") else str(row["system"])
         reasons = "; ".join(f"{field}: {reason.kind}" for field, reason in collect_reasons(row).items())
         answers.append(
@@ -340,7 +354,7 @@ def _paper(paper: str, rows: Sequence[ReviewRow], systems: Sequence[str], total:
     more = f"The first {len(rows)} of {total} reviews; results.jsonl has all." if total > len(rows) else ""
     return Problem(
         id=paper, topic="", complexity="", kind="", prompt=more, checks=(), answers=tuple(answers),
-        outcomes=tuple(worst.values()),
+        outcomes=tuple(outcomes),
     )  # fmt: skip
 
 
