@@ -17,8 +17,10 @@ from markbook.benchmarks.problems import RowError
 from markbook.cli.schema import SCHEMAS
 from markbook.config import native
 from markbook.errors import ConfigError
+from markbook.measurements import MissingRecord
 from markbook.row_keys import CODE_KEYS
 from markbook.runs.reviews.config_file import read_config
+from markbook.text.schema import check_of
 
 jsonschema = pytest.importorskip("jsonschema")
 PROGRAM = {"task_id": "s", "problem": "Add.", "tests": [{"stdin": "1", "stdout": "1", "points": 2}], "time_limit": 2}
@@ -156,3 +158,10 @@ def test_every_row_of_a_run_fits_its_schema(name, tmp_path):
     check = validator(f"{name}-result")
     assert [list(check.iter_errors(json.loads(row))) for row in rows] == [[]] * len(rows)
     assert review_kit.only_run(tmp_path / "out")
+
+
+@pytest.mark.parametrize("kind", ["timeout", "no kind", [], {}, None])
+def test_a_reason_of_another_kind_is_told_and_no_crash(kind):
+    problem = check_of(MissingRecord)({"kind": kind, "detail": "d"})
+
+    assert problem == (None if kind == "timeout" else ".kind")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from markbook.errors import UsageError
 from markbook.metrics.measure import expand, make, measure_rows, paired_rows
-from markbook.types import Measurement, Metric, missing_kinds
+from markbook.types import Measurement, missing_kinds
 
 _NAMES = ("predictions", "references")
 
@@ -61,9 +61,8 @@ class Compute:
             self.add_batch(predictions=rows, references=[None] * len(rows) if references is None else references)
         rows, answers = self._predictions, self._references
         self._predictions, self._references = [], []
-        measured_by_name = _measure(self._metrics, self._options, rows, answers)
         numbers: dict[str, float | int | None] = {}
-        for name, measured in measured_by_name.items():
+        for name, measured in measure_rows(self._metrics, rows, answers, self._options).items():
             numbers[name] = self._metrics[name].summarise(measured)
             numbers[f"{name}_missing"] = sum(measurement.missing is not None for measurement in measured)
         return numbers
@@ -107,7 +106,7 @@ class Accumulator:
             self._measured += self._measure_rows(rows, answers)
 
     def _measure_rows(self, rows: Sequence[object], answers: Sequence[object]) -> list[Measurement]:
-        (measured,) = _measure(self._metrics, self._options, rows, answers).values()
+        (measured,) = measure_rows(self._metrics, rows, answers, self._options).values()
         return measured
 
     @property
@@ -158,8 +157,8 @@ def process_results(
         options: of the metrics.
 
     Raises:
-        UsageError: a metric whose number over all rows is no mean of the rows' numbers, which is all the harness takes; from
-            the function, a row without a reply.
+        UsageError: a metric whose number over all rows is not the mean of the rows' numbers, which is all the harness takes;
+            from the function, a row without a reply.
     """
     metrics_made = make(expand(metrics), options)
     for name, metric in metrics_made.items():
@@ -171,7 +170,7 @@ def process_results(
     def mark(doc: Mapping[str, object], results: Sequence[object]) -> dict[str, float]:
         if not results:
             raise UsageError("the harness gave no reply to mark")
-        measured = _measure(metrics_made, options, [results[0]], [doc.get(target)])
+        measured = measure_rows(metrics_made, [results[0]], [doc.get(target)], options)
         return {name: measurement.value for name, (measurement,) in measured.items() if measurement.value is not None}
 
     return mark
@@ -186,9 +185,3 @@ def aggregate(values: Sequence[float]) -> float:
     if not values:
         raise UsageError("no value to aggregate")
     return sum(values) / len(values)
-
-
-def _measure(
-    metrics: Mapping[str, Metric], options: Mapping[str, object], rows: Sequence[object], answers: Sequence[object]
-) -> dict[str, list[Measurement]]:
-    return measure_rows(metrics, rows, answers, options)

@@ -166,7 +166,8 @@ _NUMBER = re.compile(
 """Nothing that a letter, a digit or a further point sticks to: no version, no date with points, no `2nd`."""
 _LONGEST = 400
 _PICKS = ("only", "first", "last")
-_EXACT = decimal.Context(prec=60, traps=[])
+# With the widest exponents: an infinite allowance would let every number pass, and inf - inf is near to nothing.
+_EXACT = decimal.Context(prec=60, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN, traps=[])
 
 
 def numeric(
@@ -199,7 +200,7 @@ def numeric(
     if value is not None and right is None:
         raise ConfigError(f"numeric: value must be a number, not {value!r:.40}")
     options = {"value": "references" if value is None else value, "absolute": absolute, "relative": relative}
-    holds = partial(_near, right=right, absolute=Decimal(str(absolute)), relative=Decimal(str(relative)), pick=pick)
+    holds = partial(_near, right=right, allowed=(Decimal(str(absolute)), Decimal(str(relative))), pick=pick)
     return Check("numeric", build_signature("numeric", {**options, "pick": pick}), holds, needs_reference=value is None)
 
 
@@ -209,12 +210,14 @@ def _near(
     _helper: Helper,
     *,
     right: Decimal | None,
-    absolute: Decimal,
-    relative: Decimal,
+    allowed: tuple[Decimal, Decimal],
     pick: str,
 ) -> Score:
-    references_given = [right] if right is not None else [_whole(text) for text in references]
-    right_numbers = [reference_number for reference_number in references_given if reference_number is not None]
+    right_numbers = [] if right is None else [right]
+    for text in references if right is None else ():
+        reference_numbers = numbers_in(text)
+        if len(set(reference_numbers)) == 1:
+            right_numbers.append(reference_numbers[0])
     if not right_numbers:
         return missing_undefined(f"the reference {references[0]!r:.60} is not a number"), {}
     numbers = numbers_in(answer)
@@ -223,13 +226,10 @@ def _near(
     if pick == "only" and len(set(numbers)) > 1:
         return 0.0, {"why": f"the answer has {len(numbers)} numbers"}
     number = numbers[0] if pick == "first" else numbers[-1]
-    is_near = any(_is_near(number, right_number, absolute, relative) for right_number in right_numbers)
+    absolute, relative = allowed
+    gaps = [(_EXACT.abs(_EXACT.subtract(number, reference)), _EXACT.abs(reference)) for reference in right_numbers]
+    is_near = any(gap <= absolute or gap <= _EXACT.multiply(relative, size) for gap, size in gaps)
     return float(is_near), {"number": str(number)}
-
-
-def _is_near(number: Decimal, right: Decimal, absolute: Decimal, relative: Decimal) -> bool:
-    gap = _EXACT.abs(_EXACT.subtract(number, right))
-    return bool(gap <= absolute or gap <= _EXACT.multiply(relative, _EXACT.abs(right)))
 
 
 def numbers_in(text: str) -> list[Decimal]:
@@ -245,12 +245,6 @@ def numbers_in(text: str) -> list[Decimal]:
         if number is not None:
             numbers.append(number)
     return numbers
-
-
-def _whole(text: str) -> Decimal | None:
-    """Return the number that a text is; None if it is none or more than one."""
-    numbers = numbers_in(text)
-    return numbers[0] if len(set(numbers)) == 1 else None
 
 
 def _decimal(value: object) -> Decimal | None:
@@ -351,7 +345,7 @@ def json_schema(*, schema: Mapping[str, object] | bool | None = None) -> Check:
     try:
         text = json.dumps(schema, allow_nan=False, sort_keys=True)
     except (TypeError, ValueError, RecursionError) as error:
-        raise ConfigError(f"json_schema: the schema is no JSON: {error}") from error
+        raise ConfigError(f"json_schema: the schema is not JSON: {error}") from error
     if len(text) > LARGEST_SCHEMA:
         raise ConfigError(f"json_schema: the schema is larger than {LARGEST_SCHEMA} characters")
     validators = need("jsonschema", extra="checks")
@@ -595,31 +589,21 @@ def _is_one(
 def _combine(name: Literal["one_of", "all_of"], checks: object) -> Check:
     if not isinstance(checks, list | tuple) or not checks:
         raise ConfigError(f"{name}: checks must be a list of checks, not {checks!r:.60}")
-    _limit_checks(checks, name)
-    checks_made = tuple(_make(name, check) for check in checks)
-    signature = f"{name}|checks:{build_signature('', {'of': [check.signature for check in checks_made]})}|v1"
-    needs = all(check.needs_reference for check in checks_made)  # where some do, those alone have no value without
-    return Check(name, signature, partial(_decide, checks=checks_made, is_all=name == "all_of"), needs_reference=needs)
-
-
-def _limit_checks(checks: Sequence[object], name: str) -> None:
-    """Refuse more or deeper checks than anybody writes, before any is made."""
-    level: list[object] = list(checks)
-    count = 0
+    # More or deeper checks than anybody writes are refused before any is made: a file may describe them without end.
+    level, count = list(checks), 0
     for _ in range(DEEPEST):
         count += len(level)
         if count > MOST_CHECKS:
             raise ConfigError(f"{name}: more than {MOST_CHECKS} checks")
-        level = [inner for check in level for inner in _inner(check)]
-        if not level:
-            return
-    raise ConfigError(f"{name}: checks within checks, deeper than {DEEPEST}")
-
-
-def _inner(check: object) -> list[object]:
-    options = check.get("options") if isinstance(check, Mapping) else None
-    inner = options.get("checks") if isinstance(options, Mapping) else None
-    return list(inner) if isinstance(inner, list | tuple) else []
+        options = [check.get("options") for check in level if isinstance(check, Mapping)]
+        inner = [option.get("checks") for option in options if isinstance(option, Mapping)]
+        level = [check for some in inner if isinstance(some, list | tuple) for check in some]
+    if level:
+        raise ConfigError(f"{name}: checks within checks, deeper than {DEEPEST}")
+    checks_made = tuple(_make(name, check) for check in checks)
+    signature = f"{name}|checks:{build_signature('', {'of': [check.signature for check in checks_made]})}|v1"
+    needs = all(check.needs_reference for check in checks_made)  # where some do, those alone have no value without
+    return Check(name, signature, partial(_decide, checks=checks_made, is_all=name == "all_of"), needs_reference=needs)
 
 
 def _make(owner: str, described: object) -> Check:

@@ -347,7 +347,7 @@ def _alone(metric: Metric, item: Item) -> Measurement:
     return measurement
 
 
-_Row = tuple[str, tuple[str, ...], str, str | None]
+_Row = tuple[str, tuple[str, ...], str, str | None, TaskRow | None]
 _Found = tuple[float | None, Missing | None, dict[str, object], str]
 
 
@@ -356,7 +356,10 @@ def _shard(
 ) -> dict[str, list[Measurement]]:
     """Measure in pieces; only plain values travel, and the order of the rows is the order of the pieces."""
     size = max(_SMALLEST_SHARD, -(-len(items) // _SHARDS))
-    rows = [(item.attempt.text, item.sample.references, item.sample.input, item.sample.context) for item in items]
+    rows: list[_Row] = [
+        (item.attempt.text, item.sample.references, item.sample.input, item.sample.context, item.sample.row)
+        for item in items
+    ]
     pieces = [rows[start : start + size] for start in range(0, len(rows), size)]
     futures = [executor.submit(_measure_shard, list(metrics), dict(options), piece) for piece in pieces]
     measurements: dict[str, list[Measurement]] = {name: [] for name in metrics}
@@ -375,8 +378,8 @@ def _shard(
 def _measure_shard(names: list[str], options: dict[str, object], rows: list[_Row]) -> dict[str, list[_Found]]:
     """Measure a piece in a worker, with metrics made there."""
     items = [
-        Item(Sample(str(i), references=references, input=question, context=context), Attempt(str(i), text))
-        for i, (text, references, question, context) in enumerate(rows)
+        Item(Sample(str(i), references=references, input=question, context=context, row=row), Attempt(str(i), text))
+        for i, (text, references, question, context, row) in enumerate(rows)
     ]
     columns = measure_together(list(make(names, options).values()), items)
     return {

@@ -137,7 +137,11 @@ def cohen_kappa(
     pairs = [(x, y) for x, y in zip(a, b, strict=True) if not (is_missing(x) or is_missing(y))]
     if any(_is_infinite(label) for pair in pairs for label in pair):
         raise ValueError(_NO_NUMBER)
-    labels = _sorted_labels({label for pair in pairs for label in pair})
+    labels: list[Hashable] = list({label for pair in pairs for label in pair})
+    try:
+        labels.sort()  # type: ignore[call-arg]  # labels of one kind sort; mixed kinds fall through
+    except TypeError:
+        labels.sort(key=lambda label: (type(label).__name__, str(label)))
     positions = {label: index for index, label in enumerate(labels)}
     size = len(labels)
     cells = np.array([positions[x] * size + positions[y] for x, y in pairs], dtype=np.int64)
@@ -153,13 +157,6 @@ def cohen_kappa(
     return _with_interval(
         statistic, len(pairs), method, confidence=confidence, n_resamples=n_resamples, seed=seed, note=note
     )
-
-
-def _sorted_labels(labels: set[Hashable]) -> list[Hashable]:
-    try:
-        return sorted(labels)  # type: ignore[type-var]  # labels of one kind sort; mixed kinds fall through
-    except TypeError:
-        return sorted(labels, key=lambda label: (type(label).__name__, str(label)))
 
 
 def fleiss_kappa(
@@ -252,22 +249,6 @@ def _ratios(values: Floats, index: Ints, is_rated: Mask) -> Disagreement:
     return disagree
 
 
-def _rated_twice(
-    ratings: Sequence[Sequence[float | None]], clusters: Sequence[Hashable] | None
-) -> tuple[Floats, list[Hashable] | None]:
-    """Return units x raters with the units' clusters, without those that fewer than two raters have rated."""
-    import numpy as np
-
-    table = _rectangle(ratings)
-    if clusters is not None and len(clusters) != len(table):
-        raise ValueError(f"{len(table)} units and {len(clusters)} clusters")
-    stays = (~np.isnan(table)).sum(axis=1) >= 2
-    clusters_left = (
-        None if clusters is None else [cluster for cluster, is_in in zip(clusters, stays, strict=True) if is_in]
-    )
-    return table[stays], clusters_left
-
-
 def krippendorff_alpha(
     ratings: Sequence[Sequence[float | None]],
     level: Literal["nominal", "ordinal", "interval", "ratio"] = "ordinal",
@@ -293,7 +274,13 @@ def krippendorff_alpha(
 
     if level not in ("nominal", "ordinal", "interval", "ratio"):
         raise ValueError(f"unknown level {level!r}: nominal, ordinal, interval or ratio")
-    table, clusters_left = _rated_twice(ratings, clusters)
+    table = _rectangle(ratings)
+    if clusters is not None and len(clusters) != len(table):
+        raise ValueError(f"{len(table)} units and {len(clusters)} clusters")
+    stays = (~np.isnan(table)).sum(axis=1) >= 2
+    table = table[stays]
+    if clusters is not None:
+        clusters = [cluster for cluster, is_in in zip(clusters, stays, strict=True) if is_in]
     dropped = len(ratings[0]) - len(table)
     is_rated = ~np.isnan(table)
     values, places = np.unique(table[is_rated], return_inverse=True)
@@ -320,7 +307,7 @@ def krippendorff_alpha(
         n_resamples=n_resamples,
         seed=seed,
         note=note,
-        clusters=clusters_left,
+        clusters=clusters,
     )
 
 

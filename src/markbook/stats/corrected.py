@@ -12,7 +12,7 @@ takes Student's quantile, which holds its promise with few labels.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -86,14 +86,25 @@ def corrected_mean(
     is_labelled = np.array([label is not None for label in labels], dtype=bool)
     y = finite([0.0 if label is None else label for label in labels], "labels")
     w = _inverse(probabilities, is_labelled)
-    _check_sizes(f.size, {"clusters": clusters, "strata": strata, "labels": labels, "settled": settled or labels})
+    columns: dict[str, Sequence[object] | None] = {
+        "clusters": clusters,
+        "strata": strata,
+        "labels": labels,
+        "settled": settled,
+    }
+    for name, column in columns.items():
+        if column is not None and len(column) != f.size:
+            raise ValueError(f"{name}: {len(column)} for {f.size} scores")
     fixed = np.zeros(f.size, dtype=bool) if settled is None else np.array(settled, dtype=bool)
     if (fixed & is_labelled).any():
         raise ValueError("an item is settled and has a label")
     if method == "ppi++" and (clusters is not None or strata is not None):
         raise ValueError("ppi++ as published knows neither clusters nor strata")
     groups, parts = _codes(clusters), _codes(strata)
-    reason = _refusal(y, is_labelled, groups, parts, strata, fixed) or _weight_refusal(w, is_labelled)
+    reason = _refusal(y, is_labelled, groups, parts, strata, fixed)
+    if not reason and w is not None and (size := effective_size(w[is_labelled])) < FEWEST:
+        n_labels = int(is_labelled.sum())
+        reason = f"by their probabilities the {n_labels} labels count as {size:.1f}: {FEWEST} is the least"
     if reason:
         return Estimate(None, n=int(is_labelled.sum()), method=method, confidence=confidence, note=reason)
     chosen = [~fixed] if parts is None else [(parts == code) & ~fixed for code in range(int(parts.max()) + 1)]
@@ -109,12 +120,6 @@ def corrected_mean(
     stats = _stats(f, y, is_labelled, w, parts_found, shares, confidence, reach)
     return Estimate(value, value - reach, value + reach, math.sqrt(variance), n=int(is_labelled.sum()), method=method,
                     confidence=confidence, note=_drift_note(f, is_labelled, w, groups) or _weight_note(w, is_labelled), stats=stats)  # fmt: skip
-
-
-def _check_sizes(size: int, columns: Mapping[str, Sequence[object] | None]) -> None:
-    for name, values in columns.items():
-        if values is not None and len(values) != size:
-            raise ValueError(f"{name}: {len(values)} for {size} scores")
 
 
 def _combine_strata(parts: Sequence[_Part], shares: Sequence[float], n: int) -> tuple[float, float, float]:
@@ -184,12 +189,6 @@ def _refusal(
 def effective_size(weights: Floats) -> float:
     """Return how many labels of equal weight say as much as these (Kish)."""
     return float(weights.sum() ** 2 / (weights**2).sum())
-
-
-def _weight_refusal(w: Floats | None, is_labelled: Mask) -> str:
-    if w is None or (size := effective_size(w[is_labelled])) >= FEWEST:
-        return ""
-    return f"by their probabilities the {int(is_labelled.sum())} labels count as {size:.1f}: {FEWEST} is the least"
 
 
 def _weight_note(w: Floats | None, is_labelled: Mask) -> str:

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
@@ -89,7 +89,14 @@ def paired_difference(
     if n < 2:
         return Estimate(mean, n=n, method="paired-t", confidence=confidence, note=TOO_FEW, stats=stats)
     if clusters is not None:
-        return _by_cluster(gaps, clusters, stats, confidence)
+        estimate = clustered_standard_error(list(gaps), clusters, confidence=confidence)
+        stats["n_clusters"] = estimate.stats["n_clusters"]
+        clustered_p = None
+        if estimate.low is None or estimate.se is None or estimate.value is None:
+            estimate = replace(estimate, se=None)  # clusters that say nothing of the error have none, not one of 0
+        else:
+            clustered_p = t_two_sided(estimate.value / estimate.se, stats["n_clusters"] - 1)
+        return replace(estimate, p=clustered_p, method="paired-cr1", stats=stats)
     if not has_variation(gaps):
         note = "no variation in the differences: no interval"
         return Estimate(mean, se=0.0, n=n, method="paired-t", confidence=confidence, note=note, stats=stats)
@@ -97,16 +104,6 @@ def paired_difference(
     reach = t_quantile(confidence, n - 1) * se
     p = t_two_sided(mean / se, n - 1)
     return Estimate(mean, mean - reach, mean + reach, se, p, n=n, method="paired-t", confidence=confidence, stats=stats)
-
-
-def _by_cluster(gaps: Floats, clusters: Sequence[Hashable], stats: Mapping[str, float], confidence: float) -> Estimate:
-    """Return the mean difference with what its clusters say of it: no error where they say none."""
-    estimate = clustered_standard_error(list(gaps), clusters, confidence=confidence)
-    stats = {**stats, "n_clusters": estimate.stats["n_clusters"]}
-    if estimate.low is None or estimate.se is None or estimate.value is None:
-        return replace(estimate, se=None, method="paired-cr1", stats=stats)
-    p = t_two_sided(estimate.value / estimate.se, stats["n_clusters"] - 1)
-    return replace(estimate, p=p, method="paired-cr1", stats=stats)
 
 
 def _counts(first: Floats, second: Floats, gaps: Floats) -> dict[str, float]:
@@ -141,16 +138,6 @@ def equal_differences_p(n: int) -> float:
     return max(2.0 ** (1 - n), sys.float_info.min)
 
 
-def _signs(count: int, n: int, seed: int, draws: int) -> Floats:
-    """Return a chunk of random sign rows; chunk `count` of a seed is always the same."""
-    import numpy as np
-
-    rng = np.random.default_rng([seed, count])
-    bits = np.unpackbits(rng.integers(0, 256, (draws, (n + 7) // 8), dtype=np.uint8), axis=1, count=n)
-    signs: Floats = bits.astype(np.float64) * 2 - 1
-    return signs
-
-
 def sign_flip_ps(gaps: Floats, *, n_resamples: int = 100_000, seed: int = 0) -> list[float]:
     """Return the sign-flip p of each column of an items x pairs array; the drawn signs are shared by the columns.
 
@@ -178,7 +165,10 @@ def sign_flip_ps(gaps: Floats, *, n_resamples: int = 100_000, seed: int = 0) -> 
         part, target, slack = gaps[:, drawn], observed[drawn], _TIE * scale[drawn]
         for count, start in enumerate(range(0, n_resamples, step)):
             draws = min(step, n_resamples - start)
-            sums = np.abs(_signs(count, n, seed, draws) @ part)
+            # A generator a chunk: chunk `count` of a seed is the same however many chunks there are.
+            rng = np.random.default_rng([seed, count])
+            bits = np.unpackbits(rng.integers(0, 256, (draws, (n + 7) // 8), dtype=np.uint8), axis=1, count=n)
+            sums = np.abs((bits.astype(np.float64) * 2 - 1) @ part)
             hits += (sums >= target - slack).sum(axis=0)
         for column, hit in zip(drawn, hits, strict=True):
             results[column] = float((hit + 1) / (n_resamples + 1))

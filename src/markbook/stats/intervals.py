@@ -205,7 +205,11 @@ def score_interval(
     add was found by simulation: `bench/coverage.py`.
     """
     array = finite(values)
-    bottom, top = _ends(array, limits)
+    bottom, top = limits
+    if not (math.isfinite(top - bottom) and top > bottom):
+        raise ValueError(f"a score interval needs a range with two ends, got {bottom:g}..{top:g}")
+    if array.size and not (bottom <= array.min() and array.max() <= top):
+        raise ValueError(f"a value lies outside {bottom:g}..{top:g}")
     plain = t_interval(values, confidence=confidence)
     if plain.low is None or plain.se is None or plain.value is None:
         return replace(plain, method="wilson-t")
@@ -282,20 +286,6 @@ def few_clusters(array: Floats, clusters: Sequence[Hashable], limits: tuple[floa
     if away is None or _effective_number(np.bincount(index, away).astype(np.float64)) >= _FEWEST_CLUSTERS_AWAY:
         return ""
     return f"{SHORT}: it rests on few clusters with values away from {end:g}"
-
-
-def _ends(array: Floats, limits: tuple[float, float]) -> tuple[float, float]:
-    """Return the two ends of a range that holds all values.
-
-    Raises:
-        ValueError: an end is open, or a value lies outside.
-    """
-    bottom, top = limits
-    if not (math.isfinite(top - bottom) and top > bottom):
-        raise ValueError(f"a score interval needs a range with two ends, got {bottom:g}..{top:g}")
-    if array.size and not (bottom <= array.min() and array.max() <= top):
-        raise ValueError(f"a value lies outside {bottom:g}..{top:g}")
-    return bottom, top
 
 
 def _resampled_means(array: Floats, n_resamples: int, seed: int) -> Floats:
@@ -409,6 +399,8 @@ def clustered_standard_error(
 
     Source: Miller 2024, arXiv 2411.00640.
     """
+    import numpy as np
+
     array = finite(values)
     check_confidence(confidence)
     if len(clusters) != array.size:
@@ -418,7 +410,11 @@ def clustered_standard_error(
     method = f"cluster-{correction.lower()}"
     if array.size == 0:
         return Estimate(None, n=0, method=method, confidence=confidence, note="no values")
-    sums, mean, n = _cluster_sums(array, clusters), float(array.mean()), array.size
+    mean, n = float(array.mean()), array.size
+    numbers: dict[Hashable, int] = {}
+    index = [numbers.setdefault(cluster, len(numbers)) for cluster in clusters]
+    sums = np.bincount(index, weights=array - array.mean(), minlength=len(numbers)).astype(np.float64)
+    sums[np.abs(sums) <= 1e-12 * np.abs(array).sum()] = 0.0  # the rounding of values that cancel
     groups = sums.size
     if groups < 2:
         note = "fewer than 2 clusters: no interval"
@@ -435,39 +431,6 @@ def clustered_standard_error(
     stats["design_effect"] = (plain / iid) ** 2 * n / (n - 1)
     reach = t_quantile(confidence, groups - 1) * se
     return Estimate(mean, mean - reach, mean + reach, se, n=n, method=method, confidence=confidence, stats=stats)
-
-
-def _cluster_sums(array: Floats, clusters: Sequence[Hashable]) -> Floats:
-    """Return each cluster's sum of deviations from the mean, in the order in which clusters first occur."""
-    import numpy as np
-
-    numbers: dict[Hashable, int] = {}
-    index = [numbers.setdefault(cluster, len(numbers)) for cluster in clusters]
-    sums: Floats = np.bincount(index, weights=array - array.mean(), minlength=len(numbers)).astype(np.float64)
-    sums[np.abs(sums) <= 1e-12 * np.abs(array).sum()] = 0.0  # the rounding of values that cancel
-    return sums
-
-
-def _only(values: Sequence[float]) -> float:
-    """Return the one value.
-
-    Raises:
-        ValueError: as `finite`.
-    """
-    value = float(values[0]) if isinstance(values[0], int | float) else float(finite(values)[0])
-    return value if math.isfinite(value) else float(finite(values)[0])
-
-
-def _share_interval(values: Sequence[float], limits: tuple[float, float], confidence: float) -> Estimate:
-    """Return Wilson's interval of values that all lie at an end of their range."""
-    bottom, top = limits
-    n, width = len(values), top - bottom
-    share = wilson_interval(sum(value == top for value in values), n, confidence=confidence)
-    assert share.low is not None
-    assert share.high is not None
-    assert share.se is not None
-    mean, low, high = math.fsum(values) / n, bottom + width * share.low, bottom + width * share.high
-    return Estimate(mean, low, high, width * share.se, n=n, method="wilson", confidence=confidence)
 
 
 def mean_interval(
@@ -499,10 +462,17 @@ def mean_interval(
         return Estimate(None, n=0, confidence=confidence, note="no values")
     # These two need no numpy, whose import takes longer than all else that an exam of a few answers computes.
     if n == 1:
-        return Estimate(_only(values), n=1, confidence=confidence, note=TOO_FEW)
+        value = float(values[0]) if isinstance(values[0], int | float) else math.nan
+        value = value if math.isfinite(value) else float(finite(values)[0])  # which says what is wrong with it
+        return Estimate(value, n=1, confidence=confidence, note=TOO_FEW)
     bounded = math.isfinite(top - bottom) and top > bottom
     if bounded and all(value in (bottom, top) for value in values):
-        return _share_interval(values, limits, confidence)
+        share, width = wilson_interval(sum(value == top for value in values), n, confidence=confidence), top - bottom
+        assert share.low is not None
+        assert share.high is not None
+        assert share.se is not None
+        mean, low, high = math.fsum(values) / n, bottom + width * share.low, bottom + width * share.high
+        return Estimate(mean, low, high, width * share.se, n=n, method="wilson", confidence=confidence)
     is_usual = max(map(abs, values)) <= VAST
     if bounded and is_usual:
         estimate = score_interval(values, limits=limits, confidence=confidence)

@@ -63,7 +63,13 @@ def estimate_noise(items: Sequence[Sequence[float]], *, confidence: float = 0.95
     standard_error = math.sqrt(within / len(several))
     mixed = mean_interval([float(max(v) - min(v) > _TIE) for v in several], confidence=confidence)
     flip = mean_interval([_differing(values) for values in several], confidence=confidence, seed=seed)
-    halves = _halves(several, seed)
+    halves, steps, n = _halves(several, seed), _steps(several), len(several)
+    reliable = None
+    if halves is not None and n >= 4 and abs(halves) < 1:
+        # Fisher's z of the halves' correlation, both ends stepped up as the value itself is.
+        reach = normal_quantile(confidence) / math.sqrt(n - 3)
+        low, high = (_project_reliability(math.tanh(math.atanh(halves) + side), steps) for side in (-reach, reach))
+        reliable = Interval(low, high, "fisher-z", confidence)
     return Noise(
         len(several),
         count,
@@ -72,9 +78,9 @@ def estimate_noise(items: Sequence[Sequence[float]], *, confidence: float = 0.95
         within,
         standard_error,
         normal_quantile(confidence) * math.sqrt(2) * standard_error,
-        None if halves is None else _project_reliability(halves, _steps(several)),
+        None if halves is None else _project_reliability(halves, steps),
         confidence,
-        {"mixed": mixed.interval, "flip": flip.interval, "reliability": _reliable(halves, several, confidence)},
+        {"mixed": mixed.interval, "flip": flip.interval, "reliability": reliable},
     )
 
 
@@ -129,16 +135,6 @@ def _steps(items: Sequence[Sequence[float]]) -> float:
 def _project_reliability(r: float, steps: float) -> float:
     """Return the reliability of so many times the repeats; what is not above 0 has nothing to step up."""
     return steps * r / (1 + (steps - 1) * r) if r > 0 else r
-
-
-def _reliable(r: float | None, items: Sequence[Sequence[float]], confidence: float) -> Interval | None:
-    """Return the interval of the stepped-up correlation: Fisher's z of the halves', both ends stepped up."""
-    n, steps = len(items), _steps(items)
-    if r is None or n < 4 or abs(r) >= 1:
-        return None
-    reach = normal_quantile(confidence) / math.sqrt(n - 3)
-    low, high = (math.tanh(math.atanh(r) + side) for side in (-reach, reach))
-    return Interval(_project_reliability(low, steps), _project_reliability(high, steps), "fisher-z", confidence)
 
 
 def _halves(items: Sequence[Sequence[float]], seed: int) -> float | None:

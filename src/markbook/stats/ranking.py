@@ -19,29 +19,6 @@ NEAR = 50.0
 """Concentration of the Dirichlet around the stated weights: a weight of 1/6 then moves by about +- 0.05."""
 
 
-def _square(wins: Sequence[Sequence[float]]) -> Floats:
-    import numpy as np
-
-    table = np.array(wins, dtype=np.float64)
-    if table.ndim != 2 or table.shape[0] != table.shape[1] or table.shape[0] < 2:
-        raise ValueError("wins must be a square table of two models or more")
-    if not np.isfinite(table).all() or (table < 0).any():
-        raise ValueError("wins must be finite and not negative")
-    np.fill_diagonal(table, 0.0)
-    return table
-
-
-def _is_connected(table: Floats) -> bool:
-    """Say whether every model can be reached from every other along wins: else the likelihood has no maximum."""
-    import numpy as np
-
-    size = table.shape[0]
-    reach = (table > 0) | np.eye(size, dtype=bool)
-    for middle in range(size):
-        reach |= reach[:, [middle]] & reach[[middle], :]
-    return bool(reach.all())
-
-
 def bradley_terry(
     wins: Sequence[Sequence[float]],
     *,
@@ -65,7 +42,12 @@ def bradley_terry(
     """
     import numpy as np
 
-    table = _square(wins)
+    table = np.array(wins, dtype=np.float64)
+    if table.ndim != 2 or table.shape[0] != table.shape[1] or table.shape[0] < 2:
+        raise ValueError("wins must be a square table of two models or more")
+    if not np.isfinite(table).all() or (table < 0).any():
+        raise ValueError("wins must be finite and not negative")
+    np.fill_diagonal(table, 0.0)
     check_confidence(confidence)
     if prior < 0:
         raise ValueError(f"the prior cannot be negative, got {prior}")
@@ -74,7 +56,11 @@ def bradley_terry(
     if prior:
         table = table + prior * (1 - np.eye(size))
     nothing: tuple[float | None, ...] = (None,) * size
-    if not _is_connected(table):
+    # Unless every model can be reached from every other along wins the likelihood has no maximum (Ford 1957).
+    reached = (table > 0) | np.eye(size, dtype=bool)
+    for middle in range(size):
+        reached |= reached[:, [middle]] & reached[[middle], :]
+    if not reached.all():
         note = "unbounded: some models are never beaten by others; a prior would keep the strengths finite"
         return Ranking(nothing, nothing, nothing, nothing, (), (), method, confidence, note)
     strength, covariance = _maximise(table)
@@ -149,24 +135,16 @@ def weight_sensitivity(
     rng = np.random.default_rng(seed)
     any_weights = rng.dirichlet(np.ones(share.size), draws) @ table.T
     near_weights = rng.dirichlet(np.maximum(NEAR * share, 1e-6), draws) @ table.T
+    first, second = np.triu_indices(composite.size, 1)  # the pairs of models, of which Kendall's tau-a is the mean
+    stated_order = np.sign(composite[first] - composite[second])
+    drawn_order = np.sign(any_weights[:, first] - any_weights[:, second])
+    tau = float((drawn_order * stated_order).mean()) if first.size else None
     return WeightSensitivity(
         tuple(map(float, composite)),
         tuple(map(int, ranks)),
         _rank_shares(any_weights),
         _rank_shares(near_weights),
-        _mean_tau(composite, any_weights),
+        tau,
         draws,
         seed,
     )
-
-
-def _mean_tau(stated: Floats, drawn: Floats) -> float | None:
-    """Return the mean of Kendall's tau-a between the stated scores and each drawn row."""
-    import numpy as np
-
-    first, second = np.triu_indices(stated.size, 1)
-    if first.size == 0:
-        return None
-    want = np.sign(stated[first] - stated[second])
-    have = np.sign(drawn[:, first] - drawn[:, second])
-    return float((have * want).mean())

@@ -110,7 +110,8 @@ def check_of(hint: Any) -> Check:
         required = {name for name, of in hints.items() if _is_required(of, name in hint.__required_keys__)}
         return _object_of({name: check_of(of) for name, of in hints.items()}, frozenset(required), check_of(Any))
     if isinstance(hint, type) and issubclass(hint, Enum):
-        return _leaf(lambda value: value in {member.value for member in hint})
+        members = [member.value for member in hint]  # a list: what was read may be one itself, which has no hash
+        return _leaf(lambda value: value in members)
     return _leaf(_SCALARS.get(hint, lambda _value: True))
 
 

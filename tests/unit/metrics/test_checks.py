@@ -91,6 +91,8 @@ def test_a_check_by_hand(name, answer, options, value):
         ("numeric", "42", ["about 42 of them"], 1),
         ("numeric", "42", ["forty-two"], "undefined"),
         ("numeric", "42", ["1 or 2"], "undefined"),
+        ("numeric", "5", ["1e99999999"], 0),
+        ("numeric", "1e99999999", ["1e99999999"], 1),
     ],
 )
 def test_without_options_the_references_are_meant(name, answer, references, value):
@@ -178,7 +180,7 @@ def test_what_cannot_be_said_is_neither_yes_nor_no(name, checks, value):
         ("numeric", {"value": float("nan")}, "must be a number"),
         ("numeric", {"pick": "best"}, "pick must be"),
         ("json_schema", {"schema": {"type": "wrong"}}, "not a schema"),
-        ("json_schema", {"schema": {"const": float("nan")}}, "no JSON"),
+        ("json_schema", {"schema": {"const": float("nan")}}, "not JSON"),
         ("one_of", {}, "exactly one"),
         ("one_of", {"values": ["a"], "checks": ["length"]}, "exactly one"),
         ("all_of", {"checks": []}, "list of checks"),

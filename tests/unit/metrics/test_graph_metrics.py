@@ -14,6 +14,7 @@ from markbook.metrics.graph import PRIMARY, trace_metrics
 from markbook.metrics.graph.all_metrics import METRICS, AcrossRuns, best_run_references
 from markbook.metrics.graph.balance import indices
 from markbook.metrics.graph.centrality import betweenness, closeness
+from markbook.metrics.measure import measure_together
 from markbook.stats.passes import pass_hat_k
 from markbook.trace import ExpectedCall, Reference, Step, StepKind, Trace, join
 from markbook.traces.plain import make_trace
@@ -495,3 +496,19 @@ def test_the_plugins_measure_the_attempts_trace():
     [accuracy, none] = plugins.create("metrics", "tool_selection_accuracy").measure(items)
     assert accuracy.value == pytest.approx(1 / 3)
     assert plugins.create("metrics", "path_convergence").summarise([accuracy, none]) == pytest.approx(1 / 3)
+
+
+def test_the_documented_centrality_of_a_star_is_a_value_although_it_passes_one():
+    trace = make_trace([said("hub", "a"), said("a", "hub"), said("hub", "b"), said("b", "hub")], reader="t")
+    item = Item(Sample("s"), Attempt("s", "", meta={"trace": trace}))
+
+    measured = measure_together([plugins.create("metrics", "coordination_centrality", profile="documented")], [item])
+
+    # the hub: betweenness 1, closeness 1, degree in and out 2; (1 + 1 + 2) / 3
+    assert measured[0][0].value == 4 / 3
+
+
+@pytest.mark.parametrize("weights", [{"path_convergence": 0.0}, {"path_convergence": 1.0, "graph_complexity": -1.0}])
+def test_weights_that_are_not_shares_are_refused(weights):
+    with pytest.raises(UsageError, match="are not shares"):
+        trace_metrics(walk("search", "open"), weights=weights)

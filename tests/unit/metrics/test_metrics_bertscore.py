@@ -1,6 +1,7 @@
 """BERTScore with a real model, all-MiniLM-L6-v2, on the numpy runtime; on torch and ONNX where those are installed."""
 
 import json
+from dataclasses import replace
 from importlib.util import find_spec
 
 import numpy as np
@@ -370,3 +371,18 @@ def test_a_model_that_gives_no_finite_numbers_has_no_score(monkeypatch):
 
     assert [found[name][0].value for name in NAMES] == [None] * 3
     assert "no finite numbers" in found[NAMES[0]][0].missing.detail
+
+
+def test_a_text_that_the_tokeniser_refuses_costs_no_other_its_score(monkeypatch):
+    model = load(MODEL, layer=None, device="cpu", runtime="numpy")
+
+    def ids(text):
+        if "?" in text:
+            raise ValueError("not a text")
+        return model.ids(text)
+
+    monkeypatch.setattr(bertscore, "load", lambda *_, **__: replace(model, ids=ids))
+    measured = markbook.measure("bertscore_f1", ["a cat", "what?", "a dog"], ["a cat", "a cat", "a cat"], model=MODEL)
+
+    assert [measurement.value is None for measurement in measured] == [False, True, False]
+    assert measured[1].missing.detail == "ValueError: not a text"

@@ -10,7 +10,7 @@ from markbook import plugins
 from markbook.engine import Inline, local
 from markbook.errors import ConfigError, UsageError
 from markbook.metrics import measure as home
-from markbook.types import Attempt, Item, Measurement, Missing, MissingKind, Sample
+from markbook.types import Attempt, Item, Measurement, Metric, Missing, MissingKind, Sample
 
 CANDIDATES = ["the cat sat", "a dog", "x", None, "same same"]
 REFERENCES = ["the cat sat down", ["a dog", "one dog"], "y", "z", "same same"]
@@ -72,6 +72,25 @@ def test_an_executor_changes_nothing(make):
         found = markbook.measure(NAMES, candidates, references, executor=executor)
 
     assert found == markbook.measure(NAMES, candidates, references)
+
+
+class _ReadsItsRow(Metric):
+    """1 for a row that says so, as a rubric of the row's own would."""
+
+    name, signature, version, range, direction = "own", "own|v1", 1, (0.0, 1.0), "higher"
+    needs_reference = False
+
+    def measure(self, items):
+        values = [0.0 if item.sample.row is None else item.sample.row.record["right"] for item in items]
+        return [Measurement(self.name, value, signature=self.signature) for value in values]
+
+
+def test_an_executor_takes_the_rows_along(monkeypatch):
+    monkeypatch.setattr(home, "make", lambda *_: {"own": _ReadsItsRow()})
+    with ThreadPoolExecutor(1) as executor:
+        measured = markbook.measure("own", ["a", "b"], rows=[{"right": 1.0}, {"right": 0.0}], executor=executor)
+
+    assert [measurement.value for measurement in measured] == [1.0, 0.0]
 
 
 def test_worker_processes_change_nothing():

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 import markbook
 from markbook.errors import UsageError
 from markbook.metrics.quality.scores import (
-    CHECKS,
+    check_text,
     context_adherence,
     performance_awareness,
     security_compliance,
@@ -361,7 +361,7 @@ PIECES = st.lists(
 @given(PIECES)
 def test_the_documented_checks_decide_as_their_regular_expressions(text):
     for name in NAMES:
-        assert [check(text) for check in CHECKS[name].values()] == by_regular_expression(name, text)
+        assert list(check_text(name, text).values()) == by_regular_expression(name, text)
 
 
 def test_the_documented_checks_decide_as_their_regular_expressions_on_real_code(shared_data):
@@ -479,3 +479,16 @@ def test_the_documented_profile_does_not_read_the_context():
 @pytest.mark.parametrize("name", NAMES)
 def test_the_documented_spelling_is_an_alias(name):
     assert mark(f"{name}_score", GOOD).value == mark(name, GOOD).value
+
+
+def test_a_hinted_self_makes_up_for_no_other_hint():
+    code = "class Box:\n    def put(self: 'Box', item) -> int:\n        return item\n"
+
+    (measured,) = markbook.measure(
+        "context_adherence", [code], contexts=["Add type hints to every parameter."], context="stated"
+    )
+
+    # the item and the return value could be hinted, the return value is
+    assert measured.value == 0.0
+    assert measured.stats["points"][0]["evidence"] == "1 of 2 are hinted"
+    assert measured.stats["hint_coverage"] == 0.5

@@ -62,31 +62,23 @@ class AcrossRuns:
                 first = self._details[name].missing
                 assert first is not None
                 means[name] = marker.lacking(name, first.kind, f"in no run: {first.detail}", n_missing=missing)
-        means["convergence_across_runs"] = self._measure_convergence(marker)
-        return means | self._reliable(marker)
-
-    def _measure_convergence(self, marker: Marker) -> Measurement:
-        """Return the mean over tasks of mean_i(min_j L_j / L_i), over the successful runs of each task."""
+        # The mean over tasks of mean_i(min_j L_j / L_i), over the successful runs of each task.
         name = "convergence_across_runs"
-        several = {task: lengths for task, lengths in self._lengths.items() if len(lengths) > 1}
-        if not several:
+        several = [lengths for lengths in self._lengths.values() if len(lengths) > 1]
+        if several:
+            values = [sum(min(lengths) / length for length in lengths) / len(lengths) for lengths in several]
+            means[name] = marker.measure(name, sum(values) / len(values), n=len(several))
+        else:
             detail = "no task has two successful runs with tool calls"
-            return marker.lacking(name, MissingKind.NOT_APPLICABLE, detail)
-        values = [sum(min(lengths) / length for length in lengths) / len(lengths) for lengths in several.values()]
-        return marker.measure(name, sum(values) / len(values), n=len(several))
-
-    def _reliable(self, marker: Marker) -> dict[str, Measurement]:
-        """Return pass^k: how likely k runs of a task all succeed, for every k that each task has trials for."""
-        if not self._trials:
-            return {}
-        most = min(len(trials) for trials in self._trials.values())
+            means[name] = marker.lacking(name, MissingKind.NOT_APPLICABLE, detail)
+        # pass^k, how likely k runs of a task all succeed, for every k that each task has trials for.
         counts = [(len(trials), sum(trials)) for trials in self._trials.values()]
-        values = {k: pass_hat_k(counts, k) for k in range(1, min(most, 16) + 1)}
-        return {
-            f"pass^{k}": marker.measure(f"pass^{k}", value, n=len(counts), trials=most)
-            for k, value in values.items()
-            if value is not None
-        }
+        most = min((n for n, _ in counts), default=0)
+        for k in range(1, min(most, 16) + 1):
+            value = pass_hat_k(counts, k)
+            if value is not None:
+                means[f"pass^{k}"] = marker.measure(f"pass^{k}", value, n=len(counts), trials=most)
+        return means
 
 
 def best_run_references(runs: Iterable[Trace]) -> dict[str, Reference]:
@@ -160,8 +152,11 @@ def trace_metrics(
         Name to measurement: first those of `PRIMARY`, then the companions.
 
     Raises:
-        UsageError: `message_types` has another key.
+        UsageError: `message_types` has another key, or the weights add up to nothing.
     """
+    weights = weights or WEIGHTS
+    if not (min(weights.values()) >= 0 and 0 < sum(weights.values()) < INFINITY):
+        raise UsageError(f"weights {weights} are not shares", hint="numbers from 0 up, not all 0")
     if trace.runs:
         gathered = AcrossRuns(profile)
         for run in trace.runs:
@@ -175,13 +170,16 @@ def trace_metrics(
     unknown = set(message_types or ()) - {"coordination", "productive"}
     if unknown:
         raise UsageError(f"unknown kind of message {min(unknown)!r}", hint="coordination or productive")
+    walk = paths.list_walk(trace) if profile == "corrected" else paths.list_tool_walk(trace)
     measurements = {
-        "path_convergence": _path(trace, marker),
+        "path_convergence": paths.path_convergence(walk, marker),
         "tool_selection_accuracy": tools.selection_accuracy(trace, reference, marker),
         "coordination_centrality": centrality.coordination_centrality(trace, marker),
         "task_distribution_balance": balance.distribution_balance(trace, marker),
     }
-    measurements["overall_score"] = overall_score(measurements, weights or WEIGHTS, marker)
+    if profile == "documented" and walk and walk[0] == walk[-1]:  # 0 / x, as the document computes it
+        measurements["path_convergence"] = marker.measure("path_convergence", 0.0, minimum_steps=0)
+    measurements["overall_score"] = overall_score(measurements, weights, marker)
     n_agents, n_tools = len(trace.roster), len({step.name for step in trace.tools()})
     measurements["graph_complexity"] = marker.measure(
         "graph_complexity", n_agents + n_tools, agents=n_agents, tools=n_tools
@@ -251,6 +249,9 @@ class TraceMetric(Metric):
         self.name = name
         self.version = VERSION
         self.range = entry.range
+        # As documented, a directed graph's degree counts in and out: a two-way star's hub has 4/3, and lifts the mean.
+        if profile == "documented" and name in ("coordination_centrality", "overall_score"):
+            self.range = (0.0, 4 / 3)
         self.direction = entry.direction
         self.profile: Profile = profile
         self.signature = Marker(profile=profile).signature(name)

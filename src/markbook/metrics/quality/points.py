@@ -16,43 +16,8 @@ from markbook.metrics.quality.visit import Facts, Place, Walk
 # One pass over the tokens for the two style points that a syntax tree cannot see: indents and operator spacing.
 
 _BINARY = frozenset(
-    [
-        "+",
-        "-",
-        "*",
-        "/",
-        "//",
-        "%",
-        "@",
-        "&",
-        "|",
-        "^",
-        "<<",
-        ">>",
-        "<",
-        ">",
-        "<=",
-        ">=",
-        "==",
-        "!=",
-        "->",
-        ":=",
-        "=",
-        "+=",
-        "-=",
-        "*=",
-        "/=",
-        "//=",
-        "%=",
-        "@=",
-        "&=",
-        "|=",
-        "^=",
-        "<<=",
-        ">>=",
-        "**=",
-    ]
-)
+    ["+", "-", "*", "/", "//", "%", "@", "&", "|", "^", "<<", ">>", "<", ">", "<=", ">=", "==", "!=", "->", ":="]
+) | frozenset(["=", "+=", "-=", "*=", "/=", "//=", "%=", "@=", "&=", "|=", "^=", "<<=", ">>=", "**="])
 _OPERAND_ENDS = frozenset(")]}")
 _NOT_OPERANDS = frozenset(keyword.kwlist) - {"None", "True", "False"}
 _SOFT = frozenset({"match", "case"})
@@ -273,6 +238,22 @@ def docstring(answer: ParsedCode, limits: PointLimits) -> Point:
     return _present("docstring", answer.facts.docstrings)
 
 
+def every_hint(answer: ParsedCode, limits: PointLimits) -> Point:
+    """Every parameter and return value has a hint."""
+    facts = answer.facts
+    if facts.hinted < facts.hintable:
+        return Point("hints", passed=False, evidence=f"{facts.hinted} of {facts.hintable} are hinted")
+    return hints(answer, limits)
+
+
+def every_docstring(answer: ParsedCode, limits: PointLimits) -> Point:
+    """Every definition has a docstring."""
+    missing = [(line, f"{name} has none") for line, name, has in answer.facts.documentable if not has]
+    if missing:
+        return Point("docstring", passed=False, line=missing[0][0], evidence=missing[0][1])
+    return docstring(answer, limits)
+
+
 def lines(answer: ParsedCode, limits: PointLimits) -> Point:
     """No line is longer than the limit."""
     length, line = answer.lines
@@ -346,6 +327,14 @@ def nested_loops(answer: ParsedCode, limits: PointLimits) -> Point:
 def built_ins(answer: ParsedCode, limits: PointLimits) -> Point:
     """One of sum, max, min, any, all, enumerate, zip is called and is the built-in."""
     return _present("built_ins", answer.facts.fast)
+
+
+def context_manager(answer: ParsedCode, limits: PointLimits) -> Point:
+    """A with statement is used."""
+    places = answer.facts.withs
+    if not places:
+        return Point("context_manager", passed=False, evidence="none")
+    return Point("context_manager", passed=True, line=places[0][0], evidence=places[0][1])
 
 
 POINTS: dict[str, tuple[Decide, ...]] = {

@@ -15,7 +15,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -38,37 +38,46 @@ _UNSAFE = re.compile(r"\b(eval|exec|compile)\s*\(")
 _FAST = ("sum(", "max(", "min(", "any(", "all(", "enumerate(", "zip(")
 
 
-def _long_word(text: str) -> bool:
-    return any(len(word) > 2 for word in _WORD.findall(text))
-
-
-def _long_words(text: str) -> bool:
+def check_text(score: str, text: str) -> dict[str, bool]:
+    """Return which of a score's points a text earns by the documented textual checks, by the id of the point."""
+    lines = text.split("\n")
+    if score == "security_compliance":
+        lowered = text.lower()
+        return {
+            "validation": any(word in lowered for word in ("validate", "check", "verify", "isinstance", "assert")),
+            "errors": any(word in text for word in ("try:", "except", "raise", "ValueError", "TypeError")),
+            "credentials": _SECRET.search(text) is None,
+            "unsafe_calls": _UNSAFE.search(text) is None,
+        }
+    if score == "performance_awareness":
+        bodies = list(_loop_bodies(lines))
+        listed = any(_in_order(line, ("[", "for", "in", "]")) for line in lines)
+        return {
+            "comprehension": listed or not any("append" in body for body in bodies),
+            "generator": any(_in_order(line, ("(", "for", "in", ")")) for line in lines),
+            "nested_loops": not any(_in_order(body, ("for", ":")) for body in bodies),
+            "built_ins": any(call in text for call in _FAST),
+        }
     words = _WORD.findall(text)
-    return sum(len(word) > 2 for word in words) >= len(words) * 0.8
+    long_words = sum(len(word) > 2 for word in words)
+    shared = {
+        "docstring": '"""' in text or "'''" in text,
+        "hints": "->" in text or ": " in text,
+        "lines": all(len(line) <= 80 for line in lines),
+    }
+    if score == "context_adherence":
+        hints = {"names": long_words > 0, "hints": shared["hints"]}
+        return {**hints, **shared, "structure": "def " in text and "return" in text}
+    indents = [len(line) - len(line.lstrip(" ")) for line in lines if line.strip()]
+    return {
+        "indentation": not any(indent % 4 for indent in indents),
+        "names": long_words >= len(words) * 0.8,
+        **shared,
+        "operators": _has_operator(text),
+    }
 
 
-def _hints(text: str) -> bool:
-    return "->" in text or ": " in text
-
-
-def _docstring(text: str) -> bool:
-    return '"""' in text or "'''" in text
-
-
-def _lines(text: str) -> bool:
-    return all(len(line) <= 80 for line in text.split("\n"))
-
-
-def _structure(text: str) -> bool:
-    return "def " in text and "return" in text
-
-
-def _indentation(text: str) -> bool:
-    lines = (line for line in text.split("\n") if line.strip() and line.startswith(" "))
-    return all((len(line) - len(line.lstrip(" "))) % 4 == 0 for line in lines)
-
-
-def _operators(text: str) -> bool:
+def _has_operator(text: str) -> bool:
     r"""As `\w\s*[+\-*/=]\s*\w`: every operator character is looked at once, with its neighbours."""
     for match in re.finditer(r"[+\-*/=]", text):
         start, right = match.start() - 1, match.end()
@@ -76,30 +85,10 @@ def _operators(text: str) -> bool:
             start -= 1
         while right < len(text) and text[right].isspace():
             right += 1
-        if start >= 0 and right < len(text) and _is_word(text[start]) and _is_word(text[right]):
+        sides = text[start] + text[right] if start >= 0 and right < len(text) else ""
+        if sides and all(character == "_" or character.isalnum() for character in sides):
             return True
     return False
-
-
-def _is_word(character: str) -> bool:
-    return character == "_" or character.isalnum()
-
-
-def _validation(text: str) -> bool:
-    lowered = text.lower()
-    return any(word in lowered for word in ("validate", "check", "verify", "isinstance", "assert"))
-
-
-def _errors(text: str) -> bool:
-    return any(word in text for word in ("try:", "except", "raise", "ValueError", "TypeError"))
-
-
-def _credentials(text: str) -> bool:
-    return _SECRET.search(text) is None
-
-
-def _unsafe_calls(text: str) -> bool:
-    return _UNSAFE.search(text) is None
 
 
 def _in_order(line: str, parts: tuple[str, ...]) -> bool:
@@ -113,66 +102,16 @@ def _in_order(line: str, parts: tuple[str, ...]) -> bool:
     return True
 
 
-def _loop_bodies(text: str) -> Iterator[str]:
+def _loop_bodies(lines: Iterable[str]) -> Iterator[str]:
     """Yield the next line that is not blank after each line that has a `for` and ends in a colon."""
     is_head = False
-    for line in text.split("\n"):
+    for line in lines:
         stripped = line.rstrip()
         if not stripped:
             continue
         if is_head:
             yield line
         is_head = stripped.endswith(":") and "for" in stripped[:-1]
-
-
-def _comprehension(text: str) -> bool:
-    if any(_in_order(line, ("[", "for", "in", "]")) for line in text.split("\n")):
-        return True
-    return not any("append" in body for body in _loop_bodies(text))
-
-
-def _generator(text: str) -> bool:
-    return any(_in_order(line, ("(", "for", "in", ")")) for line in text.split("\n"))
-
-
-def _nested_loops(text: str) -> bool:
-    return not any(_in_order(body, ("for", ":")) for body in _loop_bodies(text))
-
-
-def _built_ins(text: str) -> bool:
-    return any(call in text for call in _FAST)
-
-
-CHECKS: dict[str, dict[str, Callable[[str], bool]]] = {
-    "context_adherence": {
-        "names": _long_word,
-        "hints": _hints,
-        "docstring": _docstring,
-        "lines": _lines,
-        "structure": _structure,
-    },
-    "style_compliance": {
-        "indentation": _indentation,
-        "names": _long_words,
-        "docstring": _docstring,
-        "hints": _hints,
-        "lines": _lines,
-        "operators": _operators,
-    },
-    "security_compliance": {
-        "validation": _validation,
-        "errors": _errors,
-        "credentials": _credentials,
-        "unsafe_calls": _unsafe_calls,
-    },
-    "performance_awareness": {
-        "comprehension": _comprehension,
-        "generator": _generator,
-        "nested_loops": _nested_loops,
-        "built_ins": _built_ins,
-    },
-}
-"""The documented checks of each score, by the id of the point."""
 
 
 # What a problem's own context asks of the code, as far as a program can check it.
@@ -210,24 +149,6 @@ class Verdicts:
     """Rules that the answer could not have kept or broken."""
 
 
-def _every_docstring(answer: ParsedCode, limits: PointLimits) -> Point:
-    """Every definition has a docstring."""
-    missing = [(line, f"{name} has none") for line, name, has in answer.facts.documentable if not has]
-    if not answer.facts.documentable:
-        return points.docstring(answer, limits)
-    if missing:
-        return Point("docstring", passed=False, line=missing[0][0], evidence=missing[0][1])
-    return points.docstring(answer, limits)
-
-
-def _every_hint(answer: ParsedCode, limits: PointLimits) -> Point:
-    """Every parameter and return value has a hint."""
-    facts = answer.facts
-    if facts.hinted < facts.hintable:
-        return Point("hints", passed=False, evidence=f"{facts.hinted} of {facts.hintable} are hinted")
-    return points.hints(answer, limits)
-
-
 def _check_spelling(name: str, pattern: re.Pattern[str], kinds: Sequence[str], *, variables: bool) -> Check:
     """Return a check that names of these kinds are spelled in one way."""
 
@@ -244,13 +165,6 @@ def _check_spelling(name: str, pattern: re.Pattern[str], kinds: Sequence[str], *
         return Point(name, passed=True, vacuous=not judged, evidence=f"{len(judged)} names")
 
     return check
-
-
-def _context_manager(answer: ParsedCode, limits: PointLimits) -> Point:
-    places = answer.facts.withs
-    if not places:
-        return Point("context_manager", passed=False, evidence="none")
-    return Point("context_manager", passed=True, line=places[0][0], evidence=places[0][1])
 
 
 _RULES: tuple[tuple[re.Pattern[str], Check, bool], ...] = (
@@ -284,7 +198,7 @@ _RULES: tuple[tuple[re.Pattern[str], Check, bool], ...] = (
     (re.compile(r"generator"), points.generator, True),
     (re.compile(r"built-?in"), points.built_ins, True),
     (re.compile(r"nested loop"), points.nested_loops, False),
-    (re.compile(r"context manager"), _context_manager, True),
+    (re.compile(r"context manager"), points.context_manager, True),
 )
 """What is looked for, how it is checked, and whether a negation before it drops the rule (False: it is a ban)."""
 
@@ -312,9 +226,9 @@ def _read_checks(sentence: str) -> list[tuple[Check, bool]]:
     if length and "line" in sentence:
         stated.append((lambda answer, _: points.lines(answer, PointLimits(line_length=length)), False))
     if _is_required(sentence, re.compile(r"type[- ](?:hint|annotation)|annotat")):
-        stated.append((_every_hint if every else points.hints, True))
+        stated.append((points.every_hint if every else points.hints, True))
     if _is_required(sentence, re.compile(r"docstring|\bdocument (?:all|every|each|your|public)")):
-        stated.append((_every_docstring if every else points.docstring, True))
+        stated.append((points.every_docstring if every else points.docstring, True))
     for pattern, check, droppable in _RULES:
         if _is_required(sentence, pattern) if droppable else pattern.search(sentence):
             stated.append((check, False))
@@ -370,23 +284,19 @@ def list_findings(tools: Sequence[str], sources: Sequence[str | None]) -> list[d
                 text = source.encode("utf-8", "replace").decode("utf-8")
                 (Path(folder) / f"answer_{index}.py").write_text(text, encoding="utf-8", newline="\n")
         for tool in tools:
-            rules = (_ruff if tool == "ruff" else _bandit)(folder)
+            if tool == "ruff":
+                rows = [(row["filename"], row["code"] or "syntax") for row in _run(tool, [*_RUFF, folder])]
+            else:
+                rows = [(row["filename"], row["test_id"]) for row in _run(tool, [*_BANDIT, folder])["results"]]
+            rules: dict[str, Counter[str]] = {}
+            for path, rule in rows:
+                rules.setdefault(Path(path).name, Counter())[rule] += 1
             version = metadata.version(tool)
             for index, source in enumerate(sources):
                 if source is not None:
                     counted: Mapping[str, int] = rules.get(f"answer_{index}.py", Counter())
                     findings_by_source[index][tool] = {"version": version, "rules": dict(sorted(counted.items()))}
     return findings_by_source
-
-
-def _ruff(folder: str) -> dict[str, Counter[str]]:
-    rows = _run("ruff", [*_RUFF, folder])
-    return _count((row["filename"], row["code"] or "syntax") for row in rows)
-
-
-def _bandit(folder: str) -> dict[str, Counter[str]]:
-    rows = _run("bandit", [*_BANDIT, folder])["results"]
-    return _count((row["filename"], row["test_id"]) for row in rows)
 
 
 def _run(tool: str, arguments: Sequence[str]) -> Any:
@@ -397,13 +307,6 @@ def _run(tool: str, arguments: Sequence[str]) -> Any:
     except ValueError as error:
         message = done.stderr.decode("utf-8", "replace").strip()[-300:]
         raise IncompleteError(f"{tool} gave no findings (exit {done.returncode}): {message}") from error
-
-
-def _count(pairs: Any) -> dict[str, Counter[str]]:
-    counts: dict[str, Counter[str]] = {}
-    for name, rule in pairs:
-        counts.setdefault(Path(name).name, Counter())[rule] += 1
-    return counts
 
 
 _DOCUMENTED = PointLimits()
@@ -432,30 +335,45 @@ class QualityMetric(Metric):
         context that states no rule (only where the context is read).
         """
         measurements = measure_each(self.name, self.signature, items, self._score, needs_reference=False)
-        return _with_evidence(self.evidence, items, measurements) if self.evidence else measurements
+        if not self.evidence:
+            return measurements
+        sources: list[str | None] = []
+        for item in items:
+            text = item.attempt.text
+            source = python_source.read(text) if isinstance(text, str) and text.strip() else ""
+            sources.append(source.text if isinstance(source, python_source.PythonSource) else None)
+        findings = list_findings(self.evidence, sources)
+        return [
+            replace(measurement, stats={**measurement.stats, "evidence": evidence})
+            for measurement, evidence in zip(measurements, findings, strict=True)
+        ]
 
     def _score(self, item: Item) -> Score:
         text = item.attempt.text
         if self.profile == "documented":
-            return _score_documentation(self.name, text)
+            if not text and self.name == "context_adherence":
+                # The document's context score leaves empty answers out of its mean; the others count them as 0.
+                return Missing(MissingKind.NO_COMPLETION, "the answer is empty"), {"points": []}
+            if not text:
+                return 0.0, {"points": []}
+            checked = [Point(point, passed=passed) for point, passed in check_text(self.name, text).items()]
+            n_passed = sum(point.passed for point in checked)
+            listed = [point.as_dict() for point in checked]
+            return n_passed / len(checked), {"points": listed, "passed": n_passed, "total": len(checked)}
         if not text.strip():
             return Missing(MissingKind.NO_COMPLETION, "the answer is empty"), NO_STATS
         answer = read(text)
         if isinstance(answer, str):
             return missing_undefined(f"the answer does not parse: {answer}"), NO_STATS
-        if self.reads_context:
-            context = item.sample.input if item.sample.context is None else item.sample.context
-            return self._against_context(context, answer)
-        points = [decide(answer, self.limits) for decide in POINTS[self.name]]
-        return _share(points, answer)
-
-    def _against_context(self, context: str, answer: ParsedCode) -> Score:
-        verdicts = judge(context, answer, self.limits)
+        if not self.reads_context:
+            return _share([decide(answer, self.limits) for decide in POINTS[self.name]], answer)
+        verdicts = judge(item.sample.input if item.sample.context is None else item.sample.context, answer, self.limits)
+        not_judged = {"not_judged": list(verdicts.not_judged)}
         if not verdicts.points:
             why = "the context states no rule that can be checked on this answer"
-            return Missing(MissingKind.NOT_APPLICABLE, why), {"not_judged": list(verdicts.not_judged)}
+            return Missing(MissingKind.NOT_APPLICABLE, why), not_judged
         score, stats = _share(verdicts.points, answer)
-        return score, {**stats, "not_judged": list(verdicts.not_judged)}
+        return score, {**stats, **not_judged}
 
 
 def context_adherence(
@@ -470,7 +388,7 @@ def context_adherence(
 
     Args:
         profile: `corrected` decides on the syntax tree; `documented` gives the document's textual checks.
-        context: `ignored` as documented, or `list_settings`: the points are then the rules that the problem's own context
+        context: `ignored` as documented, or `stated`: the points are then the rules that the problem's own context
             states (line length, hints, docstrings, naming, ...), missing where it states none. The context is
             `sample.context`, or the sample's input.
         line_length: the limit in code points.
@@ -554,40 +472,3 @@ def _share(points: Sequence[Point], answer: ParsedCode) -> Score:
     if facts.hintable:
         stats["hint_coverage"] = facts.hinted / facts.hintable
     return passed / len(points), stats
-
-
-def _score_documentation(name: str, text: str) -> Score:
-    if not text:
-        # The document's context score leaves empty answers out of its mean; the others count them as 0.
-        empty: float | Missing = 0.0
-        if name == "context_adherence":
-            empty = Missing(MissingKind.NO_COMPLETION, "the answer is empty")
-        return empty, {"points": []}
-    points = [Point(point, passed=check(text)) for point, check in CHECKS[name].items()]
-    passed = sum(point.passed for point in points)
-    stats = {"points": [point.as_dict() for point in points], "passed": passed, "total": len(points)}
-    return passed / len(points), stats
-
-
-def _with_evidence(
-    tools: tuple[str, ...], items: Sequence[Item], measurements: Sequence[Measurement]
-) -> list[Measurement]:
-    sources: list[str | None] = []
-    for item in items:
-        text = item.attempt.text
-        source = python_source.read(text) if isinstance(text, str) and text.strip() else ""
-        sources.append(source.text if isinstance(source, python_source.PythonSource) else None)
-    reports = list_findings(tools, sources)
-    return [
-        Measurement(
-            metric=measurement.metric,
-            value=measurement.value,
-            missing=measurement.missing,
-            sample_id=measurement.sample_id,
-            index=measurement.index,
-            model=measurement.model,
-            stats={**measurement.stats, "evidence": evidence},
-            signature=measurement.signature,
-        )
-        for measurement, evidence in zip(measurements, reports, strict=True)
-    ]

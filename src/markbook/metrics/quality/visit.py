@@ -246,10 +246,11 @@ class Walk:
         every += [node.kwarg] if node.kwarg else []
         for argument in every:
             self._bind(argument.arg, argument.lineno, inner)
+            # Nobody hints self and cls, so they are not among the hintable; where one is hinted, that makes up for no other.
             if hints and argument.arg not in ("self", "cls"):
                 facts.hintable += 1
+                facts.hinted += argument.annotation is not None
             if argument.annotation is not None:
-                facts.hinted += 1
                 facts.hints.append((argument.lineno, f"{argument.arg}: {spell(argument.annotation)}"))
                 self.stack.append((argument.annotation, context))
         defaults = [*zip(plain[len(plain) - len(node.defaults) :], node.defaults, strict=True)]

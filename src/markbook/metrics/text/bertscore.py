@@ -242,13 +242,16 @@ def _rows(options: BertOptions, items: Sequence[Item]) -> tuple[list[_Row], Mode
                 len(items[i].attempt.text) + sum(map(len, drop_missing_references(items[i].sample.references)))
             )
         )
-    for start in range(0, len(open_rows), _BLOCK):
-        block = open_rows[start : start + _BLOCK]
+    blocks = [open_rows[start : start + _BLOCK] for start in range(0, len(open_rows), _BLOCK)]
+    while blocks:
+        block = blocks.pop(0)
         try:
             states = _States(model, options, [items[i] for i in block])
         except Exception as error:  # noqa: BLE001 - the measurement border: out of memory is a record, the run goes on
-            for i in block:
-                rows[i] = missing_error(error)
+            if len(block) > 1:  # a text that the tokeniser refuses must not cost its neighbours their scores
+                blocks[:0] = [[i] for i in block]
+            else:
+                rows[block[0]] = missing_error(error)
             continue
         for i in block:
             rows[i] = states.score(items[i])
