@@ -262,11 +262,12 @@ class Answers:
         if position is None:
             self.unknown.add(Rejection(at, f"the benchmark has no task {str(task_id)[:80]!r}"))
             return
-        number = None
+        number: int | None = None
         if (stated := find_number(record)) is not None:
-            key, number = stated
-            if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < _UNNUMBERED:
+            key, value = stated
+            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _UNNUMBERED:
                 raise RowError(f"{key!r} must be a whole number: which of several answers to a problem it is")
+            number = value
         source_input.are_samples = source_input.are_samples or row.key == "completion"
         index = source_input.found.setdefault(model, _Index())
         if row.text is None:

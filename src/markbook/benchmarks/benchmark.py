@@ -151,7 +151,7 @@ def _read_file(file: Path, format_name: str, digest: hashlib._Hash) -> _File:
             name = detect(BenchmarkProbe(file, row.record))
             if name is None:
                 keys = ", ".join(sorted(row.record)[:8]) or "none"
-                keys_by_format = {name: known.keys for name, known in _readers().items()}
+                keys_by_format = {name: reader_.keys for name, reader_ in _readers().items()}
                 nearest = max(keys_by_format, key=lambda name: len(set(keys_by_format[name]) & row.record.keys()))
                 hint = (
                     f"; a row of {nearest} has {', '.join(keys_by_format[nearest])}" if keys_by_format[nearest] else ""

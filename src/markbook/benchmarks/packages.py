@@ -228,7 +228,7 @@ def read_package(path: Path) -> Package:
         raise DataError("this is not a problem package: it has no problem.yaml", at=str(path))
     about = _yaml(bundle, "problem.yaml")
     stated = about.get("problem_format_version", "legacy")
-    version = next((known for known in VERSIONS if known == stated), None)
+    version = next((name for name in VERSIONS if name == stated), None)
     if version is None:
         raise ConfigError(
             f"unknown problem_format_version {str(stated)[:40]!r}",

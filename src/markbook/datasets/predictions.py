@@ -145,8 +145,8 @@ def read_answers(
         )
     entries = _match(predictions, samples, answers, several=several, model=model or model_name(path))
     for sample in samples if has_questions else ():
-        for _, place in entries.get(sample.id, ()):
-            answer = predictions[place]
+        for _, index in entries.get(sample.id, ()):
+            answer = predictions[index]
             if answer.question is not None:
                 check_recorded(answer.question, sample, (weighings or {}).get(sample.id), answer.source)
     return answers
@@ -203,12 +203,12 @@ def _predictions(line: Line, *, weighed: bool) -> list[Prediction]:
             source=line.at,
             id=None if name is None else str(name),
             doc_id=_whole(record.get("doc_id"), "doc_id"),
-            index=place if len(texts) > 1 else index,
+            index=position if len(texts) > 1 else index,
             model=str(record.get("model") or ""),
             filtered=filtered,
-            question=question if place == 0 else None,
+            question=question if position == 0 else None,
         )
-        for place, text in enumerate(texts)
+        for position, text in enumerate(texts)
     ]
 
 

@@ -94,7 +94,7 @@ def render(source: str, row: Mapping[str, object], at: str) -> str:
         RenderError: it names an unknown field, fails, or makes too long a text.
     """
     template = _compile_template(source, at)
-    place = f", in the template at {at}" if at else ""
+    where = f", in the template at {at}" if at else ""
     parts: list[str] = []
     length = 0
     try:
@@ -107,9 +107,9 @@ def render(source: str, row: Mapping[str, object], at: str) -> str:
         message = str(error.message or error)
         if named := re.match(r"'(\w+)' is undefined", message):
             message = f"the row has no field {named[1]!r} ({suggest(named[1], sorted(row), there_is='it has')})"
-        raise RenderError(message + place) from error
+        raise RenderError(message + where) from error
     except _FAILURES as error:
-        raise RenderError(f"the template fails: {type(error).__name__}: {error}{place}") from error
+        raise RenderError(f"the template fails: {type(error).__name__}: {error}{where}") from error
     return "".join(parts)
 
 
