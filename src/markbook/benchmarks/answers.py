@@ -67,6 +67,8 @@ class AnswerSpool:
 
 KEPT_REJECTIONS = 1000
 """So many skipped rows are kept with their reasons; the rest is only counted."""
+_UNNUMBERED = (1 << 32) - 1
+"""What an index holds for an answer that does not say which of several it is: the most that fits."""
 _FEW = 20_000
 """Up to here Python sorts answers sooner than numpy can be imported."""
 
@@ -138,21 +140,16 @@ class _Input:
         return Counter(problem for problem, _ in [*numbered, *loose])
 
 
-def _no_language(name: str) -> str:
-    del name
-    return ""
-
-
 class Answers:
     """The answers of every model to one benchmark, as far as they could be read; a context manager."""
 
-    def __init__(self, benchmark: Benchmark, language: Callable[[str], str] = _no_language) -> None:
+    def __init__(self, benchmark: Benchmark, language: Callable[[str], str]) -> None:
         """Hold none yet; `load_answers` reads them all, and says what `language` is."""
         self._language = language
         self.languages: set[str] = set()
         """The languages that answers themselves name, where their problems leave that to them."""
         self.invalid = SkippedRows()
-        """Rows that are no answer."""
+        """Rows that are not an answer."""
         self.unknown = SkippedRows()
         """Answers to tasks that the benchmark does not have."""
         self.collapsed = SkippedRows()
@@ -230,9 +227,16 @@ class Answers:
         Raises:
             DataError: it does not exist or cannot be read, or two rows of a model contradict one another.
         """
+        if not path.exists():
+            raise DataError("the solutions do not exist", at=str(path), hint=suggest_path(path))
+        files = data_files(path) if path.is_dir() else [path]
+        if not files:
+            inner = sorted(folder.name for folder in path.iterdir() if folder.is_dir() and data_files(folder))
+            hint = f"its subfolders have: name them, as in {path / inner[0]}" if inner else ""
+            raise DataError("the folder holds no .jsonl file", at=str(path), hint=hint)
         source_input = _Input(path, self._benchmark.repeats_are_samples)
         digest = hashlib.sha256()
-        for file in _files(path):
+        for file in files:
             for row in read_jsonl(file, digest=digest):
                 if isinstance(row, Rejection):
                     self.invalid.add(row)
@@ -258,7 +262,12 @@ class Answers:
         if position is None:
             self.unknown.add(Rejection(at, f"the benchmark has no task {str(task_id)[:80]!r}"))
             return
-        number = _sample_number(record)
+        number: int | None = None
+        if (stated := find_number(record)) is not None:
+            key, value = stated
+            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _UNNUMBERED:
+                raise RowError(f"{key!r} must be a whole number: which of several answers to a problem it is")
+            number = value
         source_input.are_samples = source_input.are_samples or row.key == "completion"
         index = source_input.found.setdefault(model, _Index())
         if row.text is None:
@@ -269,7 +278,9 @@ class Answers:
         code = assemble(row, replace(sample, language=language) if language else sample, extract)
         digest = hashlib.blake2b(code.text.encode(errors="surrogatepass"), digest_size=8).digest()
         index.problem.append(position)
-        index.number.append(len(index) if number is None else number)
+        # behind all that have a number, in the order of the input: between two answers of one number, an answer without
+        # one would hide that the second repeats the first
+        index.number.append(_UNNUMBERED if number is None else number)
         index.digest.append(int.from_bytes(digest, "big"))
         answer = SpooledAnswer(text=code.text, step=code.step, form=code.form, at=at, n=number, language=language)
         index.offset.append(self._spool.put(answer))
@@ -338,8 +349,9 @@ class Answers:
                 kept_rows.append(position)
                 continue
             first, second = (self._spool.row(index.offset[position_]) for position_ in (before, position))
-            if not _is_same_sample(first["n"], second["n"], are_samples=source_input.are_samples):
-                kept_rows.append(position)
+            are_unnumbered = first["n"] is None and second["n"] is None
+            if source_input.are_samples if are_unnumbered else first["n"] != second["n"]:
+                kept_rows.append(position)  # another sample of the same problem
             elif index.digest[before] == index.digest[position]:
                 self.collapsed.add(Rejection(second["at"], "repeats an earlier answer to the letter"))
             else:
@@ -357,7 +369,7 @@ def load_answers(
     benchmark: Benchmark,
     *,
     extract: Extract = "auto",
-    language: Callable[[str], str] = _no_language,
+    language: Callable[[str], str] = lambda _name: "",
 ) -> Answers:
     """Return the answers in files and folders.
 
@@ -377,29 +389,19 @@ def load_answers(
         for path in paths:
             answers.read(path, extract)
         if not answers.models:
-            raise DataError(_nothing_found(answers), at=", ".join(map(str, paths)))
+            what, example = "the input is empty", None
+            if answers.unknown.count:
+                what = f"none of {answers.unknown.count} answers match a task; the first"
+                example = answers.unknown.first[0]
+            elif answers.invalid.count:
+                what = f"the first of {answers.invalid.count} rejected rows"
+                example = answers.invalid.first[0]
+            reason = "" if example is None else f", {example.at}: {example.reason}"
+            raise DataError(f"No valid solutions found: {what}{reason}", at=", ".join(map(str, paths)))
     except BaseException:
         answers.close()
         raise
     return answers
-
-
-def _files(path: Path) -> list[Path]:
-    if not path.exists():
-        raise DataError("the solutions do not exist", at=str(path), hint=suggest_path(path))
-    if not path.is_dir():
-        return [path]
-    files = data_files(path)
-    if not files:
-        inner = sorted(folder.name for folder in path.iterdir() if folder.is_dir() and data_files(folder))
-        hint = f"its subfolders have: name them, as in {path / inner[0]}" if inner else ""
-        raise DataError("the folder holds no .jsonl file", at=str(path), hint=hint)
-    return files
-
-
-def _is_same_sample(first: int | None, second: int | None, *, are_samples: bool) -> bool:
-    """Whether two answers to a problem claim to be the same sample of it, by their numbers."""
-    return not are_samples if first is None and second is None else first == second
 
 
 def _benchmark_order(index: _Index) -> array[int]:
@@ -411,26 +413,6 @@ def _benchmark_order(index: _Index) -> array[int]:
 
     columns = [np.frombuffer(column, dtype=column.typecode) for column in (index.offset, index.number, index.problem)]
     return array("I", np.lexsort(columns).astype(np.uint32).tobytes())
-
-
-def _sample_number(record: Mapping[str, object]) -> int | None:
-    stated = find_number(record)
-    if stated is None:
-        return None
-    key, value = stated
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 32:
-        raise RowError(f"{key!r} must be a whole number: which of several answers to a problem it is")
-    return value
-
-
-def _nothing_found(answers: Answers) -> str:
-    if answers.unknown.count:
-        example = answers.unknown.first[0]
-        return f"No valid solutions found: none of {answers.unknown.count} answers match a task; the first, {example.at}: {example.reason}"
-    if answers.invalid.count:
-        example = answers.invalid.first[0]
-        return f"No valid solutions found: the first of {answers.invalid.count} rejected rows, {example.at}: {example.reason}"
-    return "No valid solutions found: the input is empty"
 
 
 # The JSON schema of a row of answers, out of the names by which they are read.

@@ -50,6 +50,7 @@ Form = Literal["whole", "completion"]
 
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_IMPORTED = re.compile(r"\bimport\b(.*)")
 _STAR = re.compile(r"from (\w+) import \*")
 _DEEP = 64
 """An indentation that is deeper than the definition before it, wherever that stands."""
@@ -165,17 +166,16 @@ def _with_preloaded(text: str, sample: Sample) -> str:
     if "from __future__" in text or not sample.preloaded:
         return text
     words = set(_WORD.findall(text))
-    used = [line for name in sample.preloaded if (line := _import_line(name, text, words))]
-    return "".join(f"{line}\n" for line in used) + text
-
-
-def _import_line(name: str, text: str, words: set[str]) -> str:
-    """Return the line by which an answer gets a module, or names of one; empty where it wants none of it."""
-    if name.isidentifier():
-        is_used = name in words and re.search(rf"\b{name}\.", text) and not re.search(rf"\bimport\b.*\b{name}\b", text)
-        return f"import {name}" if is_used else ""
-    match = _STAR.fullmatch(name)
-    return name if match is None or _public(match[1]) & words else ""
+    # what stands behind the first `import` of a line, once: one search for `import.*name` takes time by the square of a line
+    imported = set(_WORD.findall("\n".join(_IMPORTED.findall(text))))
+    lines = []
+    for name in sample.preloaded:
+        if name.isidentifier():
+            if name in words and name not in imported and re.search(rf"\b{name}\.", text):
+                lines.append(f"import {name}\n")
+        elif (star := _STAR.fullmatch(name)) is None or _public(star[1]) & words:
+            lines.append(f"{name}\n")
+    return "".join(lines) + text
 
 
 @lru_cache

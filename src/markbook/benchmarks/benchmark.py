@@ -10,7 +10,7 @@ import functools
 import hashlib
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,7 +19,7 @@ from markbook import plugins
 from markbook.benchmarks.problems import Benchmark, RowError
 from markbook.errors import ConfigError, DataError, UsageError, suggest_path
 from markbook.files.content import first_byte, is_zip
-from markbook.files.jsonl import Line, Rejection, read_jsonl
+from markbook.files.jsonl import Rejection, read_jsonl
 from markbook.files.tables import read_table, suffix
 from markbook.types import PYTHON, Sample
 
@@ -69,7 +69,17 @@ def load_benchmark(path: Path, format_name: str = "auto") -> Benchmark:
         from markbook.benchmarks.packages import package_benchmark
 
         return package_benchmark(path)
-    files = _files(path)
+    if not path.exists():
+        raise DataError("the benchmark does not exist", at=str(path), hint=suggest_path(path))
+    files = [path]
+    if path.is_dir():
+        files = [
+            file
+            for file in [*data_files(path), *data_files(path, (".parquet",))]
+            if not file.name.endswith((".json", ".json.gz")) or first_byte(file) == b"["
+        ]
+    if not files:
+        raise DataError("No valid benchmark problems found: the folder holds no .jsonl file", at=str(path))
     digest = hashlib.sha256()
     read = {file: _read_file(file, format_name, digest) for file in files}
     read = {file: file_read for file, file_read in read.items() if file_read.samples or file_read.rejections}
@@ -88,7 +98,15 @@ def load_benchmark(path: Path, format_name: str = "auto") -> Benchmark:
         names = ", ".join(f"{file.name} ({file_read.format})" for file, file_read in read.items() if file_read.samples)
         raise DataError("this folder holds more than one benchmark", at=str(path), hint=f"name one file: {names}")
     samples = [sample for file_read in read.values() for sample in file_read.samples]
-    _refuse_duplicates(samples)
+    lines: dict[str, str] = {}
+    for sample in samples:
+        if sample.id in lines:
+            raise DataError(
+                f"the task id {sample.id!r} stands twice; the other is at {lines[sample.id]}",
+                at=sample.source,
+                hint="give each problem an id of its own",
+            )
+        lines[sample.id] = sample.source
     return Benchmark(
         name=path.name.partition(".")[0] or path.resolve().name,
         format=formats[0],
@@ -112,27 +130,13 @@ class _File:
     rejections: list[Rejection]
 
 
-def data_files(folder: Path) -> list[Path]:
+def data_files(folder: Path, suffixes: tuple[str, ...] = _SUFFIXES) -> list[Path]:
     """Return the data files directly in a folder, by name; hidden files are none."""
     try:
         names = sorted(folder.iterdir())
     except OSError as error:
         raise DataError(f"the folder cannot be read: {error.strerror}", at=str(folder)) from error
-    return [
-        file for file in names if file.name.endswith(_SUFFIXES) and not file.name.startswith(".") and file.is_file()
-    ]
-
-
-def _files(path: Path) -> list[Path]:
-    if not path.exists():
-        raise DataError("the benchmark does not exist", at=str(path), hint=suggest_path(path))
-    if not path.is_dir():
-        return [path]
-    files = [*data_files(path), *sorted(file for file in path.glob("*.parquet") if file.is_file())]
-    lines = [file for file in files if not file.name.endswith((".json", ".json.gz")) or first_byte(file) == b"["]
-    if not lines:
-        raise DataError("No valid benchmark problems found: the folder holds no .jsonl file", at=str(path))
-    return lines
+    return [file for file in names if file.name.endswith(suffixes) and not file.name.startswith(".") and file.is_file()]
 
 
 def _read_file(file: Path, format_name: str, digest: hashlib._Hash) -> _File:
@@ -146,7 +150,14 @@ def _read_file(file: Path, format_name: str, digest: hashlib._Hash) -> _File:
         if reader is None:
             name = detect(BenchmarkProbe(file, row.record))
             if name is None:
-                content.rejections.append(Rejection(row.at, _unknown_row(row)))
+                keys = ", ".join(sorted(row.record)[:8]) or "none"
+                keys_by_format = {name: reader_.keys for name, reader_ in _readers().items()}
+                nearest = max(keys_by_format, key=lambda name: len(set(keys_by_format[name]) & row.record.keys()))
+                hint = (
+                    f"; a row of {nearest} has {', '.join(keys_by_format[nearest])}" if keys_by_format[nearest] else ""
+                )
+                reason = f"not a problem of a known format (its keys: {keys}){hint}"
+                content.rejections.append(Rejection(row.at, reason))
                 continue
             reader, content = _format(name), replace(content, format=name)
         try:
@@ -240,23 +251,3 @@ def without_python(sample: Sample) -> Sample:
     defined = _DEFINITION.findall(sample.prompt_code)
     name = sample.entry_point or (defined[-1] if defined else "")
     return replace(sample, language="", canonical_language="", entry_point=name)
-
-
-def _unknown_row(row: Line) -> str:
-    keys = ", ".join(sorted(row.record)[:8]) or "none"
-    keys_by_format = {name: reader.keys for name, reader in _readers().items()}
-    nearest = max(keys_by_format, key=lambda name: len(set(keys_by_format[name]) & row.record.keys()))
-    hint = f"; a row of {nearest} has {', '.join(keys_by_format[nearest])}" if keys_by_format[nearest] else ""
-    return f"not a problem of a known format (its keys: {keys}){hint}"
-
-
-def _refuse_duplicates(samples: Sequence[Sample]) -> None:
-    lines: dict[str, str] = {}
-    for sample in samples:
-        if sample.id in lines:
-            raise DataError(
-                f"the task id {sample.id!r} stands twice; the other is at {lines[sample.id]}",
-                at=sample.source,
-                hint="give each problem an id of its own",
-            )
-        lines[sample.id] = sample.source

@@ -96,10 +96,10 @@ class CodeEval:
         """Return the problem of a row; RowError if it is none."""
         kind = record.get("object")
         if kind not in OBJECTS:
-            raise RowError(f"unknown object {_shorten(kind)}: one of {', '.join(OBJECTS)}")
+            raise RowError(f"unknown object {repr(kind)[:40]}: one of {', '.join(OBJECTS)}")
         level = record.get("complexity")
         if isinstance(level, bool) or level not in LEVELS:
-            raise RowError(f"unknown complexity {_shorten(level)}: one of 1, 2, 3")
+            raise RowError(f"unknown complexity {repr(level)[:40]}: one of 1, 2, 3")
         refuse_misspelt(record, CodeEvalRow.__annotations__, elsewhere=_IN_TESTS)
         tests, is_older = _tests(record.get("tests"))
         canonical = text_field(record, "canonical_solution")
@@ -165,25 +165,15 @@ def _test(value: object, number: int) -> Test:
         inspection = (inspection,)
     if not isinstance(inspection, list | tuple) or not all(isinstance(word, str) for word in inspection):
         raise RowError(f"the inspection of test {number} is neither a string nor a list of strings")
+    for key in ("ctx", "assertion", "keyword"):
+        if not isinstance(value.get(key), str | None):
+            raise RowError(f"{key!r} of test {number} is not a string")
     test = Test(
-        setup=_part(value, "ctx", number),
-        assertion=_part(value, "assertion", number),
+        setup=value.get("ctx") or "",
+        assertion=value.get("assertion") or "",
         inspection=tuple(inspection),
-        pattern=_part(value, "keyword", number),
+        pattern=value.get("keyword") or "",
     )
     if test == Test():
         raise RowError(f"test {number} has neither ctx, assertion nor inspection")
     return test
-
-
-def _part(value: Mapping[str, object], key: str, number: int) -> str:
-    part = value.get(key)
-    if part is None:
-        return ""
-    if not isinstance(part, str):
-        raise RowError(f"{key!r} of test {number} is not a string")
-    return part
-
-
-def _shorten(value: object) -> str:
-    return repr(value)[:40]

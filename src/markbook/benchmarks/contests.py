@@ -168,7 +168,7 @@ class ProgramRow(TypedDict, total=False):
     problem: Annotated[str | None, "What a model is asked."]
     tests: Required[Annotated[list[StreamTestRow], ("minItems", 1)]]
     time_limit: Annotated[float | str | None, "Seconds of CPU for one test."]
-    memory_limit_mb: Annotated[float | str | None, "Memory for one test."]
+    memory_limit_mb: Annotated[float | None, "Memory for one test."]
     canonical_solution: Annotated[str | None, "A right program."]
     checker: Annotated[str | CheckerRow | None, "How outputs are compared, or the program that judges them."]
     language: Annotated[str | None, "What answers are written in; without it each answer says so, or is Python."]
@@ -226,11 +226,14 @@ class StdinPrograms:
 def _judge(about: Mapping[str, object]) -> Judge:
     """Return the program of a row that judges outputs; RowError if it is none."""
     refuse_misspelt(about, CheckerRow.__annotations__, of="the checker")
+    about = {key: value for key, value in about.items() if value is not None}  # as tables fill what a row has not
     convention = about.get("convention", "testlib")
     if convention not in ("testlib", "icpc", "function"):
         raise RowError("the checker's 'convention' is none of testlib, icpc, function")
     source = text_field(about, "source")
     files = about.get("files") or {}
+    if isinstance(files, Mapping):
+        files = {name: text for name, text in files.items() if text is not None}
     if not isinstance(files, Mapping) or not all(
         isinstance(text, str) and _PLAIN.fullmatch(name) for name, text in files.items()
     ):
@@ -238,7 +241,9 @@ def _judge(about: Mapping[str, object]) -> Judge:
     flags = text_list(about, "flags")
     is_interactive, passes = about.get("interactive", False), about.get("passes", 1)
     if not isinstance(is_interactive, bool) or not isinstance(passes, int) or not 1 <= passes <= MAX_PASSES:
-        raise RowError(f"the checker's 'interactive' is no truth, or 'passes' no number from 1 to {MAX_PASSES}")
+        raise RowError(
+            f"the checker's 'interactive' is not true or false, or its 'passes' is not a number from 1 to {MAX_PASSES}"
+        )
     if convention == "function" and (is_interactive or passes > 1):
         raise RowError("a checker that is a function neither talks to a program nor asks for another pass")
     language = "python" if convention == "function" else text_field(about, "language")
@@ -257,6 +262,8 @@ def _test(value: object, number: int, checker: str) -> Test:
     if not isinstance(value, Mapping):
         raise RowError(f"test {number} is not an object")
     refuse_misspelt(value, StreamTestRow.__annotations__, of=f"test {number}", elsewhere=_IN_ROW)
+    # a table has every column of every test in each of them: null is what a test does not say
+    value = {key: part for key, part in value.items() if part is not None}
     for key in ("stdin", "stdout", "checker"):
         if not isinstance(value.get(key, ""), str):
             raise RowError(f"{key!r} of test {number} is not a string")
@@ -315,5 +322,6 @@ def _pairs(value: object) -> list[tuple[Any, Any]]:
         test_input, test_output = (test.get("input"), test.get("output")) if isinstance(test, Mapping) else (None, None)
         if not isinstance(test_input, Mapping) or not isinstance(test_output, Mapping):
             raise RowError(f"test {number} has no input and output")
-        pairs.append((test_input.get("stdin", ""), test_output.get("stdout", "")))
+        stdin = test_input.get("stdin")
+        pairs.append(("" if stdin is None else stdin, test_output.get("stdout", "")))
     return pairs

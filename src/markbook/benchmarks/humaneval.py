@@ -15,6 +15,8 @@ from markbook.types import ProblemType, Sample, Test
 # MBPP: the full file, and the sanitized one whose tests were mended by its authors.
 
 PREFIX = "Mbpp/"
+_LONGEST_NUMBER = 18
+"""Digits of a task's number: Python refuses to read thousands of them, and by another error than of a row."""
 
 
 class Mbpp:
@@ -48,7 +50,14 @@ class Mbpp:
             entry_point=_entry_point(code, asserts),
             source=at,
             problem_type=ProblemType.FUNCTION,
-            preloaded=_list_imports(setup),
+            # the benchmark runs its tests' set-up in one namespace with the answer, which may use what that imports
+            preloaded=tuple(
+                name.name
+                for node in getattr(programs.parse(setup), "body", ())
+                if isinstance(node, ast.Import)
+                for name in node.names
+                if not name.asname
+            ),
         )
 
 
@@ -65,16 +74,9 @@ def mbpp_id(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise RowError("'task_id' is neither a number nor a string")
     number = str(value).strip().rpartition("/")[2]
-    if not number.isdecimal():
+    if not number.isdecimal() or len(number) > _LONGEST_NUMBER:
         raise RowError(f"the task id {str(value)[:40]!r} is not a number")
     return f"{PREFIX}{int(number)}"
-
-
-def _list_imports(setup: str) -> tuple[str, ...]:
-    """Return the modules that the tests' set-up imports: the benchmark runs it in one namespace with the answer."""
-    tree = programs.parse(setup)
-    nodes = tree.body if tree else []
-    return tuple(name.name for node in nodes if isinstance(node, ast.Import) for name in node.names if not name.asname)
 
 
 def _entry_point(code: str, asserts: list[str]) -> str:
@@ -265,7 +267,11 @@ def _reference(canonical: str) -> str:
     It becomes the body of a function: a test with `exec` in it could only run in the candidate's own process.
     """
     tree = programs.parse(canonical)
-    if tree is None or any(isinstance(node, ast.Global) or _imports_all(node) for node in ast.walk(tree)):
+    if tree is None or any(
+        isinstance(node, ast.Global)
+        or (isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names))
+        for node in ast.walk(tree)
+    ):  # neither may stand in a function's body
         return f"_reference = {{}}\nexec({canonical!r}, _reference)"
     defined = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     names = list(dict.fromkeys(node.name for node in tree.body if isinstance(node, defined)))
@@ -275,10 +281,6 @@ def _reference(canonical: str) -> str:
     return ast.unparse(ast.fix_missing_locations(module))
 
 
-def _imports_all(node: ast.AST) -> bool:
-    return isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names)
-
-
 def _has_no_order(canonical: str, name: str) -> bool:
     """Whether the reference returns the elements of a set as a list or tuple, so that no order is the right one."""
     tree = programs.parse(canonical)
@@ -286,13 +288,14 @@ def _has_no_order(canonical: str, name: str) -> bool:
         node for node in (tree.body if tree else []) if isinstance(node, ast.FunctionDef) and node.name == name
     ]
     returned = [node.value for function in functions for node in ast.walk(function) if isinstance(node, ast.Return)]
-    return any(_is_set_in_sequence(value) for value in returned if value is not None)
-
-
-def _is_set_in_sequence(value: ast.expr) -> bool:
-    if not (isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in {"list", "tuple"}):
-        return False
-    return len(value.args) == 1 and _is_set(value.args[0])
+    return any(
+        isinstance(value, ast.Call)
+        and isinstance(value.func, ast.Name)
+        and value.func.id in {"list", "tuple"}
+        and len(value.args) == 1
+        and _is_set(value.args[0])
+        for value in returned
+    )
 
 
 def _is_set(value: ast.expr) -> bool:

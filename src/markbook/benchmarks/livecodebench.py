@@ -70,6 +70,7 @@ class LiveCodeBench:
         else:
             cases, metadata = _read_dumped_cases(unpacked_text(text_field(record, "test")))
             labels = parse_json_field(record.get("labels"), "labels")
+            labels = labels if isinstance(labels, Mapping) else {}
             meta = {key: str(value) for key, value in labels.items() if key in ("difficulty", "category")}
             name, statement = read_name(record, "id", "task_id"), text_field(record, "content")
         call = metadata.get("func_name") if isinstance(metadata, Mapping) else None
@@ -99,7 +100,7 @@ def _function(
             )
             expected = json.loads(test_output) if isinstance(test_output, str) else test_output
         except (ValueError, RecursionError):
-            raise RowError(f"test {number} is no JSON") from None
+            raise RowError(f"test {number} is not JSON") from None
         tests.append(function_test(f"Solution().{call}", arguments, expected))
     return Sample(
         id=name,
@@ -122,7 +123,7 @@ def _cases(value: object) -> list[Mapping[str, object]]:
     if cases is None:
         return []
     if not isinstance(cases, list) or not all(isinstance(case, Mapping) for case in cases):
-        raise RowError("the test cases are no list of objects")
+        raise RowError("the test cases are not a list of objects")
     return cases
 
 
@@ -161,15 +162,11 @@ def unpacked_text(packed: str) -> str:
     if not unpacker.eof:
         raise RowError("the private tests are cut off")
     if data[:1] in (b"[", b"{", b'"'):
-        return _decode_tests(data)
+        try:
+            return data.decode("utf-8")
+        except UnicodeDecodeError:
+            raise RowError("the private tests are not UTF-8") from None
     return _pickled_text(data)
-
-
-def _decode_tests(data: bytes) -> str:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        raise RowError("the private tests are no UTF-8") from None
 
 
 def _pickled_text(data: bytes) -> str:
@@ -191,7 +188,7 @@ def _pickled_text(data: bytes) -> str:
             if len(steps) > len(_WRAPPED):
                 break
     except Exception as error:  # noqa: BLE001 - the reader of instructions raises what it likes for damaged ones
-        raise RowError(f"the private tests are no pickle: {error}") from None
+        raise RowError(f"the private tests are not a pickle: {error}") from None
     if steps == ["text"] or (steps == _WRAPPED and texts[0] == "input_output"):
         if end != len(data) - 1:
             raise RowError("there is more behind the pickle of the private tests: refused")

@@ -193,7 +193,10 @@ class Package:
         )
 
     def _test(self, case: PackageTest) -> Test:
-        stdin, stdout = self._text(case.input), self._text(case.answer)
+        stdin, stdout = (
+            _content(self.bundle, name).decode("utf-8", "surrogateescape") if name else ""
+            for name in (case.input, case.answer)
+        )
         if self.validator:
             return Test(stdin=stdin, stdout=stdout, judge_flags=None if case.flags == self.flags else case.flags)
         return Test(stdin=stdin, stdout=stdout, checker=icpc_name(case.flags))
@@ -211,9 +214,6 @@ class Package:
             self.bundle, self.validator, self.flags, talks=self.is_interactive, passes=self.passes
         )
 
-    def _text(self, name: str) -> str:
-        return _content(self.bundle, name).decode("utf-8", "surrogateescape") if name else ""
-
 
 def read_package(path: Path) -> Package:
     """Return the package in a folder or a zip.
@@ -223,11 +223,25 @@ def read_package(path: Path) -> Package:
         ConfigError: its YAML says what cannot be.
     """
     bundle = open_bundle(path)
+    own_name = path.resolve().name if path.name in ("", "..") else path.name  # `markbook exam .` in the folder itself
     if "problem.yaml" not in bundle:
         raise DataError("this is not a problem package: it has no problem.yaml", at=str(path))
     about = _yaml(bundle, "problem.yaml")
-    version = _version(bundle, about)
-    kinds, flags = _kinds(about, version)
+    stated = about.get("problem_format_version", "legacy")
+    version = next((name for name in VERSIONS if name == stated), None)
+    if version is None:
+        raise ConfigError(
+            f"unknown problem_format_version {str(stated)[:40]!r}",
+            at=bundle.at("problem.yaml"),
+            hint=f"one of {', '.join(VERSIONS)}",
+        )
+    # what sort of problem it is, and the flags of its validator, where `problem.yaml` says them
+    type_field = about.get("type") or "pass-fail"
+    kinds = set(map(str, type_field) if isinstance(type_field, list) else str(type_field).split())
+    flags: tuple[str, ...] = ()
+    if version == "legacy":
+        kinds |= {"scoring" if word == "score" else word for word in str(about.get("validation") or "default").split()}
+        flags = tuple(_words(about.get("validator_flags")))
     title = about.get("name")
     if isinstance(title, Mapping):  # by language
         title = title.get("en") or next(iter(title.values()), None)
@@ -239,12 +253,12 @@ def read_package(path: Path) -> Package:
         raise DataError("the package has no tests below data", at=str(path))
     return Package(
         bundle=bundle,
-        name=path.name.removesuffix(".zip"),
-        title=title if isinstance(title, str) else path.name,
+        name=own_name.removesuffix(".zip"),
+        title=title if isinstance(title, str) else own_name,
         version=version,
         is_interactive="interactive" in kinds,
         is_scored="scoring" in kinds,
-        passes=min(_MOST_PASSES, int(_limit(limits, "validation_passes", 2))) if "multi-pass" in kinds else 1,
+        passes=min(_MOST_PASSES, max(1, int(_limit(limits, "validation_passes", 2)))) if "multi-pass" in kinds else 1,
         validator=custom if version != "legacy" or kinds & {"custom", "interactive"} else (),
         flags=_flags_in(bundle, "", version, flags),
         seconds=_seconds(bundle, limits),
@@ -254,18 +268,6 @@ def read_package(path: Path) -> Package:
         cases=cases,
         group=_group(bundle, "", [case.name for case in cases], version),
         submissions=_submissions(bundle),
-    )
-
-
-def _version(bundle: Bundle, about: Mapping[str, object]) -> Version:
-    version = about.get("problem_format_version", "legacy")
-    for candidate in VERSIONS:
-        if version == candidate:
-            return candidate
-    raise ConfigError(
-        f"unknown problem_format_version {str(version)[:40]!r}",
-        at=bundle.at("problem.yaml"),
-        hint=f"one of {', '.join(VERSIONS)}",
     )
 
 
@@ -291,17 +293,6 @@ def _content(bundle: Bundle, name: str) -> bytes:
         return content
     meant = posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
     return bundle.read(meant) if meant != name and meant in bundle else content
-
-
-def _kinds(about: Mapping[str, object], version: Version) -> tuple[set[str], tuple[str, ...]]:
-    """Return what sort of problem it is, and the flags of its validator, where `problem.yaml` says them."""
-    type_field = about.get("type") or "pass-fail"
-    kinds = set(type_field if isinstance(type_field, list) else str(type_field).split())
-    if version == "legacy":
-        validation = str(about.get("validation") or "default").split()
-        kinds |= {"scoring" if word == "score" else word for word in validation}
-        return kinds, tuple(_words(about.get("validator_flags")))
-    return kinds, ()
 
 
 def _words(value: object) -> list[str]:

@@ -33,7 +33,7 @@ class Benchmark:
     samples: tuple[Sample, ...]
     """In file order; ids are unique."""
     rejections: tuple[Rejection, ...]
-    """Rows that are no problem, each with its place."""
+    """Rows that are not a problem, each with its place."""
     digest: str
     """SHA-256 over the content of every file."""
 
@@ -42,7 +42,7 @@ class Benchmark:
     files: tuple[str, ...] = ()
     """The files that hold its problems."""
     left_out: frozenset[str] = frozenset()
-    """Ids of problems that this machine cannot mark: answers to them are no mistake."""
+    """Ids of problems that this machine cannot mark: answers to them are not a mistake."""
 
 
 def text_field(record: Mapping[str, object], key: str, *, required: bool = True) -> str:
@@ -110,7 +110,7 @@ def pair_lists(value: object, first: str, second: str) -> list[tuple[Any, Any]]:
     if value is None:
         return []
     if not isinstance(value, Mapping):
-        raise RowError("the tests are no object")
+        raise RowError("the tests are not an object")
     first_values, right = value.get(first) or [], value.get(second) or []
     if (
         not isinstance(first_values, Sequence)
@@ -124,7 +124,7 @@ def pair_lists(value: object, first: str, second: str) -> list[tuple[Any, Any]]:
 
 
 def parse_json_field(value: object, what: str) -> Any:
-    """Return the value of a field that holds JSON as a text, or itself; RowError if it is no JSON."""
+    """Return the value of a field that holds JSON as a text, or itself; RowError if it is not JSON."""
     if not isinstance(value, str):
         return value
     if not value.strip():
@@ -132,7 +132,7 @@ def parse_json_field(value: object, what: str) -> Any:
     try:
         return json.loads(value)
     except (ValueError, RecursionError):
-        raise RowError(f"{what!r} is no JSON") from None
+        raise RowError(f"{what!r} is not JSON") from None
 
 
 def read_seconds(value: object) -> float | None:

@@ -132,7 +132,7 @@ class Weigher:
         if isinstance(value, Mapping):
             value = list(value.values())
         if not isinstance(value, list | tuple) or not value or not all(isinstance(choice, str) for choice in value):
-            raise RenderError(f"its choices are no list of texts but {value!r:.100}")
+            raise RenderError(f"its choices are not a list of texts but {value!r:.100}")
         if not all(value):
             raise RenderError("one of its choices is empty")
         return tuple(value)

@@ -61,16 +61,14 @@ class GeneratedReviews:
         if not attempts:
             reason = rejections[0].reason if rejections else "no .json, .jsonl or run folder in it"
             raise DataError(f"this holds no generated review: {reason}", at=str(path))
-        return Generated(tuple(_number(attempts)), tuple(rejections), digests)
-
-
-def _number(attempts: list[Attempt]) -> Iterator[Attempt]:
-    """Count a system's attempts at one paper, in the order in which they stand."""
-    counts: Counter[tuple[str, str]] = Counter()
-    for attempt in attempts:
-        key = (attempt.sample_id, attempt.model)
-        yield replace(attempt, index=counts[key])
-        counts[key] += 1
+        counts: Counter[tuple[str, str]] = (
+            Counter()
+        )  # of a system's attempts at one paper, in the order in which they stand
+        for number, attempt in enumerate(attempts):
+            key = (attempt.sample_id, attempt.model)
+            attempts[number] = replace(attempt, index=counts[key])
+            counts[key] += 1
+        return Generated(tuple(attempts), tuple(rejections), digests)
 
 
 def _files(path: Path) -> Iterator[Path]:
@@ -131,14 +129,11 @@ def _read_run(file: Path, digests: dict[str, str], name: str) -> Iterator[Attemp
         trace = read_object(folder / "trace.json")
         if not isinstance(trace, Rejection):
             digests[name.removesuffix(file.name) + "trace.json"] = trace.digest
-            row.setdefault("execution_time", _run_seconds(trace.record))
+            start, end = as_number(trace.record.get("start_time")), as_number(trace.record.get("end_time"))
+            # both are one event's where they are equal, which measures nothing
+            took = end - start if start is not None and end is not None and end != start else None
+            row.setdefault("execution_time", took)
     yield _attempt(row, str(file), file)
-
-
-def _run_seconds(trace: Mapping[str, object]) -> float | None:
-    """Return how long the run took; None where both its times are one event's, which measures nothing."""
-    start, end = as_number(trace.get("start_time")), as_number(trace.get("end_time"))
-    return end - start if start is not None and end is not None and end != start else None
 
 
 def _attempt(row: object, at: str, file: Path) -> Attempt | Rejection:
@@ -152,14 +147,22 @@ def _attempt(row: object, at: str, file: Path) -> Attempt | Rejection:
     if "review" not in row and "comments" not in row and "text" not in row:
         return Rejection(at, "no review in it")
     review = row.get("review", row.get("comments", row.get("text")))
-    text, mended = mend(_text(review))
+    fields = {str(name).lower(): value for name, value in review.items()} if isinstance(review, Mapping) else {}
+    parts = (as_text(fields.get(name)) for name in _TEXT_FIELDS)
+    stated = as_text(fields.get("comments")) or "\n\n".join(filter(None, parts)) if fields else as_text(review)
+    text, mended = mend(stated)
     notes = [f"doubly encoded UTF-8 undone in {mended} places"] if mended else []
     meta = _meta(row, review, file, notes)
-    if _is_null(review):
+    # no review is not an empty one: null, or an object whose texts are all null
+    texts = [fields[name] for name in _TEXT_FIELDS if name in fields]
+    if review is None or (texts and all(part is None for part in texts)):
         meta["absent"] = True
-    # A boolean or a word in the place of the time is no time; a negative one is kept for the score to refuse.
+    # A boolean or a word in the place of the time is not a time; a negative one stays for the score to refuse.
     seconds = as_number(row.get("execution_time"))
-    return Attempt(as_text(paper), text, model=_system(row), seconds=seconds, meta=meta, source=at)
+    info = row.get("model_info")
+    named = (row.get("system"), row.get("model"), info.get("model") if isinstance(info, Mapping) else info)
+    system = next(filter(None, map(as_text, named)), DEFAULT_SYSTEM)
+    return Attempt(as_text(paper), text, model=system, seconds=seconds, meta=meta, source=at)
 
 
 def _meta(row: Mapping[str, object], review: object, file: Path, notes: list[str]) -> dict[str, object]:
@@ -180,39 +183,14 @@ def _meta(row: Mapping[str, object], review: object, file: Path, notes: list[str
     if (ends := read_scale(scale)) is not None:
         meta["recommendation_scale"] = ends
     elif scale is not None:
-        notes.append("its recommendation_scale is no [lowest, highest]")
+        notes.append("its recommendation_scale is not [lowest, highest]")
     trace = as_text(row.get("trace"))
     if trace:
-        trace_path = (file.parent / trace).resolve()
-        # A row may point at a file beside itself, not at any file of the machine.
-        if trace_path.is_relative_to(file.parent.resolve()):
+        # A row may point at a file beside itself, not at any file of the machine; no path holds a NUL.
+        if "\0" not in trace and (trace_path := (file.parent / trace).resolve()).is_relative_to(file.parent.resolve()):
             meta["trace"] = str(trace_path)
         else:
             notes.append("its trace lies outside the folder of the reviews and was not read")
     if notes:
         meta["notes"] = tuple(notes)
     return meta
-
-
-def _system(row: Mapping[str, object]) -> str:
-    info = row.get("model_info")
-    info = as_text(info.get("model")) if isinstance(info, Mapping) else as_text(info)
-    return as_text(row.get("system")) or as_text(row.get("model")) or info or DEFAULT_SYSTEM
-
-
-def _text(review: object) -> str:
-    if not isinstance(review, Mapping):
-        return as_text(review)
-    fields = {str(name).lower(): value for name, value in review.items()}
-    if as_text(fields.get("comments")):
-        return as_text(fields["comments"])
-    return "\n\n".join(part for name in _TEXT_FIELDS if (part := as_text(fields.get(name))))
-
-
-def _is_null(review: object) -> bool:
-    """Whether there is no review, which is not an empty one: null, or an object whose texts are all null."""
-    if not isinstance(review, Mapping):
-        return review is None
-    fields = {str(name).lower(): value for name, value in review.items()}
-    texts = [fields[name] for name in ("comments", *_TEXT_FIELDS) if name in fields]
-    return bool(texts) and all(text is None for text in texts)

@@ -296,7 +296,13 @@ def _groups(path: Path, rejections: list[Rejection], digests: dict[str, str]) ->
         digests[name] = read.digest
         folder = file.parent.parent if file.parent.name in ("reviews", "parsed_pdfs") else file.parent
         stem = file.name.removesuffix(".pdf.json") if is_text else file.stem
-        groups.setdefault((folder, stem), {})["text" if is_text else "reviews"] = (file, read)
+        group, kind = groups.setdefault((folder, stem), {}), "text" if is_text else "reviews"
+        if kind in group:
+            rejections.append(
+                Rejection(str(file), f"the {kind} of this paper are in {group[kind][0]} too, which were read")
+            )
+        else:
+            group[kind] = (file, read)
     return groups
 
 
@@ -320,7 +326,8 @@ def _paper(unique: str, folder: Path, files: _Group) -> Paper:
         notes.append("the parsed paper has no text")
     split = folder.name if folder.name in _SPLITS else ""
     venue = as_text(record.get("conference")) or (folder.parent.name if split else folder.name)
-    scale = _scale(f"{venue} {folder.parent.name if split else folder.name}")
+    names_of_venue = f"{venue} {folder.parent.name if split else folder.name}"
+    scale = next((ends for pattern, ends in _SCALES if re.search(pattern, names_of_venue, re.IGNORECASE)), None)
     value = record.get("authors")
     names = value if isinstance(value, list) else re.split(r",|\band\b", value) if isinstance(value, str) else []
     authors = frozenset(name.strip().casefold() for name in names if isinstance(name, str) and name.strip())
@@ -362,13 +369,6 @@ def _sections(metadata: Mapping[str, object]) -> tuple[tuple[PaperSection, ...],
         if text or heading:
             parts.append(PaperSection(heading, text))
     return (tuple(parts) if any(part.text for part in parts) else ()), mended
-
-
-def _scale(venue: str) -> tuple[float, float] | None:
-    for pattern, scale in _SCALES:
-        if re.search(pattern, venue, re.IGNORECASE):
-            return scale
-    return None
 
 
 def _entry(

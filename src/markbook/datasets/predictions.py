@@ -19,6 +19,9 @@ from markbook.files.tables import SUFFIXES, read_table, suffix
 from markbook.row_keys import TEXT_KEYS, find_name, find_number
 from markbook.types import Attempt, Sample
 
+_DEEPEST = 16
+"""Lists in lists in which an answer may lie; the harness has three. JSON goes a thousand deep, and Python's stack does not."""
+
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
@@ -126,7 +129,7 @@ def read_answers(
     for line in _read_task_rows(path, task, answers, shared=shared):
         rows += 1
         try:
-            answered = [_likelihoods(line)] if weighings else list(_predictions(line))
+            answered = _predictions(line, weighed=bool(weighings))
             predictions.extend(answered)
             has_questions = has_questions or answered[0].question is not None
         except ValueError as error:
@@ -141,8 +144,11 @@ def read_answers(
             hint="mend or remove the line, or name the rows by a field (`data.id`)",
         )
     entries = _match(predictions, samples, answers, several=several, model=model or model_name(path))
-    if has_questions:
-        _check_questions(predictions, samples, entries, weighings or {})
+    for sample in samples if has_questions else ():
+        for _, index in entries.get(sample.id, ()):
+            answer = predictions[index]
+            if answer.question is not None:
+                check_recorded(answer.question, sample, (weighings or {}).get(sample.id), answer.source)
     return answers
 
 
@@ -154,7 +160,11 @@ def _read_task_rows(path: Path, task: str, answers: Predictions, *, shared: bool
         if isinstance(line, Rejection):
             answers.rejections.append(line)
             continue
-        if not _answers_task(task, line, answers, shared=shared):
+        other = line.record.get("task")
+        if shared and not other:
+            answers.rejections.append(Rejection(line.at, "several tasks are run, and the row names no `task`"))
+            continue
+        if isinstance(other, str) and other not in ("", task):
             continue
         # A harness with two filter pipelines writes each reply twice; the raw reply is the same.
         pipeline = line.record.get("filter") if pipeline is None else pipeline
@@ -163,64 +173,43 @@ def _read_task_rows(path: Path, task: str, answers: Predictions, *, shared: bool
     answers.inputs[path.name] = digest.hexdigest()
 
 
-def _answers_task(task: str, line: Line, answers: Predictions, *, shared: bool) -> bool:
-    """Whether a row answers a task; one that has to say so and does not is rejected."""
-    other = line.record.get("task")
-    if shared and not other:
-        answers.rejections.append(Rejection(line.at, "several tasks are run, and the row names no `task`"))
-        return False
-    return not isinstance(other, str) or not other or other == task
-
-
-def _predictions(line: Line) -> Iterator[Prediction]:
-    """Yield the answers of one row.
+def _predictions(line: Line, *, weighed: bool) -> list[Prediction]:
+    """Return the answers of one row; log-likelihoods, one for each text that was weighed, are the text of one answer.
 
     Raises:
         ValueError: it holds none, or fields of the wrong type.
     """
     record = line.record
-    texts, filtered = _texts(record)
-    question = recorded_question(record)
+    texts: list[str | None]
+    index = None
+    if weighed:
+        likelihoods = next((record[key] for key in ("resps", "filtered_resps", "likelihoods") if record.get(key)), None)
+        pairs = likelihoods if isinstance(likelihoods, list) else []
+        if not pairs:
+            raise ValueError("no log-likelihoods in it: `likelihoods` with a pair [number, is likeliest] for each text")
+        texts, filtered = [json.dumps([_read_likelihood_pair(pair) for pair in pairs])], True
+    else:
+        texts, filtered = _texts(record)
+        if (stated := find_number(record)) is not None:
+            index = _whole(stated[1], stated[0])
     name = find_name(record)
-    if isinstance(name, list | dict | float | bool):
-        raise ValueError("the id is neither text nor a whole number")  # noqa: TRY004 - the caller turns it into a rejection
-    number = _whole(record.get("doc_id"), "doc_id")
-    stated = find_number(record)
-    index = None if stated is None else _whole(stated[1], stated[0])
-    for index_, text in enumerate(texts):
-        yield Prediction(
+    is_id = isinstance(name, str | int | None) and not isinstance(name, bool)
+    if not is_id:
+        raise ValueError("the id is neither text nor a whole number")
+    question = recorded_question(record)
+    return [
+        Prediction(
             text=text,
             source=line.at,
             id=None if name is None else str(name),
-            doc_id=number,
-            index=index_ if len(texts) > 1 else index,
+            doc_id=_whole(record.get("doc_id"), "doc_id"),
+            index=position if len(texts) > 1 else index,
             model=str(record.get("model") or ""),
             filtered=filtered,
-            question=question if index_ == 0 else None,
+            question=question if position == 0 else None,
         )
-
-
-def _likelihoods(line: Line) -> Prediction:
-    """Return a row's log-likelihoods, one for each text that was weighed, as the text of one answer.
-
-    Raises:
-        ValueError: it holds none.
-    """
-    record = line.record
-    likelihoods = next((record[key] for key in ("resps", "filtered_resps", "likelihoods") if record.get(key)), None)
-    if not isinstance(likelihoods, list):
-        raise ValueError("no log-likelihoods in it: `likelihoods` with a pair [number, is likeliest] for each text")  # noqa: TRY004 - the caller turns it into a rejection
-    pairs = json.dumps([_read_likelihood_pair(pair) for pair in likelihoods])
-    name = find_name(record)
-    return Prediction(
-        text=pairs,
-        source=line.at,
-        id=None if name is None else str(name),
-        doc_id=_whole(record.get("doc_id"), "doc_id"),
-        model=str(record.get("model") or ""),
-        filtered=True,
-        question=recorded_question(record),
-    )
+        for position, text in enumerate(texts)
+    ]
 
 
 def _read_likelihood_pair(value: object) -> tuple[float, bool | None]:
@@ -254,15 +243,13 @@ def _texts(record: Mapping[str, object]) -> tuple[list[str | None], bool]:
     raise ValueError(f"no answer in it: one of {', '.join(TEXT_KEYS)} is needed")
 
 
-def _flat(value: object) -> list[str | None]:
+def _flat(value: object, depth: int = _DEEPEST) -> list[str | None]:
     """Return texts out of a text or of lists of them; null, which is not an answer, stays None."""
-    if value is None:
-        return [None]
-    if isinstance(value, str):
+    if isinstance(value, str | None):
         return [value]
-    if isinstance(value, list) and value:
-        return [text for part in value for text in _flat(part)]
-    raise ValueError(f"an answer must be text, not {type(value).__name__}")
+    if isinstance(value, list) and value and depth:
+        return [text for part in value for text in _flat(part, depth - 1)]
+    raise ValueError(f"an answer must be text, not {type(value).__name__ if depth else 'lists in lists in lists'}")
 
 
 def _whole(value: object, key: str) -> int | None:
@@ -313,39 +300,19 @@ def _match(
             sample_id, [(index, predictions[position]) for index, position in entries], answers, several=several
         )
         answers.model = answers.model or next((prediction.model or model for prediction in ordered), "")
-        answers.attempts.add(
-            sample_id, [_attempt(sample_id, index, prediction, model) for index, prediction in enumerate(ordered)]
-        )
+        attempts = [
+            Attempt(
+                sample_id,
+                prediction.text or "",
+                model=prediction.model or model,
+                index=index,
+                meta={"filtered": prediction.filtered, "absent": prediction.text is None},
+                source=prediction.source,
+            )
+            for index, prediction in enumerate(ordered)
+        ]
+        answers.attempts.add(sample_id, attempts)
     return entries_by_sample
-
-
-def _check_questions(
-    predictions: Sequence[Prediction],
-    samples: Sequence[Sample],
-    entries: Mapping[str, Sequence[tuple[int | None, int]]],
-    weighings: Mapping[str, Weighing],
-) -> None:
-    """Refuse an answer that was given to another question than its sample's.
-
-    Raises:
-        DataError: there is one.
-    """
-    for sample in samples:
-        for _, index in entries.get(sample.id, ()):
-            answer = predictions[index]
-            if answer.question is not None:
-                check_recorded(answer.question, sample, weighings.get(sample.id), answer.source)
-
-
-def _attempt(sample_id: str, index: int, answer: Prediction, model: str) -> Attempt:
-    return Attempt(
-        sample_id,
-        answer.text or "",
-        model=answer.model or model,
-        index=index,
-        meta={"filtered": answer.filtered, "absent": answer.text is None},
-        source=answer.source,
-    )
 
 
 def _order_answers(

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, UndefinedError
 from jinja2.exceptions import SecurityError
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.sandbox import ImmutableSandboxedEnvironment, safe_range
 
 from markbook.config import ContextMode, FewShot, Text
 from markbook.datasets.rows import Row
@@ -24,7 +25,9 @@ MAX_TEXT = 4 << 20
 _EXPRESSION = re.compile(r"\{\{-?((?:(?!\}\}|\{\{).)*?)-?\}\}", re.DOTALL)
 
 
-_FAILURES = (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError, MemoryError)
+_FAILURES = (
+    TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError, MemoryError, RecursionError, re.error,
+)  # fmt: skip
 """What a template may raise; MemoryError for a text of more than there is room for, such as `q|center(10**11)`."""
 
 
@@ -50,7 +53,7 @@ def _environment() -> _Environment:
     environment = _Environment(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)
     environment.filters["regex_replace"] = _regex_replace
     environment.globals.clear()
-    environment.globals["range"] = range
+    environment.globals["range"] = safe_range  # of 100,000 numbers at most: a list of 10**10 takes all memory there is
     return environment
 
 
@@ -62,6 +65,8 @@ class RenderError(Exception):
 def _compile_template(source: str, at: str) -> Any:
     try:
         return _environment().from_string(source)
+    except RecursionError:
+        raise ConfigError("the template is nested too deeply", at=at) from None
     except TemplateSyntaxError as error:
         message = (error.message or "").rstrip(".")
         raise ConfigError(f"the template does not parse: {message} (line {error.lineno} of it)", at=at) from error
@@ -89,6 +94,7 @@ def render(source: str, row: Mapping[str, object], at: str) -> str:
         RenderError: it names an unknown field, fails, or makes too long a text.
     """
     template = _compile_template(source, at)
+    where = f", in the template at {at}" if at else ""
     parts: list[str] = []
     length = 0
     try:
@@ -98,14 +104,13 @@ def render(source: str, row: Mapping[str, object], at: str) -> str:
                 raise RenderError(f"the template makes more than {MAX_TEXT >> 20} Mi characters")
             parts.append(part)
     except UndefinedError as error:
-        raise RenderError(_explain_undefined(error, row) + _name_template(at)) from error
+        message = str(error.message or error)
+        if named := re.match(r"'(\w+)' is undefined", message):
+            message = f"the row has no field {named[1]!r} ({suggest(named[1], sorted(row), there_is='it has')})"
+        raise RenderError(message + where) from error
     except _FAILURES as error:
-        raise RenderError(f"the template fails: {type(error).__name__}: {error}{_name_template(at)}") from error
+        raise RenderError(f"the template fails: {type(error).__name__}: {error}{where}") from error
     return "".join(parts)
-
-
-def _name_template(at: str) -> str:
-    return f", in the template at {at}" if at else ""
 
 
 def render_references(source: str, row: Mapping[str, object], at: str, *, exact: bool = False) -> tuple[str, ...]:
@@ -135,14 +140,6 @@ def render_references(source: str, row: Mapping[str, object], at: str, *, exact:
         if value is None:
             return ()
     return (render(source, row, at),)
-
-
-def _explain_undefined(error: UndefinedError, row: Mapping[str, object]) -> str:
-    message = str(error.message or error)
-    named = re.match(r"'(\w+)' is undefined", message)
-    if not named:
-        return message
-    return f"the row has no field {named[1]!r} ({suggest(named[1], sorted(row), there_is='it has')})"
 
 
 # How lm-evaluation-harness puts a question, the beginning of a reply and an answer together.
@@ -287,7 +284,9 @@ class Examples:
         if not few.count:
             return []
         if few.sampler == "first_n":
-            examples = self._first(row)
+            examples = list(
+                itertools.islice((other for other in self._pool if not few.excludes_self or other != row), few.count)
+            )
         elif not few.excludes_self:
             return self._random.sample(self._pool, few.count)
         else:
@@ -300,14 +299,3 @@ class Examples:
         if len(examples) < few.count:
             raise DataError(f"fewer than {few.count} rows differ from one that needs worked examples", at=few.at)
         return examples
-
-    def _first(self, row: Row) -> list[Row]:
-        rows: list[Row] = []
-        for candidate in self._candidates(row):
-            rows.append(candidate)
-            if len(rows) == self._few.count:
-                break
-        return rows
-
-    def _candidates(self, row: Row) -> Iterator[Row]:
-        return (candidate for candidate in self._pool if not self._few.excludes_self or candidate != row)

@@ -149,7 +149,7 @@ def whole(path: Path, digest: hashlib._Hash | None = None, *, limit: int = MAX_D
 
 
 def first_byte(path: Path) -> bytes:
-    """Return the first byte of a file that is no space; empty if there is none in its first piece."""
+    """Return the first byte of a file that is not a space; empty if there is none in its first piece."""
     return next(pieces(path), b"").removeprefix(BOM).lstrip(SPACE)[:1]
 
 

@@ -24,11 +24,11 @@ def integer(digits: str) -> int | None:
 
 
 def no_number(_name: str) -> None:
-    """Stand in for NaN and the infinities, which are no JSON."""
+    """Stand in for NaN and the infinities, which are not JSON."""
 
 
 BAD = object()
-"""What `decoded` returns for text that is no JSON value."""
+"""What `decoded` returns for text that is not a JSON value."""
 
 DECODER = json.JSONDecoder(parse_constant=no_number, parse_int=integer)
 """Made once: `json.loads` with options makes one for every text."""

@@ -31,7 +31,7 @@ class EndOfInput(Exception):
 
 
 class Damaged(Exception):
-    """The text is no JSON here."""
+    """The text is not JSON here."""
 
 
 class JsonReader:
@@ -61,7 +61,7 @@ class JsonReader:
         return len(pieces) > 1
 
     def peek(self) -> str:
-        """Return the next character that is no space; empty at the end."""
+        """Return the next character that is not a space; empty at the end."""
         while True:
             match = _SPACE.match(self._text, self._at)
             assert match is not None
@@ -221,7 +221,7 @@ class Source:
         return self.size <= MAX_DOCUMENT
 
     def lines(self, *, limit: int = MAX_UNPACKED) -> Iterator[tuple[int, Any]]:
-        """Yield line number and value of every line; what is no JSON is counted in `problems`."""
+        """Yield line number and value of every line; what is not JSON is counted in `problems`."""
         for number, line in enumerate(self._raw_lines(limit), 1):
             if not line.strip():
                 continue

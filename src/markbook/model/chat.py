@@ -155,7 +155,7 @@ def decode_reply(status: int, headers: Mapping[str, str], body: bytes) -> Mappin
 
     Raises:
         BadStatus: it is not a success.
-        Garbled: it is no JSON object.
+        Garbled: it is not a JSON object.
     """
     try:
         parsed: Any = json.loads(body)
@@ -164,7 +164,7 @@ def decode_reply(status: int, headers: Mapping[str, str], body: bytes) -> Mappin
     if status not in _SUCCESSES:
         raise BadStatus(status, body.decode("utf-8", "replace") if parsed is None else parsed, headers)
     if not isinstance(parsed, dict):
-        raise Garbled(f"the reply is no JSON object: {body[:100].decode('utf-8', 'replace')!r}")
+        raise Garbled(f"the reply is not a JSON object: {body[:100].decode('utf-8', 'replace')!r}")
     return parsed
 
 

@@ -214,7 +214,7 @@ class LeanServer:
 
         Raises:
             BadStatus: the server refuses.
-            Garbled: what comes back is no JSON.
+            Garbled: what comes back is not JSON.
             Unreached: no connection came about.
         """
         path = f"{self._http.address.path.rstrip('/')}/{what}"

@@ -293,7 +293,7 @@ class _Asked:
         return await model_request(self.client, messages, model_settings=settings)
 
     def read(self, response: Any) -> ChatReply:
-        """Return a response's text; thoughts and tool calls are no part of it."""
+        """Return a response's text; thoughts and tool calls do not belong to it."""
         from pydantic_ai.messages import TextPart
 
         text = "".join(part.content for part in response.parts if isinstance(part, TextPart))

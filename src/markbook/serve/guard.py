@@ -205,7 +205,7 @@ def read_object(data: bytes, what: str = "the body") -> dict[str, object]:
     """Return the object that some JSON holds.
 
     Raises:
-        Refused: it is no JSON, or none that everybody reads alike.
+        Refused: it is not JSON, or none that everybody reads alike.
     """
     try:
         text = data.decode("utf-8")
@@ -213,17 +213,17 @@ def read_object(data: bytes, what: str = "the body") -> dict[str, object]:
         if jsonl.may_be_halved(text):
             jsonl.check_whole(value)
     except UnicodeDecodeError as error:
-        raise Refused(400, f"{what} is no UTF-8: byte {error.start}") from None
+        raise Refused(400, f"{what} is not UTF-8: byte {error.start}") from None
     except UnicodeEncodeError:  # what is executed and answered has to be written as UTF-8
         raise Refused(400, f"{what}: a text holds half a character (a lone surrogate such as \\ud800)") from None
     except RecursionError:
         raise Refused(400, f"{what} is nested too deeply") from None
     except json.JSONDecodeError as error:
-        raise Refused(400, f"{what} is no JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
+        raise Refused(400, f"{what} is not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
     except ValueError as error:
-        raise Refused(400, f"{what} is no JSON: {error}") from None
+        raise Refused(400, f"{what} is not JSON: {error}") from None
     if not isinstance(value, dict):
-        raise Refused(400, f"{what} is no JSON object")
+        raise Refused(400, f"{what} is not a JSON object")
     return value
 
 

@@ -137,7 +137,7 @@ def _body(value: object) -> bytes:
     """Return what is sent.
 
     Raises:
-        UsageError: it is no JSON: a number that is none, half a character, a type of somebody's own.
+        UsageError: it is not JSON: a number that is none, half a character, a type of somebody's own.
     """
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False).encode()

@@ -170,3 +170,23 @@ def test_answer_with_every_unicode_letter_comes_back_unchanged(tmp_path, exam_pa
 
     with load(tmp_path, exam_paper, [json.loads(json.dumps(answer("a", text)))]) as answers:
         assert texts(answers, "gpt") == [text]
+
+
+def test_an_answer_without_a_number_hides_no_repeat_of_a_number(tmp_path, exam_paper):
+    rows = [answer("a", "1", sample=2), answer("a", "2"), answer("a", "3", sample=2)]
+
+    with pytest.raises(DataError, match="answers 'a' twice and differently"):
+        load(tmp_path, exam_paper, rows)
+
+
+def test_a_task_id_of_thousands_of_digits_is_a_row_like_any_other(tmp_path):
+    benchmark = load_benchmark(write_rows(tmp_path / "mbpp.jsonl", [MBPP]))
+    rows = [{"task_id": "9" * 5000, "solution": CODE}, {"task_id": MBPP["task_id"], "solution": CODE}]
+
+    with load(tmp_path, benchmark, rows) as answers:
+        assert (answers.unknown.count, answers.count("answers")) == (1, 1)
+
+    (rejection,) = load_benchmark(
+        write_rows(tmp_path / "two.jsonl", [MBPP, {**MBPP, "task_id": "9" * 5000}])
+    ).rejections
+    assert "is not a number" in rejection.reason

@@ -1,10 +1,14 @@
 """Right answers are marked right however prompt and answer share the program between them."""
 
 import json
+import time
 
 import pytest
 from support.exam_kit import write_rows
 from support.review_kit import markbook, only_run
+
+from markbook.benchmarks.assembly import RowText, assemble
+from markbook.types import Sample
 
 DOC = '    """Return what is asked for."""\n'
 PROMPTS = {
@@ -134,3 +138,18 @@ def test_wrong_answers_stay_wrong_and_broken_ones_broken(tmp_path, prompt, text,
     assert failed(tmp_path, [humaneval(prompt, "body")], [row]) == [(prompt, "wrong")]
     found = json.loads((only_run(tmp_path / "out") / "gpt" / "test_results_errors.json").read_text(encoding="utf-8"))
     assert ("SyntaxError" in json.dumps(found)) == (error is not None), found
+
+
+def test_a_reply_of_many_imports_takes_time_by_its_length():
+    sample = Sample(id="a", preloaded=("json", "re", "from math import *"))
+
+    def take(count):
+        began = time.process_time()
+        text = "json.x, sqrt\n" + "import " * count
+        assert assemble(RowText(text, "code"), sample, "off").text.startswith("import json\nfrom math import *\njson.x")
+        return time.process_time() - began
+
+    assert (
+        take(100_000) < 5
+    )  # a minute and a half at a fiftieth of it, when each name was looked for behind each `import`
+    assert assemble(RowText("import os, json\njson.x", "code"), sample, "off").text.startswith("import os")

@@ -4,12 +4,14 @@ import base64
 import json
 import pickle
 import zlib
+from pathlib import Path
 
 import pytest
 from support.paths import ROOT
 
 from markbook.benchmarks import livecodebench, problems as parts
 from markbook.benchmarks.benchmark import load_benchmark
+from markbook.benchmarks.packages import read_package
 from markbook.errors import DataError
 from markbook.types import ProblemType, Test
 
@@ -162,8 +164,8 @@ def test_a_pickle_of_more_than_a_text_is_refused_and_never_followed(tmp_path, pr
         (base64.b64encode(b"no zlib").decode(), "the private tests cannot be unpacked"),
         (base64.b64encode(zlib.compress(pickle.dumps("x" * 999))[:-4]).decode(), "the private tests are cut off"),
         (base64.b64encode(zlib.compress(pickle.dumps("[]") + b"more")).decode(), "there is more behind the pickle"),
-        (base64.b64encode(zlib.compress(b"\x80\x04X\xff\xff\xff\x7f.")).decode(), "the private tests are no pickle"),
-        (packed("no json"), "'test cases' is no JSON"),
+        (base64.b64encode(zlib.compress(b"\x80\x04X\xff\xff\xff\x7f.")).decode(), "the private tests are not a pickle"),
+        (packed("no json"), "'test cases' is not JSON"),
     ],
 )
 def test_damaged_private_tests_are_refused(tmp_path, private, reason):
@@ -273,3 +275,63 @@ def test_what_else_a_row_says_is_its_own(tmp_path):
         "tests": [{"stdout": "", "note": "x"}],
     }
     assert load(tmp_path, row).rejections == ()
+
+
+@pytest.mark.parametrize("labels", [None, "[1]", "", '{"difficulty": "easy"}'])
+def test_a_dumped_row_may_lack_its_labels(tmp_path, labels):
+    test = base64.b64encode(zlib.compress(json.dumps(CASES).encode())).decode()
+
+    (sample,) = load(tmp_path, {"id": "1", "content": "Add.", "test": test, "labels": labels}).samples
+
+    assert sample.tests[0].stdin == "1\n"
+    assert sample.meta == ({"difficulty": "easy"} if labels and "easy" in labels else {})
+
+
+def test_what_a_table_fills_in_is_what_a_test_does_not_say(tmp_path):
+    tests = [{"stdin": None, "stdout": "1", "checker": None}, {"stdin": "2", "stdout": "2", "checker": "exact"}]
+    judge = {
+        "source": "x",
+        "language": "python",
+        "passes": None,
+        "interactive": None,
+        "files": {"a.h": None, "b.h": "y"},
+    }
+    rows = [{"task_id": "a", "tests": tests}, {"task_id": "b", "tests": tests[:1], "checker": judge}]
+
+    plain, judged = load(tmp_path, *rows).samples
+
+    assert [(test.stdin, test.checker) for test in plain.tests] == [("", ""), ("2", "exact")]
+    assert [name for name, _ in judged.judge.files] == ["", "b.h"]
+    dumped = {"id": "c", "content": "?", "test": [{"input": {"stdin": None}, "output": {"stdout": "1"}}]}
+    assert load(tmp_path, dumped).samples[0].tests[0].stdin == ""
+
+
+def test_hidden_tables_are_no_benchmark(tmp_path):
+    (tmp_path / "b.jsonl").write_text(json.dumps({"task_id": "a", "tests": [{"stdin": "", "stdout": "1"}]}) + "\n")
+    (tmp_path / "._b.parquet").write_bytes(b"what macOS leaves beside a file")
+
+    benchmark = load_benchmark(tmp_path)
+
+    assert (len(benchmark.samples), benchmark.rejections) == (1, ())
+
+
+def write_package(folder, about):
+    (folder / "data" / "secret").mkdir(parents=True)
+    for ending in ("in", "ans"):
+        (folder / "data" / "secret" / f"1.{ending}").write_text("1\n")
+    (folder / "problem.yaml").write_text(about)
+    return folder
+
+
+def test_a_package_has_its_folders_name_also_from_within(tmp_path, monkeypatch):
+    monkeypatch.chdir(write_package(tmp_path / "sums", "name: Sums\n"))
+
+    benchmark = load_benchmark(Path())
+
+    assert (benchmark.name, benchmark.samples[0].id) == ("sums", "sums")
+
+
+def test_odd_words_in_a_package_are_no_traceback(tmp_path):
+    about = "problem_format_version: 2025-09\nname: x\ntype: [{a: b}, multi-pass]\nlimits: {validation_passes: 0.5}\n"
+
+    assert read_package(write_package(tmp_path / "p", about)).passes == 1

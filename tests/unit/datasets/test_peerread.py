@@ -209,3 +209,15 @@ def test_every_real_dialect_is_read(shared_data):
     by_id = papers.by_id()
     assert by_id["25"].entries[0].mended == 21
     assert by_id["330"].recommendations == [7, 6, 7]
+
+
+def test_a_second_file_of_a_paper_is_counted_and_not_taken_for_the_first(tmp_path):
+    write(tmp_path, "acl_2017", "train", "1", [{"comments": "First."}])
+    twin = tmp_path / "acl_2017" / "train" / "1.json"
+    twin.write_text(json.dumps({"title": "A copy", "reviews": [{"comments": "Second."}]}))
+
+    read = PeerRead().load(tmp_path)
+
+    assert [paper.id for paper in read.papers] == ["1"]
+    (rejection,) = read.rejections
+    assert "the reviews of this paper are in " in rejection.reason

@@ -136,3 +136,12 @@ def test_the_real_runs_are_read(shared_data):
     assert sum(bool(attempt.text) for attempt in found.attempts) == 4
     assert [round(a.seconds, 3) for a in found.attempts[:2]] == [6.562, 83.698]
     assert {attempt.model for attempt in found.attempts} == {"mas"}
+
+
+def test_a_path_that_no_file_can_have_is_not_read(tmp_path):
+    file = rows(tmp_path / "r.jsonl", {"paper_id": "1", "review": "A text.", "trace": "a\0b"})
+
+    (attempt,) = load(file).attempts
+
+    assert "trace" not in attempt.meta
+    assert "outside the folder" in attempt.meta["notes"][0]

@@ -167,3 +167,17 @@ def test_a_folder_with_one_file_needs_no_name_for_one_task(tmp_path):
     assert find_file(tmp_path, "demo", alone=False) is None
     with pytest.raises(DataError, match="no such file"):
         find_file(tmp_path / "none", "demo", alone=True)
+
+
+@pytest.mark.parametrize("depth", [100, 900])
+def test_an_answer_in_lists_in_lists_is_a_row_that_holds_none(tmp_path, depth):
+    path = write(tmp_path, [{"id": "a", "prediction": [["x"]]}, {"id": "c", "prediction": "y"}])
+    with path.open("a") as file:
+        file.write('{"id": "b", "prediction": ' + "[" * depth + '"x"' + "]" * depth + "}\n")
+
+    answers = read_answers(path, "demo", SAMPLES, several=False)
+
+    assert texts(answers) == {"a": ["x"], "c": ["y"]}
+    assert [rejection.reason for rejection in answers.rejections] == [
+        "an answer must be text, not lists in lists in lists"
+    ]

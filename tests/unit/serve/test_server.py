@@ -332,13 +332,13 @@ def test_it_says_how_it_is(client):
 GOOD = {"items": [item(RIGHT)]}
 JSON = {"Content-Type": "application/json"}
 BAD = [
-    ({"content": "{", "headers": JSON}, 400, "the body is no JSON: Expecting property name"),
-    ({"content": "[]", "headers": JSON}, 400, "the body is no JSON object"),
-    ({"content": b"\xff", "headers": JSON}, 400, "the body is no UTF-8: byte 0"),
+    ({"content": "{", "headers": JSON}, 400, "the body is not JSON: Expecting property name"),
+    ({"content": "[]", "headers": JSON}, 400, "the body is not a JSON object"),
+    ({"content": b"\xff", "headers": JSON}, 400, "the body is not UTF-8: byte 0"),
     ({"content": '{"items": NaN}', "headers": JSON}, 400, "NaN is not a JSON number"),
     ({"content": "[" * 200_000, "headers": JSON}, 400, "nested too deeply"),
     ({"content": '{"items": [{"code": "\\ud800"}]}', "headers": JSON}, 400, "half a character"),
-    ({"content": '{"items": ' + "9" * 5000 + "}", "headers": JSON}, 400, "the body is no JSON"),
+    ({"content": '{"items": ' + "9" * 5000 + "}", "headers": JSON}, 400, "the body is not JSON"),
     ({"content": json.dumps(GOOD)}, 415, "send 'Content-Type: application/json'"),
     ({"data": {"a": "b"}}, 415, "application/x-www-form-urlencoded"),
     ({"content": " " * (2 << 20), "headers": JSON}, 413, "the body has 2097152 bytes"),
