@@ -137,12 +137,12 @@ MARKED = [
     (json.dumps({"items": [{"code": "x", "tests": [{"program": "x\0y"}]}]}), "the program does not parse"),
     (json.dumps({"items": [{"code": "x", "tests": [{"stdout": "1", "points": 10**400}]}]}), "'points' is 1000"),
     (json.dumps({"items": [{"code": "x", "tests": [{"stdout": "1", "stdin": 5}]}]}), "'stdin' is not a string"),
-    (json.dumps({"items": [{"code": "x", "tests": [{"stdout": "1", "checker": "float:nan"}]}]}), "'nan' is no distance"),
+    (json.dumps({"items": [{"code": "x", "tests": [{"stdout": "1", "checker": "float:nan"}]}]}), "'nan' is not a distance"),
     (json.dumps({"items": [{"code": "x", "tests": [{"setup": None, "assertion": None}]}]}), "it is empty"),
 ]  # fmt: skip
 
 
-OF_THE_ITEM = ("does not parse", "not a regular expression", "has no task", "is no distance")
+OF_THE_ITEM = ("does not parse", "not a regular expression", "has no task", "is not a distance")
 UNMARKABLE = [case for case in MARKED if any(one in case[1] for one in OF_THE_ITEM)]
 REFUSED = [case for case in MARKED if case not in UNMARKABLE]
 

@@ -6,6 +6,7 @@ result. A program and a judge that talk to one another are joined by two pipes b
 
 from __future__ import annotations
 
+import itertools
 import os
 import selectors
 import socket
@@ -72,16 +73,14 @@ class Seat(Generic[T]):
         self.turn = Turn()
         self.found: Found = {}
         self.waits: set[WorkerRole] = set()
-        self.ends: dict[WorkerRole, tuple[int, int, int]] = {}
+        self.ends: dict[WorkerRole, tuple[int, ...]] = {}
         """Descriptors for a worker that is still to receive them."""
         self.stops: dict[WorkerRole, int] = {}
         """Closed to stop the program on that side."""
 
     def close_pipes(self) -> None:
         """Close what is open of the pipes between the two."""
-        for descriptor in [descriptor_ for ends in self.ends.values() for descriptor_ in ends] + list(
-            self.stops.values()
-        ):
+        for descriptor in (*itertools.chain.from_iterable(self.ends.values()), *self.stops.values()):
             os.close(descriptor)
         self.ends, self.stops = {}, {}
 
@@ -117,9 +116,8 @@ class Seats(Generic[T]):
         for worker_pool in worker_pools:
             worker_pool.start()
         source = iter(attempts)
-        seats: list[Seat[T]] = [
-            Seat(number) for number in range(min(len(worker_pool.workers) for worker_pool in worker_pools))
-        ]
+        count = min(len(worker_pool.workers) for worker_pool in worker_pools)
+        seats: list[Seat[T]] = [Seat(number) for number in range(count)]
         for seat in seats:
             for side in self._sides():
                 self._selector.register(self._worker(seat, side).sock, selectors.EVENT_READ, (seat, side))
@@ -128,8 +126,11 @@ class Seats(Generic[T]):
         try:
             while True:
                 for seat in seats:
-                    while seat.steps is None and self._seat_next(seat, source):
-                        pass
+                    while seat.steps is None and (upcoming := next(source, None)) is not None:
+                        seat.tries = 0
+                        seat.key, seat.begin = upcoming
+                        seat.steps = seat.begin(seat)
+                        self._advance(seat, None)
                 while self._done:
                     yield self._done.popleft()
                 if all(seat.steps is None for seat in seats):
@@ -154,17 +155,6 @@ class Seats(Generic[T]):
     def _worker(self, seat: Seat[T], side: WorkerRole) -> Worker:
         return self._worker_pool(side).workers[seat.number]
 
-    def _seat_next(self, seat: Seat[T], source: Iterator[tuple[str, Callable[[Seat[T]], Steps[T]]]]) -> bool:
-        """Begin the next attempt on a seat; False if there is none."""
-        upcoming = next(source, None)
-        if upcoming is None:
-            return False
-        seat.tries = 0
-        seat.key, seat.begin = upcoming
-        seat.steps = seat.begin(seat)
-        self._advance(seat, None)
-        return True
-
     def _advance(self, seat: Seat[T], executed_by_role: Found | None) -> None:
         assert seat.steps is not None
         try:
@@ -176,31 +166,20 @@ class Seats(Generic[T]):
         seat.turn, seat.found = turn, {}
         seat.waits = {side for side in self._sides() if turn.of(side) is not None}
         if len(seat.waits) == len(WorkerRole) and turn.stops is not None:
-            self._join(seat)
+            # what one side writes the other reads; a third pipe each, whose end stops the program on that side
+            (to_program, from_judge), (to_judge, from_program) = os.pipe(), os.pipe()
+            seat.ends = {WorkerRole.PROGRAM: (to_program, from_program), WorkerRole.JUDGE: (to_judge, from_judge)}
+            for side in WorkerRole:
+                stop, seat.stops[side] = os.pipe()
+                seat.ends[side] += (stop,)
         for side in sorted(seat.waits):
-            self._give(seat, side)
-
-    @staticmethod
-    def _join(seat: Seat[T]) -> None:
-        """Make the pipes between the two programs of a turn."""
-        (to_program, from_judge), (to_judge, from_program) = os.pipe(), os.pipe()
-        for side, reader, writer in (
-            (WorkerRole.PROGRAM, to_program, from_program),
-            (WorkerRole.JUDGE, to_judge, from_judge),
-        ):
-            stop, seat.stops[side] = os.pipe()
-            seat.ends[side] = (reader, writer, stop)
-
-    def _give(self, seat: Seat[T], side: WorkerRole) -> None:
-        if side not in seat.waits:
-            return
-        run = seat.turn.of(side)
-        assert run is not None
-        worker = self._worker(seat, side)
-        try:
-            worker.give(run, on_wire(run, 0))
-        except WorkerLost:
-            self._lost(seat, side)
+            run = turn.of(side)
+            assert run is not None
+            try:
+                self._worker(seat, side).give(run, on_wire(run, 0))
+            except WorkerLost:
+                self._lost(seat, side)
+                return  # the attempt has begun anew, and both sides have theirs: given twice, answers would be a turn late
 
     def _collect(self, seats: list[Seat[T]]) -> None:
         busy = [(seat, side) for seat in seats for side in seat.waits]
@@ -228,7 +207,13 @@ class Seats(Generic[T]):
         try:
             for record in worker.read():
                 if record.get("awaits"):
-                    self._hand(seat, side, worker)
+                    # it is given its ends of the pipes, and none is kept: whoever reads is to see their end
+                    ends = seat.ends.pop(side)
+                    try:
+                        socket.send_fds(worker.sock, [b"."], list(ends))
+                    finally:
+                        for descriptor in ends:
+                            os.close(descriptor)
                     continue
                 phases = [read_executed(phase) for phase in record["phases"]]
                 worker.jobs.clear()
@@ -236,16 +221,6 @@ class Seats(Generic[T]):
         except (WorkerLost, KeyError, TypeError, ValueError, IndexError, OSError):
             if side in seat.waits:
                 self._lost(seat, side)
-
-    @staticmethod
-    def _hand(seat: Seat[T], side: WorkerRole, worker: Worker) -> None:
-        """Give a worker its ends of the pipes, and keep none of them: whoever reads is to see their end."""
-        ends = seat.ends.pop(side)
-        try:
-            socket.send_fds(worker.sock, [b"."], list(ends))
-        finally:
-            for descriptor in ends:
-                os.close(descriptor)
 
     def _take_answer(self, seat: Seat[T], side: WorkerRole, phases: list[Executed]) -> None:
         seat.found[side] = phases

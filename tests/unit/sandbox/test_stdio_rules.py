@@ -92,7 +92,7 @@ def test_the_first_difference_is_shown_and_cut(rule, expected, got, message):
      "icpc:float_tolerance"],
 )  # fmt: skip
 def test_a_rule_that_is_none_is_refused(name):
-    with pytest.raises(ValueError, match=r"unknown comparison|no distance|no flag"):
+    with pytest.raises(ValueError, match=r"unknown comparison|not a distance|no flag"):
         parse(name)
 
 

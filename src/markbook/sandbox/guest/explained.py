@@ -142,7 +142,7 @@ class Printed:
         """Take what was printed.
 
         Raises:
-            Ended: it is more than may be.
+            LimitReached: it is more than may be.
         """
         self._left -= len(text)
         if len(self.text) < TEXT:
@@ -223,7 +223,7 @@ def run(tests: list[Test], namespace: dict[str, Any], watch: Watch) -> Iterator[
     """Run tests; yield after each what is known by then.
 
     Raises:
-        Ended: a limit of this run is reached.
+        LimitReached: a limit of this run is reached.
     """
     calls = {"compared": watch.compared, "near": watch.near, "called": watch.call_watched, "value": watch.value}
     for number, setup, body, is_expression in tests:
@@ -299,7 +299,7 @@ class _Said:
         """Note that a limit is reached, and where; end the solution's code, but no message that is half sent or read.
 
         Raises:
-            Ended: at once where the solution's code runs. Where ours does, the next request or answer raises it.
+            LimitReached: at once where the solution's code runs. Where ours does, the next request or answer raises it.
         """
         if not self._limit:
             self._limit, self._lines = limit, _lines_at(frame)
@@ -367,7 +367,7 @@ def _arm(seconds: float, end: Callable[[str, FrameType | None], None] | None = N
 
     Args:
         seconds: of processor time; 0 takes back what was armed.
-        end: is given the limit and the frame that runs; without it `Ended` is raised there.
+        end: is given the limit and the frame that runs; without it `LimitReached` is raised there.
     """
     wall = 10 * seconds
     end = end or (lambda limit, _frame: _raise(limit))
@@ -411,7 +411,7 @@ def traceback_lines(error: BaseException) -> list[list[Any]]:
 
 
 def _lines_at(frame: FrameType | None) -> list[list[Any]]:
-    """Return the solution's lines that lead to a frame, as `lines_of` does."""
+    """Return the solution's lines that lead to a frame, as `traceback_lines` does."""
     lines: list[list[Any]] = []
     while frame is not None:
         if frame.f_code.co_filename == _FILE:
@@ -449,7 +449,9 @@ def format_value(value: Any) -> str:
 def sides(got: Any, expected: Any) -> dict[str, Any]:
     """Return two values as texts: of long ones the part around the first difference."""
     got_text, other = _text(got), _text(expected)
-    apart = next((at for at, (a, b) in enumerate(zip(got_text, other)) if a != b), min(len(got_text), len(other)))  # noqa: B905 - as far as both go
+    apart = next(
+        (at for at, (a, b) in enumerate(zip(got_text, other, strict=False)) if a != b), min(len(got_text), len(other))
+    )
     begin = max(0, apart - VALUE // 2) if max(len(got_text), len(other)) > VALUE else 0
     texts = {"got": part(got_text, begin), "expected": part(other, begin)}
     texts |= {"got_type": type_name(got), "expected_type": type_name(expected)}

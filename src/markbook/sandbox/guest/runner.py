@@ -27,6 +27,8 @@ else:
 
 _SCRATCH_OPTIONS = "size=536870912,nr_inodes=32768,mode=1777"
 _GROUP = struct.Struct("<i")
+_RUNNABLE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+"""How a file is opened that a compiler made: no link is followed, no pipe waited for."""
 
 
 def main() -> NoReturn:
@@ -38,7 +40,7 @@ def main() -> NoReturn:
     gc.enable()  # the start makes nothing that is garbage; what is served may
     config |= {
         "owner": os.getpid(),
-        "readable": _there([*config["folders"], *config["stdlib"]]),
+        "readable": isolation.find_tops([*config["folders"], *config["stdlib"]]),
         "links": ("bin", "sbin", "lib", "lib32", "lib64"),
         "scratch_options": _SCRATCH_OPTIONS,
         "empty": ("/proc", "/var/tmp"),  # noqa: S108 - in a root of its own
@@ -86,15 +88,6 @@ def _own_user(report: isolation.Report, config: WorkerSettings) -> bool:
     except (OSError, isolation.Unfit):
         return False
     return True
-
-
-def _there(paths: list[str]) -> list[str]:
-    """Return the folders that exist, without those within others."""
-    tops: list[str] = []
-    for path in sorted({os.path.realpath(path) for path in paths}):
-        if os.path.exists(path) and not any(f"{path}/".startswith(f"{top}/") for top in tops):
-            tops.append(path)
-    return tops
 
 
 def _watch(lifeline: int, runner: int, group: mmap.mmap) -> NoReturn:
@@ -240,30 +233,22 @@ class Runner:
                 continue  # the compiler's own doing
         for name in request["programs"]:
             folder, last = os.path.split(os.path.join(self._place.build, name))
-            for file_name in _files(folder) if last == "*" else [last]:
-                _let_run(os.path.join(folder, file_name))
-
-
-def _files(folder: str) -> list[str]:
-    """Return what lies in a folder; nothing where a build has taken that away."""
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
-
-
-def _let_run(path: str) -> None:
-    """Make a file that a compiler made executable, if it is one: where modes are only said to change, it is not yet."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return  # there is none: starting it will say so
-    try:
-        status = os.fstat(descriptor)
-        if stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
-            os.fchmod(descriptor, 0o700)
-    finally:
-        os.close(descriptor)
+            try:
+                names = os.listdir(folder) if last == "*" else [last]
+            except OSError:
+                continue  # a build has taken it away
+            for file_name in names:
+                try:
+                    descriptor = os.open(os.path.join(folder, file_name), _RUNNABLE)
+                except OSError:
+                    continue  # there is none: starting it will say so
+                try:
+                    # a second name may be elsewhere; where modes are only said to change, it cannot be run without this
+                    status = os.fstat(descriptor)
+                    if stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
+                        os.fchmod(descriptor, 0o700)
+                finally:
+                    os.close(descriptor)
 
 
 def _mount_proc() -> None:

@@ -43,22 +43,18 @@ def settle() -> None:
                 pass
             library.free(ctypes.c_void_p(block))
     for size in _SIZES:
-        _fill(size)
+        for number in range(_MOST // size):
+            if size == 16:
+                filler: Any = object()
+            elif size == 32:
+                filler = float(number)
+            else:
+                filler = bytes(size - bytes.__basicsize__)
+            if id(filler) % _POOL == _HEADER:  # the first of a new pool: nothing older has a hole left
+                break
+            _kept.append(filler)
     gc.freeze()
     gc.disable()
-
-
-def _fill(size: int) -> None:
-    for number in range(_MOST // size):
-        if size == 16:
-            number_object: Any = object()
-        elif size == 32:
-            number_object = float(number)
-        else:
-            number_object = bytes(size - bytes.__basicsize__)
-        if id(number_object) % _POOL == _HEADER:  # the first of a new pool: nothing older has a hole left
-            return
-        _kept.append(number_object)
 
 
 # What one attempt could leave in the folder that the next one writes to, besides files.

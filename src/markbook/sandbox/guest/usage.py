@@ -55,7 +55,7 @@ class Usage:
             self.shared += _measure_shared(number) if shares else 0
         self.resident = pages * _PAGE
         ended_faults, ended = self._ended()
-        self.cpu = ended + ((running + ticks) / _TICKS if processes else _first(group))
+        self.cpu = ended + ((running + ticks) / _TICKS if processes else _measure_first(group))
         self._compare(faults + ended_faults, ticks + ended * _TICKS + _ROUNDED * (len(processes) + 1))
         for process, (its_faults, its_ticks) in self._last.items():
             if process not in processes:
@@ -116,7 +116,7 @@ def _measure_shared(process: int) -> int:
     return int(line.split(maxsplit=1)[0]) << 10 if line else 0
 
 
-def _first(group: int) -> float:
+def _measure_first(group: int) -> float:
     """Return the CPU seconds of the first process of a group, where there is no procfs."""
     try:
         return time.clock_gettime((~group << 3) | 2)

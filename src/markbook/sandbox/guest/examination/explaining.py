@@ -7,6 +7,7 @@ policy. What it expects never enters the solution's process, which could leave i
 from __future__ import annotations
 
 import ast
+import marshal
 import re
 import signal
 
@@ -103,7 +104,13 @@ def explain(
         explanation = _run_apart(task, job, code, apart, limits, begin) if apart else {}
         there = [index for index in failed if index not in apart]
         if not apart or (there and record["error"] is None):
-            explanation = _join_explanations(explanation, _run(task, job, code, there, limits, begin))
+            other = _run(task, job, code, there, limits, begin)
+            merged = {**other, **{name: value for name, value in explanation.items() if value}}
+            if explanation:  # two looks at different tests: the first says what is said once, such as the limit
+                merged["tests"] = [*explanation["tests"], *other["tests"]]
+                counts = [part.get("left_out") for part in (explanation, other)]
+                merged["left_out"] = sum(count for count in counts if type(count) is int)
+            explanation = merged
     return with_lines(explanation, job["code"]) if explanation else None
 
 
@@ -111,39 +118,21 @@ def explain_output(index: int, fed: str, expected_output: str, output: bytes, er
     """Return what a program that failed a test read, was to print and printed: of long ones the part that differs."""
     got, expected = output.decode("utf-8", "replace"), expected_output
     most = explained.VALUE
-    apart = next((at for at, (a, b) in enumerate(zip(got, expected)) if a != b), min(len(got), len(expected)))  # noqa: B905 - as far as both go
+    apart = next(
+        (at for at, (a, b) in enumerate(zip(got, expected, strict=False)) if a != b), min(len(got), len(expected))
+    )
     begin = max(0, apart - most // 2) if max(len(got), len(expected)) > most else 0
     texts = {"got": explained.part(got, begin), "expected": explained.part(expected, begin), "source": fed[:_SOURCE]}
-    heard = errors.decode("utf-8", "replace")
-    streams_text = {
-        "difference": _apart(got, expected),
-        "err": heard,
-        "lines": [[int(match[1]), match[2]] for match in _TRACED.finditer(heard)],
-    }
-    return {"test": index, "part": -1, "op": "prints", **texts, **streams_text}
-
-
-def _apart(got: str, expected: str) -> str:
-    """Say in which line two outputs first differ; spaces at the ends of lines do not count."""
+    # the line in which they first differ; spaces at the ends of lines do not count
     ours, theirs = got.rstrip().split("\n"), expected.rstrip().split("\n")
-    for number, (ours_line, other) in enumerate(zip(ours, theirs), 1):  # noqa: B905 - as far as both go
-        if ours_line.rstrip() != other.rstrip():
-            return f"first differs in line {number}: {ours_line[:80]!r} instead of {other[:80]!r}"
-    return f"{len(ours)} lines instead of {len(theirs)}" if len(ours) != len(theirs) else ""
-
-
-def _join_explanations(explanation: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """Return what two looks at different tests say, where they differ the first."""
-    if not explanation:
-        return other
-    tests = [*explanation.get("tests", ()), *other.get("tests", ())]
-    left_out = sum(part["left_out"] for part in (explanation, other) if type(part.get("left_out")) is int)
-    return {
-        **other,
-        **{name: value for name, value in explanation.items() if value},
-        "tests": tests,
-        "left_out": left_out,
-    }
+    difference = f"{len(ours)} lines instead of {len(theirs)}" if len(ours) != len(theirs) else ""
+    for number, (line, other) in enumerate(zip(ours, theirs, strict=False), 1):
+        if line.rstrip() != other.rstrip():
+            difference = f"first differs in line {number}: {line[:80]!r} instead of {other[:80]!r}"
+            break
+    heard = errors.decode("utf-8", "replace")
+    lines = [[int(match[1]), match[2]] for match in _TRACED.finditer(heard)]
+    return {"test": index, "part": -1, "op": "prints", **texts, "difference": difference, "err": heard, "lines": lines}
 
 
 def _run_apart(
@@ -158,7 +147,7 @@ def _run_apart(
     done = False
     try:
         request = (APART, code, expressions.speaks_of_random(job["code"]), limits[6], (limits[0] - 1, task.asks))
-        attempt.link.send(_dumps(request))
+        attempt.link.send(marshal.dumps(request))
         if hall.enter(plan["pins"]) is not None:
             facts = _record(hall.why)
         else:
@@ -201,7 +190,7 @@ def _run(
     request = (limits[0] - 1, job["code"], task.name, task.aliases, task.before, watch_tests(task, failed))
     record: dict[str, Any] = {}
     try:
-        attempt.link.send(_dumps((EXPLAIN, code, expressions.speaks_of_random(job["code"]), limits[6], request)))
+        attempt.link.send(marshal.dumps((EXPLAIN, code, expressions.speaks_of_random(job["code"]), limits[6], request)))
         stream = wire.Stream(attempt.link)
         for _ in range(_MESSAGES):
             message = stream.next()
@@ -216,40 +205,31 @@ def _run(
     return _add_sources(task, {**_bound_value(record), "again": True})
 
 
-def _dumps(value: Any) -> bytes:
-    import marshal
-
-    return marshal.dumps(value)
-
-
 def watch_tests(task: CompiledTests, which: list[int]) -> list[explained.Test]:
     """Return tests that say what they compare, compiled once a task."""
+    own = {task.name, "candidate", *task.aliases} - {""}
     for index in which:
-        if index not in task.watched:
-            task.watched[index] = _watch_test(task.tests[index], {task.name, "candidate", *task.aliases} - {""})
+        if index in task.watched:
+            continue
+        test = task.tests[index]
+        text = test.get("setup", "")
+        setup = compile(text, FILE, "exec", dont_inherit=True) if text.strip() else None
+        body, sources = None, [""]
+        if test.get("program"):
+            program = ast.parse(test["program"], FILE)
+            asserts = [node for node in expressions.nodes(program) if isinstance(node, ast.Assert)]
+            asserts.sort(key=lambda node: (node.lineno, node.col_offset))
+            sources = [(ast.get_source_segment(test["program"], node) or "")[:_SOURCE] for node in asserts]
+            numbers = {id(node): number for number, node in enumerate(asserts)}
+            program.body = _statements(program.body, numbers, own, goes_on=True)
+            body = compile(ast.fix_missing_locations(program), FILE, "exec", dont_inherit=True)
+        elif text := test.get("assertion", "").strip():
+            tree = ast.parse(text, FILE, "eval")
+            tree.body = _watch_expression(tree.body, -1, own)
+            body, sources = compile(ast.fix_missing_locations(tree), FILE, "eval", dont_inherit=True), [text[:_SOURCE]]
+        # the setup, the body and whether it is an expression; and the source of each assertion
+        task.watched[index] = (setup, body, not test.get("program")), sources
     return [(index, *task.watched[index][0]) for index in which]
-
-
-def _watch_test(test: dict[str, Any], own: set[str]) -> tuple[Any, list[str]]:
-    """Return setup, body and whether it is an expression; and the source of each of its assertions."""
-    text = test.get("setup", "")
-    setup = compile(text, FILE, "exec", dont_inherit=True) if text.strip() else None
-    if not test.get("program"):
-        text = test.get("assertion", "").strip()
-        if not text:
-            return (setup, None, True), [""]
-        tree = ast.parse(text, FILE, "eval")
-        tree.body = _watch_expression(tree.body, -1, own)
-        body = compile(ast.fix_missing_locations(tree), FILE, "eval", dont_inherit=True)
-        return (setup, body, True), [text[:_SOURCE]]
-    program = ast.parse(test["program"], FILE)
-    asserts = [node for node in expressions.nodes(program) if isinstance(node, ast.Assert)]
-    asserts.sort(key=lambda node: (node.lineno, node.col_offset))
-    sources = [(ast.get_source_segment(test["program"], node) or "")[:_SOURCE] for node in asserts]
-    numbers = {id(node): number for number, node in enumerate(asserts)}
-    program.body = _statements(program.body, numbers, own, goes_on=True)
-    body = compile(ast.fix_missing_locations(program), FILE, "exec", dont_inherit=True)
-    return (setup, body, False), sources
 
 
 def _statements(body: list[ast.stmt], numbers: dict[int, int], own: set[str], *, goes_on: bool) -> list[ast.stmt]:
@@ -257,7 +237,7 @@ def _statements(body: list[ast.stmt], numbers: dict[int, int], own: set[str], *,
     statements: list[ast.stmt] = []
     for node in body:
         if isinstance(node, ast.Assert):
-            statements.append(_reporting(node, numbers[id(node)], own, goes_on=goes_on))
+            statements.append(_report_assert(node, numbers[id(node)], own, goes_on=goes_on))
             continue
         within = goes_on and not isinstance(node, ast.Try | ast.ClassDef)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -272,21 +252,16 @@ def _statements(body: list[ast.stmt], numbers: dict[int, int], own: set[str], *,
     return statements
 
 
-def _reporting(node: ast.Assert, number: int, own: set[str], *, goes_on: bool) -> ast.stmt:
-    part = ast.Constant(number)
+def _report_assert(node: ast.Assert, number: int, own: set[str], *, goes_on: bool) -> ast.stmt:
+    part, condition = ast.Constant(number), ast.UnaryOp(ast.Not(), _watch_expression(node.test, number, own))
+    if not goes_on:
+        error = ast.Call(ast.Name("AssertionError", ast.Load()), [node.msg] if node.msg else [], [])
+        return ast.copy_location(ast.If(condition, [ast.Raise(error, None)], []), node)
     words = [ast.keyword("words", node.msg)] if node.msg else []
     failed = ast.Expr(ast.Call(ast.Name(FAILED, ast.Load()), [part], words))
-    fails: ast.stmt = (
-        failed
-        if goes_on
-        else ast.Raise(ast.Call(ast.Name("AssertionError", ast.Load()), [node.msg] if node.msg else [], []), None)
-    )
-    test = ast.If(ast.UnaryOp(ast.Not(), _watch_expression(node.test, number, own)), [fails], [])
-    if not goes_on:
-        return ast.copy_location(test, node)
     caught = ast.Expr(ast.Call(ast.Name(FAILED, ast.Load()), [part, ast.Name("__markbook_error__", ast.Load())], []))
     handler = ast.ExceptHandler(ast.Name("BaseException", ast.Load()), "__markbook_error__", [caught])
-    return ast.copy_location(ast.Try([test], [handler], [], []), node)
+    return ast.copy_location(ast.Try([ast.If(condition, [failed], [])], [handler], [], []), node)
 
 
 def _watch_expression(node: ast.expr, number: int, own: set[str]) -> ast.expr:
@@ -299,9 +274,12 @@ def _watch_expression(node: ast.expr, number: int, own: set[str]) -> ast.expr:
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
         operator = ast.Constant(_OPERATORS[type(node.ops[0])])
         left_side, right = node.left, node.comparators[0]
-        apart = _difference(left_side)
-        if apart is not None and operator.value in ("<", "<="):
-            return _report("near", [part, operator, *_order_operands(apart.left, apart.right, own)[0], right], node)
+        match left_side:
+            case ast.Call(func=ast.Name(id="abs"), args=[ast.BinOp(op=ast.Sub()) as apart]) if operator.value in (
+                "<",
+                "<=",
+            ):
+                return _report("near", [part, operator, *_order_operands(apart.left, apart.right, own)[0], right], node)
         (actual, other), turned = _order_operands(left_side, right, own)
         if turned and operator.value in ("==", "!=", "is", "is not"):
             return _report("compared", [part, operator, actual, other], node)
@@ -319,15 +297,6 @@ def _watch_expression(node: ast.expr, number: int, own: set[str]) -> ast.expr:
         arguments = [part, ast.Constant(get_called_name(node)), node.func, actual, other, *node.args[2:]]
         return _report("called", arguments, node, node.keywords)
     return _report("value", [part, node], node)
-
-
-def _difference(node: ast.expr) -> ast.BinOp | None:
-    """Return the `a - b` of `abs(a - b)`."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "abs" and len(node.args) == 1:
-        inner = node.args[0]
-        if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Sub):
-            return inner
-    return None
 
 
 def _order_operands(left_side: ast.expr, right: ast.expr, own: set[str]) -> tuple[tuple[ast.expr, ast.expr], bool]:
@@ -374,24 +343,6 @@ def _add_sources(task: CompiledTests, explanation: dict[str, Any]) -> dict[str, 
     return {**explanation, "tests": tests}
 
 
-def _find_limit(lines: list[Any], code: str) -> list[Any]:
-    """Return where a limit found an attempt, as it is found again: down to the first loop, which says enough."""
-    tree = expressions.parse(code)
-    nodes = expressions.nodes(tree) if tree is not None else []
-    functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)]
-    loops = [node for node in nodes if isinstance(node, ast.For | ast.AsyncFor | ast.While)]
-    lines_kept: list[Any] = []
-    for line in lines:
-        if type(line) is not list or len(line) != 2 or type(line[0]) is not int:
-            break
-        within = max((function.lineno for function in functions if _holds(function, line[0])), default=0)
-        around = [loop.lineno for loop in loops if _holds(loop, line[0]) and loop.lineno >= within]
-        lines_kept.append([min(around), line[1]] if around else line)
-        if around:
-            break
-    return lines_kept
-
-
 def _holds(node: Any, line: int) -> bool:
     return bool(node.lineno <= line <= (node.end_lineno or node.lineno))
 
@@ -400,7 +351,21 @@ def with_lines(explanation: dict[str, Any], code: str) -> dict[str, Any]:
     """Put the solution's own text to the lines that are named."""
     text = code.split("\n") if len(code) <= 1 << 20 else []
     if explanation.get("limit") and type(explanation.get("lines")) is list:
-        explanation["lines"] = _find_limit(explanation["lines"], code)
+        # the same at every run: where a limit finds an attempt is chance, the first loop around that is not
+        tree = expressions.parse(code)
+        nodes = expressions.nodes(tree) if tree is not None else []
+        functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)]
+        loops = [node for node in nodes if isinstance(node, ast.For | ast.AsyncFor | ast.While)]
+        until_loop: list[Any] = []
+        for entry in explanation["lines"]:
+            if type(entry) is not list or len(entry) != 2 or type(entry[0]) is not int:
+                break
+            within = max((node.lineno for node in functions if _holds(node, entry[0])), default=0)
+            around = [node.lineno for node in loops if _holds(node, entry[0]) and node.lineno >= within]
+            until_loop.append([min(around), entry[1]] if around else entry)
+            if around:
+                break
+        explanation["lines"] = until_loop
     for record in (explanation, *explanation.get("tests", ())):
         lines = record.get("lines")
         if type(lines) is not list:

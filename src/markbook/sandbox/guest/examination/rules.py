@@ -17,6 +17,7 @@ what ASCII calls so, but in the rules of data sets, which follow their own progr
 
 from __future__ import annotations
 
+import itertools
 import re
 
 TYPE_CHECKING = False
@@ -131,10 +132,10 @@ def _icpc(name: str, words: list[str]) -> Rule:
 def _distance(text: str) -> float:
     text = text.strip()
     if not _NUMBER.fullmatch(text.encode("utf-8", "replace")) or len(text) > SHOWN:
-        raise ValueError(f"{text[:SHOWN]!r} is no distance between numbers")
+        raise ValueError(f"{text[:SHOWN]!r} is not a distance between numbers")
     number = float(text)
     if not 0 <= number < float("inf"):
-        raise ValueError(f"{text!r} is no distance between numbers")
+        raise ValueError(f"{text!r} is not a distance between numbers")
     return number
 
 
@@ -156,12 +157,8 @@ def _lines(rule: Rule, expected: bytes, got: bytes) -> OutputMatch:
 
 def _by_lines(by: str, expected: Sequence[bytes], lines: Sequence[bytes]) -> OutputMatch:
     """Return the difference of two lists of lines that differ."""
-    at = next(
-        (at for at, (expected_line, other) in enumerate(zip(expected, lines, strict=False)) if expected_line != other),
-        None,
-    )
-    if at is None:
-        at = min(len(expected), len(lines))
+    pairs = enumerate(zip(expected, lines, strict=False))
+    at = next((at for at, (line, other) in pairs if line != other), min(len(expected), len(lines)))
     return OutputMatch(by, line=at + 1, expected=_at(expected, at), got=_at(lines, at))
 
 
@@ -171,24 +168,22 @@ def _at(parts: Sequence[bytes], at: int) -> bytes | None:
 
 def _tokens(rule: Rule, expected: bytes, got: bytes) -> OutputMatch:
     expected_tokens, tokens = expected.split(), got.split()
-    at = _first_difference(rule, expected_tokens, tokens)
-    if at is not None:
-        return OutputMatch(rule.name, line=_find_line(got, at), expected=_at(expected_tokens, at), got=_at(tokens, at))
+    if expected_tokens != tokens:
+        pairs = enumerate(zip(expected_tokens, tokens, strict=False))
+        end = min(len(expected_tokens), len(tokens))
+        at = next((at for at, (token, other) in pairs if token != other and not _is_same(rule, token, other)), end)
+        if at < max(len(expected_tokens), len(tokens)):
+            lines = got.split(b"\n")
+            counts = itertools.accumulate(len(line.split()) for line in lines)
+            # a token that is not there belongs to the last line
+            line = next((number for number, count in enumerate(counts, 1) if at < count), len(lines))
+            return OutputMatch(rule.name, line=line, expected=_at(expected_tokens, at), got=_at(tokens, at))
     if rule.is_spaced:
         gaps = [_SPACES.findall(side) for side in (expected, got)]
         starts = [side[:1].isspace() for side in (expected, got)]
         if gaps[0] != gaps[1] or starts[0] != starts[1]:
             return _by_lines(rule.name, expected.split(b"\n"), got.split(b"\n"))
     return OutputMatch(rule.name, accepted=True)
-
-
-def _first_difference(rule: Rule, expected_tokens: list[bytes], tokens: list[bytes]) -> int | None:
-    if expected_tokens == tokens:
-        return None
-    for at, (expected_token, other) in enumerate(zip(expected_tokens, tokens, strict=False)):
-        if expected_token != other and not _is_same(rule, expected_token, other):
-            return at
-    return None if len(expected_tokens) == len(tokens) else min(len(expected_tokens), len(tokens))
 
 
 def _is_same(rule: Rule, expected_token: bytes, token: bytes) -> bool:
@@ -209,16 +204,6 @@ def _number(token: bytes) -> float | None:
     return float(token) if len(token) <= _LONGEST_NUMBER and _NUMBER.fullmatch(token) else None
 
 
-def _find_line(data: bytes, token: int) -> int:
-    """Return the line on which a token stands, the last one for a token that is not there."""
-    count = number = 0
-    for number, line in enumerate(data.split(b"\n"), start=1):
-        count += len(line.split())
-        if token < count:
-            return number
-    return number
-
-
 def _stripped_lines(data: bytes) -> list[str]:
     return [line.strip() for line in data.decode("utf-8", "surrogateescape").strip().split("\n")]
 
@@ -226,15 +211,13 @@ def _stripped_lines(data: bytes) -> list[str]:
 def _livecodebench(rule: Rule, expected: bytes, got: bytes) -> OutputMatch:
     """Compare as LiveCodeBench's runner does: stripped lines, and where two differ, all their words as decimals."""
     expected_lines, lines = _stripped_lines(expected), _stripped_lines(got)
-    for at, (expected_line, other) in enumerate(zip(expected_lines, lines, strict=False)):
-        if expected_line != other and not _are_decimals(expected_line, other):
-            return OutputMatch(rule.name, line=at + 1, expected=_bytes(expected_line), got=_bytes(other))
-    if len(expected_lines) == len(lines):
+    pairs = enumerate(zip(expected_lines, lines, strict=False))
+    end = min(len(expected_lines), len(lines))
+    at = next((at for at, (line, other) in pairs if line != other and not _are_decimals(line, other)), end)
+    if at == len(expected_lines) == len(lines):
         return OutputMatch(rule.name, accepted=True)
-    at = min(len(expected_lines), len(lines))
-    return OutputMatch(
-        rule.name, line=at + 1, expected=_at([*map(_bytes, expected_lines)], at), got=_at([*map(_bytes, lines)], at)
-    )
+    sides = [[_bytes(line) for line in side[at : at + 1]] for side in (expected_lines, lines)]
+    return OutputMatch(rule.name, line=at + 1, expected=_at(sides[0], 0), got=_at(sides[1], 0))
 
 
 def _bytes(text: str) -> bytes:
@@ -247,7 +230,7 @@ def _are_decimals(expected_line: str, line: str) -> bool:
     try:
         sides = [[Decimal(word) for word in side.split()] for side in (expected_line, line)]
         return sides[0] == sides[1]
-    except (InvalidOperation, ValueError):  # no number, or one that cannot be compared
+    except (InvalidOperation, ValueError):  # not a number, or one that cannot be compared
         return False
 
 

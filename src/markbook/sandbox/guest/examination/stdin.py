@@ -11,6 +11,7 @@ import struct
 
 from .. import zygote
 from . import explaining, expressions
+from .results import make_crash_result, timed_out
 from .tasks import STDIN as KIND, CompiledTests
 
 TYPE_CHECKING = False
@@ -122,7 +123,8 @@ def examine(
         if not result["p"]:
             if job.get("explain") and len(why) < _MOST_EXPLAINED:
                 why.append(explaining.explain_output(index, test["stdin"], test["stdout"], run.output, run.errors))
-            hit = hit or _limit(result, run)
+            limit = {"OLE": "output", "MLE": "memory"}.get(result["result"], run.hit.decode("ascii"))
+            hit = hit or ("file" if str(result["m"]).startswith(_FILE_ERRORS) else limit)
             slow += result["result"] == "TLE"
             stopped = not job.get("all") or slow >= _MOST_SLOW
     tests = [{**result, "v": "separated"} for result in results]
@@ -131,35 +133,21 @@ def examine(
 
 
 def _run(channel: _socket.socket, files: Given, job: ExaminerJob) -> ProcessResult:
-    """Have one process made which is given that, and read what it writes until it has ended."""
+    """Have one process made which is given that, and read what it writes until it has closed that, or has written too much."""
     limits = job["limits"]
     request = zygote.JOB.pack(*limits[:3], *map(int, limits[3:6])) + ",".join(job.get("preload", ())).encode("ascii")
     (output, their_output), (errors, their_errors) = os.pipe(), os.pipe()
     theirs = (files.code.descriptor, files.input.descriptor, their_output, their_errors)
     channel.sendmsg([request], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, zygote.STREAMS.pack(*theirs))])
+    # while the writing ends were open here too, no end of either stream would ever be seen
     os.close(their_output)
     os.close(their_errors)
-    run = _heard(output, errors, int(limits[6]))
-    try:
-        if run.flooded:
-            channel.send(zygote.STOP)
-        run.status, run.cpu, run.wall, hit = zygote.END.unpack(channel.recv(zygote.END.size))
-    except (OSError, struct.error):
-        os._exit(3)  # the zygote is gone, and this worker with it
-    run.hit = hit.rstrip(b"\0")
-    for descriptor in (output, errors):
-        os.close(descriptor)
-    return run
-
-
-def _heard(output: int, errors: int, most: int) -> ProcessResult:
-    """Read what a process writes until it has closed that, or has written too much."""
     poll = select.poll()
     poll.register(output, select.POLLIN)
     poll.register(errors, select.POLLIN)
     written: list[bytes] = []
     tail = b""
-    size, is_open = 0, 2
+    size, most, is_open = 0, int(limits[6]), 2
     while is_open and size <= most:
         for descriptor, _ in poll.poll():
             part = os.read(descriptor, _PIECE)
@@ -171,45 +159,38 @@ def _heard(output: int, errors: int, most: int) -> ProcessResult:
                 written.append(part)
             else:
                 tail = (tail + part)[-_TAIL:]
-    return ProcessResult(b"".join(written), tail, flooded=size > most)
+    run = ProcessResult(b"".join(written), tail, flooded=size > most)
+    try:
+        if run.flooded:
+            channel.send(zygote.STOP)
+        run.status, run.cpu, run.wall, hit = zygote.END.unpack(channel.recv(zygote.END.size))
+    except (OSError, struct.error):
+        os._exit(3)  # the zygote is gone, and this worker with it
+    run.hit = hit.rstrip(b"\0")
+    os.close(output)
+    os.close(errors)
+    return run
 
 
 def _judge_test(task: CompiledTests, index: int, run: ProcessResult, *, compiled: bool) -> Result:
-    """Return the verdict on one test."""
+    """Return the verdict on one test; `compiled`: the solution's text is known to be Python."""
     if run.flooded:
         text = "the solution printed more than it may"
         return {"p": False, "k": "o", "t": "OutputLimitError", "m": text, "result": "OLE"}
     if run.hit in (b"cpu", b"wall"):
-        return {"p": False, "k": "t", "t": "TimeoutError", "m": "the time limit was reached", "result": "TLE"}
-    if run.hit == b"file":
-        text = "the solution wrote more than it may"
-        return {"p": False, "k": "o", "t": "FileLimitError", "m": text, "result": "RTE"}
+        return {**timed_out(), "result": "TLE"}
+    if run.hit == b"file" or os.WIFSIGNALED(run.status):
+        return {**make_crash_result({"hit": run.hit.decode("ascii"), "status": run.status}), "result": "RTE"}
     if run.status:
-        return _judge_crash(run, compiled=compiled)
-    rule, expected = task.rules[index], task.tests[index]["stdout"].encode("utf-8", "surrogatepass")
-    judgement = rule.judge(expected, run.output)
+        kind, _, message = run.errors.rstrip(b"\n").rpartition(b"\n")[2].decode("utf-8", "replace").partition(": ")
+        if not kind.isidentifier():
+            kind, message = "ProcessExited", f"the process ended with status {os.WEXITSTATUS(run.status)}"
+        # only a text that is not known to compile may fail to: a program that raises a SyntaxError itself has crashed
+        if kind in _SYNTAX and not compiled:
+            return {"p": False, "k": "s", "t": kind, "m": message, "result": "CE"}
+        result = "MLE" if kind == "MemoryError" else "RTE"
+        return {"p": False, "k": "n" if kind == "NameError" else "o", "t": kind[:100], "m": message, "result": result}
+    judgement = task.rules[index].judge(task.tests[index]["stdout"].encode("utf-8", "surrogatepass"), run.output)
     if judgement.accepted:
         return {"p": True, "result": "AC", "rule": judgement.by}
     return {"p": False, "k": "a", "t": "WrongAnswer", "m": judgement.message, "result": "WA", "rule": judgement.by}
-
-
-def _judge_crash(run: ProcessResult, *, compiled: bool) -> Result:
-    """Return the verdict on a process that ended in an error of its own; `compile_tree`: its text is known to be Python."""
-    if os.WIFSIGNALED(run.status):
-        text = f"the process was ended by signal {os.WTERMSIG(run.status)}"
-        return {"p": False, "k": "o", "t": "ProcessExited", "m": text, "result": "RTE"}
-    kind, _, message = run.errors.rstrip(b"\n").rpartition(b"\n")[2].decode("utf-8", "replace").partition(": ")
-    if not kind.isidentifier():
-        kind, message = "ProcessExited", f"the process ended with status {os.WEXITSTATUS(run.status)}"
-    if kind in _SYNTAX and not compiled:
-        return {"p": False, "k": "s", "t": kind, "m": message, "result": "CE"}
-    result = "MLE" if kind == "MemoryError" else "RTE"
-    return {"p": False, "k": "n" if kind == "NameError" else "o", "t": kind[:100], "m": message, "result": result}
-
-
-def _limit(result: Result, run: ProcessResult) -> str:
-    if result["result"] == "TLE" or run.hit == b"file":
-        return run.hit.decode("ascii")
-    if str(result["m"]).startswith(_FILE_ERRORS):
-        return "file"
-    return {"OLE": "output", "MLE": "memory"}.get(result["result"], "")

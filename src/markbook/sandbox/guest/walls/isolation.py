@@ -91,9 +91,14 @@ def readable(config: WorkerSettings) -> list[str]:
     paths = [*config["path"], *config["stdlib"]]
     paths += [os.path.join(prefix, name) for name in ("lib", "lib64", "share/zoneinfo")]
     paths += ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo", "/etc/ld.so.cache"]
+    return find_tops(paths)
+
+
+def find_tops(paths: list[str]) -> list[str]:
+    """Return the paths that exist, without those within others."""
     tops: list[str] = []
     for path in sorted({os.path.realpath(path) for path in paths}):
-        if os.path.exists(path) and not any(path == top or path.startswith(top + "/") for top in tops):
+        if os.path.exists(path) and not any(f"{path}/".startswith(f"{top}/") for top in tops):
             tops.append(path)
     return tops
 
@@ -135,12 +140,10 @@ def own_user(report: Report, config: WorkerSettings) -> None:
 
 
 def _map_user(uid: int, gid: int) -> None:
-    inside_uid, inside_gid = (uid or 65534), (gid or 65534)
-    for name, text in (
-        ("setgroups", "deny"),
-        ("uid_map", f"{inside_uid} {uid} 1"),
-        ("gid_map", f"{inside_gid} {gid} 1"),
-    ):
+    # root is somebody else inside: a program that asks is not told that it is root
+    # the kernel takes a map of groups from who has no privilege only once `setgroups` is denied
+    maps = {"setgroups": "deny", "uid_map": f"{uid or 65534} {uid} 1", "gid_map": f"{gid or 65534} {gid} 1"}
+    for name, text in maps.items():
         with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
             file.write(text)
 
@@ -171,6 +174,7 @@ def _new_root(config: WorkerSettings) -> None:
         os.makedirs(top + name, exist_ok=True)
     if "empty" in config:
         os.symlink("/proc/self/fd", f"{top}/dev/fd")
+    # the old root is unmounted and not only hidden, so nothing can be bound any more; only then is this one read-only
     os.chdir(top)
     linux.pivot_root_here()
     linux.mount("", "/", flags=linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY | linux.MS_NOSUID | linux.MS_NODEV)
@@ -186,7 +190,9 @@ def _bind(path: str, target: str, *, device: bool = False) -> None:
         os.makedirs(os.path.dirname(target), exist_ok=True)
         os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o644))
     linux.mount(path, target, flags=linux.MS_BIND | linux.MS_REC)
-    locked = os.statvfs(target).f_flag  # what the original mount forbids must stay forbidden, or the kernel refuses
+    # a bind takes no flags of its own, so each is mounted once more; what the original mount forbids must stay forbidden,
+    # or the kernel refuses
+    locked = os.statvfs(target).f_flag
     keep = locked & (linux.MS_NOEXEC | linux.MS_NOATIME | linux.MS_NODIRATIME)
     keep |= linux.MS_RELATIME if locked & 4096 else 0
     flags = linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY | linux.MS_NOSUID  # a device is written to all the same
@@ -214,11 +220,7 @@ def confine(report: Report, config: WorkerSettings, *, makes_files: bool) -> Non
 
 
 def _limit() -> None:
-    for kind, value in (
-        (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_NOFILE, 256),
-        (resource.RLIMIT_MEMLOCK, 1 << 16),
-    ):
+    for kind, value in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_NOFILE, 256), (resource.RLIMIT_MEMLOCK, 1 << 16)):
         soft, hard = resource.getrlimit(kind)
         allowed = value if hard == resource.RLIM_INFINITY else min(value, hard)
         if soft != allowed or hard != allowed:

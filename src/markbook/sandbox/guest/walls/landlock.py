@@ -55,6 +55,7 @@ def ruleset(allowed: list[tuple[str, int]]) -> tuple[int, int]:
         OSError: the kernel has no landlock or refuses a rule.
     """
     abi = version()
+    # what a kernel does not know it refuses, so each version is asked for no more than it has
     handled = (1 << 13) - 1
     handled |= _REFER if abi >= 2 else 0
     handled |= _TRUNCATE if abi >= 3 else 0
@@ -64,7 +65,18 @@ def ruleset(allowed: list[tuple[str, int]]) -> tuple[int, int]:
     rules = linux.syscall(_CREATE, attributes, ctypes.c_size_t(size), ctypes.c_uint32(0), what="landlock ruleset")
     try:
         for path, rights in allowed:
-            _allow(rules, path, rights & handled)
+            try:
+                descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            except FileNotFoundError:
+                continue
+            try:
+                # the kernel refuses a rule for a file that speaks of folders
+                granted = rights & handled & (-1 if os.path.isdir(path) else _FILE_RIGHTS)
+                rule = struct.pack("<Qi", granted, descriptor)
+                arguments = ctypes.c_int(rules), ctypes.c_int(1), rule, ctypes.c_uint32(0)
+                linux.syscall(_ADD, *arguments, what=f"landlock rule {path}")
+            finally:
+                os.close(descriptor)
     except OSError:
         os.close(rules)
         raise
@@ -78,19 +90,3 @@ def enter(rules: int) -> None:
         OSError: the kernel refuses.
     """
     linux.syscall(_RESTRICT, ctypes.c_int(rules), ctypes.c_uint32(0), what="landlock restrict")
-
-
-def _allow(rules: int, path: str, rights: int) -> None:
-    try:
-        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return
-    try:
-        if not os.path.isdir(path):
-            rights &= _FILE_RIGHTS
-        rule = struct.pack("<Qi", rights, descriptor)
-        linux.syscall(
-            _ADD, ctypes.c_int(rules), ctypes.c_int(1), rule, ctypes.c_uint32(0), what=f"landlock rule {path}"
-        )
-    finally:
-        os.close(descriptor)

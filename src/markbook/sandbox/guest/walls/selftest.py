@@ -35,7 +35,7 @@ def try_everything(report: Report, guard: Callable[[int], None], scratch: str, *
         ]
     receiver, sender = os.pipe()
     if "private root" not in good:
-        attempts.append(("the mode of a file was changed", lambda: _change(sender)))
+        attempts.append(("the mode of a file was changed", lambda: _change_mode(sender)))
     pid = os.fork()
     if pid == 0:
         try:
@@ -68,7 +68,7 @@ def _fork() -> bool:
     return True
 
 
-def _change(descriptor: int) -> bool:
+def _change_mode(descriptor: int) -> bool:
     before = os.fstat(descriptor).st_mode
     os.fchmod(descriptor, before ^ 0o100)
     return os.fstat(descriptor).st_mode != before
@@ -87,7 +87,7 @@ def _connect() -> bool:
         sock.settimeout(0.2)
         sock.connect(("127.0.0.1", 9))
     except ConnectionRefusedError:
-        return True
+        return True  # a network answered, if only by saying that nothing listens there
     finally:
         sock.close()
     return True
