@@ -227,11 +227,19 @@ def score_interval(
     return replace(plain, low=low, high=high, method="wilson-t")
 
 
-def few_away(array: Floats, limits: tuple[float, float], fewest: float = _FEWEST_AWAY) -> str:
+def few_away(values: Sequence[float] | Floats, limits: tuple[float, float], fewest: float = _FEWEST_AWAY) -> str:
     """Return a warning where most values lie at one end of the range and the error rests on few others; else nothing."""
-    end, away = _away(array, limits)
-    if away is None or _effective_number(away) >= fewest:
-        return ""
+    if all(value in limits for value in values):
+        # what is away from one end is at the other, so counting does, and spares an exam the import of numpy
+        bottom, top = limits
+        at_top = sum(value == top for value in values)
+        end, rare = (bottom, at_top) if 2 * at_top < len(values) else (top, len(values) - at_top)
+        if rare >= min(fewest, _MANY_OPPOSITE * len(values)) or not rare:
+            return ""
+    else:
+        end, away = _away(finite(values), limits)
+        if away is None or _effective_number(away) >= fewest:
+            return ""
     return f"{SHORT}: it rests on few values away from {end:g}"
 
 

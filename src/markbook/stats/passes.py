@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from markbook.stats.arrays import finite
 from markbook.stats.intervals import few_away, mean_interval
 from markbook.stats.records import Estimate
 
@@ -86,7 +85,7 @@ def pass_at_k_summary(
     if len(shares) > 1:
         mean = math.fsum(shares) / len(shares)
         se = math.sqrt(math.fsum((share - mean) ** 2 for share in shares) / (len(shares) - 1) / len(shares))
-    note = estimate.note or (few_away(finite(shares), (0.0, 1.0), _FEWEST_AWAY) if k > 1 and len(ns) > 1 else "")
+    note = estimate.note or (few_away(shares, (0.0, 1.0), _FEWEST_AWAY) if k > 1 and len(ns) > 1 else "")
     return Estimate(
         estimate.value,
         estimate.low,
