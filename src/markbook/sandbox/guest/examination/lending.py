@@ -442,8 +442,8 @@ class Lending:
             self._visit(part, inner, is_lent=is_lambda and is_lent)
 
     def _visit_class(self, node: ast.ClassDef, place: _Place) -> None:
-        for part in (*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)):
-            self._visit(part, place)
+        for expression in (*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)):
+            self._visit(expression, place)
         owner = self._find_root(node.name, place)
         for part in node.body:
             value = part.value if isinstance(part, ast.Assign | ast.AnnAssign) else None

@@ -533,7 +533,7 @@ def may_write(operation: str, target: Any, arguments: list[Any], pure: frozenset
     asks = [value for value in (_owner(cls, "__getattribute__"), _owner(cls, "__getattr__")) if value is not None]
     if any(is_tests_class(kind) for kind in asks) and not {"__getattribute__", "__getattr__"} & pure:
         return True
-    attribute = _DICT.__get__(owner).get(name) if owner is not None and is_tests_class(owner) else None
+    attribute: Any = _DICT.__get__(owner).get(name) if owner is not None and is_tests_class(owner) else None
     if type(attribute) in (property, functools.cached_property):
         return _call_may_write(attribute.fget if type(attribute) is property else attribute.func, pure)
     is_plain = type(attribute) in (types.FunctionType, staticmethod, classmethod, types.MemberDescriptorType)
