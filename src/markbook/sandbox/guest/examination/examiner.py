@@ -210,7 +210,10 @@ class Examiner:
             return {"tests": text_tests(task, job["code"]), "error": None}
         if plan is None:
             return in_process_tests.mark_unchecked(self._in_process(task, job, task.sound))
-        policies = [None if policy is None else Policy(policy) for policy in plan["tests"]]
+        policies = [
+            None if policy is None else Policy(policy, pure)
+            for policy, pure in zip(plan["tests"], task.pure, strict=True)
+        ]
         right = in_process_tests.Right(
             plan.get("canary", [None] * len(policies)), plan.get("done", ()), *plan.get("took", ())
         )
@@ -348,7 +351,7 @@ class Examiner:
         if not job["code"]:
             plan = {"tests": [None if there else [] for there in needed], "pins": {}, "sure": False}
             return {"tests": [{"p": False}] * len(task.tests), "error": None, "plan": plan}
-        policies = [None if there else Policy(None) for there in needed]
+        policies = [None if there else Policy(None, pure) for there, pure in zip(needed, task.pure, strict=True)]
         pins: dict[str, str] = {}
         done: list[Any] = []
         apart = None

@@ -69,8 +69,8 @@ def difference(done: Parts, wanted: Parts, repeated: Container[int]) -> str:
 def is_doubtful(plan: Plan, index: int, policy: Policy, record: dict[str, Any], done: Counts) -> bool:
     """Whether a test that ran apart is to be decided beside the candidate.
 
-    It is if something was answered here, or each side saw another copy of a container; if it passed, but other parts
-    of it were executed than by the right answer; if it failed, and something could not be done from here, a plain type
+    It is if something was answered here, or each side saw another copy of a container; if it passed, but the solution
+    changed what the test expects, perhaps, or other parts of it were executed than by the right answer; if it failed, and something could not be done from here, a plain type
     answered for a class with an answer of its own, or nobody knows a right answer. What ended a call with a
     StopIteration has failed: beside the test it would end its loops.
     """
@@ -80,6 +80,8 @@ def is_doubtful(plan: Plan, index: int, policy: Policy, record: dict[str, Any], 
     if policy.copied or policy.answered or (policy.judged if plan["sure"] else policy.based):
         return True
     if result["p"]:
+        if policy.written:
+            return True
         expected_parts = plan.get("done")
         parts_expected = expected_parts[index] if expected_parts is not None else None
         return (

@@ -8,6 +8,7 @@ from .. import wire
 from ..marking import Compiled
 from . import expressions, rules
 from .expressions import LOOKS_UP, flows, get_called_name, trace_names
+from .lending import Lending
 from .programs import BrokenTest, compile_test, portable, repeated_parts
 from .separation import names_used, runs_beside
 
@@ -73,6 +74,8 @@ class CompiledTests:
         """The parts of each that go well as often as the answer has it."""
         self.makers: list[set[str]] = []
         """By which names of the solution's each makes what it expects: such a pass is tried whatever the objects are."""
+        self.pure: list[frozenset[str] | None] = []
+        """Of each the names of its functions that change nothing; None where it reads nothing again of what it lends."""
         self.canaries: list[Canary] | None = None
         """What of each test can be made wrong; looked for when first wanted."""
         self.watched: dict[int, tuple[Any, list[str]]] = {}
@@ -83,6 +86,7 @@ class CompiledTests:
         """What the tests may want of the solution: the identifiers that they use and the name of what they test."""
         self.before: list[Any] = []
         """Helpers from the prompt, compiled."""
+        self._lendings: list[Lending] = []
         if not (compiled and self._take(compiled)):
             self._compile(spec.get("prompt", ""))
 
@@ -96,15 +100,17 @@ class CompiledTests:
         self.asks = sorted(used - {""})
         helpers = prompt_helpers(prompt, self.name) if prompt else None
         self.before = [helpers] if helpers is not None else []
+        names = helpers.co_names if helpers is not None else ()
         for made in self.makers:
-            made.difference_update(helpers.co_names if helpers is not None else ())
+            made.difference_update(names)
+        self._find_pure(set(names))
 
     def compiled_text(self) -> str:
         """Return what another examiner needs to know this sample's tests without compiling them; empty if it has to."""
         if self.kind == STDIN:
             return ""
         makers = [frozenset(names) for names in self.makers]
-        facts = (self.faults, self.beside, self.draws, self.silent, self.counted, self.repeated, makers)
+        facts = (self.faults, self.beside, self.draws, self.silent, self.counted, self.repeated, makers, self.pure)
         data = portable((self.compiled, self.before, self.asks, *facts))
         return data.hex() if len(data) < _MOST_COMPILED else ""
 
@@ -112,13 +118,25 @@ class CompiledTests:
         """Know the tests by what another examiner said of them; False if that cannot be read."""
         try:
             self.compiled, self.before, self.asks, *facts = wire.load_code(bytes.fromhex(compiled))
-            self.faults, self.beside, self.draws, self.silent, self.counted, self.repeated, makers = facts
+            self.faults, self.beside, self.draws, self.silent, self.counted, self.repeated, makers, self.pure = facts
         except (ValueError, TypeError, EOFError):  # what was kept on a disk has suffered there
             return False
         self.makers = [set(names) for names in makers]
         patterns = [test.get("pattern") for test in self.tests]
         self.patterns = [expressions.compile_pattern(pattern)[0] if pattern else None for pattern in patterns]
         return True
+
+    def _find_pure(self, helpers: set[str]) -> None:
+        """Find what the tests read again of what they lend, and which of their functions change nothing.
+
+        The tests share their variables, and those of the prompt: another one may read what this one has lent.
+        """
+        for lending in self._lendings:
+            others = (other for other in self._lendings if other is not lending)
+            shares = any(lending.unbound & other.bound or other.unbound & lending.bound for other in others)
+            is_sure = not (shares or lending.unbound & helpers or lending.reads_again())
+            self.pure.append(None if is_sure else lending.find_pure())
+        self._lendings.clear()
 
     def _add_rule(self, test: dict[str, Any]) -> None:
         """Find how the output of a test is compared."""
@@ -143,6 +161,7 @@ class CompiledTests:
         self.counted.append(program is not None and claims == {"assert"})
         used = names_used(nodes)  # before the program is changed
         entry = {self.name, *self.aliases, "candidate"} - {""}
+        self._lendings.append(Lending(trees, nodes, entry))
         self.makers.append(makers(nodes, used | entry if self.kind == "class" else used - entry, entry))
         self.repeated.append(repeated_parts(program) if program is not None else frozenset())
         fault = ""

@@ -32,7 +32,7 @@ import sys
 import types
 
 from . import names
-from .plain_values import OPERATORS
+from .plain_values import MUTATING, MUTATORS, OPERATORS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -433,6 +433,15 @@ texts together, or calls later what it was given."""
 _METACLASSES = frozenset((type, type(collections.abc.Hashable), enum.EnumType))
 _DECORATED = contextlib.contextmanager(lambda: iter(())).__code__
 """The code of every function that `contextlib.contextmanager` returns."""
+WRITING = (
+    MUTATORS
+    | frozenset(MUTATING)
+    | frozenset(name for name in OPERATORS if name[:3] == "__i" and name not in ("__isub__", "__instancecheck__"))
+    | frozenset(["__isub__", "__next__", "__missing__", "__enter__", "__exit__", "send", "throw", "close", "shuffle"])
+    | (_STREAM - {"getvalue", "tell", "readable", "writable", "seekable", "isatty", "closed", "flush", "__iter__"})
+)
+"""Methods of standard types that change the object or use it up, so that whoever reads it afterwards reads something else."""
+_ADVANCED = frozenset(("n", "send", "throw", "close", "await", "step", "step by", "cancel"))
 _LONG = 400
 """Characters of an entry; of a longer one its digest is kept."""
 _BY_NAME = (type, types.BuiltinFunctionType, types.MethodDescriptorType)
@@ -500,6 +509,70 @@ def is_free_to_call(target: Any, arguments: Any = ()) -> bool:
             return False  # with more it would make a class
         return all(_takes_values(_owner(target, name)) for name in ("__new__", "__init__"))
     return _may(target, "__call__")
+
+
+def may_write(operation: str, target: Any, arguments: list[Any], pure: frozenset[str]) -> bool:
+    """Whether a harmless operation may change an object of the test's, or what the test reads.
+
+    Args:
+        operation: what the solution asks for.
+        target: the object.
+        arguments: the object, and what goes with the operation.
+        pure: the names of those of the test's functions that change nothing.
+    """
+    if operation in ("s", "x") or operation in _ADVANCED:
+        return True
+    if operation == "c" or (operation == "d" and arguments[1] == "__call__"):
+        return _call_may_write(target, pure)
+    cls, name = type(target), arguments[1]
+    owner = _owner(cls, name)
+    if operation == "d":
+        if owner is None or not is_tests_class(owner):
+            return name in WRITING
+        return _call_may_write(_DICT.__get__(owner)[name], pure)
+    asks = [value for value in (_owner(cls, "__getattribute__"), _owner(cls, "__getattr__")) if value is not None]
+    if any(is_tests_class(kind) for kind in asks) and not {"__getattribute__", "__getattr__"} & pure:
+        return True
+    attribute: Any = _DICT.__get__(owner).get(name) if owner is not None and is_tests_class(owner) else None
+    if type(attribute) in (property, functools.cached_property):
+        return _call_may_write(attribute.fget if type(attribute) is property else attribute.func, pure)
+    is_plain = type(attribute) in (types.FunctionType, staticmethod, classmethod, types.MemberDescriptorType)
+    return not is_plain and hasattr(type(attribute), "__get__")
+
+
+def _call_may_write(target: Any, pure: frozenset[str]) -> bool:
+    kind = type(target)
+    if kind in (types.MethodType, staticmethod, classmethod):
+        target, kind = target.__func__, type(target.__func__)
+    if kind is types.FunctionType:
+        return not (is_tests_function(target) and target.__code__.co_name in pure)
+    if kind in (
+        types.BuiltinFunctionType,
+        types.MethodWrapperType,
+        types.MethodDescriptorType,
+        types.WrapperDescriptorType,
+    ):
+        return target.__name__ in WRITING
+    if kind is functools.partial:
+        return _call_may_write(target.func, pure)
+    if kind is functools._lru_cache_wrapper:  # noqa: SLF001 - what the decorator returns
+        return _call_may_write(target.__wrapped__, pure)
+    if isinstance(target, type):
+        owners = {owner for name in ("__new__", "__init__", "__post_init__") if (owner := _owner(target, name))}
+        return any(
+            name in _DICT.__get__(owner) and name not in pure and not _is_generated(_DICT.__get__(owner)[name])
+            for owner in owners
+            if is_tests_class(owner)
+            for name in ("__new__", "__init__", "__post_init__")
+        )
+    owner = _owner(kind, "__call__")
+    return owner is not None and is_tests_class(owner) and _call_may_write(_DICT.__get__(owner)["__call__"], pure)
+
+
+def _is_generated(function: Any) -> bool:
+    """Whether a constructor was made by `dataclass` or `namedtuple`, and so only fills the new object."""
+    code = getattr(function, "__code__", None)
+    return code is None or code.co_filename == "<string>" or code.co_filename.startswith("<string")
 
 
 def _only_takes_values(target: Any) -> bool:
@@ -599,12 +672,16 @@ def entry(operation: str, arguments: list[Any], options: dict[str, Any], *, is_s
     """Return what a policy notes of a request: the operation, the kind of the object and of each argument."""
     kinds = [kind_of_argument(value, is_stand_in=is_stand_in) for value in arguments[1:]]
     kinds += [f"{name}={kind_of_argument(options[name], is_stand_in=is_stand_in)}" for name in sorted(options)]
-    text = f"ask:{operation}:{kind_of_target(arguments[0])}:{', '.join(kinds)}"
+    return shorten("ask", f"{operation}:{kind_of_target(arguments[0])}:{', '.join(kinds)}")
+
+
+def shorten(kind: str, text: str) -> str:
+    """Return an entry of a policy, or its digest where it is long."""
     if len(text) < _LONG:
-        return text
+        return f"{kind}:{text}"
     import hashlib  # only here: it brings a whole library of ciphers
 
-    return f"ask:{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()}"
+    return f"{kind}:{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()}"
 
 
 def kind_of_target(target: Any) -> str:

@@ -282,8 +282,10 @@ class Peer(Objects):
         while True:
             frame = self._check_frame(self._receive())
             if frame[0] == "q":
-                self.serve(frame)
+                self.serve(frame, request[1])
                 continue
+            if len(frame) > 2 and frame[2] and self.examines:
+                self.policy.note_changes(request, frame[2])
             try:
                 return self._settle(frame, transfer, listen)
             except Exception as error:
@@ -433,8 +435,12 @@ class Peer(Objects):
 
     # answering
 
-    def serve(self, frame: list[Any]) -> None:
+    def serve(self, frame: list[Any], during: str = "") -> None:
         """Do what the other side asks, and reply.
+
+        Args:
+            frame: the request.
+            during: the operation of this side's that is under way.
 
         Raises:
             Gone: it asked for what cannot be asked for.
@@ -450,7 +456,7 @@ class Peer(Objects):
         try:
             sys.setrecursionlimit(limit + _DEEPER)
             if self.examines:
-                self._check(frame[1], arguments, options, arrived)
+                self._check(frame[1], arguments, options, arrived, during)
                 self._serving += 1
                 serves = True
             value: Any = self.operations[frame[1]](*arguments, **options)
@@ -483,7 +489,9 @@ class Peer(Objects):
         with self._turn:
             self.link.send(wire.encode(reply).encode("ascii"))
 
-    def _check(self, operation: str, arguments: list[Any], options: dict[str, object], arrived: Arrived) -> None:
+    def _check(
+        self, operation: str, arguments: list[Any], options: dict[str, object], arrived: Arrived, during: str
+    ) -> None:
         if self._serving == _NESTED:
             self.keep_out()  # an honest answer may need more, and is then to be seen beside the test
             raise RecursionError(f"{_NESTED} requests within one another")
@@ -494,6 +502,7 @@ class Peer(Objects):
             return
         spells = arrived.spells(is_special_method=arrived.text.startswith(_SPECIAL_METHOD))
         self.policy.check_use(operation, arguments, options, arrived.handed, spells=spells)
+        self.policy.note_request(operation, arguments, options, during)
 
     def _take_call(self, frame: list[Any]) -> tuple[list[Any], dict[str, object], Transfer | None]:
         simple = self._simple_values(frame[2]) if not frame[3] else None

@@ -21,6 +21,11 @@ Never answered, whoever asked for it: attributes that begin with an underscore (
 functions of a test's other than by calling them, copies, classes, namespaces, frames, modules. A refusal is an error of
 that one request in the solution, and is noted: a test that fails after one is decided beside the solution (`in_process`).
 
+A third thing is noted: that the solution changed something of the test's, a list that it was given or an object that it
+asked (`note_changes`, `note_request`). The solution may thereby choose what the test expects of it. A pass in which it made
+a change that the reference's run did not make (the same call leaving the same contents, the same request) is not
+`separated`, unless the text of the test shows that it reads nothing of that again (`examination.lending`).
+
 How the reference is a witness: its run has a policy that is `learning`. That one allows what it is asked and writes it
 down as entries. The entries travel with the plan, and every attempt at the problem starts from them. Without a reference
 there are no entries: nothing is forwarded, and only 1 holds. The flags of a `Policy` say afterwards what a verdict rests on.
@@ -30,8 +35,9 @@ from __future__ import annotations
 
 import types
 
+from .. import wire
 from .objects import CALLABLE
-from .plain_values import SPECIAL
+from .plain_values import ATOMS, SPECIAL
 from .standin import get_token
 
 TYPE_CHECKING = False
@@ -59,6 +65,10 @@ _SPECIAL = frozenset(SPECIAL)
 _FRAMEWORKS = ("unittest.", "_pytest.", "pytest", "doctest", "hypothesis.")
 _NEVER = frozenset(("class", "copy", "refill", "seed", "names"))
 """What only the examiner asks for."""
+_CALLS = frozenset(("c", "step by"))
+"""Requests of the test's whose arguments stand in its text as those of a call."""
+_MOST_WRITES = 1_000
+"""Changes by the reference that a policy keeps: more of them would make every job longer."""
 
 
 class Policy:
@@ -67,11 +77,22 @@ class Policy:
     An entry is `KIND:OPERAND:TYPE`: an operator of objects of that type with a handle or a plain value; or
     `own:NAME:TYPE`: a method that a class extending a plain type has of its own; or `bind:NAME:TYPE`: what Python asks of
     an object that stands in a class; or `use:OPERATION:NAME` of a test case; or `method:NAME:TYPE`, `stop`, `write:class`; or
-    `ask:OPERATION:OBJECT:ARGUMENTS`, what a solution asked of an object of the test's.
+    `ask:OPERATION:OBJECT:ARGUMENTS`, what a solution asked of an object of the test's; or `change:...`, what it changed.
     """
 
-    def __init__(self, allowed: list[str] | None) -> None:
+    def __init__(self, allowed: list[str] | None, pure: frozenset[str] | None = frozenset()) -> None:
+        """Begin with what the reference needed.
+
+        Args:
+            allowed: the entries; None for the run of the reference itself.
+            pure: the names of the test's functions that change nothing; None for a test that reads nothing again of
+                what it lends by calls.
+        """
         self.learning = allowed is None
+        self.pure = pure
+        self.written = False
+        """Whether the candidate changed something of the test's in a way in which the right answer has not."""
+        self._writes = 0
         self.allowed = set(allowed or ())
         self.own = False
         """Whether the candidate's own classes took part in a comparison."""
@@ -139,6 +160,44 @@ class Policy:
         self.stopped = self.stopped or "stop" not in self.allowed
         return "stop" in self.allowed
 
+    def note_changes(self, request: list[Any], changes: list[Any]) -> None:
+        """Note that a request of the test's came back with containers of the test's changed.
+
+        The entry has all that was sent, but for the object that was asked, and what is left of it: a solution that
+        sorts in place where the reference does is not one that empties.
+        """
+        if (self.learning or not self.written) and (self.pure is not None or request[1] not in _CALLS):
+            self._note_write(wire.encode([request[1], request[2][1:], request[3], changes]))
+
+    def note_request(self, operation: str, arguments: list[Any], options: dict[str, Any], during: str) -> None:
+        """Note what the solution asks of an object of the test's, if that may change something.
+
+        Args:
+            operation: what it asks for.
+            arguments: the object, and what goes with the operation.
+            options: its keyword arguments.
+            during: the operation of the test's that is under way.
+        """
+        if (self.written and not self.learning) or (self.pure is None and during in _CALLS):
+            return
+        from . import lent
+
+        if lent.may_write(operation, arguments[0], arguments, self.pure or frozenset()):
+            values = [
+                _describe_value(value) for value in (*arguments[1:], *(options[name] for name in sorted(options)))
+            ]
+            self._note_write(f"{operation}:{lent.kind_of_target(arguments[0])}:{', '.join([*options, *values])}")
+
+    def _note_write(self, what: str) -> None:
+        from . import lent
+
+        key = lent.shorten("change", what)
+        if self.learning and self._writes < _MOST_WRITES:
+            self._writes += 1
+            self.allowed.add(key)
+        elif not self.learning and key not in self.allowed:
+            self.written = True
+
     def check_use(
         self, operation: str, arguments: list[Any], options: dict[str, Any], handed: list[Any], *, spells: bool
     ) -> None:
@@ -204,6 +263,13 @@ class Policy:
             raise AttributeError(f"{name!r} cannot be set from there")
         if not is_class and (callable(getattr(made_by, name, None)) or callable(own_attributes(target).get(name))):
             raise AttributeError(f"{name!r} is a method of the test's object")
+
+
+def _describe_value(value: Any) -> str:
+    """Return a number or a text itself, and of anything else what it is."""
+    from . import lent
+
+    return repr(value) if type(value) in ATOMS else lent.kind_of_argument(value, is_stand_in=_is_stand_in)
 
 
 def _is_stand_in(value: Any) -> bool:

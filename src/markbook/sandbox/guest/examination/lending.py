@@ -1,0 +1,518 @@
+"""What a test reads again of what it lends, and which of its functions change nothing: read off its text, once a test.
+
+Theory of operation. A solution that empties `items` in `assert f(items) == sorted(items)` has the test expect what it
+gives. Such a write counts against a `separated` pass (`Policy.note_write`), but only where the test can see it again: where
+a variable leads to something that it lends, and it reads that variable a second time. Whatever is not understood here
+counts as read again, and as a function that changes something.
+
+A *root* is a variable, known by the scope that binds it. What it was bound to leads to further roots (`same = items`,
+`for row in rows`, the argument behind a parameter, what the body of a function reads). Only calls are looked at: what a
+solution changes while an operator or an attribute of its objects is used always counts, since that lends as well.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+
+from ..exchange.lent import WRITING
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    Root = tuple[int, str]
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_BUILTINS = frozenset(vars(builtins))
+_SCALAR = frozenset(
+    [
+        "all", "any", "bool", "callable", "deepcopy", "float", "hash", "id", "int", "isinstance", "issubclass", "len",
+        "range", "repr", "str",
+    ]
+)  # fmt: skip
+"""Functions that hand nothing over by a call, and return nothing through which what they were given can be changed."""
+_ONLY_READ = _SCALAR | {
+    "abs",
+    "frozenset",
+    "list",
+    "max",
+    "min",
+    "print",
+    "round",
+    "set",
+    "sorted",
+    "sum",
+    "tuple",
+    "type",
+}
+"""Functions that hand nothing over by a call, as long as they are given no function by a keyword."""
+_CALLING = frozenset(("assertRaises", "assertRaisesRegex", "assertWarns", "assertWarnsRegex", "assert_raises"))
+"""Assertions that call what they are given."""
+_OF_TEST_CASES = frozenset(("subTest", "fail", "skipTest"))
+_ITERATORS = frozenset(("iter", "map", "zip", "filter", "enumerate", "reversed"))
+_WRITES = WRITING | {"next", "anext", "setattr", "delattr", "exec", "eval", "__dict__", "vars", "globals", "locals"}
+_CONSTRUCTORS = frozenset(("__init__", "__post_init__", "__new__"))
+_CALLED_BY_WRITES = frozenset(
+    [
+        "__setitem__",
+        "__delitem__",
+        "__setattr__",
+        "__delattr__",
+        "__set__",
+        "__delete__",
+        "__iadd__",
+        "__isub__",
+        "__ior__",
+    ]
+)
+"""Special methods that only statements call which count as writes themselves."""
+_DISPLAYS = frozenset((ast.List, ast.Tuple, ast.Set, ast.Dict))
+_LIBRARY_READS = frozenset(
+    ("allclose", "isclose", "array_equal", "isnan", "isinf", "sqrt", "fabs", "floor", "ceil", "array")
+)
+"""Functions of libraries that only read numbers."""
+
+
+class _Place:
+    """Where in a test a node stands."""
+
+    def __init__(
+        self,
+        scopes: tuple[int, ...] = (0,),
+        loops: tuple[set[str], ...] = (),
+        owners: tuple[tuple[int, Root], ...] = (),  # the functions and classes around it, each with how deep they stand
+        lambdas: frozenset[int] = frozenset(),
+        *,
+        in_class: bool = False,
+    ) -> None:
+        self.scopes, self.loops, self.owners, self.lambdas, self.in_class = scopes, loops, owners, lambdas, in_class
+
+    def enter_loop(self, names: set[str]) -> _Place:
+        return _Place(self.scopes, (*self.loops, names), self.owners, self.lambdas, in_class=self.in_class)
+
+    def enter(self, scope: int, owner: Root | None, *, is_class: bool = False, is_lent: bool = False) -> _Place:
+        outer = self.scopes[:-1] if self.in_class else self.scopes  # a method does not see the names of its class
+        owners = self.owners if owner is None else (*self.owners, (len(outer), owner))
+        lambdas = self.lambdas | {scope} if is_lent else self.lambdas
+        return _Place((*outer, scope), (), owners, lambdas, in_class=is_class)
+
+
+class Lending:
+    """What the text of one test says of what it lends."""
+
+    def __init__(self, trees: Iterable[ast.AST | None], nodes: list[ast.AST], tested: set[str]) -> None:
+        """Read the parts of a test.
+
+        Args:
+            trees: its parts, which share their variables.
+            nodes: all of their nodes, parents first.
+            tested: by which names it calls what is tested.
+        """
+        parts = [tree for tree in trees if tree is not None]
+        self._tested = tested
+        self._drop_literals(nodes)
+        self._bound: dict[int, set[str]] = {0: self._bound_names(parts)}
+        self._values: dict[Root, set[Root]] = {}
+        self._loads: dict[Root, int] = {}
+        self._lent: set[Root] = set()
+        self._changeable: set[Root] = set()
+        """Variables that may hold what can change."""
+        self._iterators: set[str] = set()
+        """Variables that may hold what is used up by reading it."""
+        self._is_unclear = False
+        """Whether something is lent of which the text does not say what it is."""
+        self.unbound: set[str] = set()
+        """Names that it reads and does not bind: the solution's, the prompt's, or another test's."""
+        every = [node for tree in parts for node in self._walk(tree)]
+        self._functions: dict[str, list[Any]] = {}
+        for node in every:
+            if isinstance(node, _FUNCTIONS):
+                self._functions.setdefault(getattr(node, "name", "<lambda>"), []).append(node)
+        self._bound[0].update(name for node in every if isinstance(node, ast.Global) for name in node.names)
+        callees = {id(node.func): _name(node.func) for node in every if isinstance(node, ast.Call)}
+        called = set(callees.values())
+        handed = {
+            node.id for node in every if isinstance(node, ast.Name) and _is_read(node) and id(node) not in callees
+        }
+        methods = {id(part) for node in every if isinstance(node, ast.ClassDef) for part in node.body}
+        self._unknown = {
+            (id(function), name)
+            for functions in self._functions.values()
+            for function in functions
+            if len(functions) > 1
+            or id(function) in methods
+            or (called_as := getattr(function, "name", "<lambda>")) in handed
+            or called_as not in called
+            for name in _parameters(function)
+            if name not in tested
+        }
+        """Parameters of which no call in the text says what they are."""
+        self._changeable |= self._unknown
+        for _ in range(2):  # what a variable is bound to later in a loop is known by the second time
+            self._loads.clear()
+            for tree in parts:
+                self._visit(tree, _Place())
+            if self.reads_again():
+                break
+
+    @property
+    def bound(self) -> set[str]:
+        """The variables of the test itself, which the tests after it can read."""
+        return self._bound[0]
+
+    def reads_again(self) -> bool:
+        """Whether it reads anything a second time that leads to what it lends."""
+        if self._is_unclear:
+            return True
+        roots = list(self._lent)
+        for root in roots:  # which grows meanwhile
+            roots += [other for other in self._values.get(root, ()) if other not in roots]
+        return any(self._loads.get(root, 0) > 1 and root in self._changeable for root in roots)
+
+    def find_pure(self) -> frozenset[str]:
+        """Return the names of those of its functions that change nothing, whoever calls them."""
+        writing = {name for name, nodes in self._functions.items() if any(map(self._writes, nodes))}
+        while True:
+            if any(name[:2] == "__" == name[-2:] for name in writing - _CONSTRUCTORS - _CALLED_BY_WRITES):
+                return frozenset()  # an operator in any of them may be that one
+            # one that calls a class may run its constructor
+            words = writing | (self._bound[0] if writing & _CONSTRUCTORS else set())
+            more = {
+                name
+                for name, nodes in self._functions.items()
+                if name not in writing and any(not self._words(node).isdisjoint(words) for node in nodes)
+            }
+            if not more:
+                return frozenset(self._functions) - writing
+            writing |= more
+
+    def _writes(self, function: Any) -> bool:
+        """Whether a function of the test's may change something by itself."""
+        is_constructor = getattr(function, "name", "") in _CONSTRUCTORS
+        own = function.args.args[0].arg if is_constructor and function.args.args else ""  # nobody else holds it yet
+        for node in self._walk(function):
+            if isinstance(node, ast.Global | ast.Nonlocal | ast.AugAssign):
+                return True
+            is_write = isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load)
+            if is_write and not (isinstance(node, ast.Attribute) and own and _name(node.value) == own):
+                return True
+        return not self._words(function).isdisjoint(_WRITES | self._iterators)
+
+    # variables
+
+    def _find_root(self, name: str, place: _Place) -> Root | None:
+        for scope in reversed(place.scopes):
+            if name in self._bound[scope]:
+                return scope, name
+        return None
+
+    def _load(self, name: str, place: _Place, *, is_lent: bool) -> None:
+        root = self._find_root(name, place)
+        if root is None:
+            if name not in _BUILTINS:
+                self.unbound.add(name)
+                # a function of the solution's that stands in a class is given that class's objects, by no visible call
+                self._is_unclear = self._is_unclear or place.in_class
+            return
+        # a loop or a function that does not bind it may read it any number of times
+        again = root[0] != place.scopes[-1] or any(name not in names for names in place.loops)
+        self._loads[root] = self._loads.get(root, 0) + 1 + again
+        for depth, owner in place.owners:
+            if place.scopes.index(root[0]) < depth:
+                self._values.setdefault(owner, set()).add(root)
+        if is_lent and root[0] not in place.lambdas:
+            self._lent.add(root)
+            self._is_unclear = self._is_unclear or root in self._unknown
+
+    def _bind(self, target: ast.AST, value: ast.AST, place: _Place) -> None:
+        """Note what a variable is bound to, or what is put into what it holds."""
+        if isinstance(target, ast.Tuple | ast.List):
+            parts = target.elts
+            values = value.elts if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(parts) else None
+            for index, part in enumerate(parts):
+                self._bind(part, values[index] if values is not None else value, place)
+                if values is None and isinstance(value, ast.BinOp) and isinstance(part, ast.Name):
+                    self._load(part.id, place, is_lent=False)  # `a, b = [[]] * 2`: one object by two names
+            return
+        base = target
+        while isinstance(base, ast.Attribute | ast.Subscript | ast.Starred):
+            base = base.value
+        root = self._find_root(base.id, place) if isinstance(base, ast.Name) else None
+        if root is None:
+            return
+        self._lead(root, value, place)
+        if base is not target:
+            return
+        if not (_is_constant(value) or self._is_of_solution(value, place)):
+            self._changeable.add(root)
+        if isinstance(value, ast.GeneratorExp) or (isinstance(value, ast.Call) and self._gives_iterator(value)):
+            self._iterators.add(root[1])
+
+    def _lead(self, root: Root, value: ast.AST, place: _Place) -> None:
+        """Note that a variable leads to all that an expression reads."""
+        roots = self._values.setdefault(root, set())
+        for part in self._walk(value):
+            if isinstance(part, ast.Name) and (other := self._find_root(part.id, place)) is not None:
+                roots.add(other)
+
+    def _gives_iterator(self, call: ast.Call) -> bool:
+        name = _name(call.func)
+        parts = (part for function in self._functions.get(name, ()) for part in self._walk(function))
+        return name in _ITERATORS or any(isinstance(part, ast.Yield | ast.YieldFrom) for part in parts)
+
+    def _is_of_solution(self, value: ast.AST, place: _Place) -> bool:
+        """Whether this is what a function or a class of the solution's returned: what it changes there is its own answer."""
+        if not isinstance(value, ast.Call):
+            return False
+        base = value.func
+        while isinstance(base, ast.Attribute):
+            base = base.value
+        if not isinstance(base, ast.Name):
+            return False
+        root = self._find_root(base.id, place)
+        return base.id in self._tested or (root is None and base.id not in _BUILTINS)
+
+    # going through trees without their literals, of which some tests have a megabyte
+
+    def _drop_literals(self, nodes: list[ast.AST]) -> None:
+        """Find the containers that hold constants alone."""
+        plain: set[int] = set()
+        self._literals: set[int] = set()
+        for node in reversed(nodes):  # parts before what they are part of
+            kind = type(node)
+            if kind is ast.Constant:
+                plain.add(id(node))
+            elif kind in _DISPLAYS:
+                items = [*node.keys, *node.values] if kind is ast.Dict else node.elts  # type: ignore[attr-defined]  # displays
+                if all(id(item) in plain for item in items):
+                    plain.add(id(node))
+                    self._literals.add(id(node))
+            elif kind is ast.UnaryOp and id(node.operand) in plain:  # type: ignore[attr-defined]  # it is one
+                plain.add(id(node))
+
+    def _walk(self, *nodes: Any) -> list[Any]:
+        """Return nodes and all that is in them, parents first, but for what such containers hold."""
+        queue = list(nodes)
+        for node in queue:  # which grows meanwhile
+            if id(node) not in self._literals:
+                queue.extend(ast.iter_child_nodes(node))
+        return queue
+
+    def _words(self, function: ast.AST) -> set[str]:
+        """Return the names and attributes that a function speaks of."""
+        return {_name(node) for node in self._walk(function)} - {""}
+
+    def _bound_names(self, nodes: list[Any]) -> set[str]:
+        """Return the names that statements bind, but for those that functions and classes among them bind within."""
+        names: set[str] = set()
+        outside: set[str] = set()
+        queue = list(nodes)
+        for node in queue:  # which grows meanwhile
+            if isinstance(node, ast.Name):
+                if not _is_read(node):
+                    names.add(node.id)
+            elif isinstance(node, ast.alias):
+                names.add((node.asname or node.name).partition(".")[0])
+            elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+                names.add(node.name)
+            elif isinstance(node, ast.Global | ast.Nonlocal):
+                outside.update(node.names)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                names.add(node.name)
+            elif not isinstance(node, ast.Lambda) and id(node) not in self._literals:
+                queue.extend(ast.iter_child_nodes(node))
+        return names - outside
+
+    # what is lent and what is bound, in the order of the text
+
+    def _visit(self, node: ast.AST | None, place: _Place, *, is_lent: bool = False) -> None:
+        if node is None or id(node) in self._literals:
+            return
+        kind = type(node)
+        if kind is ast.Name:
+            if _is_read(node):
+                self._load(node.id, place, is_lent=is_lent)  # type: ignore[attr-defined]  # it is a name
+        elif kind is ast.Call:
+            self._visit_call(node, place, is_lent=is_lent)  # type: ignore[arg-type]  # it is a call
+        elif isinstance(node, _FUNCTIONS):
+            self._visit_function(node, place, is_lent=is_lent)
+        elif kind is ast.ClassDef:
+            self._visit_class(node, place)  # type: ignore[arg-type]  # it is a class
+        elif isinstance(node, _COMPREHENSIONS):
+            self._visit_comprehension(node, place, is_lent=is_lent)
+        elif isinstance(node, ast.For | ast.AsyncFor | ast.While):
+            self._visit_loop(node, place)
+        else:
+            self._note_binding(node, place)
+            for name, part in ast.iter_fields(node):
+                if name == "annotation":
+                    continue
+                for each in part if isinstance(part, list) else [part]:
+                    if isinstance(each, ast.AST):
+                        self._visit(each, place, is_lent=is_lent)
+
+    def _note_binding(self, node: ast.AST, place: _Place) -> None:
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                self._bind(target, node.value, place)
+                if len(node.targets) > 1 and isinstance(target, ast.Name):
+                    self._load(target.id, place, is_lent=False)  # one object by several names
+                if isinstance(target, ast.Attribute) and self._names_solution(node.value, place):
+                    self._is_unclear = True  # it may become a method
+        elif isinstance(node, ast.AnnAssign | ast.AugAssign | ast.NamedExpr) and node.value is not None:
+            self._bind(node.target, node.value, place)
+            if not isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                self._load(node.target.id, place, is_lent=False)
+        elif isinstance(node, ast.withitem) and node.optional_vars is not None:
+            self._bind(node.optional_vars, node.context_expr, place)
+        elif isinstance(node, ast.Return | ast.Yield | ast.YieldFrom) and node.value is not None:
+            for _, owner in place.owners:
+                self._lead(owner, node.value, place)
+
+    def _names_solution(self, value: ast.AST, place: _Place) -> bool:
+        called = {id(part.func) for part in self._walk(value) if isinstance(part, ast.Call)}
+        return any(
+            isinstance(part, ast.Name)
+            and id(part) not in called
+            and part.id not in _BUILTINS
+            and (part.id in self._tested or self._find_root(part.id, place) is None)
+            for part in self._walk(value)
+        )
+
+    def _visit_call(self, node: ast.Call, place: _Place, *, is_lent: bool) -> None:
+        name = _name(node.func)
+        values = [*node.args, *(keyword.value for keyword in node.keywords)]
+        base = node.func.value if isinstance(node.func, ast.Attribute) else None
+        is_builtin = base is None and name in _BUILTINS and self._find_root(name, place) is None
+        is_assertion = name.lower().startswith("assert") and name not in _CALLING
+        if name in _SCALAR and (is_builtin or name == "deepcopy"):
+            lends = is_lent = False
+        else:
+            # what a function of the test's does with it stands in its body
+            is_read = name in _LIBRARY_READS or (is_builtin and name in _ONLY_READ and not node.keywords)
+            lends = is_lent or not (is_assertion or is_read or (base is None and name in self._functions))
+        if base is None:
+            self._visit(node.func, place, is_lent=is_lent)  # it may return what it leads to
+        elif isinstance(base, ast.Name) and (is_assertion or name in _OF_TEST_CASES or name in _CALLING):
+            pass  # the test case itself
+        elif name in self._functions:
+            self._visit(base, place, is_lent=is_lent)  # its body says what it lends
+        else:
+            is_answer = isinstance(base, ast.Name) and self._find_root(base.id, place) not in self._changeable
+            self._visit(base, place, is_lent=is_lent or (bool(values) and not is_answer))
+        for value in values:
+            self._visit(value, place, is_lent=lends)
+            if base is not None and not is_assertion:
+                self._bind(ast.Attribute(base, "", ast.Load()), value, place)  # it may keep what it is given
+        for function in self._functions.get(name, ()):
+            self._bind_parameters(function, node, place)
+
+    def _bind_parameters(self, function: Any, node: ast.Call, place: _Place) -> None:
+        names = _parameters(function)
+        is_plain = not function.args.vararg and not any(isinstance(value, ast.Starred) for value in node.args)
+        pairs = [(names[index : index + 1] if is_plain else names, value) for index, value in enumerate(node.args)]
+        pairs += [([keyword.arg] if keyword.arg in names else names, keyword.value) for keyword in node.keywords]
+        for name, value in ((name, value) for some, value in pairs for name in some):
+            self._lead((id(function), name), value, place)
+            if not (_is_constant(value) or (isinstance(value, ast.Name) and self._names_solution(value, place))):
+                self._changeable.add((id(function), name))
+
+    def _visit_function(self, node: Any, place: _Place, *, is_lent: bool) -> None:
+        scope, parameters = id(node), node.args
+        is_lambda = isinstance(node, ast.Lambda)
+        body = [node.body] if is_lambda else node.body
+        for decorator in [] if is_lambda else node.decorator_list:
+            self._visit(decorator, place)
+        owner = None if is_lambda else self._find_root(node.name, place)
+        defaults = [value for value in (*parameters.defaults, *parameters.kw_defaults) if value is not None]
+        for value in defaults:
+            self._visit(value, place)
+        names = set(_parameters(node))
+        self._bound[scope] = names | (set() if is_lambda else self._bound_names(body))
+        if not all(map(_is_constant, defaults)):
+            self._changeable |= {(scope, name) for name in names}
+            if owner is not None:
+                self._changeable.add(owner)
+            self._is_unclear = True  # what is its default is the same object in every call
+        inner = place.enter(scope, owner, is_lent=is_lambda)
+        for part in body:
+            self._visit(part, inner, is_lent=is_lambda and is_lent)
+
+    def _visit_class(self, node: ast.ClassDef, place: _Place) -> None:
+        for expression in (*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)):
+            self._visit(expression, place)
+        owner = self._find_root(node.name, place)
+        for part in node.body:
+            value = part.value if isinstance(part, ast.Assign | ast.AnnAssign) else None
+            if owner is not None and value is not None and not _is_constant(value):
+                self._changeable.add(owner)
+        self._bound[id(node)] = self._bound_names(node.body)
+        inner = place.enter(id(node), owner, is_class=True)
+        for part in node.body:
+            self._visit(part, inner)
+
+    def _visit_comprehension(self, node: Any, place: _Place, *, is_lent: bool) -> None:
+        names = {name for generator in node.generators for name in self._bound_names([generator.target])}
+        scope = id(node)
+        self._bound[scope] = names
+        inner = _Place(
+            (*place.scopes, scope), (*place.loops, names), place.owners, place.lambdas, in_class=place.in_class
+        )
+        for index, generator in enumerate(node.generators):
+            around = place if index == 0 else inner
+            self._visit(generator.iter, around, is_lent=is_lent)
+            self._bind(generator.target, _item(generator.iter), inner)
+            for condition in generator.ifs:
+                self._visit(condition, inner)
+        for part in (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,):
+            self._visit(part, inner, is_lent=is_lent)
+
+    def _visit_loop(self, node: Any, place: _Place) -> None:
+        names = self._bound_names([node])
+        inner = place.enter_loop(names)
+        if isinstance(node, ast.While):
+            self._visit(node.test, inner)
+        else:
+            self._visit(node.iter, place)
+            self._bind(node.target, _item(node.iter), place)
+        for part in (*node.body, *node.orelse):
+            self._visit(part, inner)
+
+
+def _is_read(node: Any) -> bool:
+    return isinstance(node.ctx, ast.Load)
+
+
+def _name(node: ast.AST) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def _parameters(function: Any) -> list[str]:
+    parameters = function.args
+    more = [parameter for parameter in (parameters.vararg, parameters.kwarg) if parameter is not None]
+    every = [*parameters.posonlyargs, *parameters.args, *parameters.kwonlyargs, *more]
+    return [parameter.arg for parameter in every]
+
+
+def _is_constant(node: ast.AST) -> bool:
+    """Whether nothing about the value of this can change."""
+    if isinstance(node, ast.Tuple):
+        return all(map(_is_constant, node.elts))
+    if isinstance(node, ast.UnaryOp):
+        return _is_constant(node.operand)
+    if isinstance(node, ast.BinOp):
+        return _is_constant(node.left) and _is_constant(node.right)
+    return isinstance(node, ast.Constant | ast.JoinedStr | ast.Compare | ast.Lambda) or (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _SCALAR
+    )
+
+
+def _item(source: ast.expr) -> ast.AST:
+    """Return what one goes through in a loop, where its items stand there and are all of constants."""
+    items = source.elts if isinstance(source, ast.List | ast.Tuple | ast.Set) else []
+    if items and all(map(_is_constant, items)):
+        return items[0]
+    return source if _is_constant(source) else ast.Starred(source, ast.Load())
