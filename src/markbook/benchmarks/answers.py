@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Annotated, Required, Self, TypedDict
+from typing import Annotated, Any, Required, Self, TypedDict, cast
 
 from markbook.benchmarks.assembly import Extract, RowText, assemble
 from markbook.benchmarks.benchmark import data_files
@@ -57,7 +57,7 @@ class AnswerSpool:
         """Put an answer aside; return where it lies."""
         # the file has no name and is this process's own: what is read back is what was written, so not JSON, whose
         # writing and reading would cost an answer of a kilobyte 20 microseconds; and a seek to its end would empty the buffer
-        data, offset = marshal.dumps(row), self._end
+        data, offset = marshal.dumps(cast("dict[str, Any]", row)), self._end
         self._file.seek(offset)
         self._file.write(len(data).to_bytes(_SIZE, "little") + data)
         self._end += _SIZE + len(data)

@@ -108,7 +108,7 @@ def is_missing(value: object) -> bool:
         return False
 
 
-def finite(values: Sequence[float], what: str = "values") -> Floats:
+def finite(values: Sequence[float] | Floats, what: str = "values") -> Floats:
     """Return the values as a one-dimensional array.
 
     Raises:

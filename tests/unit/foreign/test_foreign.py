@@ -224,7 +224,7 @@ def _zip(path, members):
         ("m_eval_results.json", b'{"eval": {"base_status": ' + b"[" * 100_000, "nested too deeply"),
         ("m_eval_results.json", b'{"eval": {"a": [{"base_status": "\xff"}]}}', "not UTF-8"),
         ("m_eval_results.json", b'{"eval": {"a": [{"base_status": "\\ud800"}]}}', "lone surrogate"),
-        ("m_eval_results.json", b'{"eval": {"a": ["base_status"]}}', "no evalplus file"),
+        ("m_eval_results.json", b'{"eval": {"a": ["base_status"]}}', "not of a known version of evalplus"),
         (
             "m_results.jsonl",
             b'{"task_id": 1, "passed": true, "result": ""}\n'[:-4] + b"\n",

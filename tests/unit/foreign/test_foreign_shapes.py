@@ -204,7 +204,7 @@ def test_an_evalplus_entry_without_a_status_is_an_error_in_words(tmp_path):
         '{"eval": {"HumanEval/0": {"nfiles": 1, "base": [["success", []]], "plus": [[]]}}}', encoding="utf-8"
     )
 
-    with pytest.raises(DataError, match="no evalplus file of a known version"):
+    with pytest.raises(DataError, match="this file is not of a known version of evalplus"):
         figures(path)
 
 
