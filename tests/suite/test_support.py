@@ -1,6 +1,7 @@
 """What the suite itself rests on: byte code that its processes share, and how long they may be waited for."""
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,21 +28,48 @@ def session(monkeypatch):
     return make
 
 
-def test_byte_code_lies_in_one_folder_that_goes_at_the_end(session):
+def test_byte_code_lies_beside_the_sources(session):
+    byte_code.share(session())
+
+    assert (sys.pycache_prefix, sys.dont_write_bytecode, session.ends) == (None, False, [])
+    assert not {"PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX"} & set(os.environ)
+
+
+def test_of_a_checkout_that_cannot_be_written_it_lies_in_a_folder_that_goes_at_the_end(session, monkeypatch):
+    monkeypatch.setattr(byte_code.os, "access", lambda *_: False)
+
     byte_code.share(session())
     folder = Path(os.environ["PYTHONPYCACHEPREFIX"])
 
     assert folder.is_dir()
     assert (sys.pycache_prefix, sys.dont_write_bytecode) == (str(folder), False)
-    assert "PYTHONDONTWRITEBYTECODE" not in os.environ
     (end,) = session.ends
     end()
     assert not folder.exists()
 
 
+def test_a_test_file_is_compiled_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "pycache_prefix", None)
+    path = tmp_path / "test_a.py"
+    path.write_text("def test_a(): assert True\n", encoding="utf-8")
+    assert not byte_code.is_compiled(path)
+
+    subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tmp_path, path],
+        env={key: os.environ[key] for key in os.environ if not key.startswith("PYTHON")},
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+    )
+
+    assert byte_code.is_compiled(path)
+    os.utime(path, (path.stat().st_mtime + 10,) * 2)
+    assert not byte_code.is_compiled(path)
+
+
 def test_the_sandbox_reads_its_byte_code_where_it_lies(session, monkeypatch, tmp_path):
     (tmp_path / "examiner.py").write_text("x = 1\n", encoding="utf-8")
-    monkeypatch.setattr(byte_code, "SANDBOX", tmp_path)
+    monkeypatch.setattr(byte_code, "GUEST", tmp_path)
 
     byte_code.share(session())
 
