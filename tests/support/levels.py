@@ -76,15 +76,21 @@ def honest_name(params):
     return " ".join((name, *rest)) if name in honest_kit.slow() else name
 
 
+def honest_share(params):
+    """Return one in how many cases of honest programs is drawn: of programs of seconds fewer."""
+    return 40 if honest_file(params) == ("slow",) else 14
+
+
 def anything(_params):
     """Return one stratum for all cases."""
     return ""
 
 
 PARTS = {
-    "test_verdicts_are_those_of_a_plain_run": (14, honest_file, honest_name),
-    "test_verdicts_are_those_of_a_plain_run_at_level_b": (14, honest_file, honest_name),
-    "test_the_programs_are_what_they_say": (14, honest_file, honest_name),
+    "test_verdicts_are_those_of_a_plain_run": (honest_share, honest_file, honest_name),
+    "test_verdicts_are_those_of_a_plain_run_at_level_b": (honest_share, honest_file, honest_name),
+    "test_the_programs_are_what_they_say": (honest_share, honest_file, honest_name),
+    "test_axe_finds_no_serious_fault_on_any_page": (2, anything, None),
     "test_one_that_tosses_a_coin_for_every_run_is_hardly_ever_proved": (6, lambda params: params["claim"], None),
     "test_an_ended_run_leaves_nothing_behind_and_can_be_taken_up": (3, lambda params: params["name"], None),
     "test_no_secret_is_written_or_said_whatever_the_server_does": (2, lambda params: params["fault"], None),
@@ -155,6 +161,7 @@ def group_of(item):
     params = getattr(item, "callspec", None) and item.callspec.params
     if item.originalname in PARTS:
         share, stratum, key = PARTS[item.originalname]
+        share = share(params) if callable(share) else share
         return item.originalname, share, stratum(params), key(params) if key else item.nodeid
     parameter, share = LAWS.get(item.path.stem, ("", 1))
     if params and parameter in params:
