@@ -34,7 +34,7 @@ Invalid = str | float
 class NoReward(BaseException):
     """There is no reward, and the training is to end.
 
-    It is no `Exception`: verifiers, and verl's managers `prime` and `rate_limited`, make 0 of each of those.
+    It is not an `Exception`: verifiers, and verl's managers `prime` and `rate_limited`, make 0 of each of those.
     """
 
 
@@ -312,7 +312,7 @@ def _truth(text: str | None, truth: Any) -> dict[str, object]:
         try:
             truth = json.loads(truth)
         except (ValueError, RecursionError) as error:
-            raise UsageError(f"the ground truth is no JSON: {error}") from None
+            raise UsageError(f"the ground truth is not JSON: {error}") from None
     return _item(text, truth if isinstance(truth, Mapping) else {"tests": truth})
 
 

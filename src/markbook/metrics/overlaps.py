@@ -75,9 +75,22 @@ def overlaps(tokens: Tokens, rows: Sequence[Row], order: int) -> Numbers:
             ]
             parts.append(overlaps(tokens.of(texts), moved, order))
         return np.concatenate(parts)
-    spelled = _encode_ngrams(tokens, order, side_bits)
+    ours, theirs = _encode_ngrams(tokens, order, side_bits)
+    starts, sizes = tokens.starts.tolist(), tokens.sizes.tolist()
     for chosen, width in tables(tokens, rows):
-        table = _fill_table(tokens, spelled, [rows[i] for i in chosen], width)
+        # The n-grams of each row, its own and then those of its references: shape (rows, width).
+        # No n-gram is spelled with ones alone: what stays empty is a group of its own at the end of a line.
+        table = np.full((len(chosen), width), np.iinfo(ours.dtype).max, dtype=ours.dtype)
+        for line, i in zip(table, chosen.tolist(), strict=True):
+            candidate, references = rows[i]
+            at, end = starts[candidate], sizes[candidate]
+            line[:end] = ours[at : at + end]
+            for side, reference in enumerate(references):
+                at, size = starts[reference], sizes[reference]
+                line[end : end + size] = theirs[at : at + size]
+                if side:
+                    line[end : end + size] += side
+                end += size
         counts[chosen] = _count_groups(table, order, tokens.width, side_bits, n_references)
     return counts
 
@@ -176,24 +189,6 @@ def tables(tokens: Tokens, rows: Sequence[Row]) -> Iterator[tuple[Numbers, int]]
         start = stop
 
 
-def _fill_table(tokens: Tokens, spelled: tuple[Numbers, Numbers], rows: Sequence[Row], width: int) -> Numbers:
-    """Return the n-grams of each row, its own and then those of its references: shape (rows, width), unsorted."""
-    ours, theirs = spelled
-    starts, sizes = tokens.starts.tolist(), tokens.sizes.tolist()
-    # No n-gram is spelled with ones alone: what stays empty is a group of its own at the end of a line.
-    table = np.full((len(rows), width), np.iinfo(ours.dtype).max, dtype=ours.dtype)
-    for line, (candidate, references) in zip(table, rows, strict=True):
-        at, end = starts[candidate], sizes[candidate]
-        line[:end] = ours[at : at + end]
-        for side, reference in enumerate(references):
-            at, size = starts[reference], sizes[reference]
-            line[end : end + size] = theirs[at : at + size]
-            if side:
-                line[end : end + size] += side
-            end += size
-    return table
-
-
 def _count_groups(table: Numbers, order: int, width: int, side_bits: int, n_references: int) -> Numbers:
     """Count the groups of equal beginnings in each line: so many of the candidate, so many of a reference.
 
@@ -210,7 +205,10 @@ def _count_groups(table: Numbers, order: int, width: int, side_bits: int, n_refe
     table.sort(axis=1)
     lines, columns = table.shape
     sides = (table & ((1 << side_bits) - 1)).ravel()
-    before = [_running(sides == side) for side in range(n_references + 1)]
+    # How many n-grams of each side stand before each position, and of all at the end: shape (positions + 1,) a side.
+    before = np.zeros((n_references + 1, sides.size + 1), dtype=np.int32)
+    for side, totals in enumerate(before):
+        np.cumsum(sides == side, dtype=np.int32, out=totals[1:])
     fresh = np.empty((lines, columns), dtype=np.bool_)
     fresh[:, 0] = True
     match_counts = np.zeros((lines, order), dtype=np.int64)
@@ -226,13 +224,6 @@ def _count_groups(table: Numbers, order: int, width: int, side_bits: int, n_refe
         np.minimum(most, counts[0], out=most)
         match_counts[:, n - 1] = np.add.reduceat(most, np.searchsorted(starts, firsts))
     return match_counts
-
-
-def _running(flags: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
-    """Return how many flags are set before each place, and the number of all at the end: one more than there are flags."""
-    totals = np.zeros(len(flags) + 1, dtype=np.int32)
-    np.cumsum(flags, dtype=np.int32, out=totals[1:])
-    return totals
 
 
 # Marking many rows in one go: what metrics share that compute on arrays instead of row by row.

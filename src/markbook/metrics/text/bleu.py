@@ -192,7 +192,8 @@ class Bleu(Metric):
         else:
             ref_len = min(ref_lens, key=lambda length: (abs(sys_len - length), length))
         stats = {"counts": counts, "totals": totals, "sys_len": sys_len, "ref_len": ref_len}
-        value = _value(self.options, counts, totals, sys_len, ref_len, effective=self._effective_for_one())
+        effective = self.options.effective_order or (not self.averages and self.options.convention == "sacrebleu")
+        value = _value(self.options, counts, totals, sys_len, ref_len, effective=effective)
         if value is None and not self.averages:
             return 0.0, {**stats, "undefined": True}  # left out, an empty answer would cost the corpus nothing
         if value is None:
@@ -200,9 +201,6 @@ class Bleu(Metric):
                 "no token in the candidate or a reference: the hf convention divides by zero"
             ), stats
         return value, stats
-
-    def _effective_for_one(self) -> bool:
-        return self.options.effective_order or (not self.averages and self.options.convention == "sacrebleu")
 
 
 class CorpusBleu(Bleu):
@@ -245,7 +243,16 @@ def _value(
     options: BleuOptions, counts: Sequence[int], totals: Sequence[int], sys_len: int, ref_len: int, *, effective: bool
 ) -> float | None:
     if options.convention == "hf":
-        return _hf(options, counts, totals, sys_len, ref_len)
+        if sys_len == 0 or ref_len == 0:
+            return None
+        k = options.smooth_value or 0.0
+        shares = [(count + k) / (total + k) if total + k else 0.0 for count, total in zip(counts, totals, strict=True)]
+        if min(shares) <= 0:
+            return 0.0
+        # As that implementation writes it: 1 - ref_len / sys_len would round otherwise.
+        ratio = sys_len / ref_len
+        penalty = 1.0 if ratio > 1.0 else math.exp(1 - 1.0 / ratio)
+        return clamp(penalty * math.exp(sum(math.log(share) / ORDER for share in shares)))
     if not any(counts):
         return 0.0
     penalty = math.exp(1 - ref_len / sys_len) if sys_len < ref_len else 1.0
@@ -268,15 +275,3 @@ def _value(
     if len(logs) < ORDER and not effective:
         return 0.0
     return clamp(penalty * math.exp(sum(logs) / len(logs)) / 100.0)
-
-
-def _hf(options: BleuOptions, counts: Sequence[int], totals: Sequence[int], sys_len: int, ref_len: int) -> float | None:
-    if sys_len == 0 or ref_len == 0:
-        return None
-    k = 0.0 if options.smooth_value is None else options.smooth_value
-    precisions = [(count + k) / (total + k) if total + k else 0.0 for count, total in zip(counts, totals, strict=True)]
-    if min(precisions) <= 0:
-        return 0.0
-    ratio = sys_len / ref_len
-    penalty = 1.0 if ratio > 1.0 else math.exp(1 - 1.0 / ratio)
-    return clamp(penalty * math.exp(sum(math.log(p) / ORDER for p in precisions)))

@@ -193,7 +193,7 @@ def _ter_make_metric(name: str, *options: bool, averages: bool) -> Summed:
     return Summed(
         name,
         f"{name}|{words}|v1".replace("punct", "nopunct"),
-        functools.partial(_ter_counts, options=options),
+        partial(_ter_counts, options=options),
         _rate,
         averages,
         range=(0.0, float("inf")),

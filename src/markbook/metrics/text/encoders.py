@@ -43,7 +43,10 @@ class NumpyEncoder:
         self._heads = int(config["n_heads" if self._is_distil else "num_attention_heads"])
         self._eps = float(config.get("layer_norm_eps", 1e-12))
         self._first = first_position(config)
-        self._activation = _activation(str(config.get("activation" if self._is_distil else "hidden_act", "gelu")))
+        activation = str(config.get("activation" if self._is_distil else "hidden_act", "gelu"))
+        if activation not in _ACTIVATIONS:
+            raise ValueError(f"its activation {activation!r} is not known here; runtime=transformers knows it")
+        self._activation = _ACTIVATIONS[activation]
         self._words = weights["embeddings.word_embeddings.weight"]
         self._positions = weights["embeddings.position_embeddings.weight"]
         self._norm = weights.pair("embeddings.LayerNorm")
@@ -53,14 +56,14 @@ class NumpyEncoder:
 
     def encode(self, batch: Sequence[Sequence[int]]) -> list[Array]:
         """Return each text's hidden states, one row a token. Each text is computed by itself."""
-        return [self._one(ids) for ids in batch]
-
-    def _one(self, ids: Sequence[int]) -> Array:
-        hidden = self._words[list(ids)] + self._positions[self._first : self._first + len(ids)]
-        hidden = _normalise(hidden, self._norm, self._eps)
-        for layer in self._layers:
-            hidden = layer.forward(hidden, self._heads, self._eps, self._activation)
-        return hidden
+        states = []
+        for ids in batch:
+            hidden = self._words[list(ids)] + self._positions[self._first : self._first + len(ids)]
+            hidden = _normalise(hidden, self._norm, self._eps)
+            for layer in self._layers:
+                hidden = layer.forward(hidden, self._heads, self._eps, self._activation)
+            states.append(hidden)
+        return states
 
 
 def first_position(config: Mapping[str, Any]) -> int:
@@ -145,11 +148,6 @@ def _gelu_by_tanh(x: Array) -> Array:
     return half
 
 
-def _relu(x: Array) -> Array:
-    positive: Array = np.maximum(x, np.float32(0))
-    return positive
-
-
 def _silu(x: Array) -> Array:
     gated: Array = x / (1 + np.exp(-x))
     return gated
@@ -161,21 +159,10 @@ _ACTIVATIONS: Mapping[str, Callable[[Array], Array]] = {
     "gelu_new": _gelu_by_tanh,
     "gelu_python": _gelu,
     "gelu_pytorch_tanh": _gelu_by_tanh,
-    "relu": _relu,
+    "relu": lambda x: np.maximum(x, np.float32(0)),
     "silu": _silu,
     "swish": _silu,
 }
-
-
-def _activation(name: str) -> Callable[[Array], Array]:
-    """Return the function between a layer's two matrices.
-
-    Raises:
-        ValueError: another one than those that are known here.
-    """
-    if name not in _ACTIVATIONS:
-        raise ValueError(f"its activation {name!r} is not known here; runtime=transformers knows it")
-    return _ACTIVATIONS[name]
 
 
 def read_safetensors(path: Path) -> dict[str, Array]:
@@ -264,7 +251,7 @@ def _locate(name: str) -> Path:
     path = Path(name)
     if path.suffix == ".onnx" or path.is_dir():
         if not path.exists():
-            raise ModelUnavailableError(f"there is no model file {name}")
+            raise ModelUnavailableError(f"the model file {name} does not exist")
         return path
     if name in _PACKAGED:
         spec = find_spec(_PACKAGED[name])

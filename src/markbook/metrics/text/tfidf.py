@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
@@ -64,7 +64,16 @@ class TfidfCosine(Metric):
     def measure(self, items: Sequence[Item]) -> list[Measurement]:
         """Return one measurement an item, in order."""
         terms = _Terms()
-        idf = _fit(terms, items) if self.whole_batch else None
+        idf: dict[int, float] | None = None
+        if self.whole_batch:
+            frequencies: Counter[int] = Counter()
+            n = 0
+            for item in items:
+                if problem(item.attempt.text, item.sample.references) is None:
+                    for text in (item.attempt.text, *drop_missing_references(item.sample.references)):
+                        frequencies.update(terms.of(text).terms.tolist())
+                        n += 1
+            idf = {term: 1.0 + math.log((1 + n) / (1 + df)) for term, df in frequencies.items()}
 
         def score(item: Item) -> Score:
             scored = [
@@ -121,18 +130,6 @@ class _Pieces(dict[str, tuple[int, ...]]):
 def _stop_words() -> frozenset[str]:
     text = resources.files("markbook.metrics.text").joinpath("data", "stop_words.txt").read_text("ascii")
     return frozenset(text.split())
-
-
-def _fit(terms: _Terms, items: Iterable[Item]) -> dict[int, float]:
-    """Return each term's idf over all texts of the rows that can be scored."""
-    frequencies: Counter[int] = Counter()
-    n = 0
-    for item in items:
-        if problem(item.attempt.text, item.sample.references) is None:
-            for text in (item.attempt.text, *drop_missing_references(item.sample.references)):
-                frequencies.update(terms.of(text).terms.tolist())
-                n += 1
-    return {term: 1.0 + math.log((1 + n) / (1 + df)) for term, df in frequencies.items()}
 
 
 def _cosine(
