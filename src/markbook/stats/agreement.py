@@ -32,10 +32,6 @@ _LEAST_UNITS = 5
 _NO_NUMBER = "a rating must be a finite number, or None or NaN where it is missing"
 
 
-def _is_infinite(label: object) -> bool:
-    return isinstance(label, Real) and not math.isfinite(label)
-
-
 def _left_out(count: int) -> str:
     return f"{count} units with a missing rating left out" if count else ""
 
@@ -135,7 +131,7 @@ def cohen_kappa(
     if len(a) != len(b):
         raise ValueError(f"{len(a)} and {len(b)} ratings: both raters must judge the same units")
     pairs = [(x, y) for x, y in zip(a, b, strict=True) if not (is_missing(x) or is_missing(y))]
-    if any(_is_infinite(label) for pair in pairs for label in pair):
+    if any(isinstance(label, Real) and not math.isfinite(label) for pair in pairs for label in pair):
         raise ValueError(_NO_NUMBER)
     labels: list[Hashable] = list({label for pair in pairs for label in pair})
     try:

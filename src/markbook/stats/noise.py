@@ -59,7 +59,11 @@ def estimate_noise(items: Sequence[Sequence[float]], *, confidence: float = 0.95
     count = sum(map(len, several))
     if not several:
         return Noise(0, 0, None, None, None, None, None, None, confidence)
-    within = math.fsum(map(_variance, several)) / len(several)
+    variances = []
+    for values in several:
+        mean = math.fsum(values) / len(values)
+        variances.append(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
+    within = math.fsum(variances) / len(several)
     standard_error = math.sqrt(within / len(several))
     mixed = mean_interval([float(max(v) - min(v) > _TIE) for v in several], confidence=confidence)
     flip = mean_interval([_differing(values) for values in several], confidence=confidence, seed=seed)
@@ -82,11 +86,6 @@ def estimate_noise(items: Sequence[Sequence[float]], *, confidence: float = 0.95
         confidence,
         {"mixed": mixed.interval, "flip": flip.interval, "reliability": reliable},
     )
-
-
-def _variance(values: Sequence[float]) -> float:
-    mean = math.fsum(values) / len(values)
-    return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
 
 
 def _differing(values: Sequence[float]) -> float:

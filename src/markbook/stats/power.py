@@ -138,18 +138,19 @@ def _power_of_few(differences: Differences, n: int, gap: float, alpha: float) ->
     mean = differences.mean / share
     sd = math.sqrt(max(1e-12 * differences.size**2, (differences.sd**2 + differences.mean**2) / share - mean**2))
     effect = gap / share / sd
-    counts = range((2 + math.floor(-math.log2(alpha))), n + 1)
-    chances = ((_binomial(n, m, share), m) for m in counts)
-    return math.fsum(chance * _flip_power(m, effect, alpha) for chance, m in chances if chance > 1e-6)
-
-
-def _flip_power(m: int, effect: float, alpha: float) -> float:
-    """Return the power of sign flips over m differences whose mean is so many of their standard deviations."""
-    steps = 2.0 ** (m - 1)
-    below = math.ceil(alpha * steps) - 1  # p is a multiple of 1 / steps; so many of these are below alpha
-    if below == 1:
-        return min(normal_below(effect) ** m, t_power(m - 1, effect * math.sqrt(m), 1 / steps))  # all have one sign
-    return t_power(m - 1, effect * math.sqrt(m), (below - 0.5) / steps)
+    counts = range((2 + math.floor(-math.log2(alpha))), n + 1)  # of fewer differences no p is below alpha
+    parts = []
+    for m in counts:
+        chance = _binomial(n, m, share)
+        if chance <= 1e-6:
+            continue
+        # p is a multiple of 1 / steps; so many of these are below alpha.
+        steps = 2.0 ** (m - 1)
+        below = math.ceil(alpha * steps) - 1
+        reached = t_power(m - 1, effect * math.sqrt(m), (below if below == 1 else below - 0.5) / steps)
+        # Where only the smallest p will do, all m differences must have one sign.
+        parts.append(chance * (min(normal_below(effect) ** m, reached) if below == 1 else reached))
+    return math.fsum(parts)
 
 
 def t_power(degrees: float, shift: float, alpha: float) -> float:

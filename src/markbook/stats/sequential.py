@@ -126,20 +126,6 @@ def _capital_path(scaled: Floats) -> Floats:
     return path
 
 
-def _capital(values: Floats, times: Floats, m: float) -> float:
-    """Return the log of the capital at the end that bets on a mean below m: it grows with m.
-
-    Args:
-        values: the different ones that came.
-        times: how often each of them came; the order does not matter at the end.
-        m: the mean.
-    """
-    import numpy as np
-
-    logs = times @ np.log1p(np.outer((m - values) / (1 - m), _shares()))
-    return float(np.logaddexp.reduce(logs) - math.log(SHARES))
-
-
 def _furthest(scaled: Floats, limit: float) -> float:
     """Return the largest mean that is not refuted from above, by bisection."""
     import numpy as np
@@ -149,7 +135,13 @@ def _furthest(scaled: Floats, limit: float) -> float:
     low, high = -1.0, 1.0
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        if middle < 1 and _capital(values, times, middle) < limit:
+        # The log of the capital at the end that bets on a mean below `middle`, with which it grows; how often each value
+        # came is enough, for the order does not matter at the end.
+        capital = math.inf
+        if middle < 1:
+            logs = times @ np.log1p(np.outer((middle - values) / (1 - middle), _shares()))
+            capital = float(np.logaddexp.reduce(logs) - math.log(SHARES))
+        if capital < limit:
             low = middle
         else:
             high = middle
