@@ -101,7 +101,7 @@ def meteor_score(gold_and_result: GoldAndResult) -> dict[str, float]:
 def edit_distance(gold_and_result: GoldAndResult) -> dict[str, float]:
     """Return {"edit_distance": mean Levenshtein distance over the longer length}, 0..1, lower is better.
 
-    1.0 where there is no text at all, as the document returns on failure.
+    1.0 without any text, as the document returns on failure.
     """
     measured = _measure_rows("edit_distance", gold_and_result)
     return {"edit_distance": _mean(measured) if measured else 1.0}

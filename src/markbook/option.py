@@ -56,7 +56,7 @@ class NumberRange:
 
 @dataclass(frozen=True, slots=True)
 class CountRange:
-    """Integers between two bounds; all of them where there is no bound."""
+    """Integers between two bounds; all of them without bounds."""
 
     low: int | None = None
     high: int | None = None

@@ -62,7 +62,7 @@ def corrected_mean(
 ) -> Estimate:
     """Return the mean that people's labels would have over all judged items, with its interval.
 
-    There is no value where the labels cannot support one; `note` says why. `stats` hold the judge's weight, its plain mean,
+    It has no value where the labels cannot support one; `note` says why. `stats` hold the judge's weight, its plain mean,
     the labels' own mean and interval width, and the correlation.
 
     Args:

@@ -59,7 +59,7 @@ def pass_at_k_summary(
 ) -> Estimate:
     """Return the mean pass@k over problems with its error over problems and interval inside 0..1.
 
-    The error over problems includes the sampling noise within each. There is no value if any problem has fewer
+    The error over problems includes the sampling noise within each. It has no value if any problem has fewer
     than k attempts; `stats["n_undefined"]` counts those.
 
     Args:

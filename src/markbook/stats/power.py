@@ -195,10 +195,10 @@ def sign_power(n: int, plus: float, minus: float, alpha: float) -> float:
     k, power = -1, 0.0  # fewest to one side, of m that differ, up to which the test rejects
     for m in range(1, min(n, math.ceil(middle + reach)) + 1):
         for tail in (even, up, down):
-            tail.lengthen(m - 1, k)
+            tail.add_trial(m - 1, k)
         if 2 * (even.value + even.next(m, k)) < alpha:
             for tail in (even, up, down):
-                tail.widen(m, k)
+                tail.add_success(m, k)
             k += 1
         if k >= 0 and m >= middle - reach:
             power += _binomial(n, m, differing) * (up.value + down.value)
@@ -216,7 +216,7 @@ class _Tail:
         self._at = 0.0
         """P(X = k)."""
 
-    def lengthen(self, m: int, k: int) -> None:
+    def add_trial(self, m: int, k: int) -> None:
         """Go from m trials to m + 1."""
         self.value -= self._chance * self._at
         self._at *= (m + 1) * (1 - self._chance) / (m + 1 - k)
@@ -227,7 +227,7 @@ class _Tail:
             return float((1 - self._chance) ** m)
         return 0.0 if self._chance >= 1 else self._at * (m - k) / (k + 1) * self._chance / (1 - self._chance)
 
-    def widen(self, m: int, k: int) -> None:
+    def add_success(self, m: int, k: int) -> None:
         """Go from k to k + 1."""
         self._at = self.next(m, k)
         self.value += self._at

@@ -174,7 +174,7 @@ class SequentialSigns:
         Args:
             planned: how many samples there will be if nothing is decided before.
             width: of the metric's range; a difference lies within -width..width.
-            alpha: the chance to decide, at any look, where there is no difference.
+            alpha: the chance to decide, at any look, where nothing differs.
 
         Raises:
             ValueError: a number that cannot be.
@@ -259,7 +259,7 @@ def sequential_sign_test(
         gaps: first - second, in the order in which they came.
         planned: how many there were to be if nothing was decided.
         width: of the metric's range.
-        confidence: 1 less the chance to decide, at any look, where there is no difference.
+        confidence: 1 less the chance to decide, at any look, where nothing differs.
 
     Raises:
         ValueError: a difference lies outside the range, or there are more than planned.

@@ -372,9 +372,9 @@ class _Walk:
         start = len(names)
         if kind.is_string:
             if not self.strings:
-                self._token(kind, self.data[node.start_byte : node.end_byte])
+                self._add_token(kind, self.data[node.start_byte : node.end_byte])
             self.strings += 1
-        children, key, is_special = self._children(kind)
+        children, key, is_special = self._read_children(kind)
         self.strings -= kind.is_string
         self.depth -= 1
         shape = self.shapes[key]
@@ -382,7 +382,7 @@ class _Walk:
             self.counted.append(shape)
         return _node((kind.name, field, start, len(names), children, kind.is_named, is_special, shape))
 
-    def _children(self, parent: NodeKind) -> tuple[list[SyntaxNode], Key, bool]:
+    def _read_children(self, parent: NodeKind) -> tuple[list[SyntaxNode], Key, bool]:
         """Return the nodes that count from the cursor on, the key of the node above, and whether values move in it."""
         cursor, kinds, fields, data = self.cursor, self.kinds, self.fields, self.data
         children: list[SyntaxNode] = []
@@ -423,7 +423,7 @@ class _Walk:
         """Return a node without children that may carry a value."""
         start = len(self.program.names)
         if text != kind.text and not self.strings:
-            self._token(kind, text)
+            self._add_token(kind, text)
         is_named, name = kind.is_named, kind.name
         if not text and node.is_missing:
             is_named, name = True, f"MISSING {name}"
@@ -432,7 +432,7 @@ class _Walk:
         end, shape = len(self.program.names), self.shapes[name,]
         return _node((kind.name, field, start, end, (), is_named, kind.is_special, shape))
 
-    def _token(self, kind: NodeKind, text: bytes) -> None:
+    def _add_token(self, kind: NodeKind, text: bytes) -> None:
         names = self.program.names
         if not kind.is_variable:
             self.program.constants.append(len(names))

@@ -42,7 +42,7 @@ class Marker:
         return Measurement(name, float(value), sample_id=self.sample_id, stats=stats, signature=self.signature(name))
 
     def lacking(self, name: str, kind: MissingKind, detail: str, **stats: object) -> Measurement:
-        """Return the reason why there is no value."""
+        """Return the reason why a value is missing."""
         missing = Missing(kind, detail)
         return Measurement(name, missing=missing, sample_id=self.sample_id, stats=stats, signature=self.signature(name))
 
@@ -96,7 +96,7 @@ def transitions(walk: Sequence[State]) -> dict[tuple[State, State], int]:
 
 
 def shortest(edges: Iterable[tuple[State, State]], start: State, goal: State) -> int | None:
-    """Return the fewest edges from start to goal, None if there is no way."""
+    """Return the fewest edges from start to goal, None if no way leads there."""
     following: dict[State, list[State]] = {}
     for source, other in edges:
         following.setdefault(source, []).append(other)

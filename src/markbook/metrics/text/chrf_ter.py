@@ -52,14 +52,14 @@ class Summed(Metric):
     def summarise(self, measurements: Sequence[Measurement]) -> float | None:
         """Return the number over the texts, None if there is nothing."""
         rows = _rows(measurements)
-        return self._of(rows, range(len(rows))) if len(rows) else None
+        return self._compute(rows, range(len(rows))) if len(rows) else None
 
     def resample(self, measurements: Sequence[Measurement], draws: Iterable[Iterable[int]]) -> list[float]:
         """Return the summary of each resampling; the measurements are read once."""
         rows = _rows(measurements)
-        return [self._of(rows, draw) for draw in draws] if len(rows) else []
+        return [self._compute(rows, draw) for draw in draws] if len(rows) else []
 
-    def _of(self, rows: npt.NDArray[np.float64], draw: Iterable[int]) -> float:
+    def _compute(self, rows: npt.NDArray[np.float64], draw: Iterable[int]) -> float:
         drawn = rows[np.asarray(list(draw))]
         if self.averages:
             return math.fsum(map(self.value, drawn.tolist())) / len(drawn)
