@@ -116,7 +116,7 @@ class _Search:
         extents = tokens.sizes[texts] + 1  # with an end, over which no n-gram reaches
         self._ranks[words] = np.arange(len(words))
         theirs = np.append(self._ranks[tokens.numbers[runs(tokens.starts[texts], extents)]], [-1] * order)
-        self._ranks[words] = -1
+        self._ranks[words] = -1  # clean for the next row: a new table each time would cost more than the search
         sides = np.repeat(np.arange(len(texts)), extents)
         places = np.flatnonzero(theirs >= 0)
         grams, own = theirs[places], ours
@@ -135,13 +135,20 @@ class _Search:
 
 
 def _count_clipped(own: Numbers, sides: Numbers, grams: Numbers) -> int:
-    """Count the candidate's n-grams, each at most as often as the text has it that has most of it."""
+    """Count the candidate's n-grams, each at most as often as the text has it that has most of it.
+
+    Args:
+        own: each n-gram of the candidate by number, shape (n-grams,).
+        sides: which reference each hit is in, shape (hits,).
+        grams: which n-gram it is, the same shape.
+    """
     if not len(grams):
         return 0
     counts = np.bincount(own)
     most = np.zeros(len(counts), dtype=np.int64)
     keys = sides * len(counts) + grams
     keys.sort()
+    # Sorted by text and n-gram, each group is how often one text has one n-gram.
     starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
     np.maximum.at(most, keys[starts] % len(counts), np.diff(starts, append=len(keys)))
     return int(np.minimum(counts, most).sum())
@@ -159,7 +166,7 @@ def _encode_ngrams(tokens: Tokens, order: int, side_bits: int) -> tuple[Numbers,
     ours: npt.NDArray[Any] = tokens.numbers
     if order * tokens.width + side_bits <= 31:  # half the memory, twice the speed
         ours = ours.astype(np.int32)
-    theirs = np.maximum(ours, 1)
+    theirs = np.maximum(ours, 1)  # a candidate's texts end with 0, a reference's with 1
     keys_by_order = []
     for numbers, side in ((ours, 0), (theirs, 1)):
         keys = numbers[:size]
@@ -222,6 +229,7 @@ def _count_groups(table: Numbers, order: int, width: int, side_bits: int, n_refe
         for other in counts[2:]:
             np.maximum(most, other, out=most)
         np.minimum(most, counts[0], out=most)
+        # Every line begins a group, so sums from each line's first group on are sums of its own.
         match_counts[:, n - 1] = np.add.reduceat(most, np.searchsorted(starts, firsts))
     return match_counts
 
@@ -290,6 +298,7 @@ def measure_blocks(
 
 
 def _pieces(pairs: list[Pair]) -> Iterator[list[Pair]]:
+    # A text that several rows share is counted once: it is in the block's arrays once.
     start = size = 0
     texts_read: set[str] = set()
     for stop, (candidate, references) in enumerate(pairs):
@@ -318,6 +327,7 @@ def _score_blocks(n_metrics: int, pairs: list[Pair], score: Callable[[Block], Co
     except Exception as error:  # noqa: BLE001 - the measurement border: a crash becomes a record, the run goes on
         if len(pairs) == 1:
             return [[(missing_error(error), NO_STATS)]] * n_metrics
+    # Halved, not row by row: one bad row in n costs 2 log n passes and not n.
     middle = len(pairs) // 2
     halves = [_score_blocks(n_metrics, half, score) for half in (pairs[:middle], pairs[middle:])]
     return [[*first, *second] for first, second in zip(*halves, strict=True)]

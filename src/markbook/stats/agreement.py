@@ -32,6 +32,10 @@ _LEAST_UNITS = 5
 _NO_NUMBER = "a rating must be a finite number, or None or NaN where it is missing"
 
 
+def _is_infinite(label: object) -> bool:
+    return isinstance(label, Real) and not math.isfinite(label)
+
+
 def _left_out(count: int) -> str:
     return f"{count} units with a missing rating left out" if count else ""
 
@@ -52,6 +56,8 @@ def _with_interval(
     if drawn_of < _LEAST_UNITS or n_resamples < 1:
         few = f"n < {_LEAST_UNITS} {of}: no interval" if drawn_of < _LEAST_UNITS else "no interval asked for"
         return Estimate(value, n=units, method=method, confidence=confidence, note=_join_notes(note, few))
+    # A resample whose ratings are all alike has no coefficient. Where half of them are so, what is left would be the interval
+    # of the others only, and too narrow.
     drawn = [statistic(chosen) for chosen in _draws(units, clusters, n_resamples, seed)]
     statistics = np.array([statistic_value for statistic_value in drawn if statistic_value is not None])
     if statistics.size < n_resamples / 2:
@@ -131,7 +137,7 @@ def cohen_kappa(
     if len(a) != len(b):
         raise ValueError(f"{len(a)} and {len(b)} ratings: both raters must judge the same units")
     pairs = [(x, y) for x, y in zip(a, b, strict=True) if not (is_missing(x) or is_missing(y))]
-    if any(isinstance(label, Real) and not math.isfinite(label) for pair in pairs for label in pair):
+    if any(_is_infinite(label) for pair in pairs for label in pair):
         raise ValueError(_NO_NUMBER)
     labels: list[Hashable] = list({label for pair in pairs for label in pair})
     try:
@@ -176,6 +182,7 @@ def fleiss_kappa(
     if (raters != raters[0]).any() or raters[0] < 2 or (table < 0).any():
         raise ValueError("counts must be units x categories with the same number of raters, two or more, in each row")
     m = float(raters[0])
+    # Of each unit the share of pairs of raters that agree.
     agreement = ((table**2).sum(axis=1) - m) / (m * (m - 1))
 
     def statistic(units: Ints) -> float | None:
@@ -290,6 +297,7 @@ def krippendorff_alpha(
         totals: Floats = np.bincount(index[is_rated], np.repeat(times, raters), values.size).astype(np.float64)
         if np.count_nonzero(totals) < 2:
             return None
+        # A unit of m ratings has m (m - 1) pairs and counts as m ratings, hence the weight 1 / (m - 1).
         observed, expected = disagree(times / (raters - 1), totals)
         return None if expected <= 0 else 1 - observed * (float(totals.sum()) - 1) / expected
 
@@ -346,6 +354,7 @@ def icc(
         between = k * float(((table.mean(axis=1) - grand) ** 2).sum())
         raters = n * float(((table.mean(axis=0) - grand) ** 2).sum())
         rows, columns = between / (n - 1), raters / (k - 1)
+        # Rounding may leave less than nothing where raters differ by the same everywhere.
         error = max(0.0, total - between - raters) / ((n - 1) * (k - 1))
         if kind == "ICC1":
             within = (total - between) / (n * (k - 1))

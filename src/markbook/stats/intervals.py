@@ -169,6 +169,7 @@ def mean_of_means(
     value = math.fsum(means) / len(means)
     if any(estimate.n < 2 for estimate in estimates):
         return Estimate(value, n=n, method=method, confidence=confidence, note=f"a group with {TOO_FEW}")
+    # A group without variation has an error of 0, and adds none.
     parts = [((estimate.se or 0.0) ** 2, estimate.n) for estimate in estimates]
     total = math.fsum(variance for variance, _ in parts)
     if not total > 0:
@@ -214,7 +215,7 @@ def score_interval(
     if plain.low is None or plain.se is None or plain.value is None:
         return replace(plain, method="wilson-t")
     n, width = array.size, top - bottom
-    p = (plain.value - bottom) / width
+    p = (plain.value - bottom) / width  # neither 0 nor 1: there is variation
     ends = float(((array == bottom) | (array == top)).mean())
     phi = min(1.0, n * (plain.se / width) ** 2 / (p * (1 - p)))
     own = 1 - ends * phi
@@ -302,7 +303,7 @@ def _resampled_means(array: Floats, n_resamples: int, seed: int) -> Floats:
 
     n = array.size
     if n <= ENUMERATE_UP_TO:
-        picks = np.indices((n,) * n).reshape(n, -1)
+        picks = np.indices((n,) * n).reshape(n, -1)  # 46,656 of 6 values; 7 would have 823,543
         every: Floats = array[picks].mean(axis=0)
         return every
     rng = np.random.default_rng(seed)

@@ -91,7 +91,7 @@ def estimate_noise(items: Sequence[Sequence[float]], *, confidence: float = 0.95
 def _differing(values: Sequence[float]) -> float:
     """Return the share of an item's pairs of repeats that differ."""
     n = len(values)
-    ordered = sorted(values)
+    ordered = sorted(values)  # equal values then stand together, and need no comparison of every pair
     same, run = 0, 1
     for before, after in itertools.pairwise(ordered):
         run = run + 1 if after - before <= _TIE else 1
@@ -147,6 +147,7 @@ def _halves(items: Sequence[Sequence[float]], seed: int) -> float | None:
     for _ in range(_SPLITS):
         halves = np.empty((len(items), 2))
         for at, values in enumerate(items):
+            # An odd one is left out of both halves: halves of unlike size would not correlate alike.
             drawn = rng.permutation(len(values))
             half = len(values) // 2
             halves[at] = (

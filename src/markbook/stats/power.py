@@ -99,6 +99,7 @@ def items_to_show(
         power: the chance to show it.
         most: where to stop looking.
     """
+    # Doubling first: the power is asked a few times more than the logarithm of the answer, and not once an item.
     low, high = 1, 2
     while _power(differences, high, gap, alpha) < power:
         low, high = high, 2 * high
@@ -119,6 +120,7 @@ def _power(differences: Differences, n: int, gap: float, alpha: float) -> float:
         degrees = differences.clusters * n / differences.n - 1
         return t_power(degrees, gap * math.sqrt(n) / differences.sd, alpha) if degrees >= 1 else 0.0
     if differences.is_one_size and n <= _SIGNS_UP_TO:
+        # If all differ by one size, the mean says by how much those to one side outnumber the others.
         lean = gap / differences.size
         differing = min(1.0, max(differences.differing, lean))
         return sign_power(n, (differing + lean) / 2, max(0.0, differing - lean) / 2, alpha)
@@ -237,5 +239,6 @@ def _binomial(n: int, m: int, chance: float) -> float:
     """Return the probability of m successes in n trials."""
     if chance >= 1:
         return float(m == n)
+    # By logarithms: the factorials of a few hundred items are more than a float holds.
     ways = math.lgamma(n + 1) - math.lgamma(m + 1) - math.lgamma(n - m + 1)
     return math.exp(ways + m * math.log(chance) + (n - m) * math.log1p(-chance))

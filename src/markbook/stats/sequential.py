@@ -68,6 +68,7 @@ def anytime_difference(gaps: Sequence[float], *, width: float = 1.0, confidence:
         return Estimate(None, n=0, method="betting", confidence=confidence, note="no common items")
     scaled = np.clip(scaled, -1.0, 1.0)
     limit = math.log(2 / (1 - confidence))
+    # Half of the error for each side, hence log(2 / alpha).
     low, high = -_furthest(-scaled, limit), _furthest(scaled, limit)
     up, down = _capital_path(scaled), _capital_path(-scaled)
     stats = {"e_value": float(np.exp(min(700.0, np.logaddexp(up[-1], down[-1]) - math.log(2))))}
@@ -222,6 +223,7 @@ class SequentialSigns:
         """Spread what is not decided one step to either side."""
         import numpy as np
 
+        # The sums are counted in the coarsest unit that fits all steps so far: all-or-nothing marks need one place a step.
         unit = math.gcd(self._unit, step)
         if unit != self._unit:
             finer = np.zeros((self._mass.size - 1) * (self._unit // unit) + 1)
@@ -243,6 +245,7 @@ class SequentialSigns:
         cut = min(int(np.searchsorted(tails, allowed * (1 + _SLACK), side="right")), half)
         if not cut:
             return False
+        # Only what was taken is spent, not what was allowed: sums are lumps, and the rest serves later looks.
         self._spent += float(tails[cut - 1])
         self._mass = self._mass[cut:-cut]
         return abs(self.sum) > (half - cut) * self._unit

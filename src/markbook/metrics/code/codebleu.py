@@ -173,7 +173,7 @@ def count_shared_ngrams(words: Sequence[str], other: Words, order: int) -> list[
     """
     if not other.keys or len(words) > _SHORT:
         return clip_ngram_counts(words, [other], order)
-    unknown = len(other.numbers)
+    unknown = len(other.numbers)  # one number for all words that the reference lacks: none of them can match
     number = other.numbers.get
     mine = _keys([number(word, unknown) for word in words], unknown + 1, order)
     return [LCSseq.similarity(ours, theirs) for ours, theirs in zip(mine, other.keys, strict=True)]
@@ -206,6 +206,7 @@ class CodeBleu(PairMetric):
     def measure(self, items: Sequence[Item]) -> list[Measurement]:
         """Return one measurement an item, in order."""
         measurements: list[Measurement] = []
+        # Reading all before comparing any would push references out of the reader's memory again.
         for start in range(0, len(items), _AHEAD):
             some = items[start : start + _AHEAD]
             # What a row raises here it raises again below, where it is recorded.

@@ -150,6 +150,7 @@ class _Run:
             self.steps(step.again, states)
 
     def _branch(self, step: Branch, states: States) -> None:
+        # Each side starts from the state before the branch; what a side that may not run leaves is added, not put in its place.
         before = states.copy()
         self.steps(step.main, states)
         ends = []

@@ -228,6 +228,7 @@ class Walk:
             facts.hinted += 1
             facts.hints.append((node.lineno, f"{node.name}() -> {spell(node.returns)}"))
         inner = Scope(scope)
+        # Decorators, defaults and hints belong to the scope around; pushed last, they are visited first, as they are executed.
         self._push(node.body, (inner, 0, node.name))
         self._arguments(node.args, inner, context)
         self._push(node.decorator_list, context)

@@ -190,7 +190,7 @@ class Bleu(Metric):
         elif self.options.convention == "hf":
             ref_len = min(ref_lens)
         else:
-            ref_len = min(ref_lens, key=lambda length: (abs(sys_len - length), length))
+            ref_len = min(ref_lens, key=lambda length: (abs(sys_len - length), length))  # of two as close, the shorter
         stats = {"counts": counts, "totals": totals, "sys_len": sys_len, "ref_len": ref_len}
         effective = self.options.effective_order or (not self.averages and self.options.convention == "sacrebleu")
         value = _value(self.options, counts, totals, sys_len, ref_len, effective=effective)
@@ -211,7 +211,7 @@ class CorpusBleu(Bleu):
 
     def summarise(self, measurements: Sequence[Measurement]) -> float | None:
         """Return the score of the summed counts, None if there is nothing."""
-        rows = _rows(measurements)
+        rows = _rows(measurements)  # whole numbers: their sum is the same in every order
         return self._of_sums(rows.sum(axis=0).tolist()) if len(rows) else None
 
     def resample(self, measurements: Sequence[Measurement], draws: Iterable[Iterable[int]]) -> list[float]:
@@ -261,7 +261,7 @@ def _value(
     for n, (count, total) in enumerate(zip(counts, totals, strict=True)):
         added = options.smooth_value if options.smooth_method == "add-k" and n and options.smooth_value else 0.0
         hits, possible = count + added, total + added
-        if possible == 0:
+        if possible == 0:  # the text is shorter than n words: longer n-grams have none either
             break
         if hits:
             logs.append(math.log(100.0 * hits / possible))

@@ -67,6 +67,7 @@ class Summed(Metric):
 
 
 def _rows(measurements: Iterable[Measurement]) -> npt.NDArray[np.float64]:
+    # Shape (texts, counts); a text that is missing has no counts and no row.
     return np.array(
         [cast("list[float]", measurement.stats[SUMS]) for measurement in measurements if SUMS in measurement.stats]
     )

@@ -41,7 +41,7 @@ def positions(reference: Sequence[int], candidate: Sequence[int]) -> list[int]:
         grown.append(row ^ full)
     indices = []
     i, j = len(reference), len(candidate)
-    length = grown[i].bit_count()
+    length = grown[i].bit_count()  # of the common subsequence of what is left of both
     while i and j and length:
         if reference[i - 1] == candidate[j - 1]:
             indices.append(i - 1)

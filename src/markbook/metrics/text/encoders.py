@@ -113,7 +113,7 @@ class _Layer:
         query, key, value = parts  # each (heads, tokens, size), so that one product serves all heads
         scores = query @ key.transpose(0, 2, 1)
         scores *= np.float32(1 / math.sqrt(size))
-        scores -= scores.max(axis=-1, keepdims=True)
+        scores -= scores.max(axis=-1, keepdims=True)  # the same shares, and no power overflows
         np.exp(scores, out=scores)
         scores /= scores.sum(axis=-1, keepdims=True)
         attended = (scores @ value).transpose(1, 0, 2).reshape(n, width)
@@ -171,8 +171,10 @@ def read_safetensors(path: Path) -> dict[str, Array]:
     Raises:
         ValueError: it is not a safetensors file, or a tensor lies outside it.
     """
+    # Mapped, not read: of a large file only the layers that are used come into memory.
     data = np.memmap(path, dtype=np.uint8, mode="r")
     length = int.from_bytes(data[:8].tobytes(), "little")
+    # A length that a foreign file states is not to be believed before it is compared with the file.
     if not 0 < length <= min(_HEADER_CAP, len(data) - 8):
         raise ValueError(f"{path} is not a safetensors file")
     header = json.loads(data[8 : 8 + length].tobytes())
@@ -266,6 +268,7 @@ def _locate(name: str) -> Path:
         main = at / "refs" / "main"
         if main.is_file():
             folders.append(at / "snapshots" / main.read_text("utf-8").strip())
+        # Without a `main`, as after a download by revision, any snapshot that is whole will do.
         if (at / "snapshots").is_dir():
             folders += sorted((at / "snapshots").iterdir())
     for folder in folders:

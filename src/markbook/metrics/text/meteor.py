@@ -222,7 +222,10 @@ class _Lines:
         self._match(rest >> bits, rest & ((1 << bits) - 1), keys & ((1 << self._place_bits) - 1))
 
     def _match(self, line: Numbers, words: Numbers, positions: Numbers) -> None:
-        """Match equal words of a line, given sorted by line, word and place; keep what is left over."""
+        """Match equal words of a line, given sorted by line, word and place; keep what is left over.
+
+        The three arrays have the shape (words,).
+        """
         is_reference = positions >= self._sizes[line, 0]
         fresh = np.ones(len(words), dtype=np.bool_)
         fresh[1:] = (words[1:] != words[:-1]) | (line[1:] != line[:-1])
@@ -243,7 +246,7 @@ class _Lines:
 
     def left_over(self) -> list[tuple[int, list[tuple[int, int]], list[tuple[int, int]]]]:
         """Return of each line that has words left over on both sides these words with their places, in order."""
-        order = np.lexsort((self._place, self._line))
+        order = np.lexsort((self._place, self._line))  # by line, then by place: the candidate's words come first
         line, positions, words = self._line[order], self._place[order], self.words[order]
         positions = positions - np.where(self.is_reference[order], self._sizes[line, 0], 0)
         entries = list(zip(positions.tolist(), words.tolist(), strict=True))
@@ -258,12 +261,13 @@ class _Lines:
         return leftovers
 
     def counts(self) -> tuple[Numbers, Numbers]:
-        """Return how many words of each line are matched, and in how many chunks."""
+        """Return how many words of each line are matched, and in how many chunks: both of shape (lines,)."""
         flat = self.partners.ravel()
         at = np.flatnonzero(flat >= 0)
         line = at // self.partners.shape[1]
         to = flat[at]
         starts = np.ones(len(at), dtype=np.bool_)
+        # A chunk ends where either side jumps; the spare column keeps lines apart.
         starts[1:] = (np.diff(at) != 1) | (np.diff(to) != 1)
         n = len(self._pairs)
         return np.bincount(line, minlength=n), np.bincount(line[starts], minlength=n)

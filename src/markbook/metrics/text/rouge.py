@@ -183,6 +183,7 @@ class _Against:
             skipped = {text for pair, cut in zip(self._pairs, too_long.tolist(), strict=True) if cut for text in pair}
             texts = self._lines(skipped)
             count = _summary_hits
+        # Refused by their lengths, before anything is compared: the reason costs nothing.
         skip = too_long.tolist()
         hits = [0 if cut else count(texts[a], texts[b]) for (a, b), cut in zip(self._pairs, skip, strict=True)]
         scores = self._f1(np.array(hits), 0)
@@ -203,7 +204,7 @@ class _Against:
         return [list(islice(lines, len(line_words))) for line_words in split]
 
     def _f1(self, hits: Numbers, shorter: int) -> list[Score]:
-        """Return F1 = 2 P R / (P + R) of these matches; a text has `shorter` fewer n-grams than words."""
+        """Return F1 = 2 P R / (P + R) of the matches of each pair, shape (pairs,); a text has `shorter` fewer n-grams than words."""
         possible = np.maximum(self._sizes - shorter, 1)
         precision, recall = hits / possible[:, 0], hits / possible[:, 1]
         total = precision + recall
@@ -230,6 +231,7 @@ def _summary_hits(candidate: list[list[int]], reference: list[list[int]]) -> int
         for other, word_set in zip(candidate, as_sets, strict=True):
             if not words.isdisjoint(word_set):
                 union.update(positions(line, other))
+        # A word counts as often as both texts have it, however many lines it was matched in.
         for i in sorted(union):
             word = line[i]
             if ours[word] > 0 and theirs[word] > 0:

@@ -107,7 +107,7 @@ class _Terms:
                 del self._recent[next(iter(self._recent))]
             words = list(chain.from_iterable(map(self._pieces.__getitem__, text.lower().split())))
             numbers = np.array(words, dtype=np.int64)
-            pairs = ((numbers[:-1] + 1) << 32) + numbers[1:]
+            pairs = ((numbers[:-1] + 1) << 32) + numbers[1:]  # above 2^32, where no single word's number lies
             counts = self._recent[text] = _Counts(*np.unique(np.concatenate((numbers, pairs)), return_counts=True))
         return counts
 
@@ -141,6 +141,7 @@ def _cosine(
         return float(same), {"empty_vocabulary": True}
     if not len(ours.terms) or not len(theirs.terms):
         return 0.0, {"shared_terms": 0}
+    # Both lists of terms are sorted, so what they share is found by searching one in the other.
     places = np.searchsorted(ours.terms, theirs.terms)
     places[places == len(ours.terms)] = 0
     shared = ours.terms[places] == theirs.terms
