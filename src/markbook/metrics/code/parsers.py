@@ -209,18 +209,6 @@ def room_for(calls: int) -> Iterator[None]:
                 sys.setrecursionlimit(_before)
 
 
-_MODULES = {
-    "python": ("tree_sitter_python", "language"),
-    "java": ("tree_sitter_java", "language"),
-    "javascript": ("tree_sitter_javascript", "language"),
-    "go": ("tree_sitter_go", "language"),
-    "c": ("tree_sitter_c", "language"),
-    "cpp": ("tree_sitter_cpp", "language"),
-    "rust": ("tree_sitter_rust", "language"),
-    "c_sharp": ("tree_sitter_c_sharp", "language"),
-    "php": ("tree_sitter_php", "language_php"),
-    "ruby": ("tree_sitter_ruby", "language"),
-}
 _COMMENTS = frozenset({"comment", "line_comment", "block_comment", "line_continuation"})
 """What stands between the tokens and says nothing: a backslash at the end of a line too."""
 _FRAMES = 5
@@ -281,8 +269,8 @@ def language(lang: str) -> ParserGrammar:
         ExtraMissingError: tree-sitter or the language's grammar is not installed.
     """
     tree_sitter = need("tree_sitter", extra="code")
-    module, function = _MODULES[lang]
-    grammar = tree_sitter.Language(getattr(need(module, extra="code"), function)())
+    make = getattr(need(f"tree_sitter_{lang}", extra="code"), "language_php" if lang == "php" else "language")
+    grammar = tree_sitter.Language(make())
     kinds = {
         number: _kind(lang, grammar.node_kind_for_id(number), is_named=grammar.node_kind_is_named(number))
         for number in range(grammar.node_kind_count)
@@ -451,5 +439,5 @@ class _Literals(dict[tuple[str, str], SyntaxNode]):
 def version(lang: str) -> str:
     """Return the versions of tree-sitter and of the grammar, which decide the tree's shape."""
     language(lang)
-    grammar = _MODULES[lang][0].replace("_", "-")
-    return f"{metadata.version('tree-sitter')}+{metadata.version(grammar)}"
+    grammar = metadata.version(f"tree-sitter-{lang.replace('_', '-')}")
+    return f"{metadata.version('tree-sitter')}+{grammar}"

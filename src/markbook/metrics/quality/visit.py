@@ -72,21 +72,8 @@ class Scope:
 # What a name or a constant says: its words, whether it promises validation, whether it holds a secret.
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_SECRET_WORDS = frozenset(
-    [
-        "password",
-        "passwords",
-        "passwd",
-        "pwd",
-        "passphrase",
-        "secret",
-        "secrets",
-        "token",
-        "tokens",
-        "apikey",
-        "credential",
-        "credentials",
-    ]
+_SECRET_WORDS = frozenset(["password", "passwords", "passwd", "pwd", "passphrase", "secret", "secrets"]) | frozenset(
+    ["token", "tokens", "apikey", "credential", "credentials"]
 )
 _SECRET_KEYS = frozenset(["api", "access", "private", "secret", "auth", "encryption", "signing"])
 _VALIDATING = ("valid", "sanitiz", "sanitis")
