@@ -101,7 +101,7 @@ def meteor_score(gold_and_result: GoldAndResult) -> dict[str, float]:
 def edit_distance(gold_and_result: GoldAndResult) -> dict[str, float]:
     """Return {"edit_distance": mean Levenshtein distance over the longer length}, 0..1, lower is better.
 
-    1.0 where there is no text at all, as the document returns on failure.
+    1.0 without any text, as the document returns on failure.
     """
     measured = _measure_rows("edit_distance", gold_and_result)
     return {"edit_distance": _mean(measured) if measured else 1.0}
@@ -139,7 +139,18 @@ def pass_at_k(
     measured = measure_rows(metric, predictions, references, {})["pass_at_k"]
     means: dict[str, float] = {}
     for k_value in ks:
-        values = [_passes_at_k(row, k_value, problem) for problem, row in enumerate(measured)]
+        values = []
+        for problem, row in enumerate(measured):
+            shares, attempts = row.stats.get("values", {}), row.stats.get("n")
+            assert isinstance(shares, dict)
+            if k_value in shares:
+                values.append(float(shares[k_value]))
+            elif isinstance(attempts, int):
+                raise UsageError(f"pass@{k_value} needs {k_value} attempts, and problem {problem} has {attempts}")
+            elif row.missing is not None and row.missing.kind is MissingKind.ABSENT:
+                values.append(0.0)  # a problem that nobody attempted is not solved
+            else:
+                raise IncompleteError(f"problem {problem} has no value: {row.missing.detail if row.missing else ''}")
         means[f"pass@{k_value}"] = math.fsum(values) / len(values)
     return means
 
@@ -190,20 +201,6 @@ def _quality(name: str, gold_and_result: GoldAndResult) -> dict[str, float]:
     return {f"{name}_score": _mean(counted)}
 
 
-def _passes_at_k(row: Measurement, k: int, problem: int) -> float:
-    values = row.stats.get("values", {})
-    assert isinstance(values, dict)
-    if k in values:
-        return float(values[k])
-    attempts = row.stats.get("n")
-    if isinstance(attempts, int):
-        raise UsageError(f"pass@{k} needs {k} attempts, and problem {problem} has {attempts}")
-    reason = row.missing.detail if row.missing else ""
-    if row.missing is not None and row.missing.kind is MissingKind.ABSENT:
-        return 0.0  # a problem that nobody attempted is not solved
-    raise IncompleteError(f"problem {problem} has no value: {reason}")
-
-
 def _pairs(gold_and_result: GoldAndResult) -> tuple[list[Texts], list[Texts]]:
     """Return references and predictions as lists of one length."""
     references, predictions = map(_to_text_list, _two(gold_and_result))
@@ -237,22 +234,6 @@ def _mean(measured: Sequence[Measurement]) -> float:
 # Thin over the real parts; `markbook.documented` re-exports it. Differences are those without which the code could not
 # run or would damage its caller, and each is said: the model is asked through today's pydantic-ai, the overall score is
 # not asked for, and `calculate_composite_score` leaves the caller's dictionary alone.
-
-_documented_reviews_all__ = [
-    "ConstructivenessResult",
-    "PlanningRationalityResult",
-    "TechnicalAccuracyResult",
-    "assess_constructiveness",
-    "assess_planning_rationality",
-    "assess_task_success",
-    "assess_technical_accuracy",
-    "calculate_composite_score",
-    "compute_cosine_similarity",
-    "compute_jaccard_similarity",
-    "compute_semantic_similarity",
-    "map_score_to_recommendation",
-    "measure_execution_time",
-]
 
 JUDGE = "openai:gpt-4o-mini"
 """The document's judge."""
@@ -409,8 +390,6 @@ def calculate_composite_score(metrics: Mapping[str, float], weights: Mapping[str
     Raises:
         ZeroDivisionError: a time of 1/e seconds, the documented formula's pole.
     """
-    import math
-
     scores = {ALIASES.get(name, name): value for name, value in metrics.items()}
     if "time_taken" in scores:
         scores["time_taken"] = 1 / (1 + math.log(max(0.1, scores["time_taken"])))

@@ -27,7 +27,13 @@ def entry_points(group: str) -> dict[str, str]:
         return {point.name: point.value for point in metadata.entry_points(group=group)}
     targets: dict[str, str] = {}
     for text in _declarations():
-        targets.update(_section(text, group))
+        inside = False
+        for line in map(str.strip, text.splitlines()):
+            if line.startswith("["):
+                inside = line == f"[{group}]"
+            elif inside and line and not line.startswith("#"):
+                name, _, value = line.partition("=")
+                targets[name.strip()] = value.strip()
     return targets
 
 
@@ -54,16 +60,6 @@ def _declarations() -> tuple[str, ...]:
         if "[markbook." in text:
             texts.append(text)
     return tuple(texts)
-
-
-def _section(text: str, group: str) -> Iterator[tuple[str, str]]:
-    inside = False
-    for line in map(str.strip, text.splitlines()):
-        if line.startswith("["):
-            inside = line == f"[{group}]"
-        elif inside and line and not line.startswith("#"):
-            name, _, value = line.partition("=")
-            yield name.strip(), value.strip()
 
 
 def _in_folders() -> bool:

@@ -97,7 +97,7 @@ def nothing() -> Mapping[str, object]:
 
 
 class MissingKind(StrEnum):
-    """Why there is no value."""
+    """Why a value is missing."""
 
     ABSENT = "absent"
     """Nobody attempted it: the sample has no attempt."""
@@ -209,7 +209,7 @@ class Summary(JsonRecord[SummaryRecord]):
     n_missing: Mapping[str, int]
     """How many did not, by missing kind, also those that a policy turned into the worst value."""
     interval: Interval | None
-    """None when n < 2 or there is no variation to estimate from; `note` then says so."""
+    """None when n < 2 or nothing varies that it could be estimated from; `note` then says so."""
     bounds: tuple[float, float] | None
     """The value if all that is missing were worst, and if it were best."""
     policy: str

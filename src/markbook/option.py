@@ -56,7 +56,7 @@ class NumberRange:
 
 @dataclass(frozen=True, slots=True)
 class CountRange:
-    """Integers between two bounds; all of them where there is no bound."""
+    """Integers between two bounds; all of them without bounds."""
 
     low: int | None = None
     high: int | None = None
@@ -174,13 +174,13 @@ def values_of_command(record: Any, names: Iterable[str] | None = None) -> dict[s
     """Return a record's values by the command's names, as JSON has them, without those that are not stated."""
     values = {parameter_name(field): getattr(record, field.name) for field in dataclasses.fields(record)}
     chosen = values if names is None else {name: values[name] for name in names}
-    return {name: _plain(value) for name, value in chosen.items() if value is not None}
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Path):
-        return str(value)
-    return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
+    plain: dict[str, object] = {}
+    for name, value in chosen.items():
+        if isinstance(value, Sequence) and not isinstance(value, str):
+            plain[name] = list(value)
+        elif value is not None:
+            plain[name] = str(value) if isinstance(value, Path) else value
+    return plain
 
 
 # What a value would do that no run folder may decide: whoever goes on with a foreign run has to state it again.

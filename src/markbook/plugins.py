@@ -26,10 +26,6 @@ from markbook.errors import ConfigError, ExtraMissingError, IncompleteError, Mar
 # What the options of a part may be, by what the signature of its factory says of them.
 
 
-def _is_bool(value: object) -> bool:
-    return isinstance(value, bool)
-
-
 def _is_whole(value: object) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
@@ -42,10 +38,6 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
-def _is_nothing(value: object) -> bool:
-    return value is None
-
-
 def _each(is_one: Callable[[object], bool], value: object) -> bool:
     """Whether it is several of a kind; what can be read only once is left to who reads it."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
@@ -54,11 +46,11 @@ def _each(is_one: Callable[[object], bool], value: object) -> bool:
 
 
 _KINDS: Mapping[str, tuple[str, Callable[[object], bool]]] = {
-    "bool": ("true or false", _is_bool),
+    "bool": ("true or false", lambda value: isinstance(value, bool)),
     "int": ("a whole number", _is_whole),
     "float": ("a number", _is_number),
     "str": ("a text", _is_text),
-    "None": ("", _is_nothing),
+    "None": ("", lambda value: value is None),
     "Iterable[float]": ("a list of numbers", functools.partial(_each, _is_number)),
     "Iterable[str]": ("a list of texts", functools.partial(_each, _is_text)),
     "Sequence[int]": ("a list of whole numbers", functools.partial(_each, _is_whole)),
@@ -73,17 +65,13 @@ def option_kinds(build: Callable[..., Any]) -> dict[str, tuple[str, ...]]:
         parameters = inspect.signature(build).parameters
     except (TypeError, ValueError):
         return {}  # a callable that does not say what it takes
-    stated = {
-        name: _list_literals(parameter.annotation)
-        for name, parameter in parameters.items()
-        if parameter.kind is not parameter.VAR_KEYWORD
-    }
+    stated = {}
+    for name, parameter in parameters.items():
+        if parameter.kind is not parameter.VAR_KEYWORD:
+            annotation = parameter.annotation
+            text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+            stated[name] = tuple(part.strip() for part in text.split("|"))
     return {name: kinds for name, kinds in stated.items() if all(kind in _KINDS for kind in kinds)}
-
-
-def _list_literals(annotation: object) -> tuple[str, ...]:
-    text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
-    return tuple(part.strip() for part in text.split("|"))
 
 
 def refuse_others(what: str, build: Callable[..., Any], options: Mapping[str, object]) -> None:
@@ -175,7 +163,10 @@ def factory(kind: str, name: str, *, allow_code: bool = False) -> Callable[..., 
     if target is None:
         raise UsageError(f"unknown {kind.removesuffix('s')} {name!r}", hint=suggest(name, names(kind)))
     try:
-        part = _load_target(target)
+        module, _, path = target.partition(":")
+        part: Any = importlib.import_module(module.strip())
+        for attribute in path.partition("[")[0].strip().split(".") if path else ():
+            part = getattr(part, attribute)
     except ExtraMissingError:
         raise
     except Exception as error:  # the plugin border: whatever a plugin raises at import is its author's to read
@@ -185,15 +176,6 @@ def factory(kind: str, name: str, *, allow_code: bool = False) -> Callable[..., 
     if not callable(part):
         raise ConfigError(f"{kind.removesuffix('s')} {name!r} ({target}) is not a factory")
     return part  # type: ignore[no-any-return]  # a plugin's type is unknown until it is called
-
-
-def _load_target(target: str) -> Any:
-    """Return what `package.module:name` names."""
-    module, _, path = target.partition(":")
-    target_object: Any = importlib.import_module(module.strip())
-    for name in path.partition("[")[0].strip().split(".") if path else ():
-        target_object = getattr(target_object, name)
-    return target_object
 
 
 def create(kind: str, name: str, /, **options: object) -> Any:

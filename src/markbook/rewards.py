@@ -34,7 +34,7 @@ Invalid = str | float
 class NoReward(BaseException):
     """There is no reward, and the training is to end.
 
-    It is no `Exception`: verifiers, and verl's managers `prime` and `rate_limited`, make 0 of each of those.
+    It is not an `Exception`: verifiers, and verl's managers `prime` and `rate_limited`, make 0 of each of those.
     """
 
 
@@ -120,7 +120,7 @@ class Adapter:
                 rewards[number] = reward
         return rewards
 
-    def marked(self, items: Sequence[Mapping[str, object]]) -> list[Reward]:
+    def mark_items(self, items: Sequence[Mapping[str, object]]) -> list[Reward]:
         """Return the rewards of items; what could not be marked was tried again."""
         rewards = self._background.run(self._mark_items(items))
         self.mask = [reward.valid for reward in rewards]
@@ -136,7 +136,7 @@ class Adapter:
         """Return what a trainer computes with.
 
         Raises:
-            NoReward: there is no value, and that is to end the training.
+            NoReward: it has no value, and that is to end the training.
         """
         if reward.reward is not None:
             return reward.reward
@@ -235,7 +235,7 @@ class TRLReward(Adapter):
                 {"id": str(number), **_item(completion_text(completion), {name: there[name][number] for name in there})}
                 for number, completion in enumerate(completions)
             ]
-            rewards = self.marked(items)
+            rewards = self.mark_items(items)
             if self._invalid != "mask":
                 return [self.number(reward) for reward in rewards]
             return _neutral(list(map(repr, prompts)), rewards)
@@ -272,7 +272,7 @@ class VerlReward(Adapter):
     ) -> dict[str, object]:
         """Return the score of one answer, with `valid` beside it."""
         with no_zero():
-            return self._to_score(self.marked([_truth(solution_str, ground_truth)])[0])
+            return self._to_score(self.mark_items([_truth(solution_str, ground_truth)])[0])
 
     async def single(
         self,
@@ -297,7 +297,7 @@ class VerlReward(Adapter):
         """Return the scores of a batch, for verl's batch reward manager."""
         with no_zero():
             items = [_truth(text, truth) for text, truth in zip(solution_strs, ground_truths, strict=True)]
-            return [self._to_score(reward) for reward in self.marked(items)]
+            return [self._to_score(reward) for reward in self.mark_items(items)]
 
     def _to_score(self, reward: Reward) -> dict[str, object]:
         """Return a score; `acc`, which verl's validation takes the mean of, is NaN where there is none."""
@@ -312,7 +312,7 @@ def _truth(text: str | None, truth: Any) -> dict[str, object]:
         try:
             truth = json.loads(truth)
         except (ValueError, RecursionError) as error:
-            raise UsageError(f"the ground truth is no JSON: {error}") from None
+            raise UsageError(f"the ground truth is not JSON: {error}") from None
     return _item(text, truth if isinstance(truth, Mapping) else {"tests": truth})
 
 

@@ -7,17 +7,8 @@ from collections.abc import Mapping
 CODE_KEYS = ("extracted_solution", "candidate_solution", "completion", "solution", "generation", "gpt_solution")
 """Where the code of an answer may stand, in order of preference; an extracted solution wins even when it is empty."""
 TEXT_KEYS = (
-    "prediction",
-    "predictions",
-    "completion",
-    "completions",
-    "reply",
-    "response",
-    "generated_text",
-    "output",
-    "answer",
-    "text",
-    "solution",
+    *("prediction", "predictions", "completion", "completions", "reply", "response", "generated_text", "output"),
+    *("answer", "text", "solution"),
 )
 """Where the text of an answer may stand, the first that is there counts; a list holds several answers to one row."""
 ITEM_KEYS = ("code", "completion")
@@ -43,9 +34,11 @@ def find_name(record: Mapping[str, object], *, first: str = "") -> object:
     >>> find_name({"sample_id": "HumanEval/0"}), find_name({"task_id": "HumanEval/0", "sample_id": 2})
     ('HumanEval/0', 'HumanEval/0')
     """
-    for key in (first, *NAME_KEYS):
+    # Without a preferred key none is looked for: "" is a key too: that of row numbers where a table was turned into JSON.
+    for key in (first, *NAME_KEYS) if first else NAME_KEYS:
         value = record.get(key)
-        if value is not None and not (key == "sample_id" and _is_number(value) and record.get("task_id") is not None):
+        is_number = isinstance(value, int) and not isinstance(value, bool)
+        if value is not None and not (key == "sample_id" and is_number and record.get("task_id") is not None):
             return value
     return None
 
@@ -57,7 +50,3 @@ def find_number(record: Mapping[str, object]) -> tuple[str, object] | None:
         if value is not None and not (key == "sample_id" and (record.get("task_id") is None or isinstance(value, str))):
             return key, value
     return None
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)

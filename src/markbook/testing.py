@@ -57,7 +57,16 @@ def assert_marks(
             for model in by_model if name not in by_model else [name]:
                 failed += _below(by_model[model], threshold, surely=surely)
     if not_worse_than is not None:
-        failed += _worse(run, not_worse_than, metric)
+        from markbook.errors import GateFailed
+        from markbook.results.compare import baseline_pairs
+        from markbook.results.comparison import compare_sheet
+        from markbook.results.gates import check_worse
+
+        both = read_sheets([run, not_worse_than], metric=metric)
+        try:
+            check_worse(compare_sheet(both), baseline_pairs(both, str(not_worse_than), last_run=1))
+        except GateFailed as error:
+            failed.append(error.message)
     if failed:
         raise AssertionError("\n".join(failed))
 
@@ -82,17 +91,3 @@ def _below(standing: Standing, threshold: float, *, surely: bool) -> list[str]:
     return [
         f"{standing.model}: {summary.metric} is {value}{span} over {summary.n}, wanted {sure}{word} {threshold:g}{why}"
     ]
-
-
-def _worse(run: Run | str | os.PathLike[str], baseline: Run | str | os.PathLike[str], metric: str | None) -> list[str]:
-    from markbook.errors import GateFailed
-    from markbook.results.compare import baseline_pairs, read_sheets
-    from markbook.results.comparison import compare_sheet
-    from markbook.results.gates import check_worse
-
-    sheet = read_sheets([run, baseline], metric=metric)
-    try:
-        check_worse(compare_sheet(sheet), baseline_pairs(sheet, str(baseline), last_run=1))
-    except GateFailed as error:
-        return [error.message]
-    return []

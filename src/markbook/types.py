@@ -395,7 +395,7 @@ class Outcome(JsonRecord[OutcomeRecord]):
 
     @property
     def weakest(self) -> Verdict | None:
-        """The least trustworthy verdict among the tests; None if there is no test."""
+        """The least trustworthy verdict among the tests; None without tests."""
         verdicts = {result.verdict for result in self.tests}
         return next((verdict for verdict in reversed(Verdict) if verdict in verdicts), None)
 

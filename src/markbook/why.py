@@ -188,9 +188,16 @@ def read_why(record: Mapping[str, object] | None) -> Why | None:
     """Return the record of its JSON form; nothing in it is larger or of another kind than it may be."""
     if not isinstance(record, Mapping):
         return None
-    failures = [_failure(failure) for failure in _list(record.get("failures")) if isinstance(failure, Mapping)]
+    failures = []
+    for failure in _list(record.get("failures")):
+        test = _whole(failure.get("test"), -1) if isinstance(failure, Mapping) else -1
+        if test >= 0:
+            words = {name: _text(failure.get(name), _LONG) for name in ("got", "expected", "error", "printed")}
+            words |= {name: _text(failure.get(name), _SHORT) for name in ("source", "operator", "difference")}
+            words |= {name: _text(failure.get(name), _SHORT) for name in ("got_type", "expected_type")}
+            failures.append(Failure(test, _whole(failure.get("part"), -1), lines=_lines(failure.get("lines")), **words))
     return Why(
-        failures=tuple(failure for failure in failures if failure is not None),
+        failures=tuple(failures),
         left_out=_whole(record.get("left_out"), 0),
         stdout=_text(record.get("stdout"), _LONG),
         stderr=_text(record.get("stderr"), _LONG),
@@ -199,15 +206,3 @@ def read_why(record: Mapping[str, object] | None) -> Why | None:
         limit=_text(record.get("limit"), 20),
         is_again=record.get("is_again") is True,
     )
-
-
-def _failure(record: Mapping[str, object]) -> Failure | None:
-    test = _whole(record.get("test"), -1)
-    if test < 0:
-        return None
-    values = {name: _text(record.get(name), _LONG) for name in ("got", "expected", "error", "printed")}
-    words = {
-        name: _text(record.get(name), _SHORT)
-        for name in ("source", "operator", "got_type", "expected_type", "difference")
-    }
-    return Failure(test, _whole(record.get("part"), -1), lines=_lines(record.get("lines")), **values, **words)

@@ -48,6 +48,11 @@ def test_a_whole_number_as_sample_id_numbers_the_attempt_beside_a_task_id_only()
     assert find_name({"completion": "x"}) is None
 
 
+def test_a_column_without_a_name_names_nothing():
+    assert find_name({"": 0, "task_id": "a"}) == "a"
+    assert find_name({"": 0, "completion": "x"}, first="task_id") is None
+
+
 def test_the_keys_stand_in_one_place():
     sources = {path: path.read_text(encoding="utf-8") for path in (ROOT / "src" / "markbook").rglob("*.py")}
     telling = {"sample_index", "gpt_solution", "generated_text", "extracted_solution"}

@@ -20,7 +20,7 @@ from markbook.errors import ConfigError
 from markbook.measurements import MissingRecord
 from markbook.row_keys import CODE_KEYS
 from markbook.runs.reviews.config_file import read_config
-from markbook.text.schema import check_of
+from markbook.text.schema import make_check
 
 jsonschema = pytest.importorskip("jsonschema")
 PROGRAM = {"task_id": "s", "problem": "Add.", "tests": [{"stdin": "1", "stdout": "1", "points": 2}], "time_limit": 2}
@@ -162,6 +162,6 @@ def test_every_row_of_a_run_fits_its_schema(name, tmp_path):
 
 @pytest.mark.parametrize("kind", ["timeout", "no kind", [], {}, None])
 def test_a_reason_of_another_kind_is_told_and_no_crash(kind):
-    problem = check_of(MissingRecord)({"kind": kind, "detail": "d"})
+    problem = make_check(MissingRecord)({"kind": kind, "detail": "d"})
 
     assert problem == (None if kind == "timeout" else ".kind")

@@ -180,7 +180,7 @@ def aggregate(values: Sequence[float]) -> float:
     """Return the mean, for `aggregation: !function`.
 
     Raises:
-        UsageError: there is no value.
+        UsageError: nothing is given.
     """
     if not values:
         raise UsageError("no value to aggregate")

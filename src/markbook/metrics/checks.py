@@ -52,6 +52,7 @@ class Helper:
         process = self._process or self._start()
         assert process.stdin is not None
         assert process.stdout is not None
+        # One line a question, ASCII by `json.dumps`: no text of a model can end it early.
         line = json.dumps({"kind": kind, "seconds": SECONDS, **question}) + "\n"
         try:
             process.stdin.write(line.encode())
@@ -68,6 +69,7 @@ class Helper:
         return Missing(MissingKind.FAILED, text_answer["trouble"]) if "trouble" in text_answer else text_answer
 
     def _start(self) -> subprocess.Popen[bytes]:
+        # Isolated: nothing that lies in the working folder or the user's site is imported.
         command = [sys.executable, "-I", "-S", str(_CHILD)]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
@@ -223,7 +225,7 @@ def _near(
     numbers = numbers_in(answer)
     if not numbers:
         return 0.0, {"why": "the answer has no number"}
-    if pick == "only" and len(set(numbers)) > 1:
+    if pick == "only" and len(set(numbers)) > 1:  # the same number said twice is one
         return 0.0, {"why": f"the answer has {len(numbers)} numbers"}
     number = numbers[0] if pick == "first" else numbers[-1]
     absolute, relative = allowed
@@ -465,7 +467,7 @@ def _stands(text: str, body: str, *, words: bool) -> bool:
         before, behind = body[position - 1 : position] if position else "", body[end : end + 1]
         if not _is_word(before) and not _is_word(behind):
             return True
-        position = body.find(text, position + 1)
+        position = body.find(text, position + 1)  # from the next letter on: occurrences may overlap
     return False
 
 

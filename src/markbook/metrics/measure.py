@@ -355,6 +355,7 @@ def _shard(
     executor: Executor, metrics: Mapping[str, Metric], options: Mapping[str, object], items: Sequence[Item]
 ) -> dict[str, list[Measurement]]:
     """Measure in pieces; only plain values travel, and the order of the rows is the order of the pieces."""
+    # Few large pieces: a worker makes the metrics anew for each, and its caches start empty.
     size = max(_SMALLEST_SHARD, -(-len(items) // _SHARDS))
     rows: list[_Row] = [
         (item.attempt.text, item.sample.references, item.sample.input, item.sample.context, item.sample.row)

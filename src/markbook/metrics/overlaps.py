@@ -75,9 +75,22 @@ def overlaps(tokens: Tokens, rows: Sequence[Row], order: int) -> Numbers:
             ]
             parts.append(overlaps(tokens.of(texts), moved, order))
         return np.concatenate(parts)
-    spelled = _encode_ngrams(tokens, order, side_bits)
+    ours, theirs = _encode_ngrams(tokens, order, side_bits)
+    starts, sizes = tokens.starts.tolist(), tokens.sizes.tolist()
     for chosen, width in tables(tokens, rows):
-        table = _fill_table(tokens, spelled, [rows[i] for i in chosen], width)
+        # The n-grams of each row, its own and then those of its references: shape (rows, width).
+        # No n-gram is spelled with ones alone: what stays empty is a group of its own at the end of a line.
+        table = np.full((len(chosen), width), np.iinfo(ours.dtype).max, dtype=ours.dtype)
+        for line, i in zip(table, chosen.tolist(), strict=True):
+            candidate, references = rows[i]
+            at, end = starts[candidate], sizes[candidate]
+            line[:end] = ours[at : at + end]
+            for side, reference in enumerate(references):
+                at, size = starts[reference], sizes[reference]
+                line[end : end + size] = theirs[at : at + size]
+                if side:
+                    line[end : end + size] += side
+                end += size
         counts[chosen] = _count_groups(table, order, tokens.width, side_bits, n_references)
     return counts
 
@@ -103,7 +116,7 @@ class _Search:
         extents = tokens.sizes[texts] + 1  # with an end, over which no n-gram reaches
         self._ranks[words] = np.arange(len(words))
         theirs = np.append(self._ranks[tokens.numbers[runs(tokens.starts[texts], extents)]], [-1] * order)
-        self._ranks[words] = -1
+        self._ranks[words] = -1  # clean for the next row: a new table each time would cost more than the search
         sides = np.repeat(np.arange(len(texts)), extents)
         places = np.flatnonzero(theirs >= 0)
         grams, own = theirs[places], ours
@@ -122,13 +135,20 @@ class _Search:
 
 
 def _count_clipped(own: Numbers, sides: Numbers, grams: Numbers) -> int:
-    """Count the candidate's n-grams, each at most as often as the text has it that has most of it."""
+    """Count the candidate's n-grams, each at most as often as the text has it that has most of it.
+
+    Args:
+        own: each n-gram of the candidate by number, shape (n-grams,).
+        sides: which reference each hit is in, shape (hits,).
+        grams: which n-gram it is, the same shape.
+    """
     if not len(grams):
         return 0
     counts = np.bincount(own)
     most = np.zeros(len(counts), dtype=np.int64)
     keys = sides * len(counts) + grams
     keys.sort()
+    # Sorted by text and n-gram, each group is how often one text has one n-gram.
     starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
     np.maximum.at(most, keys[starts] % len(counts), np.diff(starts, append=len(keys)))
     return int(np.minimum(counts, most).sum())
@@ -146,7 +166,7 @@ def _encode_ngrams(tokens: Tokens, order: int, side_bits: int) -> tuple[Numbers,
     ours: npt.NDArray[Any] = tokens.numbers
     if order * tokens.width + side_bits <= 31:  # half the memory, twice the speed
         ours = ours.astype(np.int32)
-    theirs = np.maximum(ours, 1)
+    theirs = np.maximum(ours, 1)  # a candidate's texts end with 0, a reference's with 1
     keys_by_order = []
     for numbers, side in ((ours, 0), (theirs, 1)):
         keys = numbers[:size]
@@ -176,24 +196,6 @@ def tables(tokens: Tokens, rows: Sequence[Row]) -> Iterator[tuple[Numbers, int]]
         start = stop
 
 
-def _fill_table(tokens: Tokens, spelled: tuple[Numbers, Numbers], rows: Sequence[Row], width: int) -> Numbers:
-    """Return the n-grams of each row, its own and then those of its references: shape (rows, width), unsorted."""
-    ours, theirs = spelled
-    starts, sizes = tokens.starts.tolist(), tokens.sizes.tolist()
-    # No n-gram is spelled with ones alone: what stays empty is a group of its own at the end of a line.
-    table = np.full((len(rows), width), np.iinfo(ours.dtype).max, dtype=ours.dtype)
-    for line, (candidate, references) in zip(table, rows, strict=True):
-        at, end = starts[candidate], sizes[candidate]
-        line[:end] = ours[at : at + end]
-        for side, reference in enumerate(references):
-            at, size = starts[reference], sizes[reference]
-            line[end : end + size] = theirs[at : at + size]
-            if side:
-                line[end : end + size] += side
-            end += size
-    return table
-
-
 def _count_groups(table: Numbers, order: int, width: int, side_bits: int, n_references: int) -> Numbers:
     """Count the groups of equal beginnings in each line: so many of the candidate, so many of a reference.
 
@@ -210,7 +212,10 @@ def _count_groups(table: Numbers, order: int, width: int, side_bits: int, n_refe
     table.sort(axis=1)
     lines, columns = table.shape
     sides = (table & ((1 << side_bits) - 1)).ravel()
-    before = [_running(sides == side) for side in range(n_references + 1)]
+    # How many n-grams of each side stand before each position, and of all at the end: shape (positions + 1,) a side.
+    before = np.zeros((n_references + 1, sides.size + 1), dtype=np.int32)
+    for side, totals in enumerate(before):
+        np.cumsum(sides == side, dtype=np.int32, out=totals[1:])
     fresh = np.empty((lines, columns), dtype=np.bool_)
     fresh[:, 0] = True
     match_counts = np.zeros((lines, order), dtype=np.int64)
@@ -224,15 +229,9 @@ def _count_groups(table: Numbers, order: int, width: int, side_bits: int, n_refe
         for other in counts[2:]:
             np.maximum(most, other, out=most)
         np.minimum(most, counts[0], out=most)
+        # Every line begins a group, so sums from each line's first group on are sums of its own.
         match_counts[:, n - 1] = np.add.reduceat(most, np.searchsorted(starts, firsts))
     return match_counts
-
-
-def _running(flags: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
-    """Return how many flags are set before each place, and the number of all at the end: one more than there are flags."""
-    totals = np.zeros(len(flags) + 1, dtype=np.int32)
-    np.cumsum(flags, dtype=np.int32, out=totals[1:])
-    return totals
 
 
 # Marking many rows in one go: what metrics share that compute on arrays instead of row by row.
@@ -299,6 +298,7 @@ def measure_blocks(
 
 
 def _pieces(pairs: list[Pair]) -> Iterator[list[Pair]]:
+    # A text that several rows share is counted once: it is in the block's arrays once.
     start = size = 0
     texts_read: set[str] = set()
     for stop, (candidate, references) in enumerate(pairs):
@@ -327,6 +327,7 @@ def _score_blocks(n_metrics: int, pairs: list[Pair], score: Callable[[Block], Co
     except Exception as error:  # noqa: BLE001 - the measurement border: a crash becomes a record, the run goes on
         if len(pairs) == 1:
             return [[(missing_error(error), NO_STATS)]] * n_metrics
+    # Halved, not row by row: one bad row in n costs 2 log n passes and not n.
     middle = len(pairs) // 2
     halves = [_score_blocks(n_metrics, half, score) for half in (pairs[:middle], pairs[middle:])]
     return [[*first, *second] for first, second in zip(*halves, strict=True)]

@@ -21,6 +21,7 @@ MAX_CHARACTERS = 1_000_000
 _FENCE = re.compile(
     r"^[ \t]*+(`{3,}+|~{3,}+)[ \t]*+([\w+#.-]*+)[^\n]*+\n(.*?)(?:^[ \t]*+\1|\Z)", re.DOTALL | re.MULTILINE
 )
+_DEFINITION = re.compile(r"^[ \t]*(?:async[ \t]+def|def|class)\b", re.MULTILINE)
 _PYTHON = frozenset({"python", "py", "python3", "py3"})
 
 
@@ -51,10 +52,14 @@ def read(text: str) -> PythonSource | str:
         clean = clean.replace("\r\n", "\n").replace("\r", "\n")
     problem = ""
     for rung, source, offset in _rungs(clean):
-        tree = _parse(source)
-        if isinstance(tree, ast.Module):
-            return PythonSource(tree, source, rung, offset)
-        problem = problem or tree
+        try:
+            return PythonSource(programs.parse_python(source), source, rung, offset)
+        except (SyntaxError, ValueError) as error:  # ValueError: NUL bytes
+            line = getattr(error, "lineno", None)
+            why = f"{error.args[0] if error.args else error}" + (f" (line {line})" if line else "")
+        except (RecursionError, MemoryError):
+            why = "nested too deeply to parse"
+        problem = problem or why  # what is wrong with the text as it is says most
     return problem
 
 
@@ -62,7 +67,17 @@ def _rungs(text: str) -> Iterator[tuple[str, str, int]]:
     """Yield (rung, source, line offset), cheapest and likeliest first."""
     yield "as-is", text, 0
     if "```" in text or "~~~" in text:
-        for body, offset in _find_fenced_blocks(text):
+        blocks = []
+        lines = counted = 0
+        for position, match in enumerate(_FENCE.finditer(text)):
+            # Counted on from the last block: from the start each time, many blocks would take quadratic time.
+            lines += text.count("\n", counted, match.start(3))
+            counted = match.start(3)
+            language, body = match[2].lower(), match[3]
+            if not language or language in _PYTHON:
+                defines = _DEFINITION.search(body) is not None
+                blocks.append((language not in _PYTHON, not defines, position, body, lines))
+        for *_, body, offset in sorted(blocks):
             yield "fenced", textwrap.dedent(body), offset
     dedented = textwrap.dedent(text)
     if dedented != text:
@@ -74,29 +89,3 @@ def _rungs(text: str) -> Iterator[tuple[str, str, int]]:
         blank_lines = len(text) - len(text.lstrip("\n"))
         yield "continued", textwrap.dedent(" " * shared + first.lstrip() + "\n" + rest), blank_lines
     yield "body", "def _():\n" + text, -1
-
-
-def _find_fenced_blocks(text: str) -> list[tuple[str, int]]:
-    """Return the fenced blocks with their line offsets, the likeliest to be the answer first."""
-    blocks = []
-    lines = counted = 0
-    for position, match in enumerate(_FENCE.finditer(text)):
-        lines += text.count("\n", counted, match.start(3))
-        counted = match.start(3)
-        language, body = match[2].lower(), match[3]
-        if language and language not in _PYTHON:
-            continue
-        defines = re.search(r"^[ \t]*(?:async[ \t]+def|def|class)\b", body, re.MULTILINE) is not None
-        blocks.append((language not in _PYTHON, not defines, position, body, lines))
-    return [(body, offset) for *_, body, offset in sorted(blocks)]
-
-
-def _parse(source: str) -> ast.Module | str:
-    """Return the tree, or in one line why there is none."""
-    try:
-        return programs.parse_python(source)
-    except (SyntaxError, ValueError) as error:  # ValueError: NUL bytes
-        line = getattr(error, "lineno", None)
-        return f"{error.args[0] if error.args else error}" + (f" (line {line})" if line else "")
-    except (RecursionError, MemoryError):
-        return "nested too deeply to parse"

@@ -65,6 +65,7 @@ class Tokens:
 
     def of(self, texts: Sequence[int]) -> Tokens:
         """Return the tokens of some of the texts, numbered anew."""
+        # Fewer texts have fewer distinct tokens, whose numbers need fewer bits.
         sizes = self.sizes[texts]
         extents = sizes + GAP
         numbers = self.numbers[runs(self.starts[texts], extents)]
@@ -103,6 +104,7 @@ class Vocabulary(dict[Hashable, int]):
                 numbers_known.setdefault(token, len(numbers_known) + 1) for tokens in pieces_split for token in tokens
             ]
         except BaseException:
+            # A piece with a number and no tokens would make every later row of the batch wrong.
             for piece in fresh:
                 del self[piece]
             raise
@@ -118,7 +120,10 @@ class Vocabulary(dict[Hashable, int]):
         return list(self._known)
 
     def tokens(self, texts: Iterable[Sequence[Hashable]]) -> Tokens:
-        """Return the tokens of texts that are given as their pieces."""
+        """Return the tokens of texts that are given as their pieces.
+
+        Each distinct piece is looked up in a table of (start, size) into one flat array, so that no loop goes over tokens.
+        """
         pieces: list[Hashable] = []
         stops = []
         for text in texts:
@@ -138,7 +143,7 @@ class Vocabulary(dict[Hashable, int]):
 
 
 def runs(starts: Numbers, sizes: Numbers) -> Numbers:
-    """Return the indices start, start + 1, ... of each run, one run after the other."""
+    """Return the indices start, start + 1, ... of each run, one run after the other: shape (sum of sizes,)."""
     ends = np.cumsum(sizes)
     total = int(ends[-1]) if len(ends) else 0
     indices: Numbers = np.repeat(starts - (ends - sizes), sizes)

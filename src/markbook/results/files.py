@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, Generic, Protocol, TypeVar, get_args
 from markbook.errors import DataError
 from markbook.results.kind import Case, Content, Value, no_files
 from markbook.text import cut
-from markbook.text.schema import Check, check_of
+from markbook.text.schema import Check, make_check
 from markbook.types import Missing, MissingKind
 
 
@@ -160,7 +160,7 @@ class FilesView(Generic[R, S]):
         """What rows and summary are held against: the types that this view has for them."""
         own: Any = self.__dict__.get("__orig_class__") or type(self).__orig_bases__[0]  # type: ignore[attr-defined]  # of Generic
         row, summary = get_args(own)
-        return check_of(row), check_of(summary)
+        return make_check(row), make_check(summary)
 
     def read_journal(self, kind: str) -> Iterator[tuple[tuple[Any, ...], Mapping[str, Any]]]:
         """Yield key and data of the journal's rows of a kind."""
@@ -250,7 +250,7 @@ def read_record(run: RunFiles, name: str, kind: Any) -> Any:
     """
     path = run.folder / name
     record = _object(run.read(name), path, "")
-    _check(record, check_of(kind), path, "")
+    _check(record, make_check(kind), path, "")
     return record
 
 
@@ -263,7 +263,7 @@ def read_part(run: RunFiles, name: str, kind: Any, default: Any) -> Any:
     value = run.manifest.get(name)
     if value is None:
         return default
-    if check_of(kind)(value) is not None:
+    if make_check(kind)(value) is not None:
         raise DataError(f"run.json is damaged: {name!r} is not what stands there", at=str(run.folder / "run.json"))
     return value
 

@@ -56,6 +56,8 @@ def _with_interval(
     if drawn_of < _LEAST_UNITS or n_resamples < 1:
         few = f"n < {_LEAST_UNITS} {of}: no interval" if drawn_of < _LEAST_UNITS else "no interval asked for"
         return Estimate(value, n=units, method=method, confidence=confidence, note=_join_notes(note, few))
+    # A resample whose ratings are all alike has no coefficient. Where half of them are so, what is left would be the interval
+    # of the others only, and too narrow.
     drawn = [statistic(chosen) for chosen in _draws(units, clusters, n_resamples, seed)]
     statistics = np.array([statistic_value for statistic_value in drawn if statistic_value is not None])
     if statistics.size < n_resamples / 2:
@@ -180,6 +182,7 @@ def fleiss_kappa(
     if (raters != raters[0]).any() or raters[0] < 2 or (table < 0).any():
         raise ValueError("counts must be units x categories with the same number of raters, two or more, in each row")
     m = float(raters[0])
+    # Of each unit the share of pairs of raters that agree.
     agreement = ((table**2).sum(axis=1) - m) / (m * (m - 1))
 
     def statistic(units: Ints) -> float | None:
@@ -294,6 +297,7 @@ def krippendorff_alpha(
         totals: Floats = np.bincount(index[is_rated], np.repeat(times, raters), values.size).astype(np.float64)
         if np.count_nonzero(totals) < 2:
             return None
+        # A unit of m ratings has m (m - 1) pairs and counts as m ratings, hence the weight 1 / (m - 1).
         observed, expected = disagree(times / (raters - 1), totals)
         return None if expected <= 0 else 1 - observed * (float(totals.sum()) - 1) / expected
 
@@ -350,6 +354,7 @@ def icc(
         between = k * float(((table.mean(axis=1) - grand) ** 2).sum())
         raters = n * float(((table.mean(axis=0) - grand) ** 2).sum())
         rows, columns = between / (n - 1), raters / (k - 1)
+        # Rounding may leave less than nothing where raters differ by the same everywhere.
         error = max(0.0, total - between - raters) / ((n - 1) * (k - 1))
         if kind == "ICC1":
             within = (total - between) / (n * (k - 1))

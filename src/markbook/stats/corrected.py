@@ -62,7 +62,7 @@ def corrected_mean(
 ) -> Estimate:
     """Return the mean that people's labels would have over all judged items, with its interval.
 
-    There is no value where the labels cannot support one; `note` says why. `stats` hold the judge's weight, its plain mean,
+    It has no value where the labels cannot support one; `note` says why. `stats` hold the judge's weight, its plain mean,
     the labels' own mean and interval width, and the correlation.
 
     Args:
@@ -218,6 +218,7 @@ def _part(
         weight = _weight(label, score, others, ones)
     imputed = weight * others if m else np.zeros(0)
     residual = label - weight * score
+    # What the judge says of the items without a label, and by how much it errs on those with one.
     value = float((imputed.mean() if m else 0.0) + (ones * residual).mean())
     if method == "ppi++":
         second = ones * residual
@@ -225,6 +226,7 @@ def _part(
         return _Part(value, variance, math.inf, weight, n)
     centred = ones * (residual - (ones * residual).mean())
     counted = effective_size(ones)
+    # The mean costs a degree, and the weight, which was chosen on the same labels, another.
     freedom = max(1.0, counted - (2 if weight else 1))
     if groups is None:
         first = float(imputed.var(ddof=1)) / m if m > 1 else 0.0
@@ -239,6 +241,7 @@ def _part(
     sums = np.bincount(groups[labelled], centred / n, size)
     if m:
         sums += np.bincount(groups[rest], (imputed - imputed.mean()) / m, size)
+    # Items of one cluster go together, labelled or not: their parts are added up before they are squared.
     n_clusters = len(np.unique(groups[labelled]))
     variance = float((sums**2).sum()) * n_clusters / (n_clusters - 1) * max(1.0, counted - 1) / freedom
     return _Part(value, variance, float(n_clusters - 1), weight, n)

@@ -80,7 +80,7 @@ def paired_difference(
     first, second = _pair(a, b)
     check_confidence(confidence)
     gaps = first - second
-    gaps[np.abs(gaps) <= _TIE] = 0.0
+    gaps[np.abs(gaps) <= _TIE] = 0.0  # rounding, such as that of .3 - .1 - .2, is not a difference
     n = gaps.size
     if n == 0:
         return Estimate(None, n=0, method="paired-t", confidence=confidence, note="no common items")
@@ -120,6 +120,7 @@ def _counts(first: Floats, second: Floats, gaps: Floats) -> dict[str, float]:
     if has_variation(first) and has_variation(second):
         import numpy as np
 
+        # Scaled to 1 first: a correlation has no unit, and squares of tiny gaps would vanish.
         first_scaled, second_scaled = first - first.mean(), second - second.mean()
         first_scaled /= np.abs(first_scaled).max()
         second_scaled /= np.abs(second_scaled).max()
@@ -161,7 +162,7 @@ def sign_flip_ps(gaps: Floats, *, n_resamples: int = 100_000, seed: int = 0) -> 
             drawn.append(column)
     if drawn:
         hits = np.zeros(len(drawn), dtype=np.int64)
-        step = max(1, 4_000_000 // n)
+        step = max(1, 4_000_000 // n)  # signs held at a time: 32 MB
         part, target, slack = gaps[:, drawn], observed[drawn], _TIE * scale[drawn]
         for count, start in enumerate(range(0, n_resamples, step)):
             draws = min(step, n_resamples - start)
@@ -171,6 +172,7 @@ def sign_flip_ps(gaps: Floats, *, n_resamples: int = 100_000, seed: int = 0) -> 
             sums = np.abs((bits.astype(np.float64) * 2 - 1) @ part)
             hits += (sums >= target - slack).sum(axis=0)
         for column, hit in zip(drawn, hits, strict=True):
+            # The observed signs are one of the patterns: a drawn p is never 0.
             results[column] = float((hit + 1) / (n_resamples + 1))
     return [p for p in results if p is not None]
 
@@ -236,6 +238,7 @@ def newcombe_difference(x1: int, n1: int, x2: int, n2: int, *, confidence: float
     """
     first_interval = wilson_interval(x1, n1, confidence=confidence)
     second_interval = wilson_interval(x2, n2, confidence=confidence)
+    # Each end takes from either side the reach that points its way: squared and added, as errors of independent shares.
     p1, p2 = x1 / n1, x2 / n2
     assert first_interval.low is not None
     assert first_interval.high is not None

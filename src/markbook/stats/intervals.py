@@ -16,7 +16,7 @@ The method stands beside the number, as part of what is reported, so a reader ca
 
 Why these. Wald's p +- z se collapses to a point at 0 % and 100 %, which are frequent results; Wilson's does not. Student's t on
 partial credit leaves the range, and near an end covers too little, because a few values have not shown the rare ones;
-`score_interval` carries Wilson's shape over to them and becomes t in the middle of the range. Without ends there is no such
+`score_interval` carries Wilson's shape over to them and becomes t in the middle of the range. Without ends nothing has such a
 shape: t is symmetrical, BCa follows the skew of the sample, and below six values there is too little to resample.
 
 What the numbers promise was measured and not assumed: `bench/coverage.py` simulates how often an interval covers the true
@@ -64,7 +64,7 @@ UNSEEN = 0.6
 RESAMPLED_UP_TO = 59
 """With more values than this t covers as well as BCa where the range has no ends."""
 RESAMPLED_FROM = 6
-"""Where a range has no ends there is no score interval: Student's t below this many values, the bootstrap from here."""
+"""Where a range has no ends the score interval has no meaning: Student's t below this many values, the bootstrap from here."""
 SHORT = "the interval may be too short"
 """How a note begins that warns of an interval which covers less often than it says."""
 _NEAR = 0.05
@@ -134,7 +134,7 @@ def jeffreys_interval(x: int, n: int, *, confidence: float = 0.95, edge: bool = 
 def t_interval(values: Sequence[float], *, confidence: float = 0.95) -> Estimate:
     """Return the mean with its standard error s/sqrt(n) and Student's interval.
 
-    Without variation or with fewer than two values there is no interval. It is not clipped to any range.
+    Without variation or with fewer than two values it has no interval. It is not clipped to any range.
     """
     array = finite(values)
     check_confidence(confidence)
@@ -169,6 +169,7 @@ def mean_of_means(
     value = math.fsum(means) / len(means)
     if any(estimate.n < 2 for estimate in estimates):
         return Estimate(value, n=n, method=method, confidence=confidence, note=f"a group with {TOO_FEW}")
+    # A group without variation has an error of 0, and adds none.
     parts = [((estimate.se or 0.0) ** 2, estimate.n) for estimate in estimates]
     total = math.fsum(variance for variance, _ in parts)
     if not total > 0:
@@ -194,7 +195,7 @@ def score_interval(
     as a share's is, so t has (n - 1) / (1 - e phi) degrees of freedom; and beside many marks at an end there are rare others
     that few values do not show, so phi is raised by `UNSEEN` e (1 - phi) (n - 3) / n^2. All values at the ends: Wilson's.
 
-    Without variation or with fewer than two values there is no interval.
+    Without variation or with fewer than two values it has no interval.
 
     Args:
         values: one per item, inside `limits`.
@@ -214,7 +215,7 @@ def score_interval(
     if plain.low is None or plain.se is None or plain.value is None:
         return replace(plain, method="wilson-t")
     n, width = array.size, top - bottom
-    p = (plain.value - bottom) / width
+    p = (plain.value - bottom) / width  # neither 0 nor 1: there is variation
     ends = float(((array == bottom) | (array == top)).mean())
     phi = min(1.0, n * (plain.se / width) ** 2 / (p * (1 - p)))
     own = 1 - ends * phi
@@ -246,7 +247,7 @@ def few_away(values: Sequence[float] | Floats, limits: tuple[float, float], fewe
 def _away(array: Floats, limits: tuple[float, float], majority: float = 0.5) -> tuple[float, Floats | None]:
     """Return the end at which more than this share of the values lie, and how far the values are from it, 1 the range.
 
-    None where there is no such end, or none away from it; or many at the other end too, for those are counted as a share is.
+    None without such an end, or with none away from it; or many at the other end too, for those are counted as a share is.
     """
     import numpy as np
 
@@ -302,7 +303,7 @@ def _resampled_means(array: Floats, n_resamples: int, seed: int) -> Floats:
 
     n = array.size
     if n <= ENUMERATE_UP_TO:
-        picks = np.indices((n,) * n).reshape(n, -1)
+        picks = np.indices((n,) * n).reshape(n, -1)  # 46,656 of 6 values; 7 would have 823,543
         every: Floats = array[picks].mean(axis=0)
         return every
     rng = np.random.default_rng(seed)
@@ -453,7 +454,7 @@ def mean_interval(
 
     Wilson where every value is one of the two ends of the range; else Wilson's interval for partial credit
     (`score_interval`). In a range without ends it is t below 6 values, BCa with expanded percentiles to 59 and t from
-    there. With fewer than two values, or equal values inside the range, there is no interval and `note` says so; it also
+    there. With fewer than two values, or equal values inside the range, the interval is missing and `note` says so; it also
     warns where such intervals cover less than 93 %.
 
     Args:

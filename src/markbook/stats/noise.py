@@ -59,7 +59,11 @@ def estimate_noise(items: Sequence[Sequence[float]], *, confidence: float = 0.95
     count = sum(map(len, several))
     if not several:
         return Noise(0, 0, None, None, None, None, None, None, confidence)
-    within = math.fsum(map(_variance, several)) / len(several)
+    variances = []
+    for values in several:
+        mean = math.fsum(values) / len(values)
+        variances.append(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
+    within = math.fsum(variances) / len(several)
     standard_error = math.sqrt(within / len(several))
     mixed = mean_interval([float(max(v) - min(v) > _TIE) for v in several], confidence=confidence)
     flip = mean_interval([_differing(values) for values in several], confidence=confidence, seed=seed)
@@ -84,15 +88,10 @@ def estimate_noise(items: Sequence[Sequence[float]], *, confidence: float = 0.95
     )
 
 
-def _variance(values: Sequence[float]) -> float:
-    mean = math.fsum(values) / len(values)
-    return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
-
-
 def _differing(values: Sequence[float]) -> float:
     """Return the share of an item's pairs of repeats that differ."""
     n = len(values)
-    ordered = sorted(values)
+    ordered = sorted(values)  # equal values then stand together, and need no comparison of every pair
     same, run = 0, 1
     for before, after in itertools.pairwise(ordered):
         run = run + 1 if after - before <= _TIE else 1
@@ -148,6 +147,7 @@ def _halves(items: Sequence[Sequence[float]], seed: int) -> float | None:
     for _ in range(_SPLITS):
         halves = np.empty((len(items), 2))
         for at, values in enumerate(items):
+            # An odd one is left out of both halves: halves of unlike size would not correlate alike.
             drawn = rng.permutation(len(values))
             half = len(values) // 2
             halves[at] = (

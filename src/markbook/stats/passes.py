@@ -59,7 +59,7 @@ def pass_at_k_summary(
 ) -> Estimate:
     """Return the mean pass@k over problems with its error over problems and interval inside 0..1.
 
-    The error over problems includes the sampling noise within each. There is no value if any problem has fewer
+    The error over problems includes the sampling noise within each. It has no value if any problem has fewer
     than k attempts; `stats["n_undefined"]` counts those.
 
     Args:
@@ -138,6 +138,7 @@ def standard_error(n: int, c: int, k: int, *, every: bool = False) -> float:
         chance, c = 1 - chance, n - c  # pass^k is 1 - pass@k of failing
     if n > _EXACT_N:
         return k * (1 - chance) ** (k - 1) * math.sqrt(chance * (1 - chance) / n)
+    # The chance of each number of right attempts, by logarithms: C(1000, 500) is more than a float holds.
     logs = [math.lgamma(n + 1) - math.lgamma(i + 1) - math.lgamma(n - i + 1) for i in range(n + 1)]
     weights = [math.exp(log + i * math.log(chance) + (n - i) * math.log1p(-chance)) for i, log in enumerate(logs)]
     values = [_share(n, i, k) for i in range(n + 1)]

@@ -99,6 +99,7 @@ def items_to_show(
         power: the chance to show it.
         most: where to stop looking.
     """
+    # Doubling first: the power is asked a few times more than the logarithm of the answer, and not once an item.
     low, high = 1, 2
     while _power(differences, high, gap, alpha) < power:
         low, high = high, 2 * high
@@ -119,6 +120,7 @@ def _power(differences: Differences, n: int, gap: float, alpha: float) -> float:
         degrees = differences.clusters * n / differences.n - 1
         return t_power(degrees, gap * math.sqrt(n) / differences.sd, alpha) if degrees >= 1 else 0.0
     if differences.is_one_size and n <= _SIGNS_UP_TO:
+        # If all differ by one size, the mean says by how much those to one side outnumber the others.
         lean = gap / differences.size
         differing = min(1.0, max(differences.differing, lean))
         return sign_power(n, (differing + lean) / 2, max(0.0, differing - lean) / 2, alpha)
@@ -138,18 +140,19 @@ def _power_of_few(differences: Differences, n: int, gap: float, alpha: float) ->
     mean = differences.mean / share
     sd = math.sqrt(max(1e-12 * differences.size**2, (differences.sd**2 + differences.mean**2) / share - mean**2))
     effect = gap / share / sd
-    counts = range((2 + math.floor(-math.log2(alpha))), n + 1)
-    chances = ((_binomial(n, m, share), m) for m in counts)
-    return math.fsum(chance * _flip_power(m, effect, alpha) for chance, m in chances if chance > 1e-6)
-
-
-def _flip_power(m: int, effect: float, alpha: float) -> float:
-    """Return the power of sign flips over m differences whose mean is so many of their standard deviations."""
-    steps = 2.0 ** (m - 1)
-    below = math.ceil(alpha * steps) - 1  # p is a multiple of 1 / steps; so many of these are below alpha
-    if below == 1:
-        return min(normal_below(effect) ** m, t_power(m - 1, effect * math.sqrt(m), 1 / steps))  # all have one sign
-    return t_power(m - 1, effect * math.sqrt(m), (below - 0.5) / steps)
+    counts = range((2 + math.floor(-math.log2(alpha))), n + 1)  # of fewer differences no p is below alpha
+    parts = []
+    for m in counts:
+        chance = _binomial(n, m, share)
+        if chance <= 1e-6:
+            continue
+        # p is a multiple of 1 / steps; so many of these are below alpha.
+        steps = 2.0 ** (m - 1)
+        below = math.ceil(alpha * steps) - 1
+        reached = t_power(m - 1, effect * math.sqrt(m), (below if below == 1 else below - 0.5) / steps)
+        # Where only the smallest p will do, all m differences must have one sign.
+        parts.append(chance * (min(normal_below(effect) ** m, reached) if below == 1 else reached))
+    return math.fsum(parts)
 
 
 def t_power(degrees: float, shift: float, alpha: float) -> float:
@@ -194,10 +197,10 @@ def sign_power(n: int, plus: float, minus: float, alpha: float) -> float:
     k, power = -1, 0.0  # fewest to one side, of m that differ, up to which the test rejects
     for m in range(1, min(n, math.ceil(middle + reach)) + 1):
         for tail in (even, up, down):
-            tail.lengthen(m - 1, k)
+            tail.add_trial(m - 1, k)
         if 2 * (even.value + even.next(m, k)) < alpha:
             for tail in (even, up, down):
-                tail.widen(m, k)
+                tail.add_success(m, k)
             k += 1
         if k >= 0 and m >= middle - reach:
             power += _binomial(n, m, differing) * (up.value + down.value)
@@ -215,7 +218,7 @@ class _Tail:
         self._at = 0.0
         """P(X = k)."""
 
-    def lengthen(self, m: int, k: int) -> None:
+    def add_trial(self, m: int, k: int) -> None:
         """Go from m trials to m + 1."""
         self.value -= self._chance * self._at
         self._at *= (m + 1) * (1 - self._chance) / (m + 1 - k)
@@ -226,7 +229,7 @@ class _Tail:
             return float((1 - self._chance) ** m)
         return 0.0 if self._chance >= 1 else self._at * (m - k) / (k + 1) * self._chance / (1 - self._chance)
 
-    def widen(self, m: int, k: int) -> None:
+    def add_success(self, m: int, k: int) -> None:
         """Go from k to k + 1."""
         self._at = self.next(m, k)
         self.value += self._at
@@ -236,5 +239,6 @@ def _binomial(n: int, m: int, chance: float) -> float:
     """Return the probability of m successes in n trials."""
     if chance >= 1:
         return float(m == n)
+    # By logarithms: the factorials of a few hundred items are more than a float holds.
     ways = math.lgamma(n + 1) - math.lgamma(m + 1) - math.lgamma(n - m + 1)
     return math.exp(ways + m * math.log(chance) + (n - m) * math.log1p(-chance))

@@ -66,6 +66,7 @@ def bradley_terry(
     strength, covariance = _maximise(table)
     errors = np.sqrt(np.diag(covariance))
     reach = normal_quantile(confidence) * errors
+    # Drawn by eigenvectors: centred strengths have a covariance of rank size - 1, which a Cholesky factor does not take.
     drawn = np.random.default_rng(seed).multivariate_normal(strength, covariance, draws, method="eigh")
     strengths, ses, low, high = (
         tuple(map(float, column)) for column in (strength, errors, strength - reach, strength + reach)

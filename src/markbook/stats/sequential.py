@@ -68,6 +68,7 @@ def anytime_difference(gaps: Sequence[float], *, width: float = 1.0, confidence:
         return Estimate(None, n=0, method="betting", confidence=confidence, note="no common items")
     scaled = np.clip(scaled, -1.0, 1.0)
     limit = math.log(2 / (1 - confidence))
+    # Half of the error for each side, hence log(2 / alpha).
     low, high = -_furthest(-scaled, limit), _furthest(scaled, limit)
     up, down = _capital_path(scaled), _capital_path(-scaled)
     stats = {"e_value": float(np.exp(min(700.0, np.logaddexp(up[-1], down[-1]) - math.log(2))))}
@@ -126,20 +127,6 @@ def _capital_path(scaled: Floats) -> Floats:
     return path
 
 
-def _capital(values: Floats, times: Floats, m: float) -> float:
-    """Return the log of the capital at the end that bets on a mean below m: it grows with m.
-
-    Args:
-        values: the different ones that came.
-        times: how often each of them came; the order does not matter at the end.
-        m: the mean.
-    """
-    import numpy as np
-
-    logs = times @ np.log1p(np.outer((m - values) / (1 - m), _shares()))
-    return float(np.logaddexp.reduce(logs) - math.log(SHARES))
-
-
 def _furthest(scaled: Floats, limit: float) -> float:
     """Return the largest mean that is not refuted from above, by bisection."""
     import numpy as np
@@ -149,7 +136,13 @@ def _furthest(scaled: Floats, limit: float) -> float:
     low, high = -1.0, 1.0
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        if middle < 1 and _capital(values, times, middle) < limit:
+        # The log of the capital at the end that bets on a mean below `middle`, with which it grows; how often each value
+        # came is enough, for the order does not matter at the end.
+        capital = math.inf
+        if middle < 1:
+            logs = times @ np.log1p(np.outer((middle - values) / (1 - middle), _shares()))
+            capital = float(np.logaddexp.reduce(logs) - math.log(SHARES))
+        if capital < limit:
             low = middle
         else:
             high = middle
@@ -182,7 +175,7 @@ class SequentialSigns:
         Args:
             planned: how many samples there will be if nothing is decided before.
             width: of the metric's range; a difference lies within -width..width.
-            alpha: the chance to decide, at any look, where there is no difference.
+            alpha: the chance to decide, at any look, where nothing differs.
 
         Raises:
             ValueError: a number that cannot be.
@@ -230,6 +223,7 @@ class SequentialSigns:
         """Spread what is not decided one step to either side."""
         import numpy as np
 
+        # The sums are counted in the coarsest unit that fits all steps so far: all-or-nothing marks need one place a step.
         unit = math.gcd(self._unit, step)
         if unit != self._unit:
             finer = np.zeros((self._mass.size - 1) * (self._unit // unit) + 1)
@@ -251,6 +245,7 @@ class SequentialSigns:
         cut = min(int(np.searchsorted(tails, allowed * (1 + _SLACK), side="right")), half)
         if not cut:
             return False
+        # Only what was taken is spent, not what was allowed: sums are lumps, and the rest serves later looks.
         self._spent += float(tails[cut - 1])
         self._mass = self._mass[cut:-cut]
         return abs(self.sum) > (half - cut) * self._unit
@@ -267,7 +262,7 @@ def sequential_sign_test(
         gaps: first - second, in the order in which they came.
         planned: how many there were to be if nothing was decided.
         width: of the metric's range.
-        confidence: 1 less the chance to decide, at any look, where there is no difference.
+        confidence: 1 less the chance to decide, at any look, where nothing differs.
 
     Raises:
         ValueError: a difference lies outside the range, or there are more than planned.

@@ -7,6 +7,7 @@ import functools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 from markbook.testcode import programs
@@ -128,6 +129,10 @@ def defines(text: str, name: str) -> bool:
     return names is not None and name in names
 
 
+_BINDING = ast.stmt | ast.alias | ast.ExceptHandler | ast.match_case | ast.withitem
+"""What may bind names in the scope that it stands in, beside targets."""
+
+
 def top_level_names(tree: ast.Module) -> set[str]:
     """Return the functions, classes, assigned and imported names of a module's top level, also behind a condition."""
     names = set()
@@ -140,21 +145,12 @@ def top_level_names(tree: ast.Module) -> set[str]:
             names.add(node.id)
         elif isinstance(node, ast.alias):
             names.add((node.asname or node.name).partition(".")[0])
-        else:
-            waiting += _that_bind(node)
+        elif not isinstance(node, ast.AnnAssign) or node.value is not None:  # `x: int` alone binds nothing
+            for part in ast.iter_child_nodes(node):
+                is_target = isinstance(getattr(part, "ctx", None), ast.Store)
+                if isinstance(part, _BINDING) or (is_target and not isinstance(part, ast.Attribute | ast.Subscript)):
+                    waiting.append(part)
     return names
-
-
-def _that_bind(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield those parts of a statement or target that may bind names in the scope it stands in."""
-    if isinstance(node, ast.AnnAssign) and node.value is None:
-        return
-    for part in ast.iter_child_nodes(node):
-        stored = isinstance(getattr(part, "ctx", None), ast.Store) and not isinstance(
-            part, ast.Attribute | ast.Subscript
-        )
-        if stored or isinstance(part, ast.stmt | ast.alias | ast.ExceptHandler | ast.match_case | ast.withitem):
-            yield part
 
 
 @functools.lru_cache(maxsize=8)  # an answer is asked for three times over before it is known what it is
@@ -171,23 +167,16 @@ def _candidates(reply: str) -> Iterator[tuple[Step, str]]:
     if _MARKER.search(reply):
         for part in _MARKER.split(reply):
             yield "markers", part
-    for text in (reply, *_from_first_code(reply)):
-        yield from (("prose", candidate) for candidate in _before_prose(text))
-
-
-def _from_first_code(reply: str) -> Iterator[str]:
+    texts = [reply]
     start = _CODE_START.search(reply)
     if start and start.start() and _PROSE.search(reply, 0, start.start()):
-        yield reply[start.start() :]
-
-
-def _before_prose(text: str) -> Iterator[str]:
-    yield text
-    for count, match in enumerate(_PROSE.finditer(text)):
-        if count == 8:
-            return  # prose that late has code-like lines before it that do not parse either
-        if match.start():
-            yield text[: match.start()]
+        texts.append(reply[start.start() :])
+    for text in texts:
+        yield "prose", text
+        # Eight: prose later than that has code-like lines before it that do not parse either.
+        for match in islice(_PROSE.finditer(text), 8):
+            if match.start():
+                yield "prose", text[: match.start()]
 
 
 # The answer in a reply that is written in another language than Python: no parser, only lines.
@@ -225,7 +214,13 @@ def extract_answer(
     lines = code.split("\n")
     first_line = next((number for number, line in enumerate(lines) if begun and _same(line, begun)), None)
     if first_line is None and begun:
-        first_line = next((number for number, line in enumerate(lines) if _defines_alike(line, begun)), None)
+        # The same definition with other parameters; one that ends in a semicolon only declares.
+        name, bracket, _ = _SPACE.sub("", begun).partition("(")
+        for number, line in enumerate(lines) if bracket else ():
+            other, other_bracket, rest = _SPACE.sub("", line).partition("(")
+            if other_bracket and name == other and not rest.endswith(";"):
+                first_line = number
+                break
     if not begun or first_line is None:
         is_complete = bool(begun) and bool(re.search(rf"\b{re.escape(_name(begun))}\s*[(<=]", code)) and step == "fence"
         return (code, step, "whole") if is_complete or not prompt else (prompt + code, step, "completion")  # type: ignore[return-value]
@@ -256,13 +251,6 @@ def with_imports(text: str, setup: str, packages: Sequence[str]) -> str:
 def _same(line: str, other: str) -> bool:
     """Whether two lines say the same; the brace that opens a definition may stand on the next."""
     return _SPACE.sub("", line).removesuffix("{") == _SPACE.sub("", other).removesuffix("{")
-
-
-def _defines_alike(line: str, begun: str) -> bool:
-    """Whether a line begins the same definition with other parameters."""
-    head, bracket, _ = _SPACE.sub("", begun).partition("(")
-    other, other_bracket, rest = _SPACE.sub("", line).partition("(")
-    return bool(bracket and other_bracket) and head == other and not rest.endswith(";")
 
 
 def _name(line: str) -> str:

@@ -39,10 +39,10 @@ from typing import TypeGuard
 
 from markbook.types import Test
 
-# Other people's Python: parsed without a word about it, for a bad escape in their text is no warning of this user's.
+# Other people's Python: parsed without a word about it, for a bad escape in their text is not this user's to be warned of.
 
 UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
-"""What a text that is no Python raises; ValueError for NUL bytes, the last two for one that is nested too deeply."""
+"""What a text that is not Python raises; ValueError for NUL bytes, the last two for one that is nested too deeply."""
 
 _LOCK = threading.RLock()
 """Two threads at a time neither may hide warnings, which are the process's, nor build trees: Python 3.11.7 and others
@@ -53,7 +53,7 @@ def parse_python(text: str, mode: str = "exec") -> ast.Module:
     """Return the syntax tree of a text, that of an expression with `mode="eval"`.
 
     Raises:
-        SyntaxError: it is no Python; like the others of `UNPARSABLE`.
+        SyntaxError: it is not Python; like the others of `UNPARSABLE`.
     """
     with _LOCK, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -74,7 +74,7 @@ def compile_tree(tree: ast.Module) -> CodeType:
 
 
 def parse(text: str) -> ast.Module | None:
-    """Return the syntax tree of a text, None if it is no Python."""
+    """Return the syntax tree of a text, None if it is not Python."""
     try:
         return parse_python(text)
     except UNPARSABLE:
@@ -125,7 +125,7 @@ def find_fault(test: Test, entry: str = "") -> str:
 
 
 def program_fault(program: str, entry: str = "") -> str:
-    """Return what `fault` says of a program of tests once it is completed; empty if it is no Python."""
+    """Return what `fault` says of a program of tests once it is completed; empty if it is not Python."""
     tree = parse(complete_program(program, entry))
     return "" if tree is None else fault(tree)
 
@@ -231,7 +231,7 @@ def complete_program(program: str, entry: str = "") -> str:
     Those are test cases of unittest, functions named `test...` and methods of classes named `Test...` as pytest takes
     them, and a function `check`, which is given what is tested. What stands under `if __name__ == "__main__":` is run
     as in a script, `unittest.main()` and `pytest.main()` are left out. A last `sys.exit(status)` becomes the claim that
-    this is success. All other programs, and what is no Python, are returned as they are. Lines keep their numbers.
+    this is success. All other programs, and what is not Python, are returned as they are. Lines keep their numbers.
 
     Args:
         program: the tests.
@@ -313,7 +313,8 @@ def _scripts(tree: ast.Module, edits: list[tuple[ast.AST, str]]) -> Iterator[lis
     if tree.body:
         yield tree.body
     for node in tree.body:
-        if isinstance(node, ast.If) and _is_main(node.test):
+        test = ast.unparse(node.test) if isinstance(node, ast.If) and isinstance(node.test, ast.Compare) else ""
+        if isinstance(node, ast.If) and test in ("__name__ == '__main__'", "'__main__' == __name__"):
             edits.append((node.test, f"(True{_LINES})"))
             yield node.body
 
@@ -333,10 +334,6 @@ def _resolve_imports(tree: ast.Module) -> Callable[[ast.AST], str]:
         return aliases.get(node.id, node.id) if isinstance(node, ast.Name) else ""
 
     return join_dotted
-
-
-def _is_main(node: ast.expr) -> bool:
-    return isinstance(node, ast.Compare) and ast.unparse(node) in ("__name__ == '__main__'", "'__main__' == __name__")
 
 
 def _find_call(node: ast.stmt) -> ast.Call | None:

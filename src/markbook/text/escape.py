@@ -59,12 +59,6 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 _SCRIPT: Mapping[int, str] = {ord(char): f"\\u{ord(char):04x}" for char in "<>&'\u2028\u2029"}
 
 
-def _spell_char(char: str) -> str:
-    """Return a character as a Python escape that can be read."""
-    code = ord(char)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-
-
 def visible(text: str) -> str:
     r"""Return the text with controls, direction changes and half characters spelled out, such as `\x1b`.
 
@@ -72,12 +66,12 @@ def visible(text: str) -> str:
     """
     if text.isprintable():
         return text
-    allowed = "\n\t" + _JOINERS
-    hidden = {
-        ord(char): _spell_char(char)
-        for char in set(text)
-        if char not in allowed and unicodedata.category(char) in _HIDDEN
-    }
+    hidden = {}
+    for char in set(text).difference("\n\t" + _JOINERS):
+        if unicodedata.category(char) in _HIDDEN:
+            code = ord(char)
+            spelled = f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+            hidden[code] = f"\\x{code:02x}" if code < 0x100 else spelled
     return text.translate(hidden) if hidden else text
 
 

@@ -1,14 +1,14 @@
 """Numbers in what people read and write: the one place that decides how a value, a percentage and an interval look.
 
 Terminal, Markdown, HTML and sites show one score alike: 43.9 with [21.4, 66.7] where the range is 0..1 (points of 100),
-0.439 with [0.214, 0.667] in any other range, and `NOTHING` where there is no value. An interval has the digits of its value.
+0.439 with [0.214, 0.667] in any other range, and `NOTHING` where a value is missing. An interval has the digits of its value.
 Files whose format is documented have numbers of their own: 0..100, rounded to two decimals.
 """
 
 from __future__ import annotations
 
 NOTHING = "\u2013"
-"""Shown where there is no value; never 0."""
+"""Shown where a value is missing; never 0."""
 DIGITS = 3
 """Decimals of a value that is not a percentage."""
 
@@ -60,15 +60,15 @@ class Scale:
 
     def value(self, number: float | None) -> str:
         """Return a value."""
-        return format_number(self._scaled(number), self.digits)
+        return format_number(self._scale(number), self.digits)
 
     def gap(self, number: float | None) -> str:
         """Return a difference, with its sign."""
-        return format_number(self._scaled(number), self.digits, signed=True)
+        return format_number(self._scale(number), self.digits, signed=True)
 
     def spread(self, low: float | None, high: float | None) -> str:
         """Return an interval."""
-        return format_interval(self._scaled(low), self._scaled(high), self.digits)
+        return format_interval(self._scale(low), self._scale(high), self.digits)
 
     def with_spread(self, number: float | None, low: float | None, high: float | None) -> str:
         """Return a value and, if there is one, its interval in one cell."""
@@ -78,7 +78,7 @@ class Scale:
 
     def gap_spread(self, low: float | None, high: float | None) -> str:
         """Return an interval of a difference."""
-        return format_interval(self._scaled(low), self._scaled(high), self.digits, signed=True)
+        return format_interval(self._scale(low), self._scale(high), self.digits, signed=True)
 
     def with_gap_spread(self, number: float | None, low: float | None, high: float | None) -> str:
         """Return a difference and, if there is one, its interval in one cell."""
@@ -86,5 +86,5 @@ class Scale:
             return self.gap(number)
         return f"{self.gap(number)} {self.gap_spread(low, high)}"
 
-    def _scaled(self, number: float | None) -> float | None:
+    def _scale(self, number: float | None) -> float | None:
         return None if number is None else self.factor * number

@@ -59,7 +59,7 @@ def _is_required(hint: Any, in_class: bool) -> bool:  # noqa: FBT001 - what the 
 def _kind(hint: Any, *, closed: bool) -> Schema:
     origin, args = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        schema = _kind(_declared(args), closed=closed)
+        schema = _kind(_find_declared(args), closed=closed)
         for note in (note for note in args[1:] if not is_typeddict(note)):
             schema |= {"description": note} if isinstance(note, str) else dict([note])
         return schema
@@ -83,7 +83,7 @@ def _kind(hint: Any, *, closed: bool) -> Schema:
     return {"type": _PLAIN[hint]} if hint in _PLAIN else {}
 
 
-def _declared(args: tuple[Any, ...]) -> Any:
+def _find_declared(args: tuple[Any, ...]) -> Any:
     """Return what a field is held against: the record that its annotation names, where the code takes it for a plain mapping."""
     return next((note for note in args[1:] if is_typeddict(note)), args[0])
 
@@ -92,23 +92,23 @@ Check = Callable[[object], str | None]
 
 
 @functools.cache
-def check_of(hint: Any) -> Check:
+def make_check(hint: Any) -> Check:
     """Return what says where a value read from JSON is not of a type (`.metrics.score`; empty: itself), None where it is."""
     origin, args = get_origin(hint), get_args(hint)
     if origin in (Annotated, Required, NotRequired):
-        return check_of(_declared(args))
+        return make_check(_find_declared(args))
     if origin is Literal:
         return _leaf(lambda value: value in args)
     if origin in (Union, types.UnionType):
-        return _any_of([check_of(arg) for arg in args])
+        return _check_any([make_check(arg) for arg in args])
     if origin is list:
-        return _list_of(check_of(args[0]))
+        return _check_list(make_check(args[0]))
     if origin in (dict, Mapping):
-        return _object_of({}, frozenset(), check_of(args[1]))
+        return _check_object({}, frozenset(), make_check(args[1]))
     if is_typeddict(hint):
         hints = get_type_hints(hint, include_extras=True)
         required = {name for name, of in hints.items() if _is_required(of, name in hint.__required_keys__)}
-        return _object_of({name: check_of(of) for name, of in hints.items()}, frozenset(required), check_of(Any))
+        return _check_object({name: make_check(of) for name, of in hints.items()}, frozenset(required), make_check(Any))
     if isinstance(hint, type) and issubclass(hint, Enum):
         members = [member.value for member in hint]  # a list: what was read may be one itself, which has no hash
         return _leaf(lambda value: value in members)
@@ -132,7 +132,7 @@ def _leaf(fits: Callable[[object], bool]) -> Check:
     return lambda value: None if fits(value) else ""
 
 
-def _any_of(checks: list[Check]) -> Check:
+def _check_any(checks: list[Check]) -> Check:
     def check(value: object) -> str | None:
         places = [check_part(value) for check_part in checks]
         return None if None in places else max((problem for problem in places if problem is not None), key=len)
@@ -140,7 +140,7 @@ def _any_of(checks: list[Check]) -> Check:
     return check
 
 
-def _list_of(inner: Check) -> Check:
+def _check_list(inner: Check) -> Check:
     def check(value: object) -> str | None:
         if not isinstance(value, list):
             return ""
@@ -150,7 +150,7 @@ def _list_of(inner: Check) -> Check:
     return check
 
 
-def _object_of(checks: Mapping[str, Check], required: frozenset[str], other: Check) -> Check:
+def _check_object(checks: Mapping[str, Check], required: frozenset[str], other: Check) -> Check:
     def check(value: object) -> str | None:
         if not isinstance(value, dict):
             return ""

@@ -55,6 +55,12 @@ def test_columns_of_a_json_object_are_rows(tmp_path):
     assert texts(read_answers(path, "demo", SAMPLES, several=False)) == {"a": ["1"], "b": ["2"], "c": ["3"]}
 
 
+def test_a_key_without_a_name_is_not_the_rows_name(tmp_path):
+    rows = [{"": number, "id": name, "prediction": name} for number, name in enumerate("cba")]
+
+    assert texts(read(tmp_path, rows)) == {"a": ["a"], "b": ["b"], "c": ["c"]}
+
+
 def test_several_answers_to_a_row_keep_their_order(tmp_path):
     rows = [
         {"id": "a", "prediction": ["1", "2"]},

@@ -29,7 +29,7 @@ from __future__ import annotations
 import functools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -173,7 +173,7 @@ def count_shared_ngrams(words: Sequence[str], other: Words, order: int) -> list[
     """
     if not other.keys or len(words) > _SHORT:
         return clip_ngram_counts(words, [other], order)
-    unknown = len(other.numbers)
+    unknown = len(other.numbers)  # one number for all words that the reference lacks: none of them can match
     number = other.numbers.get
     mine = _keys([number(word, unknown) for word in words], unknown + 1, order)
     return [LCSseq.similarity(ours, theirs) for ours, theirs in zip(mine, other.keys, strict=True)]
@@ -201,12 +201,12 @@ _KEYWORD_WEIGHT, _WORD_WEIGHT = 1.0, 0.2
 class CodeBleu(PairMetric):
     """CodeBLEU of pairs. A batch is read text by text before it is compared: each stage stays in the processor's caches."""
 
-    read: Callable[[str, tuple[str, ...]], Score] = field(kw_only=True)
-    """Reads the texts of one row and remembers them."""
+    lang: str = field(kw_only=True)
 
     def measure(self, items: Sequence[Item]) -> list[Measurement]:
         """Return one measurement an item, in order."""
         measurements: list[Measurement] = []
+        # Reading all before comparing any would push references out of the reader's memory again.
         for start in range(0, len(items), _AHEAD):
             some = items[start : start + _AHEAD]
             # What a row raises here it raises again below, where it is recorded.
@@ -215,7 +215,14 @@ class CodeBleu(PairMetric):
         return measurements
 
     def _read(self, item: Item) -> Score:
-        return self.read(item.attempt.text, drop_missing_references(item.sample.references))
+        """Read the texts of one row, which are remembered; the score is nobody's."""
+        code_reader = reader(self.lang)
+        if len(item.attempt.text) <= CACHED_CHARACTERS:
+            code_reader.candidate(item.attempt.text.strip())
+        for reference in drop_missing_references(item.sample.references):
+            if len(reference) <= CACHED_CHARACTERS:
+                code_reader.reference(reference.strip())
+        return 0.0, NO_STATS
 
 
 def codebleu(
@@ -263,7 +270,7 @@ def codebleu(
         name="codebleu",
         signature=f"codebleu|lang:{lang}|parser:tree-sitter[{parsers.version(lang)}]|w:{listed}|df:renorm|multi:best|v2",
         score=functools.partial(_score, lang, shares),
-        read=functools.partial(_codebleu_read, lang),
+        lang=lang,
         version=2,
     )
 
@@ -273,16 +280,6 @@ def _as_bleu(metric: PairMetric, candidate: str, references: tuple[str, ...]) ->
     value = measurements.value if measurements.value is not None else measurements.missing
     assert value is not None
     return value, measurements.stats
-
-
-def _codebleu_read(lang: str, candidate: str, references: tuple[str, ...]) -> Score:
-    code_reader = reader(lang)
-    if len(candidate) <= CACHED_CHARACTERS:
-        code_reader.candidate(candidate.strip())
-    for reference in references:
-        if len(reference) <= CACHED_CHARACTERS:
-            code_reader.reference(reference.strip())
-    return 0.0, NO_STATS
 
 
 def _score(lang: str, weights: tuple[float, ...], candidate: str, references: tuple[str, ...]) -> Score:
@@ -324,18 +321,16 @@ def _word_parts(candidate: str, references: list[str], lang: str) -> tuple[float
     nearest = min((len(other.words) for other in others), key=lambda size: (abs(size - len(words)), size))
     ratios = [(float(matched), float(max(1, len(words) - n))) for n, matched in enumerate(matches)]
     ngram = _geometric(ratios, _penalty(len(words), nearest))
-    weighted = [_recall(matched, counts, other) for matched, other in zip(recalled, others, strict=True)]
-    return ngram, max(weighted)
-
-
-def _recall(match_counts: Sequence[int], counts: Counter[str], other: Words) -> float:
-    """Return how much of a reference was found, a single word counting 1 where it is a keyword and .2 where not."""
-    most = _weigh(sum(other.keywords.values()), len(other.words))
-    matched = sum([min(many, counts[word]) for word, many in other.keywords.items() if word in counts])
-    ratios = [(_weigh(matched, match_counts[0]), max(1.0, most))]
-    ratios += [(float(many), float(max(1, len(other.words) - n))) for n, many in enumerate(match_counts[1:], 1)]
     # A recall already falls with what is missing, so length is punished only below two words, as everywhere published.
-    return _geometric(ratios, _penalty(sum(counts.values()), 2))
+    penalty = _penalty(len(words), 2)
+    weighted = []
+    for shared, other in zip(recalled, others, strict=True):
+        most = _weigh(sum(other.keywords.values()), len(other.words))
+        keywords = sum([min(many, counts[word]) for word, many in other.keywords.items() if word in counts])
+        ratios = [(_weigh(keywords, shared[0]), max(1.0, most))]
+        ratios += [(float(many), float(max(1, len(other.words) - n))) for n, many in enumerate(shared[1:], 1)]
+        weighted.append(_geometric(ratios, penalty))
+    return ngram, max(weighted)
 
 
 def _weigh(keywords: int, words: int) -> float:

@@ -150,6 +150,7 @@ class _Run:
             self.steps(step.again, states)
 
     def _branch(self, step: Branch, states: States) -> None:
+        # Each side starts from the state before the branch; what a side that may not run leaves is added, not put in its place.
         before = states.copy()
         self.steps(step.main, states)
         ends = []
@@ -251,7 +252,7 @@ class SyntaxNode(NamedTuple):
         """The tokens in it that may carry a value."""
         return range(self.start, self.end)
 
-    def child(self, field: str) -> SyntaxNode | None:
+    def find_child(self, field: str) -> SyntaxNode | None:
         """Return the child in a field or, for `#n`, the n-th named one that stands in none."""
         if not field.startswith("#"):
             return next((child for child in self.children if child.field == field), None)
@@ -310,7 +311,7 @@ class Steps:
 
     def _declaration(self, node: SyntaxNode, out: list[Step]) -> None:
         name_field, value_field = self.grammar.declarations[node.kind]
-        name, value = node.child(name_field), node.child(value_field)
+        name, value = node.find_child(name_field), node.find_child(value_field)
         self.visit(value, out)
         targets: Sequence[int] = name.tokens if name is not None else ()
         if value is None:
@@ -321,7 +322,7 @@ class Steps:
             out.append(Bind(targets, ()))  # `a=[]`: a value from nowhere, which is not an edge
 
     def _assignment(self, node: SyntaxNode, out: list[Step]) -> None:
-        left_side, right = node.child("left"), node.child("right")
+        left_side, right = node.find_child("left"), node.find_child("right")
         if left_side is not None and right is None and node.kind in self.grammar.first:
             right = node.children[-1]
         if left_side is None or right is None:
@@ -363,12 +364,12 @@ class Steps:
         )
 
     def _each(self, node: SyntaxNode, out: list[Step]) -> None:
-        target, values, body = (node.child(name) for name in self.grammar.each[node.kind])
+        target, values, body = (node.find_child(name) for name in self.grammar.each[node.kind])
         steps: list[Step] = []
         if target is not None and values is not None:
             self._flow(target, values, steps)
         self.visit(body, steps)
-        self.visit(node.child("alternative"), steps)
+        self.visit(node.find_child("alternative"), steps)
         out.append(Loop(steps, steps))
 
 

@@ -209,18 +209,6 @@ def room_for(calls: int) -> Iterator[None]:
                 sys.setrecursionlimit(_before)
 
 
-_MODULES = {
-    "python": ("tree_sitter_python", "language"),
-    "java": ("tree_sitter_java", "language"),
-    "javascript": ("tree_sitter_javascript", "language"),
-    "go": ("tree_sitter_go", "language"),
-    "c": ("tree_sitter_c", "language"),
-    "cpp": ("tree_sitter_cpp", "language"),
-    "rust": ("tree_sitter_rust", "language"),
-    "c_sharp": ("tree_sitter_c_sharp", "language"),
-    "php": ("tree_sitter_php", "language_php"),
-    "ruby": ("tree_sitter_ruby", "language"),
-}
 _COMMENTS = frozenset({"comment", "line_comment", "block_comment", "line_continuation"})
 """What stands between the tokens and says nothing: a backslash at the end of a line too."""
 _FRAMES = 5
@@ -281,8 +269,8 @@ def language(lang: str) -> ParserGrammar:
         ExtraMissingError: tree-sitter or the language's grammar is not installed.
     """
     tree_sitter = need("tree_sitter", extra="code")
-    module, function = _MODULES[lang]
-    grammar = tree_sitter.Language(getattr(need(module, extra="code"), function)())
+    make = getattr(need(f"tree_sitter_{lang}", extra="code"), "language_php" if lang == "php" else "language")
+    grammar = tree_sitter.Language(make())
     kinds = {
         number: _kind(lang, grammar.node_kind_for_id(number), is_named=grammar.node_kind_is_named(number))
         for number in range(grammar.node_kind_count)
@@ -372,9 +360,9 @@ class _Walk:
         start = len(names)
         if kind.is_string:
             if not self.strings:
-                self._token(kind, self.data[node.start_byte : node.end_byte])
+                self._add_token(kind, self.data[node.start_byte : node.end_byte])
             self.strings += 1
-        children, key, is_special = self._children(kind)
+        children, key, is_special = self._read_children(kind)
         self.strings -= kind.is_string
         self.depth -= 1
         shape = self.shapes[key]
@@ -382,7 +370,7 @@ class _Walk:
             self.counted.append(shape)
         return _node((kind.name, field, start, len(names), children, kind.is_named, is_special, shape))
 
-    def _children(self, parent: NodeKind) -> tuple[list[SyntaxNode], Key, bool]:
+    def _read_children(self, parent: NodeKind) -> tuple[list[SyntaxNode], Key, bool]:
         """Return the nodes that count from the cursor on, the key of the node above, and whether values move in it."""
         cursor, kinds, fields, data = self.cursor, self.kinds, self.fields, self.data
         children: list[SyntaxNode] = []
@@ -423,7 +411,7 @@ class _Walk:
         """Return a node without children that may carry a value."""
         start = len(self.program.names)
         if text != kind.text and not self.strings:
-            self._token(kind, text)
+            self._add_token(kind, text)
         is_named, name = kind.is_named, kind.name
         if not text and node.is_missing:
             is_named, name = True, f"MISSING {name}"
@@ -432,7 +420,7 @@ class _Walk:
         end, shape = len(self.program.names), self.shapes[name,]
         return _node((kind.name, field, start, end, (), is_named, kind.is_special, shape))
 
-    def _token(self, kind: NodeKind, text: bytes) -> None:
+    def _add_token(self, kind: NodeKind, text: bytes) -> None:
         names = self.program.names
         if not kind.is_variable:
             self.program.constants.append(len(names))
@@ -451,5 +439,5 @@ class _Literals(dict[tuple[str, str], SyntaxNode]):
 def version(lang: str) -> str:
     """Return the versions of tree-sitter and of the grammar, which decide the tree's shape."""
     language(lang)
-    grammar = _MODULES[lang][0].replace("_", "-")
-    return f"{metadata.version('tree-sitter')}+{metadata.version(grammar)}"
+    grammar = metadata.version(f"tree-sitter-{lang.replace('_', '-')}")
+    return f"{metadata.version('tree-sitter')}+{grammar}"

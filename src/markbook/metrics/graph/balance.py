@@ -169,7 +169,16 @@ def measure_communication(
     Missing: not applicable where no agent speaks to another, undefined where no message has a known type.
     """
     types = [step.name for step in trace.interactions()]
-    measurements = _unknown_share(types, coordination | productive, marker)
+    measurements: dict[str, Measurement] = {}
+    if types:
+        listed = coordination | productive
+        unknown = sum(name not in listed for name in types)
+        share_unknown = marker.measure(
+            "communication_unknown_share", unknown / len(types), unknown=unknown, messages=len(types)
+        )
+        measurements["communication_unknown_share"] = share_unknown
+    else:
+        measurements |= marker.none_apply(["communication_unknown_share"], "no agent speaks to another")
     if marker.profile == "documented":
         overhead = calculate_communication_overhead([{"type": name} for name in types])
         return measurements | {
@@ -189,14 +198,6 @@ def measure_communication(
             share = coordinating / classified
             measurements[name] = marker.measure(name, share if name.endswith("overhead") else 1 - share, **stats)
     return measurements
-
-
-def _unknown_share(types: list[str], known_types: frozenset[str], marker: Marker) -> dict[str, Measurement]:
-    name = "communication_unknown_share"
-    if not types:
-        return marker.none_apply([name], "no agent speaks to another")
-    unknown = sum(kind not in known_types for kind in types)
-    return {name: marker.measure(name, unknown / len(types), unknown=unknown, messages=len(types))}
 
 
 # How evenly the work was spread over the agents: by calls, by tokens, by time.

@@ -199,14 +199,14 @@ def _normalise_value(graph: Any, strength: Mapping[Any, float], marker: Marker) 
     rows, columns = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     table = csr_matrix((np.ones(len(pairs)), (rows, columns)), shape=(len(nodes), len(nodes)))
     total = np.zeros(len(nodes))
-    block = max(1, 4_000_000 // len(nodes))
+    block = max(1, 4_000_000 // len(nodes))  # distances held at a time: 32 MB
     for first in range(0, len(nodes), block):
         sources = np.arange(first, min(first + block, len(nodes)))
         hops = dijkstra(table, unweighted=True, indices=sources)
         hops[np.arange(len(sources)), sources] = np.inf
         near = 1 / hops  # unreachable is infinitely far: 0
         total[sources] += near.sum(axis=1)
-        total += near.sum(axis=0)
+        total += near.sum(axis=0)  # in and out: who is reached by others counts as who reaches them
     scale = 2 * (len(nodes) - 1)
     harmonic = {node: float(total[at] / scale) for at, node in enumerate(nodes)}
     scores = {

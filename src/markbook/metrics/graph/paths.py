@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from markbook.trace import Reference, Step, StepKind, Trace
+from markbook.trace import Reference, StepKind, Trace
 from markbook.types import Direction, Measurement, Missing, MissingKind
 
 # How a graph metric answers: a value or a reason, with what it was computed from.
@@ -42,7 +42,7 @@ class Marker:
         return Measurement(name, float(value), sample_id=self.sample_id, stats=stats, signature=self.signature(name))
 
     def lacking(self, name: str, kind: MissingKind, detail: str, **stats: object) -> Measurement:
-        """Return the reason why there is no value."""
+        """Return the reason why a value is missing."""
         missing = Missing(kind, detail)
         return Measurement(name, missing=missing, sample_id=self.sample_id, stats=stats, signature=self.signature(name))
 
@@ -96,7 +96,7 @@ def transitions(walk: Sequence[State]) -> dict[tuple[State, State], int]:
 
 
 def shortest(edges: Iterable[tuple[State, State]], start: State, goal: State) -> int | None:
-    """Return the fewest edges from start to goal, None if there is no way."""
+    """Return the fewest edges from start to goal, None if no way leads there."""
     following: dict[State, list[State]] = {}
     for source, other in edges:
         following.setdefault(source, []).append(other)
@@ -183,7 +183,14 @@ def measure_walk(trace: Trace, reference: Reference | None, marker: Marker) -> d
         return marker.none_apply(names, "the trace has no tool call")
     walk = list_walk(trace)
     failed = [step.ok is False for step in calls]
-    repeated = _repeats(calls)
+    # A call repeats an earlier one of the same agent, tool and known arguments, but for a failed one: that is a retry.
+    calls_before: set[tuple[str, str, str]] = set()
+    repeated = []
+    for step in calls:
+        key = (step.agent, step.name, json.dumps(step.arguments, sort_keys=True, default=repr))
+        repeated.append(step.arguments is not None and key in calls_before)
+        if step.ok is not False:
+            calls_before.add(key)
     wasted = sum(has_failed or other for has_failed, other in zip(failed, repeated, strict=True))
     outcomes = [step.ok for step in calls if step.ok is not None]
     measurements = {
@@ -202,18 +209,6 @@ def measure_walk(trace: Trace, reference: Reference | None, marker: Marker) -> d
         detail = "the log does not say which calls succeeded"
         measurements["tool_success_rate"] = marker.lacking("tool_success_rate", MissingKind.UNAVAILABLE, detail)
     return measurements
-
-
-def _repeats(calls: Sequence[Step]) -> list[bool]:
-    """Return which calls repeat an earlier one of the same agent, tool and known arguments that did not fail."""
-    calls_seen: set[tuple[str, str, str]] = set()
-    repeats = []
-    for step in calls:
-        key = (step.agent, step.name, json.dumps(step.arguments, sort_keys=True, default=repr))
-        repeats.append(step.arguments is not None and key in calls_seen)
-        if step.ok is not False:  # a call after a failed one is a retry
-            calls_seen.add(key)
-    return repeats
 
 
 def _against(reference: Reference | None, trace: Trace, calls: int, marker: Marker) -> Measurement:
@@ -241,8 +236,15 @@ def measure_time(trace: Trace, marker: Marker) -> dict[str, Measurement]:
     if not leaves or not busy:
         return marker.none_apply(("critical_path_seconds", "parallelism"), "no step has both its times")
     spent = sum(end - start for start, end in leaves)
+    # The largest sum of seconds of intervals that do not overlap (weighted interval scheduling).
+    ordered = sorted(leaves, key=lambda span: span[1])
+    ends = [end for _, end in ordered]
+    best = [0.0]
+    for at, (start, end) in enumerate(ordered):
+        before = bisect_right(ends, start, 0, at)
+        best.append(max(best[-1], best[before] + end - start))
     return {
-        "critical_path_seconds": marker.measure("critical_path_seconds", _longest_chain(leaves), steps=len(leaves)),
+        "critical_path_seconds": marker.measure("critical_path_seconds", best[-1], steps=len(leaves)),
         "parallelism": marker.measure("parallelism", max(1.0, spent / busy), step_seconds=spent, busy_seconds=busy),
     }
 
@@ -276,14 +278,3 @@ def _leaves(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
             leaves.extend([span] * counts[span])
             earliest_end = span[1]
     return sorted(leaves)
-
-
-def _longest_chain(spans: Sequence[tuple[float, float]]) -> float:
-    """Return the largest sum of seconds of intervals that do not overlap (weighted interval scheduling)."""
-    ordered = sorted(spans, key=lambda span: span[1])
-    ends = [end for _, end in ordered]
-    best = [0.0]
-    for at, (start, end) in enumerate(ordered):
-        before = bisect_right(ends, start, 0, at)
-        best.append(max(best[-1], best[before] + end - start))
-    return best[-1]

@@ -220,6 +220,7 @@ def _assign_calls(steps: Sequence[Step], expected: Sequence[ExpectedCall]) -> fl
         for column, expected_call in enumerate(expected):
             if step.name in expected_call.tools:
                 credit[row, column] = argument_credit(step.arguments, expected_call)
+    # A greedy pairing would give a call the first expected one that fits and take it from a call that fits it better.
     rows, columns = linear_sum_assignment(credit, maximize=True)
     return float(credit[rows, columns].sum())
 

@@ -72,21 +72,8 @@ class Scope:
 # What a name or a constant says: its words, whether it promises validation, whether it holds a secret.
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_SECRET_WORDS = frozenset(
-    [
-        "password",
-        "passwords",
-        "passwd",
-        "pwd",
-        "passphrase",
-        "secret",
-        "secrets",
-        "token",
-        "tokens",
-        "apikey",
-        "credential",
-        "credentials",
-    ]
+_SECRET_WORDS = frozenset(["password", "passwords", "passwd", "pwd", "passphrase", "secret", "secrets"]) | frozenset(
+    ["token", "tokens", "apikey", "credential", "credentials"]
 )
 _SECRET_KEYS = frozenset(["api", "access", "private", "secret", "auth", "encryption", "signing"])
 _VALIDATING = ("valid", "sanitiz", "sanitis")
@@ -180,13 +167,13 @@ class Walk:
             if handler is not None:
                 handler(self, node, context)
             else:
-                self._children(node, context)
+                self._visit_children(node, context)
         self._settle()
 
     def _push(self, nodes: list[ast.stmt] | list[ast.expr], context: Context) -> None:
         self.stack.extend([(node, context) for node in reversed(nodes)])
 
-    def _children(self, node: ast.AST, context: Context) -> None:
+    def _visit_children(self, node: ast.AST, context: Context) -> None:
         if isinstance(node, ast.stmt):
             self.facts.statements += 1
         stack = self.stack
@@ -228,6 +215,7 @@ class Walk:
             facts.hinted += 1
             facts.hints.append((node.lineno, f"{node.name}() -> {spell(node.returns)}"))
         inner = Scope(scope)
+        # Decorators, defaults and hints belong to the scope around; pushed last, they are visited first, as they are executed.
         self._push(node.body, (inner, 0, node.name))
         self._arguments(node.args, inner, context)
         self._push(node.decorator_list, context)
@@ -277,7 +265,7 @@ class Walk:
             self.facts.returning.append((node.lineno, context[2]))
             self.stack.append((node.value, context))
 
-    def _yield(self, node: ast.Yield | ast.YieldFrom, context: Context) -> None:
+    def _visit_yield(self, node: ast.Yield | ast.YieldFrom, context: Context) -> None:
         self.facts.returning.append((node.lineno, context[2]))
         if node.value is not None:
             self.stack.append((node.value, context))
@@ -294,7 +282,7 @@ class Walk:
         name = node.rest if isinstance(node, ast.MatchMapping) else node.name
         if name:
             self._bind(name, node.lineno, context[0])
-        self._children(node, context)
+        self._visit_children(node, context)
 
     def _import(self, node: ast.Import | ast.ImportFrom, context: Context) -> None:
         self.facts.statements += 1
@@ -314,14 +302,14 @@ class Walk:
         for target in node.targets:
             self._credential_target(target, node.value)
         self._constant_target(node.targets[0], context)
-        self._children(node, context)
+        self._visit_children(node, context)
 
     def _visit_annotation(self, node: ast.AnnAssign, context: Context) -> None:
         self.facts.hints.append((node.lineno, f"{spell(node.target)}: {spell(node.annotation)}"))
         if node.value is not None:
             self._credential_target(node.target, node.value)
         self._constant_target(node.target, context)
-        self._children(node, context)
+        self._visit_children(node, context)
 
     def _constant_target(self, target: ast.expr, context: Context) -> None:
         if isinstance(target, ast.Name) and context[0] is self.module and target.id.isupper():
@@ -329,19 +317,19 @@ class Walk:
 
     def _walrus(self, node: ast.NamedExpr, context: Context) -> None:
         self._credential_target(node.target, node.value)
-        self._children(node, context)
+        self._visit_children(node, context)
 
     def _dict(self, node: ast.Dict, context: Context) -> None:
         for key, value in zip(node.keys, node.values, strict=True):
             if isinstance(key, ast.Constant) and isinstance(key.value, str):
                 self._credential(key.value, value)
-        self._children(node, context)
+        self._visit_children(node, context)
 
     def _compare(self, node: ast.Compare, context: Context) -> None:
         if isinstance(node.ops[0], ast.Eq | ast.NotEq):
             self._credential_target(node.left, node.comparators[0])
             self._credential_target(node.comparators[0], node.left)
-        self._children(node, context)
+        self._visit_children(node, context)
 
     def _credential_target(self, target: ast.expr, value: ast.expr) -> None:
         match target, value:
@@ -387,11 +375,11 @@ class Walk:
     def _if(self, node: ast.If, context: Context) -> None:
         if any(isinstance(child, ast.Raise) for child in (*node.body, *node.orelse)):
             self.facts.validations.append((node.lineno, "if …: raise"))
-        self._children(node, context)
+        self._visit_children(node, context)
 
     def _assert(self, node: ast.Assert, context: Context) -> None:
         self.facts.validations.append((node.lineno, "assert (not run under -O)"))
-        self._children(node, context)
+        self._visit_children(node, context)
 
     def _try(self, node: ast.Try, context: Context) -> None:
         for handler in node.handlers:
@@ -401,12 +389,12 @@ class Walk:
             silent = all(isinstance(child, ast.Pass) for child in handler.body)
             if silent or not kind:
                 self.facts.weak_handlers.append((location[0], location[1] + (": pass" if silent else "")))
-        self._children(node, context)
+        self._visit_children(node, context)
 
     def _handler(self, node: ast.ExceptHandler, context: Context) -> None:
         if node.name:
             self._bind(node.name, node.lineno, context[0])
-        self._children(node, context)
+        self._visit_children(node, context)
 
     # Loops and comprehensions
 
@@ -432,11 +420,11 @@ class Walk:
         (self.facts.generators if lazy else self.facts.comprehensions).append((node.lineno, kind))
         if len(node.generators) > 1:
             self.facts.nested_loops.append((node.lineno, f"{kind} with {len(node.generators)} for"))
-        self._children(node, (Scope(context[0]), context[1], context[2]))
+        self._visit_children(node, (Scope(context[0]), context[1], context[2]))
 
     def _with(self, node: ast.With | ast.AsyncWith, context: Context) -> None:
         self.facts.withs.append((node.lineno, "with"))
-        self._children(node, context)
+        self._visit_children(node, context)
 
     def _settle(self) -> None:
         """Decide what had to wait until every binding was known."""
@@ -450,8 +438,8 @@ class Walk:
         ast.Lambda: _lambda,
         ast.ClassDef: _class,
         ast.Return: _return,
-        ast.Yield: _yield,
-        ast.YieldFrom: _yield,
+        ast.Yield: _visit_yield,
+        ast.YieldFrom: _visit_yield,
         ast.Name: _name,
         ast.MatchAs: _pattern,
         ast.MatchStar: _pattern,

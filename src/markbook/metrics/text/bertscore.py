@@ -215,7 +215,7 @@ def _limit_threads(threads: int) -> AbstractContextManager[object]:
 
 
 _Row = Missing | Mapping[str, object]
-"""Why there is no score, or the stats with all three."""
+"""Why a score is missing, or the stats with all three."""
 
 
 def _pick(metric: BertScore, signature: str, item: Item, row: _Row) -> Measurement:

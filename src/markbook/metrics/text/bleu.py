@@ -190,9 +190,10 @@ class Bleu(Metric):
         elif self.options.convention == "hf":
             ref_len = min(ref_lens)
         else:
-            ref_len = min(ref_lens, key=lambda length: (abs(sys_len - length), length))
+            ref_len = min(ref_lens, key=lambda length: (abs(sys_len - length), length))  # of two as close, the shorter
         stats = {"counts": counts, "totals": totals, "sys_len": sys_len, "ref_len": ref_len}
-        value = _value(self.options, counts, totals, sys_len, ref_len, effective=self._effective_for_one())
+        effective = self.options.effective_order or (not self.averages and self.options.convention == "sacrebleu")
+        value = _value(self.options, counts, totals, sys_len, ref_len, effective=effective)
         if value is None and not self.averages:
             return 0.0, {**stats, "undefined": True}  # left out, an empty answer would cost the corpus nothing
         if value is None:
@@ -200,9 +201,6 @@ class Bleu(Metric):
                 "no token in the candidate or a reference: the hf convention divides by zero"
             ), stats
         return value, stats
-
-    def _effective_for_one(self) -> bool:
-        return self.options.effective_order or (not self.averages and self.options.convention == "sacrebleu")
 
 
 class CorpusBleu(Bleu):
@@ -213,7 +211,7 @@ class CorpusBleu(Bleu):
 
     def summarise(self, measurements: Sequence[Measurement]) -> float | None:
         """Return the score of the summed counts, None if there is nothing."""
-        rows = _rows(measurements)
+        rows = _rows(measurements)  # whole numbers: their sum is the same in every order
         return self._of_sums(rows.sum(axis=0).tolist()) if len(rows) else None
 
     def resample(self, measurements: Sequence[Measurement], draws: Iterable[Iterable[int]]) -> list[float]:
@@ -245,7 +243,16 @@ def _value(
     options: BleuOptions, counts: Sequence[int], totals: Sequence[int], sys_len: int, ref_len: int, *, effective: bool
 ) -> float | None:
     if options.convention == "hf":
-        return _hf(options, counts, totals, sys_len, ref_len)
+        if sys_len == 0 or ref_len == 0:
+            return None
+        k = options.smooth_value or 0.0
+        shares = [(count + k) / (total + k) if total + k else 0.0 for count, total in zip(counts, totals, strict=True)]
+        if min(shares) <= 0:
+            return 0.0
+        # As that implementation writes it: 1 - ref_len / sys_len would round otherwise.
+        ratio = sys_len / ref_len
+        penalty = 1.0 if ratio > 1.0 else math.exp(1 - 1.0 / ratio)
+        return clamp(penalty * math.exp(sum(math.log(share) / ORDER for share in shares)))
     if not any(counts):
         return 0.0
     penalty = math.exp(1 - ref_len / sys_len) if sys_len < ref_len else 1.0
@@ -254,7 +261,7 @@ def _value(
     for n, (count, total) in enumerate(zip(counts, totals, strict=True)):
         added = options.smooth_value if options.smooth_method == "add-k" and n and options.smooth_value else 0.0
         hits, possible = count + added, total + added
-        if possible == 0:
+        if possible == 0:  # the text is shorter than n words: longer n-grams have none either
             break
         if hits:
             logs.append(math.log(100.0 * hits / possible))
@@ -268,15 +275,3 @@ def _value(
     if len(logs) < ORDER and not effective:
         return 0.0
     return clamp(penalty * math.exp(sum(logs) / len(logs)) / 100.0)
-
-
-def _hf(options: BleuOptions, counts: Sequence[int], totals: Sequence[int], sys_len: int, ref_len: int) -> float | None:
-    if sys_len == 0 or ref_len == 0:
-        return None
-    k = 0.0 if options.smooth_value is None else options.smooth_value
-    precisions = [(count + k) / (total + k) if total + k else 0.0 for count, total in zip(counts, totals, strict=True)]
-    if min(precisions) <= 0:
-        return 0.0
-    ratio = sys_len / ref_len
-    penalty = 1.0 if ratio > 1.0 else math.exp(1 - 1.0 / ratio)
-    return clamp(penalty * math.exp(sum(math.log(p) / ORDER for p in precisions)))

@@ -52,14 +52,14 @@ class Summed(Metric):
     def summarise(self, measurements: Sequence[Measurement]) -> float | None:
         """Return the number over the texts, None if there is nothing."""
         rows = _rows(measurements)
-        return self._of(rows, range(len(rows))) if len(rows) else None
+        return self._compute(rows, range(len(rows))) if len(rows) else None
 
     def resample(self, measurements: Sequence[Measurement], draws: Iterable[Iterable[int]]) -> list[float]:
         """Return the summary of each resampling; the measurements are read once."""
         rows = _rows(measurements)
-        return [self._of(rows, draw) for draw in draws] if len(rows) else []
+        return [self._compute(rows, draw) for draw in draws] if len(rows) else []
 
-    def _of(self, rows: npt.NDArray[np.float64], draw: Iterable[int]) -> float:
+    def _compute(self, rows: npt.NDArray[np.float64], draw: Iterable[int]) -> float:
         drawn = rows[np.asarray(list(draw))]
         if self.averages:
             return math.fsum(map(self.value, drawn.tolist())) / len(drawn)
@@ -67,6 +67,7 @@ class Summed(Metric):
 
 
 def _rows(measurements: Iterable[Measurement]) -> npt.NDArray[np.float64]:
+    # Shape (texts, counts); a text that is missing has no counts and no row.
     return np.array(
         [cast("list[float]", measurement.stats[SUMS]) for measurement in measurements if SUMS in measurement.stats]
     )
@@ -193,7 +194,7 @@ def _ter_make_metric(name: str, *options: bool, averages: bool) -> Summed:
     return Summed(
         name,
         f"{name}|{words}|v1".replace("punct", "nopunct"),
-        functools.partial(_ter_counts, options=options),
+        partial(_ter_counts, options=options),
         _rate,
         averages,
         range=(0.0, float("inf")),

@@ -41,7 +41,7 @@ def positions(reference: Sequence[int], candidate: Sequence[int]) -> list[int]:
         grown.append(row ^ full)
     indices = []
     i, j = len(reference), len(candidate)
-    length = grown[i].bit_count()
+    length = grown[i].bit_count()  # of the common subsequence of what is left of both
     while i and j and length:
         if reference[i - 1] == candidate[j - 1]:
             indices.append(i - 1)
@@ -91,10 +91,18 @@ def _distance(candidate: str, references: tuple[str, ...]) -> Score:
     nearest: tuple[float, int, int] | None = None
     for reference in references:
         if len(candidate) * len(reference) > MAX_CELLS and candidate != reference:
-            longest = max(map(len, references))
-            detail = f"texts of {len(candidate)} and {longest} characters: their distance takes minutes"
+            n_theirs = max(map(len, references))
+            detail = f"texts of {len(candidate)} and {n_theirs} characters: their distance takes minutes"
             return Missing(MissingKind.BUDGET, detail), {}
-        distance = _against(candidate, reference)
+        longest = max(len(candidate), len(reference))
+        # The hint is where the search starts: texts that differ by less are done in a band of the table, others double
+        # it. The distance is the same; edited texts take a third to two thirds of the time, unrelated ones a tenth more.
+        # Lengths that differ by more say already that the band is too small.
+        hint: int | None = longest // _BAND
+        if longest <= _SHORT or abs(len(candidate) - len(reference)) >= longest // _BAND:
+            hint = None
+        edits = Levenshtein.distance(candidate, reference, score_hint=hint)
+        distance = (edits / longest if longest else 0.0), edits, longest
         if nearest is None or distance < nearest:
             nearest = distance
     assert nearest is not None
@@ -104,20 +112,6 @@ def _distance(candidate: str, references: tuple[str, ...]) -> Score:
 def _similarity(candidate: str, references: tuple[str, ...]) -> Score:
     best, stats = _distance(candidate, references)
     return (best if isinstance(best, Missing) else 1.0 - best), stats
-
-
-def _against(candidate: str, reference: str) -> tuple[float, int, int]:
-    n_ours, n_theirs = len(candidate), len(reference)
-    longest = max(n_theirs, n_ours)
-    # The hint is where the search starts: texts that differ by less are done in a band of the table, others double
-    # it. The distance is the same; edited texts take a third to two thirds of the time, unrelated ones a tenth more.
-    # Lengths that differ by more say already that the band is too small.
-    hint = longest // _BAND
-    if longest > _SHORT and abs(n_ours - n_theirs) < hint:
-        edits = Levenshtein.distance(candidate, reference, score_hint=hint)
-    else:
-        edits = Levenshtein.distance(candidate, reference)
-    return (edits / longest if longest else 0.0), edits, longest
 
 
 # Whether the candidate is the reference, letter by letter.

@@ -43,7 +43,10 @@ class NumpyEncoder:
         self._heads = int(config["n_heads" if self._is_distil else "num_attention_heads"])
         self._eps = float(config.get("layer_norm_eps", 1e-12))
         self._first = first_position(config)
-        self._activation = _activation(str(config.get("activation" if self._is_distil else "hidden_act", "gelu")))
+        activation = str(config.get("activation" if self._is_distil else "hidden_act", "gelu"))
+        if activation not in _ACTIVATIONS:
+            raise ValueError(f"its activation {activation!r} is not known here; runtime=transformers knows it")
+        self._activation = _ACTIVATIONS[activation]
         self._words = weights["embeddings.word_embeddings.weight"]
         self._positions = weights["embeddings.position_embeddings.weight"]
         self._norm = weights.pair("embeddings.LayerNorm")
@@ -53,14 +56,14 @@ class NumpyEncoder:
 
     def encode(self, batch: Sequence[Sequence[int]]) -> list[Array]:
         """Return each text's hidden states, one row a token. Each text is computed by itself."""
-        return [self._one(ids) for ids in batch]
-
-    def _one(self, ids: Sequence[int]) -> Array:
-        hidden = self._words[list(ids)] + self._positions[self._first : self._first + len(ids)]
-        hidden = _normalise(hidden, self._norm, self._eps)
-        for layer in self._layers:
-            hidden = layer.forward(hidden, self._heads, self._eps, self._activation)
-        return hidden
+        states = []
+        for ids in batch:
+            hidden = self._words[list(ids)] + self._positions[self._first : self._first + len(ids)]
+            hidden = _normalise(hidden, self._norm, self._eps)
+            for layer in self._layers:
+                hidden = layer.forward(hidden, self._heads, self._eps, self._activation)
+            states.append(hidden)
+        return states
 
 
 def first_position(config: Mapping[str, Any]) -> int:
@@ -110,7 +113,7 @@ class _Layer:
         query, key, value = parts  # each (heads, tokens, size), so that one product serves all heads
         scores = query @ key.transpose(0, 2, 1)
         scores *= np.float32(1 / math.sqrt(size))
-        scores -= scores.max(axis=-1, keepdims=True)
+        scores -= scores.max(axis=-1, keepdims=True)  # the same shares, and no power overflows
         np.exp(scores, out=scores)
         scores /= scores.sum(axis=-1, keepdims=True)
         attended = (scores @ value).transpose(1, 0, 2).reshape(n, width)
@@ -145,11 +148,6 @@ def _gelu_by_tanh(x: Array) -> Array:
     return half
 
 
-def _relu(x: Array) -> Array:
-    positive: Array = np.maximum(x, np.float32(0))
-    return positive
-
-
 def _silu(x: Array) -> Array:
     gated: Array = x / (1 + np.exp(-x))
     return gated
@@ -161,21 +159,10 @@ _ACTIVATIONS: Mapping[str, Callable[[Array], Array]] = {
     "gelu_new": _gelu_by_tanh,
     "gelu_python": _gelu,
     "gelu_pytorch_tanh": _gelu_by_tanh,
-    "relu": _relu,
+    "relu": lambda x: np.maximum(x, np.float32(0)),
     "silu": _silu,
     "swish": _silu,
 }
-
-
-def _activation(name: str) -> Callable[[Array], Array]:
-    """Return the function between a layer's two matrices.
-
-    Raises:
-        ValueError: another one than those that are known here.
-    """
-    if name not in _ACTIVATIONS:
-        raise ValueError(f"its activation {name!r} is not known here; runtime=transformers knows it")
-    return _ACTIVATIONS[name]
 
 
 def read_safetensors(path: Path) -> dict[str, Array]:
@@ -184,8 +171,10 @@ def read_safetensors(path: Path) -> dict[str, Array]:
     Raises:
         ValueError: it is not a safetensors file, or a tensor lies outside it.
     """
+    # Mapped, not read: of a large file only the layers that are used come into memory.
     data = np.memmap(path, dtype=np.uint8, mode="r")
     length = int.from_bytes(data[:8].tobytes(), "little")
+    # A length that a foreign file states is not to be believed before it is compared with the file.
     if not 0 < length <= min(_HEADER_CAP, len(data) - 8):
         raise ValueError(f"{path} is not a safetensors file")
     header = json.loads(data[8 : 8 + length].tobytes())
@@ -264,7 +253,7 @@ def _locate(name: str) -> Path:
     path = Path(name)
     if path.suffix == ".onnx" or path.is_dir():
         if not path.exists():
-            raise ModelUnavailableError(f"there is no model file {name}")
+            raise ModelUnavailableError(f"the model file {name} does not exist")
         return path
     if name in _PACKAGED:
         spec = find_spec(_PACKAGED[name])
@@ -279,6 +268,7 @@ def _locate(name: str) -> Path:
         main = at / "refs" / "main"
         if main.is_file():
             folders.append(at / "snapshots" / main.read_text("utf-8").strip())
+        # Without a `main`, as after a download by revision, any snapshot that is whole will do.
         if (at / "snapshots").is_dir():
             folders += sorted((at / "snapshots").iterdir())
     for folder in folders:

@@ -40,30 +40,23 @@ _SUFFIXES = {
 """WordNet's detachment rules (morphy), by part of speech."""
 
 
-def _by_last_letter() -> dict[str, list[tuple[str, str, str]]]:
-    by_letter: dict[str, list[tuple[str, str, str]]] = {}
-    for part, rules in _SUFFIXES.items():
-        for old, new in rules:
-            by_letter.setdefault(old[-1], []).append((part, old, new))
-    return by_letter
-
-
-_RULES = _by_last_letter()
+_RULES: dict[str, list[tuple[str, str, str]]] = {}
+"""The same by the last letter of what is detached: no other rule can fit a word."""
+for _part, _rules in _SUFFIXES.items():
+    for _old, _new in _rules:
+        _RULES.setdefault(_old[-1], []).append((_part, _old, _new))
 
 
 @lru_cache(maxsize=1)
-def _lines() -> list[bytes]:
-    return _bytes().split(b"\n")
+def _table() -> tuple[str, list[bytes]]:
+    """Return the table's digest and its lines, sorted by word."""
+    data = resources.files("markbook.metrics.text").joinpath("data", "synonyms.tsv").read_bytes()
+    return hashlib.sha256(data).hexdigest()[:8], data.split(b"\n")
 
 
-def _bytes() -> bytes:
-    return resources.files("markbook.metrics.text").joinpath("data", "synonyms.tsv").read_bytes()
-
-
-@lru_cache(maxsize=1)
 def table_digest() -> str:
     """Return the first eight hex digits of the table's SHA-256, which METEOR's signature carries."""
-    return hashlib.sha256(_bytes()).hexdigest()[:8]
+    return _table()[0]
 
 
 @lru_cache(maxsize=1 << 16)
@@ -93,7 +86,7 @@ def _entry(form: str) -> dict[str, tuple[str, ...]]:
     if not form.isascii() or "\t" in form or "\n" in form:
         return {}
     key = form.encode("ascii") + b"\t"
-    lines = _lines()
+    lines = _table()[1]
     at = bisect_left(lines, key)
     if at == len(lines) or not lines[at].startswith(key):
         return {}
@@ -168,22 +161,17 @@ class Alignment:
         for line, ours, theirs in lines.left_over():
             free = {word for _, word in theirs}
             hopeful = [(at, related[word]) for at, word in ours if not related[word].isdisjoint(free)]
-            if hopeful:
-                _match_related(lines, line, hopeful, theirs)
-
-
-def _match_related(
-    lines: _Lines, line: int, ours: list[tuple[int, frozenset[int]]], theirs: list[tuple[int, int]]
-) -> None:
-    free: dict[int, list[int]] = {}
-    for at, word in theirs:
-        free.setdefault(word, []).append(at)
-    for at, related in reversed(ours):
-        nearest = max((word for word in related if word in free), key=lambda word: free[word][-1], default=None)
-        if nearest is not None:
-            lines.partners[line, at] = free[nearest].pop()
-            if not free[nearest]:
-                del free[nearest]
+            if not hopeful:
+                continue
+            places: dict[int, list[int]] = {}
+            for at, word in theirs:
+                places.setdefault(word, []).append(at)
+            for at, synonym_numbers in reversed(hopeful):
+                nearest = max(((places[word][-1], word) for word in synonym_numbers if word in places), default=None)
+                if nearest is not None:
+                    lines.partners[line, at] = places[nearest[1]].pop()
+                    if not places[nearest[1]]:
+                        del places[nearest[1]]
 
 
 class _Lines:
@@ -234,7 +222,10 @@ class _Lines:
         self._match(rest >> bits, rest & ((1 << bits) - 1), keys & ((1 << self._place_bits) - 1))
 
     def _match(self, line: Numbers, words: Numbers, positions: Numbers) -> None:
-        """Match equal words of a line, given sorted by line, word and place; keep what is left over."""
+        """Match equal words of a line, given sorted by line, word and place; keep what is left over.
+
+        The three arrays have the shape (words,).
+        """
         is_reference = positions >= self._sizes[line, 0]
         fresh = np.ones(len(words), dtype=np.bool_)
         fresh[1:] = (words[1:] != words[:-1]) | (line[1:] != line[:-1])
@@ -255,7 +246,7 @@ class _Lines:
 
     def left_over(self) -> list[tuple[int, list[tuple[int, int]], list[tuple[int, int]]]]:
         """Return of each line that has words left over on both sides these words with their places, in order."""
-        order = np.lexsort((self._place, self._line))
+        order = np.lexsort((self._place, self._line))  # by line, then by place: the candidate's words come first
         line, positions, words = self._line[order], self._place[order], self.words[order]
         positions = positions - np.where(self.is_reference[order], self._sizes[line, 0], 0)
         entries = list(zip(positions.tolist(), words.tolist(), strict=True))
@@ -270,12 +261,13 @@ class _Lines:
         return leftovers
 
     def counts(self) -> tuple[Numbers, Numbers]:
-        """Return how many words of each line are matched, and in how many chunks."""
+        """Return how many words of each line are matched, and in how many chunks: both of shape (lines,)."""
         flat = self.partners.ravel()
         at = np.flatnonzero(flat >= 0)
         line = at // self.partners.shape[1]
         to = flat[at]
         starts = np.ones(len(at), dtype=np.bool_)
+        # A chunk ends where either side jumps; the spare column keeps lines apart.
         starts[1:] = (np.diff(at) != 1) | (np.diff(to) != 1)
         n = len(self._pairs)
         return np.bincount(line, minlength=n), np.bincount(line[starts], minlength=n)
@@ -328,7 +320,9 @@ class Meteor(Metric):
     def measure(self, items: Sequence[Item]) -> list[Measurement]:
         """Return one measurement an item, in order."""
         is_treebank = self.tokenizer == "treebank"
-        vocabulary = Vocabulary(tokenizers.tokens if is_treebank else _lower)
+        vocabulary = Vocabulary(
+            tokenizers.tokens if is_treebank else lambda pieces: [(piece.lower(),) for piece in pieces]
+        )
         cut = tokenizers.pieces if is_treebank else str.split
         alignment = Alignment(vocabulary, synonyms=self.synonyms)
 
@@ -336,7 +330,7 @@ class Meteor(Metric):
             pairs = [(candidate, reference) for candidate, references in block.rows for reference in references]
             tokens = vocabulary.tokens(map(cut, block.texts))
             sizes = tokens.sizes[np.array(pairs)]
-            scores = _scores(*alignment.count(tokens, pairs), sizes[:, 0], sizes[:, 1])
+            scores = _scores(*alignment.count(tokens, pairs), sizes)
             if len(pairs) == len(block.rows):
                 return [scores]
             remaining = iter(scores)
@@ -345,13 +339,9 @@ class Meteor(Metric):
         return measure_blocks([(self.name, self.signature)], items, score)[0]
 
 
-def _lower(pieces: list[str]) -> list[tuple[str]]:
-    return [(piece.lower(),) for piece in pieces]
-
-
-def _scores(matches: Numbers, chunks: Numbers, n_candidate: Numbers, n_reference: Numbers) -> list[Score]:
-    precision = matches / np.maximum(n_candidate, 1)
-    recall = matches / np.maximum(n_reference, 1)
+def _scores(matches: Numbers, chunks: Numbers, sizes: Numbers) -> list[Score]:
+    """Return each pair's score; matches and chunks have the shape (pairs,), the texts' sizes (pairs, 2)."""
+    precision, recall = (matches / np.maximum(sizes[:, side], 1) for side in (0, 1))
     divisor = _ALPHA * precision + (1 - _ALPHA) * recall
     fmean = np.divide(precision * recall, divisor, out=np.zeros(len(matches)), where=matches > 0)
     penalty = _GAMMA * (chunks / np.maximum(matches, 1)) ** _BETA

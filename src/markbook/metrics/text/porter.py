@@ -16,57 +16,26 @@ _VOWELS = frozenset("aeiou")
 _SHAPES = "".join("v" if chr(point) in _VOWELS else "c" for point in range(128))
 """The shape of each ASCII character but y."""
 
+_UNCHANGED = ("sky", "news", "inning", "outing", "canning", "howe", "proceed", "exceed", "succeed")
+"""Words that would lose their ends."""
 _IRREGULAR = {
+    **{word: word for word in _UNCHANGED},
     "skies": "sky",
-    "sky": "sky",
     "dying": "die",
     "lying": "lie",
     "tying": "tie",
-    "news": "news",
     "innings": "inning",
-    "inning": "inning",
     "outings": "outing",
-    "outing": "outing",
     "cannings": "canning",
-    "canning": "canning",
-    "howe": "howe",
-    "proceed": "proceed",
-    "exceed": "exceed",
-    "succeed": "succeed",
 }
 
 _STEP_2 = (
-    ("ational", "ate"),
-    ("tional", "tion"),
-    ("enci", "ence"),
-    ("anci", "ance"),
-    ("izer", "ize"),
-    ("bli", "ble"),
-    ("alli", "al"),
-    ("entli", "ent"),
-    ("eli", "e"),
-    ("ousli", "ous"),
-    ("ization", "ize"),
-    ("ation", "ate"),
-    ("ator", "ate"),
-    ("alism", "al"),
-    ("iveness", "ive"),
-    ("fulness", "ful"),
-    ("ousness", "ous"),
-    ("aliti", "al"),
-    ("iviti", "ive"),
-    ("biliti", "ble"),
-    ("fulli", "ful"),
+    *(("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize"), ("bli", "ble")),
+    *(("alli", "al"), ("entli", "ent"), ("eli", "e"), ("ousli", "ous"), ("ization", "ize"), ("ation", "ate")),
+    *(("ator", "ate"), ("alism", "al"), ("iveness", "ive"), ("fulness", "ful"), ("ousness", "ous"), ("aliti", "al")),
+    *(("iviti", "ive"), ("biliti", "ble"), ("fulli", "ful")),
 )
-_STEP_3 = (
-    ("icate", "ic"),
-    ("ative", ""),
-    ("alize", "al"),
-    ("iciti", "ic"),
-    ("ical", "ic"),
-    ("ful", ""),
-    ("ness", ""),
-)
+_STEP_3 = (("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"), ("ful", ""), ("ness", ""))
 _STEP_4 = (
     *("al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent"),
     *("ion", "ou", "ism", "ate", "iti", "ous", "ive", "ize"),
@@ -92,7 +61,21 @@ def stem(word: str) -> str:
         return _IRREGULAR[lowered]
     if len(word) <= 2:
         return lowered
-    return _step_5(_step_4(_replace(_step_2(_step_1c(_step_1b(_step_1a(lowered)))), _RULES_3)))
+    word = _drop_ing(_drop_plural(lowered))
+    if word.endswith("y") and len(word) > 2 and _shape(word[:-1])[-1] == "c":
+        word = word[:-1] + "i"
+    word = _replace(_step_2(word), _RULES_3)
+    for suffix, _ in _RULES_4.get(word[-2:-1], ()):
+        if word.endswith(suffix):  # the first that fits decides, whether or not enough stands before it
+            rest = word[: -len(suffix)]
+            if _measure(rest) > 1 and (suffix != "ion" or rest[-1] in "st"):
+                word = rest
+            break
+    if word.endswith("e"):
+        measure = _measure(word[:-1])
+        if measure > 1 or (measure == 1 and not _ends_cvc(word[:-1])):
+            word = word[:-1]
+    return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word
 
 
 def _shape(word: str) -> str:
@@ -132,7 +115,7 @@ def _replace(word: str, rules: Mapping[str, tuple[tuple[str, str], ...]]) -> str
     return word
 
 
-def _step_1a(word: str) -> str:
+def _drop_plural(word: str) -> str:
     if word.endswith("ies"):
         return word[:-1] if len(word) == 4 else word[:-2]
     if word.endswith("sses"):
@@ -140,18 +123,17 @@ def _step_1a(word: str) -> str:
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 
 
-def _step_1b(word: str) -> str:
+def _drop_ing(word: str) -> str:
     if word.endswith("ied"):
         return word[:-1] if len(word) == 4 else word[:-2]
     if word.endswith("eed"):
         return word[:-1] if _measure(word[:-3]) > 0 else word
     for suffix in ("ed", "ing"):
         if word.endswith(suffix) and "v" in _shape(word[: -len(suffix)]):
-            return _after_1b(word[: -len(suffix)])
-    return word
-
-
-def _after_1b(word: str) -> str:
+            word = word[: -len(suffix)]
+            break
+    else:
+        return word
     if word.endswith(("at", "bl", "iz")):
         return word + "e"
     if len(word) >= 2 and word[-1] == word[-2] and _shape(word)[-1] == "c":
@@ -161,35 +143,9 @@ def _after_1b(word: str) -> str:
     return word + "e" if _measure(word) == 1 and _ends_cvc(word) else word
 
 
-def _step_1c(word: str) -> str:
-    if word.endswith("y") and len(word) > 2 and _shape(word[:-1])[-1] == "c":
-        return word[:-1] + "i"
-    return word
-
-
 def _step_2(word: str) -> str:
     if word.endswith("alli") and _measure(word[:-4]) > 0:
         return _step_2(word[:-2])
     if word.endswith("logi"):
         return word[:-1] if _measure(word[:-3]) > 0 else word
     return _replace(word, _RULES_2)
-
-
-def _step_4(word: str) -> str:
-    for suffix, _ in _RULES_4.get(word[-2:-1], ()):
-        if word.endswith(suffix):
-            rest = word[: -len(suffix)]
-            fits = _measure(rest) > 1 and (suffix != "ion" or rest[-1] in "st")
-            return rest if fits else word
-    return word
-
-
-def _step_5(word: str) -> str:
-    if word.endswith("e"):
-        rest = word[:-1]
-        measure = _measure(rest)
-        if measure > 1 or (measure == 1 and not _ends_cvc(rest)):
-            word = rest
-    if word.endswith("ll") and _measure(word[:-1]) > 1:
-        return word[:-1]
-    return word

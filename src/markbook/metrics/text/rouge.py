@@ -134,9 +134,16 @@ def _scores(kinds: Sequence[Kind], vocabulary: Vocabulary, block: Block) -> list
     columns = []
     for kind in kinds:
         scored = against.scores(kind)
-        if len(pairs) > len(block.rows):
-            scored = _best(scored, [len(references) for _, references in block.rows])
-        columns.append(scored)
+        if len(pairs) == len(block.rows):
+            columns.append(scored)
+            continue
+        remaining = iter(scored)
+        column = []
+        for _, references in block.rows:
+            row_scores = list(islice(remaining, len(references)))
+            missing = next((score for score in row_scores if isinstance(score[0], Missing)), None)
+            column.append(missing or max(row_scores, key=itemgetter(0)))
+        columns.append(column)
     sizes = tokens.sizes.tolist()
     for row, (candidate, references) in enumerate(block.rows):
         if not sizes[candidate] or not any(sizes[reference] for reference in references):
@@ -144,17 +151,6 @@ def _scores(kinds: Sequence[Kind], vocabulary: Vocabulary, block: Block) -> list
                 value, stats = column[row]
                 column[row] = value, {**stats, "tokens_empty": True}
     return columns
-
-
-def _best(scores: list[Score], counts: Sequence[int]) -> list[Score]:
-    """Return of each row's scores the first with the largest F1, or a reason why one of them has none."""
-    remaining = iter(scores)
-    scores_chosen = []
-    for count in counts:
-        row = list(islice(remaining, count))
-        missing = next((score for score in row if isinstance(score[0], Missing)), None)
-        scores_chosen.append(missing or max(row, key=itemgetter(0)))
-    return scores_chosen
 
 
 class _Against:
@@ -169,19 +165,13 @@ class _Against:
         self._overlaps: Numbers | None = None
 
     def scores(self, kind: Kind) -> list[Score]:
-        if kind == "rouge1":
-            return self._f1(self._count_overlaps()[:, 0], 0)
-        if kind == "rouge2":
-            return self._f1(self._count_overlaps()[:, 1], 1)
-        return self._of_subsequences(kind)
-
-    def _count_overlaps(self) -> Numbers:
-        if self._overlaps is None:
-            rows = [(candidate, (reference,)) for candidate, reference in self._pairs]
-            self._overlaps = overlaps(self._tokens, rows, 2)
-        return self._overlaps
-
-    def _of_subsequences(self, kind: Kind) -> list[Score]:
+        """Return one score a pair."""
+        if kind in ("rouge1", "rouge2"):
+            if self._overlaps is None:  # of words and of pairs of words, shape (pairs, 2): one count serves both kinds
+                rows = [(candidate, (reference,)) for candidate, reference in self._pairs]
+                self._overlaps = overlaps(self._tokens, rows, 2)
+            shorter = int(kind == "rouge2")
+            return self._f1(self._overlaps[:, shorter], shorter)
         limit = MAX_CELLS if kind == "rougeL" else MAX_TABLE_CELLS
         too_long = self._sizes[:, 0] * self._sizes[:, 1] > limit
         if kind == "rougeL":
@@ -193,11 +183,14 @@ class _Against:
             skipped = {text for pair, cut in zip(self._pairs, too_long.tolist(), strict=True) if cut for text in pair}
             texts = self._lines(skipped)
             count = _summary_hits
+        # Refused by their lengths, before anything is compared: the reason costs nothing.
         skip = too_long.tolist()
         hits = [0 if cut else count(texts[a], texts[b]) for (a, b), cut in zip(self._pairs, skip, strict=True)]
         scores = self._f1(np.array(hits), 0)
         for i in np.flatnonzero(too_long).tolist():
-            scores[i] = _too_long(*self._sizes[i].tolist()), NO_STATS
+            ours, theirs = self._sizes[i].tolist()
+            detail = f"texts of {ours} and {theirs} words: their common subsequence would take minutes"
+            scores[i] = Missing(MissingKind.BUDGET, detail), NO_STATS
         return scores
 
     def _lines(self, skipped: Collection[int]) -> list[list[list[int]]]:
@@ -211,7 +204,7 @@ class _Against:
         return [list(islice(lines, len(line_words))) for line_words in split]
 
     def _f1(self, hits: Numbers, shorter: int) -> list[Score]:
-        """Return F1 = 2 P R / (P + R) of these matches; a text has `shorter` fewer n-grams than words."""
+        """Return F1 = 2 P R / (P + R) of the matches of each pair, shape (pairs,); a text has `shorter` fewer n-grams than words."""
         possible = np.maximum(self._sizes - shorter, 1)
         precision, recall = hits / possible[:, 0], hits / possible[:, 1]
         total = precision + recall
@@ -220,11 +213,6 @@ class _Against:
             (value, {"precision": p, "recall": r})
             for value, p, r in zip(f1.tolist(), precision.tolist(), recall.tolist(), strict=True)
         ]
-
-
-def _too_long(ours: int, theirs: int) -> Missing:
-    detail = f"texts of {ours} and {theirs} words: their common subsequence would take minutes"
-    return Missing(MissingKind.BUDGET, detail)
 
 
 def _summary_hits(candidate: list[list[int]], reference: list[list[int]]) -> int:
@@ -243,6 +231,7 @@ def _summary_hits(candidate: list[list[int]], reference: list[list[int]]) -> int
         for other, word_set in zip(candidate, as_sets, strict=True):
             if not words.isdisjoint(word_set):
                 union.update(positions(line, other))
+        # A word counts as often as both texts have it, however many lines it was matched in.
         for i in sorted(union):
             word = line[i]
             if ours[word] > 0 and theirs[word] > 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
@@ -64,7 +64,16 @@ class TfidfCosine(Metric):
     def measure(self, items: Sequence[Item]) -> list[Measurement]:
         """Return one measurement an item, in order."""
         terms = _Terms()
-        idf = _fit(terms, items) if self.whole_batch else None
+        idf: dict[int, float] | None = None
+        if self.whole_batch:
+            frequencies: Counter[int] = Counter()
+            n = 0
+            for item in items:
+                if problem(item.attempt.text, item.sample.references) is None:
+                    for text in (item.attempt.text, *drop_missing_references(item.sample.references)):
+                        frequencies.update(terms.of(text).terms.tolist())
+                        n += 1
+            idf = {term: 1.0 + math.log((1 + n) / (1 + df)) for term, df in frequencies.items()}
 
         def score(item: Item) -> Score:
             scored = [
@@ -98,7 +107,7 @@ class _Terms:
                 del self._recent[next(iter(self._recent))]
             words = list(chain.from_iterable(map(self._pieces.__getitem__, text.lower().split())))
             numbers = np.array(words, dtype=np.int64)
-            pairs = ((numbers[:-1] + 1) << 32) + numbers[1:]
+            pairs = ((numbers[:-1] + 1) << 32) + numbers[1:]  # above 2^32, where no single word's number lies
             counts = self._recent[text] = _Counts(*np.unique(np.concatenate((numbers, pairs)), return_counts=True))
         return counts
 
@@ -123,18 +132,6 @@ def _stop_words() -> frozenset[str]:
     return frozenset(text.split())
 
 
-def _fit(terms: _Terms, items: Iterable[Item]) -> dict[int, float]:
-    """Return each term's idf over all texts of the rows that can be scored."""
-    frequencies: Counter[int] = Counter()
-    n = 0
-    for item in items:
-        if problem(item.attempt.text, item.sample.references) is None:
-            for text in (item.attempt.text, *drop_missing_references(item.sample.references)):
-                frequencies.update(terms.of(text).terms.tolist())
-                n += 1
-    return {term: 1.0 + math.log((1 + n) / (1 + df)) for term, df in frequencies.items()}
-
-
 def _cosine(
     terms: _Terms, candidate: str, reference: str, idf: dict[int, float] | None
 ) -> tuple[float, dict[str, object]]:
@@ -144,6 +141,7 @@ def _cosine(
         return float(same), {"empty_vocabulary": True}
     if not len(ours.terms) or not len(theirs.terms):
         return 0.0, {"shared_terms": 0}
+    # Both lists of terms are sorted, so what they share is found by searching one in the other.
     places = np.searchsorted(ours.terms, theirs.terms)
     places[places == len(ours.terms)] = 0
     shared = ours.terms[places] == theirs.terms

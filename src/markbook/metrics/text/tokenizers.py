@@ -8,7 +8,7 @@ separators below the space are white space, and characters that are newer than t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib import resources
 from itertools import chain
@@ -63,7 +63,7 @@ NAMES = ("13a", "none", "char", "zh", "intl")
 
 def vocabulary(name: str) -> Vocabulary:
     """Return an empty vocabulary of the tokeniser of this name."""
-    return Vocabulary(_split if name == "13a" else _themselves)
+    return Vocabulary(_split if name == "13a" else lambda pieces: zip(pieces, strict=True))
 
 
 def cutter(name: str, *, lowercase: bool, keep_end: bool) -> Callable[[str], list[str]]:
@@ -74,14 +74,22 @@ def cutter(name: str, *, lowercase: bool, keep_end: bool) -> Callable[[str], lis
         lowercase: whether the text is lower-cased first.
         keep_end: whether white space at the end stays before the tokeniser sees it (Hugging Face keeps it).
     """
-    cutters: dict[str, Callable[[str], list[str]]] = {"char": _char, "zh": _zh, "intl": _intl}
-    cutters |= {"13a": _mteval_pieces, "none": str.split}
-    cut = cutters[name]
 
     def pieces(text: str) -> list[str]:
-        if lowercase:
-            text = text.lower()
-        return cut(text if keep_end else text.rstrip())
+        text = text.lower() if lowercase else text
+        text = text if keep_end else text.rstrip()
+        if name == "char":
+            return [character for character in text if not character.isspace()]
+        if name == "zh":
+            return _space_dashes(_CJK.sub(r" \1 ", text.strip())).split()
+        if name == "intl":
+            for pattern, replacement in _intl_rules():
+                text = pattern.sub(replacement, text)
+        elif name == "13a":
+            text = text.replace("<skipped>", "").replace("-\n", "").replace("\n", " ")
+            for entity, character in _ENTITIES if "&" in text else ():
+                text = text.replace(entity, character)
+        return text.split()
 
     return pieces
 
@@ -90,18 +98,6 @@ def words(name: str, text: str, *, lowercase: bool, keep_end: bool) -> list[str]
     """Return a text's tokens as words; the arguments are those of `cutter`."""
     pieces = cutter(name, lowercase=lowercase, keep_end=keep_end)(text)
     return [token for some in _split(pieces) for token in some] if name == "13a" else pieces
-
-
-def _themselves(pieces: list[str]) -> Iterable[tuple[str]]:
-    return zip(pieces, strict=True)
-
-
-def _mteval_pieces(text: str) -> list[str]:
-    text = text.replace("<skipped>", "").replace("-\n", "").replace("\n", " ")
-    if "&" in text:
-        for entity, character in _ENTITIES:
-            text = text.replace(entity, character)
-    return text.split()
 
 
 def _split(pieces: list[str]) -> list[Sequence[str]]:
@@ -116,20 +112,6 @@ def _space_dashes(text: str) -> str:
     text = _AFTER_NON_DIGIT.sub(r"\1 \2 ", text)
     text = _BEFORE_NON_DIGIT.sub(r" \1 \2", text)
     return _DASH.sub(r"\1 \2 ", text)
-
-
-def _char(text: str) -> list[str]:
-    return [character for character in text if not character.isspace()]
-
-
-def _zh(text: str) -> list[str]:
-    return _space_dashes(_CJK.sub(r" \1 ", text.strip())).split()
-
-
-def _intl(text: str) -> list[str]:
-    for pattern, replacement in _intl_rules():
-        text = pattern.sub(replacement, text)
-    return text.split()
 
 
 @lru_cache(maxsize=1)
@@ -214,7 +196,14 @@ def pieces(text: str) -> list[str | Piece]:
             return [Piece(text, start=True, end=True)]
         parts_found[-1] = Piece(f" {parts_found[-1]}{text[len(body) :]}", start=False, end=True)
         return parts_found
-    parts = _together(text.split(" ")) if "' '" in text else text.split(" ")
+    # What stands at both sides of a space between two quotes stays together: the closing one takes that space.
+    runs: list[list[str]] = []
+    for part in text.split(" "):
+        if runs and part.startswith("'") and runs[-1][-1].endswith("'"):
+            runs[-1].append(part)
+        else:
+            runs.append([part])
+    parts = [" ".join(run) for run in runs]
     last = len(parts) - 1
     while last > 0 and _ENDS.issuperset("".join(parts[last].split())):
         last -= 1
@@ -224,17 +213,6 @@ def pieces(text: str) -> list[str | Piece]:
     # Code is full of spaces side by side, between which stands nothing.
     middle = [part for part in parts[1:last] if part]
     return [Piece(f"{parts[0]} ", start=True, end=False), *middle, Piece(f" {tail}", start=False, end=True)]
-
-
-def _together(parts: list[str]) -> list[str]:
-    """Join what stands at both sides of a space between two quotes."""
-    runs: list[list[str]] = []
-    for part in parts:
-        if runs and part.startswith("'") and runs[-1][-1].endswith("'"):
-            runs[-1].append(part)
-        else:
-            runs.append([part])
-    return [" ".join(run) for run in runs]
 
 
 def tokens(pieces: Sequence[str | Piece]) -> list[list[str]]:
@@ -249,7 +227,10 @@ def tokens(pieces: Sequence[str | Piece]) -> list[list[str]]:
         # Between spaces, no rule but those of quotes reaches over the end of a line.
         lines = " \n ".join(ruled)
         tokens_by_part.update(zip(ruled, map(str.split, _space_tokens(f" {lines} ").split("\n")), strict=True))
-    quoted = iter(_together_spaced([str(piece) for piece in pieces if _is_quoted(piece)]))
+    # With a space at each side of each piece with quotes, no rule reaches over what is put between them.
+    beside = [str(piece) for piece in pieces if _is_quoted(piece)]
+    spaced = _space_tokens(f" {f' {_BETWEEN} '.join(beside)} ").split(_BETWEEN) if beside else []
+    quoted = map(str.split, spaced)
     token_lists = []
     for piece, parts in zip(pieces, plain, strict=True):
         if parts is not None:
@@ -262,13 +243,6 @@ def tokens(pieces: Sequence[str | Piece]) -> list[list[str]]:
 def _is_quoted(piece: str | Piece) -> bool:
     """Return whether it is one of the pieces with quotes that can be tokenised side by side."""
     return isinstance(piece, str) and not _QUOTES.isdisjoint(piece) and _BETWEEN not in piece
-
-
-def _together_spaced(pieces: list[str]) -> list[list[str]]:
-    """Return the tokens of pieces with quotes: with a space at each side of each, no rule reaches over what is between."""
-    return (
-        [part.split() for part in _space_tokens(f" {f' {_BETWEEN} '.join(pieces)} ").split(_BETWEEN)] if pieces else []
-    )
 
 
 def _alone(piece: str | Piece) -> list[str]:
@@ -303,7 +277,13 @@ def _space_tokens(text: str, *, start: bool = False, end: bool = False) -> str:
     ]
     quoted = not present.isdisjoint(_QUOTES)
     if quoted:
-        text = _open_quotes(text, start=start)
+        (first, first_replacement), *others = _OPENING
+        text = first.sub(first_replacement, text)
+        if start and text.startswith('"'):
+            text = "``" + text[1:]
+        for pattern, replacement in others:
+            text = pattern.sub(replacement, text)
+        text = _opening_apostrophe().sub(r"\1 ", text)
     if end and "." in present:
         text = _LAST_PERIOD.sub(r"\1 \2 \3 ", text)
     if ":" in present or "," in present:
@@ -320,7 +300,9 @@ def _space_tokens(text: str, *, start: bool = False, end: bool = False) -> str:
         text = _QUOTE_AT_END.sub(r"\1 ' ", text)
     text = f" {_pad_marks(text, _PADDED_LAST, present).replace('--', ' -- ')} "
     if quoted:
-        text = _closed_quotes(text)
+        text = _pad_marks(text, "»”’", present).replace("''", " '' ").replace('"', " '' ")
+        for pattern, replacement in _CLOSING:
+            text = pattern.sub(replacement, text)
     for pattern, replacement in contractions:
         text = pattern.sub(replacement, text)
     return text
@@ -332,25 +314,6 @@ def _pad_marks(text: str, marks: str, present: set[str]) -> str:
         if mark in present:
             text = text.replace(mark, f" {mark} ")
     return text
-
-
-def _closed_quotes(text: str) -> str:
-    for mark in "»”’":
-        text = text.replace(mark, f" {mark} ")
-    text = text.replace("''", " '' ").replace('"', " '' ")
-    for pattern, replacement in _CLOSING:
-        text = pattern.sub(replacement, text)
-    return text
-
-
-def _open_quotes(text: str, *, start: bool) -> str:
-    pattern, replacement = _OPENING[0]
-    text = pattern.sub(replacement, text)
-    if start and text.startswith('"'):
-        text = "``" + text[1:]
-    for pattern, replacement in _OPENING[1:]:
-        text = pattern.sub(replacement, text)
-    return _opening_apostrophe().sub(r"\1 ", text)
 
 
 @lru_cache(maxsize=1)

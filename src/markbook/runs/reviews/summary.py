@@ -38,7 +38,7 @@ from markbook.stats import clustered_standard_error, t_interval
 from markbook.stats.records import Estimate
 from markbook.store import Run
 from markbook.text import cut
-from markbook.text.schema import check_of
+from markbook.text.schema import make_check
 from markbook.types import Missing, MissingKind, Summary
 
 # How similar human reviews of one paper are to one another: what a generated review can be held to.
@@ -415,7 +415,7 @@ def read_journal(journaled: Rows) -> tuple[list[JournaledReview], dict[str, Huma
     reviews: dict[Key, JournaledReview] = {}
 
     def rows(kind: str) -> Iterator[Any]:
-        check = check_of(_HELD[kind])
+        check = make_check(_HELD[kind])
         size = 1 if kind == "human" else 3
         for row in journaled(kind):
             if len(row.key) < size or (size == 3 and type(row.key[2]) is not int):
