@@ -165,7 +165,7 @@ def write_report(run: Run, name: str, output: Path) -> list[Path]:
 
     Raises:
         DataError: the run is not finished.
-        UsageError: there is no such report, or none of this kind of run.
+        UsageError: no report has this name, or none of this kind of run.
         ExtraMissingError: it needs a package that is not installed.
         OutputError: a file cannot be written.
     """
@@ -176,7 +176,7 @@ def render_report(name: str, results: Results) -> Mapping[str, Content]:
     """Return the files of a report.
 
     Raises:
-        UsageError: there is no such report, or none of this kind of run.
+        UsageError: no report has this name, or none of this kind of run.
         ExtraMissingError: it needs a package that is not installed.
         IncompleteError: a report of another package failed.
     """

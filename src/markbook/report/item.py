@@ -152,7 +152,7 @@ class ShownStep:
     costs: str
 
 
-def shown_steps(trace: Trace) -> list[ShownStep]:
+def describe_steps(trace: Trace) -> list[ShownStep]:
     """Return the first steps of a run, every foreign word made plain."""
     starts = [step.start for step in trace.steps if step.start is not None]
     ends = [step.end for step in trace.steps if step.end is not None]

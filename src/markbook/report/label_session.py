@@ -30,7 +30,7 @@ from markbook.judge.labels import (
     read_labels,
 )
 from markbook.judge.rubrics import Criterion, Rubric
-from markbook.report.item import ShownStep, shown_steps
+from markbook.report.item import ShownStep, describe_steps
 from markbook.results.judged import JudgedAnswers, JudgedRun, read_judged
 from markbook.store.disk import Disk, RealDisk
 from markbook.trace import Trace
@@ -319,11 +319,11 @@ class Session:
         """Return what a rater has said of the item at a place."""
         return self.books[rater].labels.get(self._orders[rater][index].item.key)
 
-    def take(self, rater: str, token: str, said: Said) -> None:
+    def take(self, rater: str, token: str, statement: Said) -> None:
         """Write down what a rater says.
 
         Raises:
-            KeyError: there is no such item.
+            KeyError: no item has this token.
             StorageError: it is not saved.
         """
         drawn_item = self._orders[rater][self._places[rater][token]]
@@ -332,14 +332,14 @@ class Session:
             book.put(
                 Label(
                     item.id,
-                    self._value(rater, item, said),
+                    self._value(rater, item, statement),
                     item.system,
                     item.against,
                     rater,
                     drawn_item.probability,
-                    dict(said.marks),
+                    dict(statement.marks),
                     self.draw,
-                    reason=self.rubric.reason(said.marks) if isinstance(self.rubric, ReasonRubric) else "",
+                    reason=self.rubric.reason(statement.marks) if isinstance(self.rubric, ReasonRubric) else "",
                     rubric=self._rubric_name,
                 )
             )
@@ -371,7 +371,7 @@ class Session:
 # Traces that failed, to be labelled by why.
 
 
-def drawn_traces(path: str, count: int, seed: int) -> tuple[list[Drawn], Callable[[LabelItem], Seen]]:
+def draw_traces(path: str, count: int, seed: int) -> tuple[list[Drawn], Callable[[LabelItem], Seen]]:
     """Return which traces of a file are labelled, all with one chance, and what there is to see of each.
 
     Those that the log says succeeded are left out.
@@ -385,7 +385,7 @@ def drawn_traces(path: str, count: int, seed: int) -> tuple[list[Drawn], Callabl
     drawn = draw(items, count, seed=seed, share=0.0)
     ids = {drawn_item.item.id for drawn_item in drawn}
     shown_traces = {
-        name: Seen(f"Task: {trace.task}" if trace.task else "", (), steps=shown_steps(trace))
+        name: Seen(f"Task: {trace.task}" if trace.task else "", (), steps=describe_steps(trace))
         for name, trace in _name_traces(path)
         if name in ids
     }
@@ -440,7 +440,7 @@ def open_sitting(options: SittingOptions) -> Iterator[tuple[Session, list[str]]]
     for rater in options.raters:
         check_rater(rater)
     if options.reasons and Path(options.run).is_file():
-        drawn, texts = drawn_traces(options.run, options.count, options.seed)
+        drawn, texts = draw_traces(options.run, options.count, options.seed)
         path, notes = Path(options.run), list[str]()
     else:
         judged = read_judged(options.run, options.score, fails=options.reasons)

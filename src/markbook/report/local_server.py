@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 
 class NotFound(Exception):
-    """There is no such page."""
+    """No page has this address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Pages(Protocol):
         """Return the reply to a request.
 
         Raises:
-            NotFound: there is no such page.
+            NotFound: no page has this address.
         """
         ...
 

@@ -233,10 +233,10 @@ class Index:
             self._chunks = [table] if len(table) else []
         return table
 
-    def search(self, *, start: int = 0, count: int = 50, **asked: str) -> tuple[list[Entry], int]:
+    def search(self, *, start: int = 0, count: int = 50, **words: str) -> tuple[list[Entry], int]:
         """Return a page of the attempts that a `Query` of these words asks for, and how many fit of those indexed so far."""
-        table, places = self.places(Query(**asked))
-        return [self._make_entry(table[at]) for at in places[start : start + count]], int(places.size)
+        table, places = self.places(Query(**words))
+        return [self.get_entry(table[at]) for at in places[start : start + count]], int(places.size)
 
     def places(self, query: Query) -> tuple[Table, Places]:
         """Return the table, and the rows of it that are asked for in the order that is asked for."""
@@ -294,7 +294,7 @@ class Index:
         """Return every attempt at a sample, indexed so far."""
         number = self._names[_SAMPLE].find(sample)
         table = self.table()
-        return [self._make_entry(row) for row in table[table[:, _SAMPLE] == number]]
+        return [self.get_entry(row) for row in table[table[:, _SAMPLE] == number]]
 
     def beside(self, query: Query, location: int) -> tuple[int, int, int | None, int | None]:
         """Return an attempt's place among those asked for, their number, and the locations before and after it."""
@@ -351,11 +351,8 @@ class Index:
         self._topics = worst if self.is_done else None
         return worst
 
-    def get_entry(self, table: Table, place: int) -> Entry:
+    def get_entry(self, row: Table) -> Entry:
         """Return the attempt in a row of the table."""
-        return self._make_entry(table[place])
-
-    def _make_entry(self, row: Table) -> Entry:
         names = self._names
         return Entry(
             int(row[_LOCATION]),

@@ -79,7 +79,7 @@ def build_matrix(index: Index, order: str, start: int, count: int) -> Matrix:
     is_chosen = np.isin(table[:, 2], chosen[start : start + count])
     entries_by_square: dict[tuple[str, str], list[Entry]] = {}
     for row in np.flatnonzero(is_chosen):
-        entry = index.get_entry(table, int(row))
+        entry = index.get_entry(table[row])
         entries_by_square.setdefault((entry.sample, entry.model), []).append(entry)
     rows: list[tuple[str, list[Square | None]]] = []
     for sample in (samples[at] for at in chosen[start : start + count]):
@@ -177,7 +177,7 @@ def list_attempts(index: Index, query: Query, words: str, start: int) -> Listed:
     """Return the attempts from `start` on, with certain words in them if any are given."""
     if not words:
         table, places = index.places(query)
-        rows = [index.get_entry(table, int(at)) for at in places[start : start + PAGE_ROWS]]
+        rows = [index.get_entry(table[at]) for at in places[start : start + PAGE_ROWS]]
         following = start + PAGE_ROWS if start + PAGE_ROWS < places.size or not index.is_done else None
         return Listed(rows, int(places.size), following)
     table, places = index.places(query)
@@ -186,7 +186,7 @@ def list_attempts(index: Index, query: Query, words: str, start: int) -> Listed:
     entries: list[Entry] = []
     at = start
     while at < places.size and len(entries) < PAGE_ROWS and time.monotonic() < until:
-        entry = index.get_entry(table, int(places[at]))
+        entry = index.get_entry(table[places[at]])
         at += 1
         try:
             attempt = index.results.show_attempt(entry.location)
@@ -199,7 +199,7 @@ def list_attempts(index: Index, query: Query, words: str, start: int) -> Listed:
     return Listed(entries, int(places.size), at if at < places.size else None, at - start)
 
 
-def shown_at(index: Index, number: int, location: int) -> Side:
+def find_side(index: Index, number: int, location: int) -> Side:
     """Return an attempt.
 
     Raises:
@@ -262,7 +262,7 @@ def copy_attempts(index: Index, query: Query, form: str) -> Iterator[str]:
     table, places = index.places(query)
     heads = ("item", "model", "result", "score", "error", "topic", "seconds")
     rows = ((entry.sample, entry.model, entry.status, entry.score, entry.error, entry.topic, entry.seconds)
-            for entry in (index.get_entry(table, int(at)) for at in places[:COPIED_ROWS]))  # fmt: skip
+            for entry in (index.get_entry(table[at]) for at in places[:COPIED_ROWS]))  # fmt: skip
     if form == "md":
         cells = (
             [markdown("" if cell is None else f"{cell:g}" if isinstance(cell, float) else cell) for cell in row]
@@ -372,7 +372,7 @@ class ListedRun:
         )
 
 
-def listed_run(number: int, name: str, run: Run) -> ListedRun:
+def describe_run(number: int, name: str, run: Run) -> ListedRun:
     """Return what the list says of a run; whatever its run.json holds."""
     manifest = run.manifest
     config, inputs = _object(manifest.get("config")), _object(manifest.get("inputs"))

@@ -12,7 +12,7 @@ and JSON file lays that out without computing anything anew.
   be better "cannot be told apart". The mean over all of a model's samples and the paired difference can point in opposite
   directions where samples are missing; the pair decides then, and the sentence says so.
 
-The number of pairs grows with the square of the models, so beyond `MOST_COMPARED` there is no comparison, only standings.
+The number of pairs grows with the square of the models, so beyond `MOST_COMPARED` there are standings only.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
 from markbook.errors import DataError, MarkbookError
-from markbook.results.leaderboard import Standing, in_groups, list_groups, standings
+from markbook.results.leaderboard import Standing, in_groups, standings
 from markbook.results.pairs import Pair, compare_pairs, count_open, holm_level
 from markbook.results.sheet import Headline, Sheet
 from markbook.results.summary import estimate_mean, methods_note, sentences, summarise_warnings
@@ -116,7 +116,7 @@ def _ranking(comparison: Comparison) -> Table:
     )
 
 
-def shown_pairs(comparison: Comparison, *, all_pairs: bool) -> Sequence[Pair]:
+def choose_pairs(comparison: Comparison, *, all_pairs: bool) -> Sequence[Pair]:
     """Return the pairs to show: all if they are few, else each neighbour and each pair with the best model."""
     if all_pairs or len(comparison.pairs) <= PAIRS_SHOWN:
         return comparison.pairs
@@ -127,7 +127,7 @@ def shown_pairs(comparison: Comparison, *, all_pairs: bool) -> Sequence[Pair]:
 
 def _pairs(comparison: Comparison, *, all_pairs: bool, narrow: bool) -> Table:
     scale = Scale(comparison.range)
-    pairs = shown_pairs(comparison, all_pairs=all_pairs)
+    pairs = choose_pairs(comparison, all_pairs=all_pairs)
     rows = []
     for pair in pairs:
         difference = pair.difference
@@ -185,8 +185,8 @@ def headline(comparison: Comparison, samples: str = "samples") -> Headline:
     scale = Scale(comparison.range)
     best, pairs = names[0], {frozenset((pair.first, pair.second)): pair for pair in comparison.pairs}
 
-    def apart(one: str, other: str) -> bool:
-        return pairs[frozenset((one, other))].distinguishable
+    def apart(first: str, other: str) -> bool:
+        return pairs[frozenset((first, other))].distinguishable
 
     turned = next((pair for pair in comparison.pairs if pair.better == pair.second), None)
     if turned is not None:
@@ -394,7 +394,7 @@ class Comparison:
     strengths: Ranking | None
     """Bradley-Terry over the wins (a tie is half a win), in the order of the standings; None for n < 2 models."""
     only_solved_by: Mapping[str, tuple[str, ...]]
-    """Samples whose tests one model alone passed; empty where there are no tests."""
+    """Samples whose tests one model alone passed; empty without tests."""
     solved_by_none: tuple[str, ...]
     by_topic: Mapping[str, Mapping[str, Estimate]]
     """by_topic[topic][model]: the mean; empty where samples have no topic."""
@@ -449,7 +449,11 @@ class Comparison:
 
     def groups(self) -> list[list[str]]:
         """Return the sets of models that cannot be told apart, best first; a model may be in several."""
-        return list_groups(self.standings)
+        models_by_letter: dict[str, list[str]] = {}
+        for standing in self.standings:
+            for letter in standing.group:
+                models_by_letter.setdefault(letter, []).append(standing.model)
+        return [models for _, models in sorted(models_by_letter.items(), key=lambda item: (len(item[0]), item[0]))]
 
     def rows(self) -> list[dict[str, object]]:
         """Return one flat row a pair, for tables and data frames."""

@@ -59,7 +59,7 @@ def read_judged(
         empty: also samples without an answer, where a mark counts for them: nothing can be shown of these.
 
     Raises:
-        DataError: there is no finished run, or it has no answer.
+        DataError: the run is not finished, or has no answer.
         UsageError: the run has no such metric.
     """
     run = open_run(path)
@@ -96,7 +96,7 @@ def judged_rows(
     """Return a run's answers as rows (`id`, `system`, `score`, what is known of the sample), and which of them are empty.
 
     Raises:
-        DataError: there is no finished run, or it has no answer.
+        DataError: the run is not finished, or has no answer.
         UsageError: the run has no such metric.
     """
     judged = read_judged(path, metric, empty=True)  # an empty answer is marked 0, and that is part of the mean

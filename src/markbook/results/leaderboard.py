@@ -98,9 +98,9 @@ def standings(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> list[Stand
         high = np.quantile(ranks, 1 - alpha / 2, axis=0, method="higher")
         ranges = {model: (int(a), int(b)) for model, a, b in zip(valued, low, high, strict=True)}
     standings: list[Standing] = []
-    for place, (model, summary) in enumerate(summary_by_model.items(), start=1):
+    for position, (model, summary) in enumerate(summary_by_model.items(), start=1):
         is_tied = standings and standings[-1].summary.value == summary.value
-        rank = standings[-1].rank if is_tied else place
+        rank = standings[-1].rank if is_tied else position
         standings.append(Standing(model, rank, summary, *ranges.get(model, (None, None))))
     return standings
 
@@ -162,15 +162,6 @@ def in_groups(order: Sequence[Standing], different: Collection[tuple[str, str]])
     return tuple(standings)
 
 
-def list_groups(standings: Iterable[Standing]) -> list[list[str]]:
-    """Return the sets of models that share a letter, best first; a model may be in several."""
-    models_by_letter: dict[str, list[str]] = {}
-    for standing in standings:
-        for letter in standing.group:
-            models_by_letter.setdefault(letter, []).append(standing.model)
-    return [models for _, models in sorted(models_by_letter.items(), key=lambda item: (len(item[0]), item[0]))]
-
-
 def letters(names: Sequence[str], different: Collection[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
     """Return the letters of each model: two share one exactly if they are not distinguishable.
 
@@ -204,8 +195,8 @@ def letters(names: Sequence[str], different: Collection[tuple[str, str]]) -> dic
     for number, group in enumerate(sets, start=1):
         letter, rest = "", number
         while rest:  # a, b, ..., z, aa, ab, ...
-            rest, place = divmod(rest - 1, 26)
-            letter = chr(97 + place) + letter
+            rest, digit = divmod(rest - 1, 26)
+            letter = chr(97 + digit) + letter
         for member in sorted(group):
             letters_by_model[names[member]] = (*letters_by_model[names[member]], letter)
     return letters_by_model
@@ -250,10 +241,6 @@ class Leaderboard:
     standings: tuple[Standing, ...]
     method: str
     """How the pairs were told apart."""
-
-    def groups(self) -> list[list[str]]:
-        """Return the sets of models that cannot be told apart, best first; a model may be in several."""
-        return list_groups(self.standings)
 
 
 def leaderboard(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> Leaderboard:

@@ -15,7 +15,7 @@ from markbook.errors import OutputError
 from markbook.metrics.graph import balance, centrality, paths, tools
 from markbook.metrics.graph.all_metrics import METRICS, PRIMARY
 from markbook.metrics.graph.paths import GraphMetric
-from markbook.report.item import shown_steps
+from markbook.report.item import describe_steps
 from markbook.text import terminal
 from markbook.text.format import format_number
 from markbook.types import Measurement
@@ -128,7 +128,7 @@ def view(total: TraceSum) -> dict[str, object]:
     """Return what the template lays out, every foreign word made plain."""
     first = total.first
     assert first is not None
-    nodes, steps = _nodes(total), shown_steps(first)
+    nodes, steps = _nodes(total), describe_steps(first)
     failed = sum(step.ok is False for step in first.steps)
     ended = {True: "It succeeded", False: "It failed", None: "The log does not say whether it succeeded"}[first.success]
     runs = f"{total.count:,} runs; the first: " if total.count > 1 else ""
