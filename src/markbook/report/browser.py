@@ -198,7 +198,14 @@ class RunSite:
         broken = [opened.run for opened in self._opened.values() if isinstance(opened.run, str)]
         rows = alike([run for run in self._runs() if words in run.words.casefold()])
         return render(
-            "browse/list.html.j2", title="Runs", rows=rows, broken=broken, query=query, folder=str(self.folder)
+            "browse/list.html.j2",
+            title="Runs",
+            rows=rows,
+            broken=broken,
+            query=query,
+            folder=str(self.folder),
+            most=MOST_RUNS,
+            is_cut=len(self._numbers) >= MOST_RUNS,
         )
 
     def _trend(self, number: int) -> str:

@@ -361,6 +361,8 @@ class ListedRun:
     scores: tuple[Score, ...]
     group: tuple[str, ...]
     """What runs of one benchmark have in common."""
+    n_more: int = 0
+    """Models with a score beyond those in `scores`."""
     alike: int = 1
     """How many of the runs shown are of its benchmark."""
 
@@ -391,6 +393,7 @@ def describe_run(number: int, name: str, run: Run) -> ListedRun:
         models=", ".join(_names(config.get("models"))),
         started=str(manifest.get("started", "")),
         scores=tuple(score for record in (scores or ())[:_MODELS] if (score := _score(record)) is not None),
+        n_more=max(0, len(scores or ()) - _MODELS),
         group=(run.command, what, str(inputs.get("benchmark", ""))),
     )
 
@@ -438,7 +441,8 @@ def trend_page(number: int, runs: Sequence[ListedRun]) -> str:
 
     from markbook.report import charts
 
-    ordered = sorted((run for run in runs if run.scores), key=lambda run: (run.started, run.name))[-_TREND:]
+    scored = sorted((run for run in runs if run.scores), key=lambda run: (run.started, run.name))
+    ordered = scored[-_TREND:]
     if not ordered:
         raise NotFound("No run of this benchmark has a score.")
     marks: list[dict[str, Any]] = []
@@ -456,6 +460,7 @@ def trend_page(number: int, runs: Sequence[ListedRun]) -> str:
         "browse/trend.html.j2",
         title=f"{ordered[-1].what}: {len(ordered)} run{'s' if len(ordered) > 1 else ''}",
         number=number,
+        n_older=len(scored) - len(ordered),
         rows=rows,
         picture=Markup(picture.wide + picture.narrow),  # noqa: S704 - its words are escaped where it is drawn
     )
