@@ -126,6 +126,7 @@ def command(runs: tuple[str, ...], fail_if_worse: str | None, **options: Any) ->
 
     gates = parse_gates(options["fail_under"])
     opened = open_all_runs(runs, options["columns"])
+    # A name may be a run's folder or a model: what exists on the disk is meant as a run.
     is_run = fail_if_worse is not None and means_run(fail_if_worse)
     if fail_if_worse is not None and is_run:
         opened += open_all_runs([str(find_run(fail_if_worse, options["columns"]))], options["columns"])

@@ -99,6 +99,7 @@ def command(**options: Any) -> None:
 def _logging(path: Path | None, *, verbose: bool) -> Iterator[None]:
     """Send the log to a file, or to stderr, for as long as the command runs."""
     logger = logging.getLogger("markbook")
+    # The library configures no handlers: a program that imports it has its own.
     handler: logging.Handler = logging.StreamHandler()
     if path is not None:
         try:

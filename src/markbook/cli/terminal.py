@@ -77,6 +77,7 @@ class RunTerminal(Watcher):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        # After an error no last line is written: its count would look like an end.
         if kind is None:
             self._end_bar()
         elif self._live is not None:

@@ -43,6 +43,7 @@ def find_runs(folder: Path) -> list[Path]:
     waiting = [(folder, 0)]
     while waiting and len(folders) < MOST_RUNS:
         here, depth = waiting.pop()
+        # Links are not followed: they may lead out of the folder, or in circles.
         with looking_into(here):
             if (here / "run.json").is_file():
                 folders.append(here)
@@ -85,6 +86,7 @@ class RunSite:
         """Look for runs again; a run keeps its number, here and whenever the folder is served again."""
         with self._lock:
             for path in find_runs(self.folder):
+                # A number once given stays, also when the folder is gone: open pages hold it.
                 if path not in self._numbers:
                     number = self._number(path)
                     self._numbers[path] = number
@@ -118,6 +120,7 @@ class RunSite:
         run = opened.run
         if isinstance(run, str):
             raise NotFound(run)
+        # Checked once for each state of the manifest: it reads the whole journal, which takes seconds for large runs.
         if opened.checked != (state := ("whole", run.manifest.get("updated"))):
             try:
                 run.check()
@@ -322,6 +325,7 @@ class _Runs:
             raise NotFound
         path = self._site.run(int(number)).folder / "report.html"
         try:
+            # A run folder may come from anybody: a link in it could point at any file of the user.
             handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
         except OSError as error:
             raise NotFound from error

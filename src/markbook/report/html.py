@@ -163,6 +163,7 @@ def environment() -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
     from markupsafe import Markup
 
+    # Autoescape leaves control and direction characters as they are: they could reorder words, or hide some.
     def make_visible(value: object) -> object:
         return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 

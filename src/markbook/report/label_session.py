@@ -81,6 +81,8 @@ class LabelBook:
             self.disk.sync_folder(self.path.parent)
             self._size = 0
             return
+        # A kill can tear only the line that was being written. A torn line is taken off if it begins as ours do; anything
+        # else at the end is somebody's file that happens to have a rater's name, and is left alone.
         data = b"".join(self.disk.chunks(self.path))
         complete = data[: data.rfind(b"\n") + 1]
         torn = data[len(complete) :]
@@ -119,6 +121,7 @@ class LabelBook:
                 self.disk.write(file, line)
                 self.disk.sync(file)
             except OSError:
+                # Half a line must not stay: the next label would be glued to it, and both lost.
                 self.disk.truncate(self.path, self._size)
                 raise
             finally:
@@ -270,6 +273,7 @@ class Session:
         self._orders: dict[str, list[Drawn]] = {}
         for book in books:
             book.join(drawn, self.draw, self._rubric_name)
+            # Each rater has an order of his own, so that tiredness does not fall on the same items for all.
             self._orders[book.rater] = sorted(
                 drawn, key=lambda drawn_item: chance(seed, "order", book.rater, *drawn_item.item.key)
             )
@@ -353,6 +357,7 @@ class Session:
             for label in labels:
                 if label.label is not None:
                     raters.setdefault(label.align().key, set()).add(label.rater)
+            # Pairs are the same in either order, so labels are counted with both sides in one order.
             shared = sum(len(names) > 1 for names in raters.values()) // STEP
             if shared and (self._told is None or self._told[0] != shared):
                 self._told = (shared, agreement(labels))
@@ -467,6 +472,7 @@ def _draw_items(judged: JudgedRun, options: SittingOptions) -> tuple[list[Drawn]
                 f"{len(items) - len(scored_items)} of {len(items)} items have no {judged.sheet.metric}: left out"
             )
         items = scored_items
+    # Reasons of failures are counted, not averaged: a draw by the judge's doubt would favour the kinds it is unsure of.
     is_alike = options.alike or options.reasons
     drawn = draw(items, options.count, seed=options.seed, share=0.0 if is_alike else SHARE)
     texts = _Texts(judged, answers, options.seed, tells_why=options.reasons)

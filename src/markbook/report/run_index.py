@@ -200,6 +200,7 @@ class Index:
         with self._ready:
             self.is_done = True
             self._ready.notify_all()
+        # After `is_done`: pages need not wait for the sentence, which compares all models.
         if 0 < len(self) <= _SMALL and not self.failure:
             try:
                 self.headline = run_headline(self.results, "samples").text
@@ -218,6 +219,7 @@ class Index:
             names[_MODEL].number(entry.model),
             names[_SAMPLE].number(entry.sample),
             STATUSES.index(entry.status),
+            # A missing score is NaN in this table and nowhere else: no comparison with it holds, so filters leave it out.
             float("nan") if entry.score is None else entry.score,
             names[_ERROR].number(entry.error),
             names[_TOPIC].number(entry.topic),
@@ -281,6 +283,7 @@ class Index:
         if column is None:
             return np.arange(len(table))
         values = self._rank_column(table, column)
+        # Ties go by name, so that two looks at the same page have one order.
         then = self._rank_column(table, _SAMPLE if column != _SAMPLE else _MODEL)
         order = np.lexsort((then, -values if sort.startswith("-") else values))
         if self.is_done:
@@ -339,6 +342,7 @@ class Index:
         there = [at for at, name in enumerate(names) if name and counts[at].any()]
         sign = -1 if self.results.direction == "lower" else 1
         there.sort(key=lambda at: sign * float(np.mean(sums[at][counts[at] > 0] / counts[at][counts[at] > 0])))
+        # The journal does not say the range: what never left 0..1 is taken for a share, which has the better interval.
         limits = (0.0, 1.0) if len(table) and 0 <= table[:, _SCORE].min() <= table[:, _SCORE].max() <= 1 else _OPEN
         models_shown = models[:TOPIC_MODELS]
         topics = [

@@ -73,6 +73,7 @@ def build_matrix(index: Index, order: str, start: int, count: int) -> Matrix:
     squares = np.bincount(cells, weights=values**2, minlength=size).reshape(len(samples), -1)
     with np.errstate(invalid="ignore", divide="ignore"):
         means = sums / tries
+        # The mean of squares minus the square of the mean may come out a little below 0.
         spread = np.where(tries > 1, np.maximum(0.0, squares / tries - means**2), 0.0)
     sign = -1.0 if index.results.direction == "lower" else 1.0
     chosen = _order_items(order, sign * means, spread, samples)
@@ -182,6 +183,7 @@ def list_attempts(index: Index, query: Query, words: str, start: int) -> Listed:
         return Listed(rows, int(places.size), following)
     table, places = index.places(query)
     words_searched = words.casefold().split()
+    # Texts stay in the journal, so a search reads attempt by attempt; the next page goes on where this one stopped.
     until = time.monotonic() + _TEXT_SECONDS
     entries: list[Entry] = []
     at = start
@@ -251,6 +253,7 @@ def compare_page(sides: list[Side]) -> str:
     differences = []
     for side in sides[1:]:
         before, after = (text.splitlines()[:_LINES] for text in (first, side.shown.text))
+        # Without the two lines of file names, which are not files here.
         lines = list(difflib.unified_diff(before, after, lineterm="", n=3))[2:]
         differences.append((lines, side.shown.text == first))
     title = "Two attempts" if len(sides) == 2 else f"{len(sides)} attempts"

@@ -189,6 +189,7 @@ def headline(comparison: Comparison, samples: str = "samples") -> Headline:
         return pairs[frozenset((first, other))].distinguishable
 
     turned = next((pair for pair in comparison.pairs if pair.better == pair.second), None)
+    # The means are over different samples where some are missing; the common ones decide.
     if turned is not None:
         better = "lower" if comparison.direction == "lower" else "higher"
         return Headline(
@@ -226,6 +227,7 @@ def _together(comparison: Comparison) -> list[str]:
     met = {frozenset((pair.first, pair.second)) for pair in comparison.pairs}
     names = {name for pair in met for name in pair}
     connected: list[str] = []
+    # Greedy from the best down: a sentence about pairs is only true where every two of its models met.
     for name in (standing.model for standing in comparison.standings if standing.model in names):
         if all(frozenset((name, other)) in met for other in connected):
             connected.append(name)
@@ -593,6 +595,7 @@ def _strengths(
             ties = met.get(frozenset((a, b)), 0) - wins[a][b] - wins[b][a]
             row.append(wins[a][b] + ties / 2)
         table.append(row)
+    # A model that won or lost every time has no finite strength; half a win and half a loss against each make it one.
     ranking = bradley_terry(table, seed=seed)
     return ranking if ranking.value[0] is not None else bradley_terry(table, prior=0.5, seed=seed)
 
@@ -604,6 +607,7 @@ def _find_solved_alone(sheet: Sheet) -> tuple[dict[str, tuple[str, ...]], tuple[
     for sample in sheet.samples:
         verdicts = {model: marks[sample].passed for model, marks in sheet.marks.items() if sample in marks}
         verdicts_known = {model: passed for model, passed in verdicts.items() if passed is not None}
+        # What one model alone was given, it alone can solve: that says nothing.
         if len(verdicts_known) < 2:
             continue
         solvers = [model for model, passed in verdicts_known.items() if passed]

@@ -137,6 +137,7 @@ def overlapping(name: str, stats: Mapping[str, object], text: str, references: S
             for n, (hit, of) in enumerate(zip(counts, totals, strict=False), 1)
         )
         lead += f"; {stats.get('sys_len')} words against {stats.get('ref_len')}"
+        # The stats do not name the options: those are taken whose words come to the very counts that were scored.
         for tokenizer, low, end in itertools.product(tokenizers.NAMES, (False, True), (False, True)):
             ours, *theirs = (
                 [(word, word) for word in tokenizers.words(tokenizer, side, lowercase=low, keep_end=end)]

@@ -80,6 +80,7 @@ def read_judged(
         answers.is_empty &= is_empty
     if not answers_by_key:
         raise DataError("the run has no answer" + (" that failed" if fails else ""), at=str(path))
+    # A single model may be named in the sheet otherwise than in its rows, as in a table without a column for it.
     alone = len({model for _, model in answers_by_key}) == len(sheet.marks) == 1
     for answers in answers_by_key.values():
         model = next(iter(sheet.marks)) if alone else answers.model

@@ -128,6 +128,7 @@ def _resample_means(sheet: Sheet, order: Sequence[str], seed: int) -> Floats | N
     table, sizes = np.zeros((len(numbers), len(order))), np.bincount(units).astype(np.float64)
     np.add.at(table, units, np.array(list(values_by_sample.values())))
     rng, n = np.random.default_rng(seed), len(numbers)
+    # Fewer draws of very many samples, and in pieces of 4 million numbers: time and memory stay bounded.
     draws, step = max(200, min(_DRAWS, 20_000_000 // n)), max(1, 4_000_000 // n)
     drawn = (rng.multinomial(n, np.full(n, 1 / n), min(step, draws - at)) for at in range(0, draws, step))
     means: Floats = np.concatenate([(counts @ table) / (counts @ sizes)[:, None] for counts in drawn])

@@ -195,9 +195,11 @@ class Stopping:
     def _look(self, model: str, done: int, marks: Mapping[str, Cell]) -> SequentialSigns:
         """Return the test of a model over the first samples of the order, with what is new since the last look added."""
         signs = self._signs.get(model)
+        # Anew where an earlier moment is asked about, or the journal's order has taken the place of the drawn one.
         if signs is None or signs.seen > done or signs.planned != len(self.order):
             signs = SequentialSigns(len(self.order), width=self.width, alpha=ALPHA / len(self._held))
             self._signs[model] = signs
+        # Only what is new since the last look: the test looks after every sample anyway, so the batches do not matter.
         for sample in self.order[signs.seen : done]:
             if signs.add(self._gap(self._held[model], sample, marks)):
                 break

@@ -108,6 +108,7 @@ def find_link(address: str, name: str) -> str:
         parts = urlsplit(address)
     except ValueError:
         return ""
+    # The address goes into a page as a link: only our own server on this machine may stand there.
     if parts.scheme != "http" or parts.hostname not in ("127.0.0.1", "localhost"):
         return ""
     return urlunsplit(("http", parts.netloc, "/find", urlencode([*parse_qsl(parts.query), ("id", name)]), ""))
