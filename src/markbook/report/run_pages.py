@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from markbook.errors import MarkbookError
-from markbook.report.html import render_template as render
+from markbook.report.html import render_template as render, show_picture
 from markbook.report.local_server import NotFound, whole
 from markbook.report.run_index import SORTS, TOPIC_MODELS, Index, Query
 from markbook.results.kind import Entry, Shown
@@ -440,8 +440,6 @@ def trend_page(number: int, runs: Sequence[ListedRun]) -> str:
     Raises:
         NotFound: none of them has a score.
     """
-    from markupsafe import Markup
-
     from markbook.report import charts
 
     scored = sorted((run for run in runs if run.scores), key=lambda run: (run.started, run.name))
@@ -465,5 +463,5 @@ def trend_page(number: int, runs: Sequence[ListedRun]) -> str:
         number=number,
         n_older=len(scored) - len(ordered),
         rows=rows,
-        picture=Markup(picture.wide + picture.narrow),  # noqa: S704 - its words are escaped where it is drawn
+        picture=show_picture(picture),
     )

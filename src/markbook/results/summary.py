@@ -6,7 +6,7 @@ import dataclasses
 import math
 from array import array
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set  # noqa: PYI025 - of types only
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from markbook import plugins
@@ -428,7 +428,7 @@ def _collect_signatures(measurements: Iterable[Measurement]) -> set[str]:
     }
 
 
-def _signature(metric: Metric, names: Set[str], signatures: Set[str]) -> str:
+def _signature(metric: Metric, names: AbstractSet[str], signatures: AbstractSet[str]) -> str:
     """Return the one signature of the measurements, the metric's own if they have none.
 
     A metric that reads a model learns only then what it is: such a signature says more than the metric's.

@@ -82,9 +82,7 @@ def write_page(total: TraceSum, path: Path, label_at: str = "") -> None:
     Raises:
         OutputError: the file cannot be written.
     """
-    from markupsafe import Markup
-
-    from markbook.report.html import environment, policy, style
+    from markbook.report.html import environment, policy, style, trust
 
     folder = Path(__file__).parent
     looks = style() + (folder / "page.css").read_text(encoding="utf-8")
@@ -93,7 +91,7 @@ def write_page(total: TraceSum, path: Path, label_at: str = "") -> None:
     text = pages.from_string((folder / "page.html.j2").read_text(encoding="utf-8")).render(
         view(total),
         label_at=find_link(label_at, total.first.id if total.first else ""),
-        style=Markup(looks),  # noqa: S704 - our own files
+        style=trust(looks),
         policy=policy(looks, ""),
     )
     try:
