@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -75,8 +76,9 @@ def summaries(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> dict[str, 
     sign = -1 if sheet.direction == "higher" else 1
 
     def sort_key(model: str) -> tuple[bool, float]:
-        value = summaries[model].value
-        return (value is None, sign * (value or 0.0))
+        # Summed exactly: equal marks in another order have one mean, and keep the order of the input.
+        values = [cell.value for cell in sheet.marks[model].values() if cell.value is not None]
+        return not values, sign * math.fsum(values) / max(1, len(values))
 
     return {model: summaries[model] for model in sorted(sheet.models, key=sort_key)}
 
@@ -99,7 +101,13 @@ def standings(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> list[Stand
         ranges = {model: (int(a), int(b)) for model, a, b in zip(valued, low, high, strict=True)}
     standings: list[Standing] = []
     for position, (model, summary) in enumerate(summary_by_model.items(), start=1):
-        is_tied = standings and standings[-1].summary.value == summary.value
+        before = standings[-1].summary.value if standings else None
+        is_tied = bool(standings) and (
+            before == summary.value  # also where both have none
+            or (
+                before is not None and summary.value is not None and math.isclose(before, summary.value, rel_tol=_SLACK)
+            )
+        )
         rank = standings[-1].rank if is_tied else position
         standings.append(Standing(model, rank, summary, *ranges.get(model, (None, None))))
     return standings
