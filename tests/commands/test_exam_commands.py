@@ -428,3 +428,17 @@ def test_more_memory_than_any_machine_has_is_refused():
     code, _, err = markbook("exam", "--memory-mb", "9000000000000")
 
     assert (code, "'--memory-mb'" in err) == (2, True)
+
+
+def test_broken_tests_that_are_not_named_are_counted(tmp_path):
+    broken = [{"assertion": f"{number} +"} for number in range(7)]
+    benchmark = write_rows(tmp_path / "b.jsonl", [problem("p", tests=[{"assertion": "func(1) == 1"}, *broken])])
+    answers = write_rows(tmp_path / "a.jsonl", [answer("p", GOOD)])
+    args = ("exam", "--benchmark", benchmark, "--solutions", answers, "--isolation", "weak", "--output", tmp_path)
+
+    told, named = markbook(*args)[2], markbook(*args, "--verbose")[2]
+
+    assert told.count("broken test, excluded for all models: p, test ") == 5
+    assert "and 2 more broken tests (--verbose names them)" in told
+    assert named.count("broken test, excluded for all models: p, test ") == 7
+    assert "more broken tests" not in named

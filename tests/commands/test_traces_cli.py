@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from markbook.cli import cli, main
+from markbook.cli.trace import page
 from markbook.cli.trace.terminal import TraceSum
 from markbook.metrics.graph import trace_metrics
 from markbook.traces import read_traces
@@ -210,3 +211,30 @@ def test_an_address_to_label_at_that_is_none_makes_a_page_without_links(log, tmp
 
     assert result.exit_code == 0
     assert "/find" not in (tmp_path / "t.html").read_text()
+
+
+def test_what_an_agent_did_beyond_thirty_is_counted_in_its_tree(tmp_path):
+    calls = [
+        {"tool_name": f"tool-{at}", "success": True, "agent_id": "busy", "timestamp": float(at)} for at in range(33)
+    ]
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps({"execution_id": "e", "agent_interactions": [], "tool_calls": calls}), encoding="utf-8")
+
+    tree = run(path).stdout.partition("\nAgents\n")[2]
+
+    assert tree.count("  1 call\n") == 30
+    assert "... 3 more (--json has them)\n" in tree
+
+
+def test_runs_that_the_page_has_no_room_for_are_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(page, "_RUNS", 2)
+    monkeypatch.setattr(page, "_EDGES", 1)
+    (tmp_path / "runs.jsonl").write_text(
+        "".join(json.dumps({**RUN, "execution_id": f"e{at}"}) + "\n" for at in range(5))
+    )
+
+    run(tmp_path / "runs.jsonl", "--html", tmp_path / "page.html")
+
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "3 more runs are not listed." in text
+    assert "1 more pairs are not listed." in text

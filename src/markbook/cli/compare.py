@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from markbook.cli.options import (
-    Number,
-    fail_under_option,
-    map_option,
-    opened_runs,
-    options_of,
-    runs_argument,
-    say,
-)
+from markbook.cli.options import Number, fail_under_option, map_option, open_all_runs, options_of, runs_argument, say
 from markbook.runs.options import StoppingOptions
 
 if TYPE_CHECKING:
@@ -48,7 +40,7 @@ def noise_command(runs: tuple[str, ...], **options: Any) -> int:
     from markbook.results.compare import read_titled_sheets
     from markbook.results.noise import noise, tables
 
-    opened = opened_runs(runs, options["columns"])
+    opened = open_all_runs(runs, options["columns"])
     noises = noise(opened, metric=options["metric"], seed=options["seed"])
     metric = read_titled_sheets(opened, options["metric"])[0][1].metric
     if options["as_json"]:
@@ -133,10 +125,11 @@ def command(runs: tuple[str, ...], fail_if_worse: str | None, **options: Any) ->
     from markbook.store.reader import find_run, means_run
 
     gates = parse_gates(options["fail_under"])
-    opened = opened_runs(runs, options["columns"])
+    opened = open_all_runs(runs, options["columns"])
+    # A name may be a run's folder or a model: what exists on the disk is meant as a run.
     is_run = fail_if_worse is not None and means_run(fail_if_worse)
     if fail_if_worse is not None and is_run:
-        opened += opened_runs([str(find_run(fail_if_worse, options["columns"]))], options["columns"])
+        opened += open_all_runs([str(find_run(fail_if_worse, options["columns"]))], options["columns"])
     baseline = len(opened) - 1 if is_run else None
     sheet = read_sheets(opened, metric=options["metric"], allow_different_measures=options["allow_different_measures"])
     if gates and sheet.is_of_rows:

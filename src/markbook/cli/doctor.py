@@ -86,10 +86,7 @@ def examine() -> MachineFinding:
         isolation=level,
         layers=layers,
         extras={name: all(map(_is_there, packages)) for name, packages in _EXTRAS.items()},
-        writable={
-            "working directory": _can_write("."),
-            "temporary files": _can_write(None),
-        },
+        writable={"working directory": _can_write("."), "temporary files": _can_write(None)},
         problem=problem,
         languages=versions(),
     )

@@ -55,10 +55,12 @@ class ExamTerminal(RunTerminal):
         for warning in answers.warnings:
             self._say(f"warning: {warning}")
         faults = [
-            f"benchmark fault: {fault.task_id}, test {fault.test_index}: {fault.reason}; charged to nobody"
+            f"broken test, excluded for all models: {fault.task_id}, test {fault.test_index}: {fault.reason}"
             for fault in plan.faults
         ]
-        self._faults = faults[: None if self._verbose else NAMED]
+        n_unnamed = 0 if self._verbose else max(0, len(faults) - NAMED)
+        more = [f"and {n_unnamed} more broken tests (--verbose names them)"] if n_unnamed else []
+        self._faults = [*faults[: len(faults) - n_unnamed], *more]
 
     def _say_skipped(self, name: str, count: int, rows: Sequence[Rejection]) -> None:
         if count:

@@ -76,6 +76,7 @@ def command(what: str, folder: Path | None) -> int:
     target = folder or Path(what)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UsageError(f"{target} is there already and not empty", hint="name another folder")
+    # Only what this command made may be taken away again when it fails.
     is_new = not target.exists()
     try:
         shutil.copytree(example("start") / what, target, dirs_exist_ok=True)

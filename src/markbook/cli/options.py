@@ -321,7 +321,7 @@ def map_option(function: _F) -> _F:
     )(function)
 
 
-def opened_runs(paths: Sequence[str], columns: Mapping[str, str] | None = None) -> list[Run]:
+def open_all_runs(paths: Sequence[str], columns: Mapping[str, str] | None = None) -> list[Run]:
     """Return all runs that paths mean, other tools' results among them.
 
     Raises:
@@ -474,10 +474,10 @@ def fill_from_run(options: dict[str, object], command: str) -> None:
     for parameter in context.command.params:
         name = str(parameter.name)
         declared: Option | None = getattr(parameter, "declared", None)
-        place = "" if declared is None else place_in_record(name, declared)
-        if declared is None or not place or is_given(name):
+        address = "" if declared is None else place_in_record(name, declared)
+        if declared is None or not address or is_given(name):
             continue
-        part, _, key = place.partition(".")
+        part, _, key = address.partition(".")
         section = manifest.get(part)
         value = section.get(key) if isinstance(section, Mapping) else None
         if value is None:
@@ -489,7 +489,7 @@ def fill_from_run(options: dict[str, object], command: str) -> None:
             checked = parameter.process_value(context, decoded)
         except (TypeError, ValueError, AttributeError, LookupError, OverflowError) as error:  # no command line gives it
             at = str(Path(str(run)) / "run.json")
-            raise DataError(f"run.json is damaged: {place!r} is not what stands there", at=at) from error
+            raise DataError(f"run.json is damaged: {address!r} is not what stands there", at=at) from error
         value = decoded if decoded == checked else checked  # 7 stays 7: as 7.0 it would be another run's
         if danger := declared.danger(value):
             flag = parameter.opts[0]

@@ -13,7 +13,7 @@ from markbook.cli.options import (
     Number,
     completing,
     map_option,
-    opened_runs,
+    open_all_runs,
     options_of,
     part_names,
     run_names,
@@ -58,7 +58,7 @@ def site_command(runs: tuple[str, ...], output: str, **options: Any) -> int:
     from markbook.results.compare import read_sheets
     from markbook.results.leaderboard import leaderboard
 
-    opened = opened_runs(runs, options["columns"])
+    opened = open_all_runs(runs, options["columns"])
     sheet = read_sheets(opened, metric=options["metric"], allow_different_measures=options["allow_different_measures"])
     board = leaderboard(sheet, alpha=options["alpha"], seed=options["seed"])
     files = pages(sheet, board, title=options["title"], alpha=options["alpha"])

@@ -99,6 +99,7 @@ def command(**options: Any) -> None:
 def _logging(path: Path | None, *, verbose: bool) -> Iterator[None]:
     """Send the log to a file, or to stderr, for as long as the command runs."""
     logger = logging.getLogger("markbook")
+    # The library configures no handlers: a program that imports it has its own.
     handler: logging.Handler = logging.StreamHandler()
     if path is not None:
         try:
@@ -185,10 +186,7 @@ def _show(run: Run, *, as_json: bool, verbose: bool) -> None:
 
     if unknown := read_part(run, "unknown_papers", list[str], []):
         named = ", ".join(terminal(str(name), limit=100) for name in unknown[:5])
-        click.echo(
-            f"markbook: {len(unknown)} reviewed papers are not among the papers given: {named}",
-            err=True,
-        )
+        click.echo(f"markbook: {len(unknown)} reviewed papers are not among the papers given: {named}", err=True)
     if rejected := read_part(run, "rejected", list[str], []):
         click.echo(f"markbook: {len(rejected)} files or rows could not be read", err=True)
         for line in rejected if verbose else rejected[:3]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
@@ -21,63 +20,50 @@ Examples:
 """
 
 
-def _benchmark() -> Schema:
-    from markbook.benchmarks.codeeval import CodeEvalRow
-    from markbook.benchmarks.contests import ProgramRow
+SCHEMAS = {
+    "benchmark": "a row of a benchmark of your own",
+    "answers": "a row of a file of answers",
+    "task": "a task or group in YAML",
+    "review": "a config_eval.json",
+    "exam-result": "a row of an exam's test_results.jsonl",
+    "run-result": "a row of the results.jsonl of `markbook run`",
+    "review-result": "a row of the results.jsonl of `markbook review`",
+}
+"""What each schema is of."""
+
+
+def make(name: str) -> Schema:
+    """Return a schema, made of the declarations that the file's readers and writers share; each imports its own alone."""
     from markbook.text.schema import make_schema
 
-    return make_schema("Markbook benchmark: one row of a .jsonl file", CodeEvalRow, ProgramRow)
+    if name == "benchmark":
+        from markbook.benchmarks.codeeval import CodeEvalRow
+        from markbook.benchmarks.contests import ProgramRow
 
+        return make_schema("Markbook benchmark: one row of a .jsonl file", CodeEvalRow, ProgramRow)
+    if name == "answers":
+        from markbook.benchmarks.answers import answers_schema
 
-def _answers() -> Schema:
-    from markbook.benchmarks.answers import answers_schema
+        return answers_schema()
+    if name == "task":
+        from markbook.config.native import json_schema
 
-    return answers_schema()
+        return json_schema()
+    if name == "review":
+        from markbook.runs.reviews.config_file import config_schema
 
+        return config_schema()
+    if name == "exam-result":
+        from markbook.runs.exam.files import ResultRow
 
-def _task() -> Schema:
-    from markbook.config.native import json_schema
+        return make_schema("Markbook exam: one row of test_results.jsonl", ResultRow, closed=True)
+    if name == "run-result":
+        from markbook.runs.tasks.summaries import TaskAnswer
 
-    return json_schema()
-
-
-def _review() -> Schema:
-    from markbook.runs.reviews.config_file import config_schema
-
-    return config_schema()
-
-
-def _exam_result() -> Schema:
-    from markbook.runs.exam.files import ResultRow
-    from markbook.text.schema import make_schema
-
-    return make_schema("Markbook exam: one row of test_results.jsonl", ResultRow, closed=True)
-
-
-def _run_result() -> Schema:
-    from markbook.runs.tasks.summaries import TaskAnswer
-    from markbook.text.schema import make_schema
-
-    return make_schema("Markbook run: one row of results.jsonl", TaskAnswer, closed=True)
-
-
-def _review_result() -> Schema:
+        return make_schema("Markbook run: one row of results.jsonl", TaskAnswer, closed=True)
     from markbook.runs.reviews.review_rows import ReviewRow
-    from markbook.text.schema import make_schema
 
     return make_schema("Markbook review: one row of results.jsonl", ReviewRow, closed=True)
-
-
-SCHEMAS: dict[str, tuple[str, Callable[[], Schema]]] = {
-    "benchmark": ("a row of a benchmark of your own", _benchmark),
-    "answers": ("a row of a file of answers", _answers),
-    "task": ("a task or group in YAML", _task),
-    "review": ("a config_eval.json", _review),
-    "exam-result": ("a row of an exam's test_results.jsonl", _exam_result),
-    "run-result": ("a row of the results.jsonl of `markbook run`", _run_result),
-    "review-result": ("a row of the results.jsonl of `markbook review`", _review_result),
-}
-"""What each schema is of, and what makes it."""
 
 
 @click.command("schema", epilog=_EXAMPLES)
@@ -92,5 +78,5 @@ def command(name: str) -> int:
         from markbook.errors import UsageError, suggest
 
         raise UsageError(f"there is no schema {name!r}", hint=suggest(name, [*SCHEMAS]))
-    click.echo(json.dumps(SCHEMAS[name][1](), indent=2, ensure_ascii=False))
+    click.echo(json.dumps(make(name), indent=2, ensure_ascii=False))
     return 0

@@ -162,7 +162,7 @@ class _Read:
     questions: list[object] = field(default_factory=list)
     contexts: list[object] = field(default_factory=list)
     rows: list[object] | None = None
-    """The rows as they stood in the file, for metrics that read more of them; None where there is no such metric."""
+    """The rows as they stood in the file, for metrics that read more of them; None without such a metric."""
     places: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 

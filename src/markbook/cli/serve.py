@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Literal, TypedDict, Unpack
+from typing import Any
 
 import click
 
@@ -18,24 +18,6 @@ Examples:
   curl -s localhost:8080/v1/mark -H 'Content-Type: application/json' -d \\
     '{"items": [{"id": "a", "code": "f = abs", "tests": ["f(-1) == 1"]}]}'
 """
-
-
-class _Asked(TypedDict):
-    """What the command is asked."""
-
-    host: str
-    port: int
-    workers: int | None
-    benchmarks: str | None
-    token_file: str | None
-    timeout: float
-    deadline: float
-    queue: int
-    cache: int
-    grace: float
-    isolation: Literal["auto", "strict", "weak"]
-    python: str
-    engine: str
 
 
 @click.command("serve", epilog=_EXAMPLES)
@@ -69,16 +51,12 @@ class _Asked(TypedDict):
     help="Verdicts that are remembered by content; 0 for none.",
 )
 @click.option(
-    "--grace",
-    type=Number(min=0),
-    default=30.0,
-    show_default=True,
-    help="Seconds to finish in when told to end.",
+    "--grace", type=Number(min=0), default=30.0, show_default=True, help="Seconds to finish in when told to end."
 )
 @options_of(ExamOptions, only=("isolation",))
 @options_of(ExamOptions, only=("python",), python="Interpreter (3.11 or newer) whose packages programs may import.")
 @options_of(ExamOptions, only=("engine",))
-def command(**options: Unpack[_Asked]) -> int:
+def command(**options: Any) -> int:
     """Answer rewards over HTTP: programs marked in isolation, a number or a reason, until interrupted.
 
     POST /v1/mark, /v1/score, /run_code, /get_reward; GET /health, /metrics, /openapi.json, and a page that shows load.

@@ -39,6 +39,7 @@ class _Stream(io.FileIO):
         except BlockingIOError:
             raise
         except OSError as error:
+            # The reader has left (`markbook ... | head`): the run goes on, since gates and reports do not depend on who watches.
             self._leave()
             if self.fileno() == 1 and not isinstance(error, BrokenPipeError):
                 raise StorageError(f"standard output cannot be written: {error.strerror or error}") from error

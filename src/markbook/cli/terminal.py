@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 PIPED = 240
 """Columns of a table that goes into a pipe or a file: nothing is cut there, and a search for words finds them whole."""
 _PLAIN_EVERY = 5.0
-"""Seconds between two lines of progress where there is no terminal to draw on."""
+"""Seconds between two lines of progress without a terminal to draw on."""
 NAMED = 5
 """Lines of one topic, such as faults of a benchmark, that are shown without `--verbose`."""
 
@@ -77,6 +77,7 @@ class RunTerminal(Watcher):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        # After an error no last line is written: its count would look like an end.
         if kind is None:
             self._end_bar()
         elif self._live is not None:

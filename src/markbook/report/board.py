@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from markbook.report.html import policy, render_template, style
+from markbook.report.html import policy, render_template, show_picture, style
 from markbook.report.words import folder_names, missing_text
 from markbook.results.leaderboard import Leaderboard, Standing
 from markbook.results.sheet import Cell, Sheet
@@ -95,8 +95,6 @@ def _headline(board: Leaderboard, scale: Scale) -> str:
 
 def _picture(board: Leaderboard, sheet: Sheet) -> Markup | None:
     """Return the intervals of the first models as a chart."""
-    from markupsafe import Markup
-
     from markbook.report import charts
 
     rows: list[dict[str, float | str]] = []
@@ -110,7 +108,7 @@ def _picture(board: Leaderboard, sheet: Sheet) -> Markup | None:
         return None
     domain = (factor * sheet.range[0], factor * sheet.range[1]) if max(map(abs, sheet.range)) < 1e6 else None
     picture = charts.intervals(rows, [str(row["name"]) for row in rows], sheet.metric, domain)
-    return Markup(picture.wide + picture.narrow)  # noqa: S704 - its words are escaped where it is drawn
+    return show_picture(picture)
 
 
 def _cells(sheet: Sheet, sample: str) -> dict[str, Cell | None]:

@@ -17,7 +17,7 @@ from markbook.report import run_pages
 from markbook.report.html import keys_script, render_template as render
 from markbook.report.local_server import LocalServer, NotFound, Reply, Request, whole
 from markbook.report.run_index import Index, Query
-from markbook.report.run_pages import SIDES, ListedRun, address, alike, listed_run, read_query, shown_at, trend_page
+from markbook.report.run_pages import SIDES, ListedRun, address, alike, describe_run, find_side, read_query, trend_page
 from markbook.results.kind import open_results
 from markbook.store import Run, open_run
 from markbook.store.reader import foreign_paths
@@ -43,6 +43,7 @@ def find_runs(folder: Path) -> list[Path]:
     waiting = [(folder, 0)]
     while waiting and len(folders) < MOST_RUNS:
         here, depth = waiting.pop()
+        # Links are not followed: they may lead out of the folder, or in circles.
         with looking_into(here):
             if (here / "run.json").is_file():
                 folders.append(here)
@@ -85,6 +86,7 @@ class RunSite:
         """Look for runs again; a run keeps its number, here and whenever the folder is served again."""
         with self._lock:
             for path in find_runs(self.folder):
+                # A number once given stays, also when the folder is gone: open pages hold it.
                 if path not in self._numbers:
                     number = self._number(path)
                     self._numbers[path] = number
@@ -118,6 +120,7 @@ class RunSite:
         run = opened.run
         if isinstance(run, str):
             raise NotFound(run)
+        # Checked once for each state of the manifest: it reads the whole journal, which takes seconds for large runs.
         if opened.checked != (state := ("whole", run.manifest.get("updated"))):
             try:
                 run.check()
@@ -153,7 +156,7 @@ class RunSite:
         """Return the HTML of an address.
 
         Raises:
-            NotFound: there is no such page.
+            NotFound: no page has this address.
         """
         parts = [part for part in path.split("/") if part]
         if not parts:
@@ -177,7 +180,7 @@ class RunSite:
         """Yield a list of attempts as CSV or Markdown.
 
         Raises:
-            NotFound: there is no such run or form.
+            NotFound: no run or form has this name.
         """
         number, _, form = name.partition(".")
         if form not in ("csv", "md"):
@@ -190,7 +193,7 @@ class RunSite:
         for path, number in sorted(self._numbers.items(), key=lambda item: item[0].name, reverse=True):
             run = self._opened[number].run
             if isinstance(run, Run):
-                yield listed_run(number, path.name, run)
+                yield describe_run(number, path.name, run)
 
     def _list(self, query: Mapping[str, str]) -> str:
         self.refresh()
@@ -198,11 +201,18 @@ class RunSite:
         broken = [opened.run for opened in self._opened.values() if isinstance(opened.run, str)]
         rows = alike([run for run in self._runs() if words in run.words.casefold()])
         return render(
-            "browse/list.html.j2", title="Runs", rows=rows, broken=broken, query=query, folder=str(self.folder)
+            "browse/list.html.j2",
+            title="Runs",
+            rows=rows,
+            broken=broken,
+            query=query,
+            folder=str(self.folder),
+            most=MOST_RUNS,
+            is_cut=len(self._numbers) >= MOST_RUNS,
         )
 
     def _trend(self, number: int) -> str:
-        this = listed_run(number, "", self.run(number))
+        this = describe_run(number, "", self.run(number))
         return trend_page(number, [run for run in self._runs() if run.group == this.group])
 
     def _run(self, number: int, query: Mapping[str, str]) -> str:
@@ -215,7 +225,7 @@ class RunSite:
         manifest = run.manifest
         facts = [("Command", run.command), ("Status", run.status), ("Started", str(manifest.get("started", "")))]
         facts += [(name, str(manifest[name])) for name in ("isolation", "attempts", "answers") if name in manifest]
-        listed = listed_run(number, run.folder.name, run)
+        listed = describe_run(number, run.folder.name, run)
         facts += [("Tags", ", ".join(listed.tags))] if listed.tags else []
         facts += [(score.model, f"{score.value} {score.span}".strip()) for score in listed.scores[:12]]
         about: dict[str, Any] = {
@@ -228,7 +238,7 @@ class RunSite:
 
     def _attempt(self, number: int, location: int, parameters: Mapping[str, str]) -> str:
         index = self.index(number)
-        side = shown_at(index, number, location)
+        side = find_side(index, number, location)
         index.wait(_EVERY, _SHORT_LOOK)
         query = read_query(parameters, "sample")
         position, total, before, after = index.beside(query, location)
@@ -262,7 +272,7 @@ class RunSite:
         for name in several[:SIDES]:
             run, _, location = name.partition(":")
             number = whole(run)
-            sides.append(shown_at(self.index(number), number, whole(location)))
+            sides.append(find_side(self.index(number), number, whole(location)))
         return run_pages.compare_page(sides)
 
 
@@ -315,6 +325,7 @@ class _Runs:
             raise NotFound
         path = self._site.run(int(number)).folder / "report.html"
         try:
+            # A run folder may come from anybody: a link in it could point at any file of the user.
             handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
         except OSError as error:
             raise NotFound from error

@@ -36,6 +36,7 @@ def svg(picture: Picture) -> str:
 
 def _on_white(picture: Picture) -> str:
     """Return the drawing with the page's colours settled, since a picture has no page to take them from."""
+    # A file has no page around it: `currentColor` would be black on whatever a viewer shows behind it.
     drawn = picture.wide.replace('"currentColor"', '"#222222"')  # words cannot hold the marks around it
     head, _, rest = drawn.partition(">")
     return f'{head}><rect width="100%" height="100%" fill="#ffffff"/>{rest}'
@@ -165,7 +166,7 @@ def write_report(run: Run, name: str, output: Path) -> list[Path]:
 
     Raises:
         DataError: the run is not finished.
-        UsageError: there is no such report, or none of this kind of run.
+        UsageError: no report has this name, or none of this kind of run.
         ExtraMissingError: it needs a package that is not installed.
         OutputError: a file cannot be written.
     """
@@ -176,7 +177,7 @@ def render_report(name: str, results: Results) -> Mapping[str, Content]:
     """Return the files of a report.
 
     Raises:
-        UsageError: there is no such report, or none of this kind of run.
+        UsageError: no report has this name, or none of this kind of run.
         ExtraMissingError: it needs a package that is not installed.
         IncompleteError: a report of another package failed.
     """
@@ -187,6 +188,7 @@ def render_report(name: str, results: Results) -> Mapping[str, Content]:
         if not isinstance(files, Mapping):
             raise TypeError(f"a report gives a mapping of paths to contents, not {type(files).__name__}")
         for path in files:
+            # Reports may come from other packages: a path must not write over what lies elsewhere.
             if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
                 raise ValueError(f"the path {path!r} leads out of the report's folder")
         return files

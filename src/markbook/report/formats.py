@@ -59,6 +59,7 @@ def as_parquet() -> Render:
 
 
 def _csv(results: Results) -> Iterator[str]:
+    # Two passes over the rows: which columns there are is known only at the end, and no row is kept.
     columns = list(dict.fromkeys(name for row in results.flat_rows() for name in row))
     yield _csv_line([csv_cell(name) for name in columns])
     for row in results.flat_rows():
@@ -132,6 +133,7 @@ def _parquet(results: Results) -> Iterator[bytes]:
             kinds[name] = _wider(kinds.get(name), value)
             if isinstance(value, int) and abs(value) > _WHOLE:
                 long.add(name)
+    # A column of fractions and of whole numbers beyond 2^53 would round these: it is text instead.
     kinds |= {name: str for name in long if kinds[name] is float}
     types = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string(), type(None): pa.null()}
     schema = pa.schema([(name, types[kind]) for name, kind in kinds.items()])

@@ -120,6 +120,7 @@ def _render_traceback(lines: tuple[TracebackLine, ...]) -> Iterator[str]:
 
 
 def _block(text: str, most: int | None) -> Iterator[str]:
+    # Cut before it is made visible: a text of controls grows to several times its length.
     for line in visible(cut(text, most)).replace("\t", "    ").splitlines():
         yield f"    {line}"
 
@@ -152,7 +153,7 @@ class ShownStep:
     costs: str
 
 
-def shown_steps(trace: Trace) -> list[ShownStep]:
+def describe_steps(trace: Trace) -> list[ShownStep]:
     """Return the first steps of a run, every foreign word made plain."""
     starts = [step.start for step in trace.steps if step.start is not None]
     ends = [step.end for step in trace.steps if step.end is not None]
@@ -168,6 +169,7 @@ def _show_step(step: Step, begin: float, span: float) -> ShownStep:
     if step.start is not None:
         at = f"{step.start - begin:.2f} s"
         x = round(100 * (step.start - begin) / span, 2) if span else 0.0
+        # A step of no length would not be seen: a hundredth of the line is the least.
         width = round(max(1.0, 100 * (step.seconds or 0.0) / span), 2) if span else 1.0
         when = f"from {at}" + (f" for {step.seconds:.2f} s" if step.seconds is not None else "")
     failed = step.ok is False

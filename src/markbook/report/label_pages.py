@@ -67,7 +67,7 @@ class LabelPages:
         """Return the page, or take a label and lead on.
 
         Raises:
-            NotFound: there is no such page or item.
+            NotFound: no page has this address or item.
         """
         if request.form is not None:
             if request.path != "/label":

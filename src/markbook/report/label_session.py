@@ -30,7 +30,7 @@ from markbook.judge.labels import (
     read_labels,
 )
 from markbook.judge.rubrics import Criterion, Rubric
-from markbook.report.item import ShownStep, shown_steps
+from markbook.report.item import ShownStep, describe_steps
 from markbook.results.judged import JudgedAnswers, JudgedRun, read_judged
 from markbook.store.disk import Disk, RealDisk
 from markbook.trace import Trace
@@ -81,6 +81,8 @@ class LabelBook:
             self.disk.sync_folder(self.path.parent)
             self._size = 0
             return
+        # A kill can tear only the line that was being written. A torn line is taken off if it begins as ours do; anything
+        # else at the end is somebody's file that happens to have a rater's name, and is left alone.
         data = b"".join(self.disk.chunks(self.path))
         complete = data[: data.rfind(b"\n") + 1]
         torn = data[len(complete) :]
@@ -119,6 +121,7 @@ class LabelBook:
                 self.disk.write(file, line)
                 self.disk.sync(file)
             except OSError:
+                # Half a line must not stay: the next label would be glued to it, and both lost.
                 self.disk.truncate(self.path, self._size)
                 raise
             finally:
@@ -270,6 +273,7 @@ class Session:
         self._orders: dict[str, list[Drawn]] = {}
         for book in books:
             book.join(drawn, self.draw, self._rubric_name)
+            # Each rater has an order of his own, so that tiredness does not fall on the same items for all.
             self._orders[book.rater] = sorted(
                 drawn, key=lambda drawn_item: chance(seed, "order", book.rater, *drawn_item.item.key)
             )
@@ -319,11 +323,11 @@ class Session:
         """Return what a rater has said of the item at a place."""
         return self.books[rater].labels.get(self._orders[rater][index].item.key)
 
-    def take(self, rater: str, token: str, said: Said) -> None:
+    def take(self, rater: str, token: str, statement: Said) -> None:
         """Write down what a rater says.
 
         Raises:
-            KeyError: there is no such item.
+            KeyError: no item has this token.
             StorageError: it is not saved.
         """
         drawn_item = self._orders[rater][self._places[rater][token]]
@@ -332,14 +336,14 @@ class Session:
             book.put(
                 Label(
                     item.id,
-                    self._value(rater, item, said),
+                    self._value(rater, item, statement),
                     item.system,
                     item.against,
                     rater,
                     drawn_item.probability,
-                    dict(said.marks),
+                    dict(statement.marks),
                     self.draw,
-                    reason=self.rubric.reason(said.marks) if isinstance(self.rubric, ReasonRubric) else "",
+                    reason=self.rubric.reason(statement.marks) if isinstance(self.rubric, ReasonRubric) else "",
                     rubric=self._rubric_name,
                 )
             )
@@ -353,6 +357,7 @@ class Session:
             for label in labels:
                 if label.label is not None:
                     raters.setdefault(label.align().key, set()).add(label.rater)
+            # Pairs are the same in either order, so labels are counted with both sides in one order.
             shared = sum(len(names) > 1 for names in raters.values()) // STEP
             if shared and (self._told is None or self._told[0] != shared):
                 self._told = (shared, agreement(labels))
@@ -371,7 +376,7 @@ class Session:
 # Traces that failed, to be labelled by why.
 
 
-def drawn_traces(path: str, count: int, seed: int) -> tuple[list[Drawn], Callable[[LabelItem], Seen]]:
+def draw_traces(path: str, count: int, seed: int) -> tuple[list[Drawn], Callable[[LabelItem], Seen]]:
     """Return which traces of a file are labelled, all with one chance, and what there is to see of each.
 
     Those that the log says succeeded are left out.
@@ -385,7 +390,7 @@ def drawn_traces(path: str, count: int, seed: int) -> tuple[list[Drawn], Callabl
     drawn = draw(items, count, seed=seed, share=0.0)
     ids = {drawn_item.item.id for drawn_item in drawn}
     shown_traces = {
-        name: Seen(f"Task: {trace.task}" if trace.task else "", (), steps=shown_steps(trace))
+        name: Seen(f"Task: {trace.task}" if trace.task else "", (), steps=describe_steps(trace))
         for name, trace in _name_traces(path)
         if name in ids
     }
@@ -440,7 +445,7 @@ def open_sitting(options: SittingOptions) -> Iterator[tuple[Session, list[str]]]
     for rater in options.raters:
         check_rater(rater)
     if options.reasons and Path(options.run).is_file():
-        drawn, texts = drawn_traces(options.run, options.count, options.seed)
+        drawn, texts = draw_traces(options.run, options.count, options.seed)
         path, notes = Path(options.run), list[str]()
     else:
         judged = read_judged(options.run, options.score, fails=options.reasons)
@@ -467,6 +472,7 @@ def _draw_items(judged: JudgedRun, options: SittingOptions) -> tuple[list[Drawn]
                 f"{len(items) - len(scored_items)} of {len(items)} items have no {judged.sheet.metric}: left out"
             )
         items = scored_items
+    # Reasons of failures are counted, not averaged: a draw by the judge's doubt would favour the kinds it is unsure of.
     is_alike = options.alike or options.reasons
     drawn = draw(items, options.count, seed=options.seed, share=0.0 if is_alike else SHARE)
     texts = _Texts(judged, answers, options.seed, tells_why=options.reasons)

@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 
 class NotFound(Exception):
-    """There is no such page."""
+    """No page has this address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Pages(Protocol):
         """Return the reply to a request.
 
         Raises:
-            NotFound: there is no such page.
+            NotFound: no page has this address.
         """
         ...
 
@@ -97,6 +97,7 @@ class LocalServer(http.server.ThreadingHTTPServer):
 
     def who(self, token: str) -> str | None:
         """Return for whom a token was made; None for nobody."""
+        # Compared in constant time: how long it takes must not say how much of a token is right.
         token_bytes = token.encode()
         return next((name for name, own in self.tokens.items() if hmac.compare_digest(token_bytes, own.encode())), None)
 
@@ -137,6 +138,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def _admit(self, address: str, cookie: str) -> None:
         """Lead on with the cookie; who comes from another page is led by a page of ours, or the cookie would not go along."""
         headers = {"Set-Cookie": cookie}
+        # A link in a mail or a chat: SameSite=Strict withholds the cookie from a redirect that another site began.
         if self.headers.get("Sec-Fetch-Site") == "cross-site":
             body = f'<!doctype html><title>Markbook</title><meta http-equiv="refresh" content="0;url={html.escape(address)}">'
             self._send(Reply(body, headers=headers))
@@ -147,6 +149,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _is_meant(self) -> bool:
         """Whether the request names this server; another name that points here is DNS rebinding."""
+        # A page of somebody else may have its own name point to 127.0.0.1 and then read what is served here as its own.
         if self.headers.get("Host") == self.server.host:
             return True
         self._refuse(HTTPStatus.MISDIRECTED_REQUEST, "This server answers to its own address only.")
@@ -178,6 +181,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self._refuse(HTTPStatus.FORBIDDEN, "Open the address that the command printed.")
             return
         try:
+            # From here on somebody with a token asks: what goes wrong may be said in full.
             reply = self.server.pages.answer(Request(path, query, who, form))
         except NotFound as error:
             self._refuse(HTTPStatus.NOT_FOUND, str(error) or "There is no such page.")
@@ -235,9 +239,11 @@ class _FormHandler(_Handler):
         """Take a form."""
         if not self._is_meant():
             return
+        # Browsers state the origin of every form that another page sends: such a form would carry the cookie along.
         if self.headers.get("Origin", f"http://{self.server.host}") != f"http://{self.server.host}":
             self._refuse(HTTPStatus.FORBIDDEN, "This form came from another page.")
             return
+        # Read by its stated length only: without one a caller could keep the thread reading for ever.
         length = self.headers.get("Content-Length", "")
         if not (length.isascii() and length.isdigit() and len(length) < 9 and int(length) <= FORM_BYTES):
             self.close_connection = True  # what follows is not read

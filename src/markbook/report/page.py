@@ -43,7 +43,7 @@ class ShownTest:
 
     text: str
     results: tuple[str, ...]
-    """One word an answer: passed, failed, flagged, unchecked (it passed, and may be forged), or a dash where there is no result."""
+    """One word an answer: passed, failed, flagged, unchecked (it passed, and may be forged), or a dash without a result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class ShownAnswer:
     """The model, and which attempt where there are several."""
     status: Status
     score: float | None
-    """0..1; None where there is no attempt."""
+    """0..1; None without an attempt."""
     passed: int
     total: int
     code: str

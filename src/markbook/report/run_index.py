@@ -200,6 +200,7 @@ class Index:
         with self._ready:
             self.is_done = True
             self._ready.notify_all()
+        # After `is_done`: pages need not wait for the sentence, which compares all models.
         if 0 < len(self) <= _SMALL and not self.failure:
             try:
                 self.headline = run_headline(self.results, "samples").text
@@ -218,6 +219,7 @@ class Index:
             names[_MODEL].number(entry.model),
             names[_SAMPLE].number(entry.sample),
             STATUSES.index(entry.status),
+            # A missing score is NaN in this table and nowhere else: no comparison with it holds, so filters leave it out.
             float("nan") if entry.score is None else entry.score,
             names[_ERROR].number(entry.error),
             names[_TOPIC].number(entry.topic),
@@ -233,10 +235,10 @@ class Index:
             self._chunks = [table] if len(table) else []
         return table
 
-    def search(self, *, start: int = 0, count: int = 50, **asked: str) -> tuple[list[Entry], int]:
+    def search(self, *, start: int = 0, count: int = 50, **words: str) -> tuple[list[Entry], int]:
         """Return a page of the attempts that a `Query` of these words asks for, and how many fit of those indexed so far."""
-        table, places = self.places(Query(**asked))
-        return [self._make_entry(table[at]) for at in places[start : start + count]], int(places.size)
+        table, places = self.places(Query(**words))
+        return [self.get_entry(table[at]) for at in places[start : start + count]], int(places.size)
 
     def places(self, query: Query) -> tuple[Table, Places]:
         """Return the table, and the rows of it that are asked for in the order that is asked for."""
@@ -281,6 +283,7 @@ class Index:
         if column is None:
             return np.arange(len(table))
         values = self._rank_column(table, column)
+        # Ties go by name, so that two looks at the same page have one order.
         then = self._rank_column(table, _SAMPLE if column != _SAMPLE else _MODEL)
         order = np.lexsort((then, -values if sort.startswith("-") else values))
         if self.is_done:
@@ -294,7 +297,7 @@ class Index:
         """Return every attempt at a sample, indexed so far."""
         number = self._names[_SAMPLE].find(sample)
         table = self.table()
-        return [self._make_entry(row) for row in table[table[:, _SAMPLE] == number]]
+        return [self.get_entry(row) for row in table[table[:, _SAMPLE] == number]]
 
     def beside(self, query: Query, location: int) -> tuple[int, int, int | None, int | None]:
         """Return an attempt's place among those asked for, their number, and the locations before and after it."""
@@ -339,6 +342,7 @@ class Index:
         there = [at for at, name in enumerate(names) if name and counts[at].any()]
         sign = -1 if self.results.direction == "lower" else 1
         there.sort(key=lambda at: sign * float(np.mean(sums[at][counts[at] > 0] / counts[at][counts[at] > 0])))
+        # The journal does not say the range: what never left 0..1 is taken for a share, which has the better interval.
         limits = (0.0, 1.0) if len(table) and 0 <= table[:, _SCORE].min() <= table[:, _SCORE].max() <= 1 else _OPEN
         models_shown = models[:TOPIC_MODELS]
         topics = [
@@ -351,11 +355,8 @@ class Index:
         self._topics = worst if self.is_done else None
         return worst
 
-    def get_entry(self, table: Table, place: int) -> Entry:
+    def get_entry(self, row: Table) -> Entry:
         """Return the attempt in a row of the table."""
-        return self._make_entry(table[place])
-
-    def _make_entry(self, row: Table) -> Entry:
         names = self._names
         return Entry(
             int(row[_LOCATION]),

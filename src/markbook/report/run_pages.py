@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from markbook.errors import MarkbookError
-from markbook.report.html import render_template as render
+from markbook.report.html import render_template as render, show_picture
 from markbook.report.local_server import NotFound, whole
 from markbook.report.run_index import SORTS, TOPIC_MODELS, Index, Query
 from markbook.results.kind import Entry, Shown
@@ -73,13 +73,14 @@ def build_matrix(index: Index, order: str, start: int, count: int) -> Matrix:
     squares = np.bincount(cells, weights=values**2, minlength=size).reshape(len(samples), -1)
     with np.errstate(invalid="ignore", divide="ignore"):
         means = sums / tries
+        # The mean of squares minus the square of the mean may come out a little below 0.
         spread = np.where(tries > 1, np.maximum(0.0, squares / tries - means**2), 0.0)
     sign = -1.0 if index.results.direction == "lower" else 1.0
     chosen = _order_items(order, sign * means, spread, samples)
     is_chosen = np.isin(table[:, 2], chosen[start : start + count])
     entries_by_square: dict[tuple[str, str], list[Entry]] = {}
     for row in np.flatnonzero(is_chosen):
-        entry = index.get_entry(table, int(row))
+        entry = index.get_entry(table[row])
         entries_by_square.setdefault((entry.sample, entry.model), []).append(entry)
     rows: list[tuple[str, list[Square | None]]] = []
     for sample in (samples[at] for at in chosen[start : start + count]):
@@ -177,16 +178,17 @@ def list_attempts(index: Index, query: Query, words: str, start: int) -> Listed:
     """Return the attempts from `start` on, with certain words in them if any are given."""
     if not words:
         table, places = index.places(query)
-        rows = [index.get_entry(table, int(at)) for at in places[start : start + PAGE_ROWS]]
+        rows = [index.get_entry(table[at]) for at in places[start : start + PAGE_ROWS]]
         following = start + PAGE_ROWS if start + PAGE_ROWS < places.size or not index.is_done else None
         return Listed(rows, int(places.size), following)
     table, places = index.places(query)
     words_searched = words.casefold().split()
+    # Texts stay in the journal, so a search reads attempt by attempt; the next page goes on where this one stopped.
     until = time.monotonic() + _TEXT_SECONDS
     entries: list[Entry] = []
     at = start
     while at < places.size and len(entries) < PAGE_ROWS and time.monotonic() < until:
-        entry = index.get_entry(table, int(places[at]))
+        entry = index.get_entry(table[places[at]])
         at += 1
         try:
             attempt = index.results.show_attempt(entry.location)
@@ -199,7 +201,7 @@ def list_attempts(index: Index, query: Query, words: str, start: int) -> Listed:
     return Listed(entries, int(places.size), at if at < places.size else None, at - start)
 
 
-def shown_at(index: Index, number: int, location: int) -> Side:
+def find_side(index: Index, number: int, location: int) -> Side:
     """Return an attempt.
 
     Raises:
@@ -251,6 +253,7 @@ def compare_page(sides: list[Side]) -> str:
     differences = []
     for side in sides[1:]:
         before, after = (text.splitlines()[:_LINES] for text in (first, side.shown.text))
+        # Without the two lines of file names, which are not files here.
         lines = list(difflib.unified_diff(before, after, lineterm="", n=3))[2:]
         differences.append((lines, side.shown.text == first))
     title = "Two attempts" if len(sides) == 2 else f"{len(sides)} attempts"
@@ -262,7 +265,7 @@ def copy_attempts(index: Index, query: Query, form: str) -> Iterator[str]:
     table, places = index.places(query)
     heads = ("item", "model", "result", "score", "error", "topic", "seconds")
     rows = ((entry.sample, entry.model, entry.status, entry.score, entry.error, entry.topic, entry.seconds)
-            for entry in (index.get_entry(table, int(at)) for at in places[:COPIED_ROWS]))  # fmt: skip
+            for entry in (index.get_entry(table[at]) for at in places[:COPIED_ROWS]))  # fmt: skip
     if form == "md":
         cells = (
             [markdown("" if cell is None else f"{cell:g}" if isinstance(cell, float) else cell) for cell in row]
@@ -361,6 +364,8 @@ class ListedRun:
     scores: tuple[Score, ...]
     group: tuple[str, ...]
     """What runs of one benchmark have in common."""
+    n_more: int = 0
+    """Models with a score beyond those in `scores`."""
     alike: int = 1
     """How many of the runs shown are of its benchmark."""
 
@@ -372,7 +377,7 @@ class ListedRun:
         )
 
 
-def listed_run(number: int, name: str, run: Run) -> ListedRun:
+def describe_run(number: int, name: str, run: Run) -> ListedRun:
     """Return what the list says of a run; whatever its run.json holds."""
     manifest = run.manifest
     config, inputs = _object(manifest.get("config")), _object(manifest.get("inputs"))
@@ -391,6 +396,7 @@ def listed_run(number: int, name: str, run: Run) -> ListedRun:
         models=", ".join(_names(config.get("models"))),
         started=str(manifest.get("started", "")),
         scores=tuple(score for record in (scores or ())[:_MODELS] if (score := _score(record)) is not None),
+        n_more=max(0, len(scores or ()) - _MODELS),
         group=(run.command, what, str(inputs.get("benchmark", ""))),
     )
 
@@ -434,11 +440,10 @@ def trend_page(number: int, runs: Sequence[ListedRun]) -> str:
     Raises:
         NotFound: none of them has a score.
     """
-    from markupsafe import Markup
-
     from markbook.report import charts
 
-    ordered = sorted((run for run in runs if run.scores), key=lambda run: (run.started, run.name))[-_TREND:]
+    scored = sorted((run for run in runs if run.scores), key=lambda run: (run.started, run.name))
+    ordered = scored[-_TREND:]
     if not ordered:
         raise NotFound("No run of this benchmark has a score.")
     marks: list[dict[str, Any]] = []
@@ -456,6 +461,7 @@ def trend_page(number: int, runs: Sequence[ListedRun]) -> str:
         "browse/trend.html.j2",
         title=f"{ordered[-1].what}: {len(ordered)} run{'s' if len(ordered) > 1 else ''}",
         number=number,
+        n_older=len(scored) - len(ordered),
         rows=rows,
-        picture=Markup(picture.wide + picture.narrow),  # noqa: S704 - its words are escaped where it is drawn
+        picture=show_picture(picture),
     )

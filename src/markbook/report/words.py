@@ -1,4 +1,4 @@
-"""Summaries as pages write them; how a number looks is decided by `markbook.text.numbers`."""
+"""Summaries as pages write them; how a number looks is decided by `markbook.text.format`."""
 
 from __future__ import annotations
 

@@ -72,6 +72,7 @@ class _Register:
             places = [(other_key, occurrences[other_key]) for other_key in others]
             occurrences.update((*ours, *others))
             name = self._match_sample(sample, (*keys, *places), sheet)
+            # Two samples of one run are never merged, however alike: the second gets a name of its own.
             if name in names_used:
                 name = None  # another sample of this run is that one already
             if name is None:
@@ -95,6 +96,7 @@ class _Register:
         digest = self.digests.get(sample)
         if digest is None:
             return by_content
+        # Only two digests of one maker can contradict each other: other tools ask the same in other words.
         if digest and content and digest != content and _by(digest) == _by(content):
             self.differing += by_content is None
             return by_content

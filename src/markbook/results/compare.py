@@ -288,12 +288,7 @@ def open_baseline(path: str | os.PathLike[str], command: str, *, allow_different
 
 
 def hold_against(
-    run: RunLike,
-    baseline: RunLike,
-    *,
-    metric: str | None = None,
-    seed: int = 0,
-    allow_different_measures: bool = False,
+    run: RunLike, baseline: RunLike, *, metric: str | None = None, seed: int = 0, allow_different_measures: bool = False
 ) -> list[Pair]:
     """Hold a run, or those of a folder, against an earlier one, model by model, by one metric; by the main one that both have if none is named.
 
@@ -326,7 +321,7 @@ def baseline_pairs(sheet: Sheet, baseline: str, *, last_run: int | None) -> list
         last_run: the position of the baseline run; None if the baseline is a model.
 
     Raises:
-        UsageError: there is no such model, or a candidate has no counterpart.
+        UsageError: no model has this name, or a candidate has no counterpart.
     """
     if last_run is None:
         if baseline not in sheet.marks:

@@ -12,7 +12,7 @@ and JSON file lays that out without computing anything anew.
   be better "cannot be told apart". The mean over all of a model's samples and the paired difference can point in opposite
   directions where samples are missing; the pair decides then, and the sentence says so.
 
-The number of pairs grows with the square of the models, so beyond `MOST_COMPARED` there is no comparison, only standings.
+The number of pairs grows with the square of the models, so beyond `MOST_COMPARED` there are standings only.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
 from markbook.errors import DataError, MarkbookError
-from markbook.results.leaderboard import Standing, in_groups, list_groups, standings
+from markbook.results.leaderboard import Standing, in_groups, standings
 from markbook.results.pairs import Pair, compare_pairs, count_open, holm_level
 from markbook.results.sheet import Headline, Sheet
 from markbook.results.summary import estimate_mean, methods_note, sentences, summarise_warnings
@@ -116,7 +116,7 @@ def _ranking(comparison: Comparison) -> Table:
     )
 
 
-def shown_pairs(comparison: Comparison, *, all_pairs: bool) -> Sequence[Pair]:
+def choose_pairs(comparison: Comparison, *, all_pairs: bool) -> Sequence[Pair]:
     """Return the pairs to show: all if they are few, else each neighbour and each pair with the best model."""
     if all_pairs or len(comparison.pairs) <= PAIRS_SHOWN:
         return comparison.pairs
@@ -127,7 +127,7 @@ def shown_pairs(comparison: Comparison, *, all_pairs: bool) -> Sequence[Pair]:
 
 def _pairs(comparison: Comparison, *, all_pairs: bool, narrow: bool) -> Table:
     scale = Scale(comparison.range)
-    pairs = shown_pairs(comparison, all_pairs=all_pairs)
+    pairs = choose_pairs(comparison, all_pairs=all_pairs)
     rows = []
     for pair in pairs:
         difference = pair.difference
@@ -185,10 +185,11 @@ def headline(comparison: Comparison, samples: str = "samples") -> Headline:
     scale = Scale(comparison.range)
     best, pairs = names[0], {frozenset((pair.first, pair.second)): pair for pair in comparison.pairs}
 
-    def apart(one: str, other: str) -> bool:
-        return pairs[frozenset((one, other))].distinguishable
+    def apart(first: str, other: str) -> bool:
+        return pairs[frozenset((first, other))].distinguishable
 
     turned = next((pair for pair in comparison.pairs if pair.better == pair.second), None)
+    # The means are over different samples where some are missing; the common ones decide.
     if turned is not None:
         better = "lower" if comparison.direction == "lower" else "higher"
         return Headline(
@@ -226,6 +227,7 @@ def _together(comparison: Comparison) -> list[str]:
     met = {frozenset((pair.first, pair.second)) for pair in comparison.pairs}
     names = {name for pair in met for name in pair}
     connected: list[str] = []
+    # Greedy from the best down: a sentence about pairs is only true where every two of its models met.
     for name in (standing.model for standing in comparison.standings if standing.model in names):
         if all(frozenset((name, other)) in met for other in connected):
             connected.append(name)
@@ -394,7 +396,7 @@ class Comparison:
     strengths: Ranking | None
     """Bradley-Terry over the wins (a tie is half a win), in the order of the standings; None for n < 2 models."""
     only_solved_by: Mapping[str, tuple[str, ...]]
-    """Samples whose tests one model alone passed; empty where there are no tests."""
+    """Samples whose tests one model alone passed; empty without tests."""
     solved_by_none: tuple[str, ...]
     by_topic: Mapping[str, Mapping[str, Estimate]]
     """by_topic[topic][model]: the mean; empty where samples have no topic."""
@@ -449,7 +451,11 @@ class Comparison:
 
     def groups(self) -> list[list[str]]:
         """Return the sets of models that cannot be told apart, best first; a model may be in several."""
-        return list_groups(self.standings)
+        models_by_letter: dict[str, list[str]] = {}
+        for standing in self.standings:
+            for letter in standing.group:
+                models_by_letter.setdefault(letter, []).append(standing.model)
+        return [models for _, models in sorted(models_by_letter.items(), key=lambda item: (len(item[0]), item[0]))]
 
     def rows(self) -> list[dict[str, object]]:
         """Return one flat row a pair, for tables and data frames."""
@@ -589,6 +595,7 @@ def _strengths(
             ties = met.get(frozenset((a, b)), 0) - wins[a][b] - wins[b][a]
             row.append(wins[a][b] + ties / 2)
         table.append(row)
+    # A model that won or lost every time has no finite strength; half a win and half a loss against each make it one.
     ranking = bradley_terry(table, seed=seed)
     return ranking if ranking.value[0] is not None else bradley_terry(table, prior=0.5, seed=seed)
 
@@ -600,6 +607,7 @@ def _find_solved_alone(sheet: Sheet) -> tuple[dict[str, tuple[str, ...]], tuple[
     for sample in sheet.samples:
         verdicts = {model: marks[sample].passed for model, marks in sheet.marks.items() if sample in marks}
         verdicts_known = {model: passed for model, passed in verdicts.items() if passed is not None}
+        # What one model alone was given, it alone can solve: that says nothing.
         if len(verdicts_known) < 2:
             continue
         solvers = [model for model, passed in verdicts_known.items() if passed]

@@ -38,7 +38,7 @@ def point_to_lines(name: str, stats: Mapping[str, object]) -> Evidence | None:
 
 
 def read_judge_marks(name: str, stats: Mapping[str, object]) -> Evidence | None:
-    """Return a judge's marks with its reasons and quotes; None where the stats are no judge's."""
+    """Return a judge's marks with its reasons and quotes; None where the stats are not a judge's."""
     marks, by_judge = _mapping(stats.get("marks")), _mapping(stats.get("by_judge"))
     if not marks and not by_judge:
         return None
@@ -137,6 +137,7 @@ def overlapping(name: str, stats: Mapping[str, object], text: str, references: S
             for n, (hit, of) in enumerate(zip(counts, totals, strict=False), 1)
         )
         lead += f"; {stats.get('sys_len')} words against {stats.get('ref_len')}"
+        # The stats do not name the options: those are taken whose words come to the very counts that were scored.
         for tokenizer, low, end in itertools.product(tokenizers.NAMES, (False, True), (False, True)):
             ours, *theirs = (
                 [(word, word) for word in tokenizers.words(tokenizer, side, lowercase=low, keep_end=end)]
@@ -161,14 +162,17 @@ def _rouge(name: str, stats: Mapping[str, object], text: str, references: Sequen
     lead = f"precision {format_number(precision)}, recall {format_number(recall)}"
     sizes = sorted((1, 2), key=lambda n: str(n) not in name)
     for stemmer, tokenizer in itertools.product((True, False), TOKENIZERS):
-        ours, *theirs = (compared_words(one, stemmer=stemmer, tokenizer=tokenizer) for one in (text, *references))
+        ours, *theirs = (compared_words(side, stemmer=stemmer, tokenizer=tokenizer) for side in (text, *references))
         for other in theirs:
             shares = {n: _shares(sum((_grams(ours, n) & _grams(other, n)).values()), n, ours, other) for n in sizes}
             size = next((n for n in sizes if shares[n] == precision_recall), None)
             if size is not None and "l" not in name.lower().partition("rouge")[2]:
                 return Evidence(name, lead, lists=_lists(ours, [other], (size,)))
             edits = script(
-                [one for _, one in other], [one for _, one in ours], [one for one, _ in other], [one for one, _ in ours]
+                [side for _, side in other],
+                [side for _, side in ours],
+                [side for side, _ in other],
+                [side for side, _ in ours],
             )
             if _shares(edits.common, 1, ours, other) == precision_recall:
                 return Evidence(

@@ -215,6 +215,7 @@ class FilesView(Generic[R, S]):
             ValueError: none begins there.
         """
         with self._open_file() as file:
+            # An address may be made up: a row read from its middle could look like another row.
             if offset < 0 or (offset > 0 and (file.seek(offset - 1), file.read(1))[1] != b"\n"):
                 raise ValueError("no row begins there")
             file.seek(offset)
@@ -276,6 +277,7 @@ def _object(text: str | bytes, path: Path, where: str) -> Any:
     """
     try:
         record = json.loads(text)
+        # A half surrogate is valid JSON and cannot be encoded: every report of the run would break at it later.
         if (b"\\ud" if isinstance(text, bytes) else "\\ud") in text:  # type: ignore[operator]  # both are of one kind
             json.dumps(record, ensure_ascii=False).encode()  # half a surrogate pair, which no report can hold
     except (ValueError, RecursionError) as error:

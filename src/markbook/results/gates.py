@@ -109,6 +109,7 @@ def reaches(value: float | None, limit: float, direction: Direction) -> bool:
     """Whether a mark is as good as a threshold or better; one without a value is not."""
     if value is None:
         return False
+    # 0.1 + 0.2 is not 0.3 in binary: a mean of exactly the threshold must pass.
     return value >= limit - _ROUNDING if direction == "higher" else value <= limit + _ROUNDING
 
 
@@ -180,6 +181,7 @@ def check_worse(comparison: Comparison, pairs: Sequence[tuple[str, str]]) -> lis
     failed = []
     for pair in turned:
         difference = pair.difference
+        # Nothing can be shown of a difference without an interval, so it is not shown to be worse either.
         if difference.low is None or difference.high is None:
             continue
         is_worse = difference.high < 0 if comparison.direction == "higher" else difference.low > 0

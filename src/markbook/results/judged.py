@@ -59,7 +59,7 @@ def read_judged(
         empty: also samples without an answer, where a mark counts for them: nothing can be shown of these.
 
     Raises:
-        DataError: there is no finished run, or it has no answer.
+        DataError: the run is not finished, or has no answer.
         UsageError: the run has no such metric.
     """
     run = open_run(path)
@@ -80,6 +80,7 @@ def read_judged(
         answers.is_empty &= is_empty
     if not answers_by_key:
         raise DataError("the run has no answer" + (" that failed" if fails else ""), at=str(path))
+    # A single model may be named in the sheet otherwise than in its rows, as in a table without a column for it.
     alone = len({model for _, model in answers_by_key}) == len(sheet.marks) == 1
     for answers in answers_by_key.values():
         model = next(iter(sheet.marks)) if alone else answers.model
@@ -96,7 +97,7 @@ def judged_rows(
     """Return a run's answers as rows (`id`, `system`, `score`, what is known of the sample), and which of them are empty.
 
     Raises:
-        DataError: there is no finished run, or it has no answer.
+        DataError: the run is not finished, or has no answer.
         UsageError: the run has no such metric.
     """
     judged = read_judged(path, metric, empty=True)  # an empty answer is marked 0, and that is part of the mean

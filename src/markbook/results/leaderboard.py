@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -75,8 +76,9 @@ def summaries(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> dict[str, 
     sign = -1 if sheet.direction == "higher" else 1
 
     def sort_key(model: str) -> tuple[bool, float]:
-        value = summaries[model].value
-        return (value is None, sign * (value or 0.0))
+        # Summed exactly: equal marks in another order have one mean, and keep the order of the input.
+        values = [cell.value for cell in sheet.marks[model].values() if cell.value is not None]
+        return not values, sign * math.fsum(values) / max(1, len(values))
 
     return {model: summaries[model] for model in sorted(sheet.models, key=sort_key)}
 
@@ -98,9 +100,15 @@ def standings(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> list[Stand
         high = np.quantile(ranks, 1 - alpha / 2, axis=0, method="higher")
         ranges = {model: (int(a), int(b)) for model, a, b in zip(valued, low, high, strict=True)}
     standings: list[Standing] = []
-    for place, (model, summary) in enumerate(summary_by_model.items(), start=1):
-        is_tied = standings and standings[-1].summary.value == summary.value
-        rank = standings[-1].rank if is_tied else place
+    for position, (model, summary) in enumerate(summary_by_model.items(), start=1):
+        before = standings[-1].summary.value if standings else None
+        is_tied = bool(standings) and (
+            before == summary.value  # also where both have none
+            or (
+                before is not None and summary.value is not None and math.isclose(before, summary.value, rel_tol=_SLACK)
+            )
+        )
+        rank = standings[-1].rank if is_tied else position
         standings.append(Standing(model, rank, summary, *ranges.get(model, (None, None))))
     return standings
 
@@ -128,6 +136,7 @@ def _resample_means(sheet: Sheet, order: Sequence[str], seed: int) -> Floats | N
     table, sizes = np.zeros((len(numbers), len(order))), np.bincount(units).astype(np.float64)
     np.add.at(table, units, np.array(list(values_by_sample.values())))
     rng, n = np.random.default_rng(seed), len(numbers)
+    # Fewer draws of very many samples, and in pieces of 4 million numbers: time and memory stay bounded.
     draws, step = max(200, min(_DRAWS, 20_000_000 // n)), max(1, 4_000_000 // n)
     drawn = (rng.multinomial(n, np.full(n, 1 / n), min(step, draws - at)) for at in range(0, draws, step))
     means: Floats = np.concatenate([(counts @ table) / (counts @ sizes)[:, None] for counts in drawn])
@@ -160,15 +169,6 @@ def in_groups(order: Sequence[Standing], different: Collection[tuple[str, str]])
             low, high = min(low, 1 + above[model]), max(high, len(names) - below[model])
         standings.append(replace(standing, rank_low=low, rank_high=high, group=letters_by_model.get(model, ())))
     return tuple(standings)
-
-
-def list_groups(standings: Iterable[Standing]) -> list[list[str]]:
-    """Return the sets of models that share a letter, best first; a model may be in several."""
-    models_by_letter: dict[str, list[str]] = {}
-    for standing in standings:
-        for letter in standing.group:
-            models_by_letter.setdefault(letter, []).append(standing.model)
-    return [models for _, models in sorted(models_by_letter.items(), key=lambda item: (len(item[0]), item[0]))]
 
 
 def letters(names: Sequence[str], different: Collection[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
@@ -204,8 +204,8 @@ def letters(names: Sequence[str], different: Collection[tuple[str, str]]) -> dic
     for number, group in enumerate(sets, start=1):
         letter, rest = "", number
         while rest:  # a, b, ..., z, aa, ab, ...
-            rest, place = divmod(rest - 1, 26)
-            letter = chr(97 + place) + letter
+            rest, digit = divmod(rest - 1, 26)
+            letter = chr(97 + digit) + letter
         for member in sorted(group):
             letters_by_model[names[member]] = (*letters_by_model[names[member]], letter)
     return letters_by_model
@@ -250,10 +250,6 @@ class Leaderboard:
     standings: tuple[Standing, ...]
     method: str
     """How the pairs were told apart."""
-
-    def groups(self) -> list[list[str]]:
-        """Return the sets of models that cannot be told apart, best first; a model may be in several."""
-        return list_groups(self.standings)
 
 
 def leaderboard(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> Leaderboard:

@@ -77,9 +77,9 @@ class Pair:
     n_missing: int
     """Samples of either that could not be paired."""
     mcnemar_p: float | None
-    """Exact McNemar on all-tests-passed; None where there are no tests, or samples belong together."""
+    """Exact McNemar on all-tests-passed; None without tests, or samples belong together."""
     only_first: int | None
-    """Samples whose tests only the first model passed all; None where there are no tests."""
+    """Samples whose tests only the first model passed all; None without tests."""
     only_second: int | None
     mde: float | None
     """The smallest true difference that this many samples would show in 80 % of cases, by the test that decides and at the

@@ -40,12 +40,12 @@ def find_status(
     """Return the one word for an attempt: every kind of run and every page takes it from here.
 
     Args:
-        is_absent: there is no attempt, or nothing of it could be measured.
+        is_absent: nobody answered, or nothing of it could be measured.
         is_broken: it could not be marked for a reason that is not the model's, or its program ended in an error.
         is_empty: the model answered with nothing.
-        all_passed: whether all tests passed; None where there are no tests.
+        all_passed: whether all tests passed; None without tests.
         any_passed: whether at least one did.
-        is_complete: whether it has every number that it should have, where there are no tests.
+        is_complete: whether it has every number that it should have, without tests.
     """
     if is_absent:
         return "absent"
@@ -81,9 +81,9 @@ class Cell:
     value: float | None
     """In the metric's unit and range; the mean where the model made several attempts."""
     missing: Missing | None = None
-    """Set exactly where there is no value."""
+    """Set exactly where a value is missing."""
     passed: bool | None = None
-    """Whether all tests passed, in every attempt; None where there are no tests."""
+    """Whether all tests passed, in every attempt; None without tests."""
     seconds: float | None = None
     """How long the model took, where known."""
     cost: float | None = None
@@ -168,7 +168,7 @@ class Sheet:
     loose: bool = False
     """Whether the ids are another tool's: a sample whose id nobody else has is then paired by its content."""
     is_of_rows: bool = False
-    """Whether these are marks of rows by a metric whose number is no mean of them, such as corpus BLEU."""
+    """Whether these are marks of rows by a metric whose number is not their mean, such as corpus BLEU."""
     task: str = ""
     """The only task of its run, where ids of runs of several begin with the task's name."""
     aliases: Callable[[], Mapping[str, Aliases]] = _nothing

@@ -82,7 +82,7 @@ def parse_rule(text: str) -> StopRule:
     return StopRule("precise", half)
 
 
-def drawn_order(samples: Sequence[str], seed: int) -> list[str]:
+def draw_order(samples: Sequence[str], seed: int) -> list[str]:
     """Return the samples in a random order: the same for a seed, whatever order they came in."""
     order = sorted(samples)
     random.Random(f"markbook stop {seed}").shuffle(order)  # noqa: S311 - a drawing of lots, no secret
@@ -128,7 +128,7 @@ class Stand:
     n_missing: int
     """Samples that were done and that one of the two has no value for."""
     estimate: Estimate
-    """The difference, or the mean where there is no baseline, with an interval that holds at all looks."""
+    """The difference, or the mean without a baseline, with an interval that holds at all looks."""
     decided_at: int | None
     """After which sample of the order it was enough; None while it is not."""
     better: str | None = None
@@ -170,7 +170,7 @@ class Stopping:
         if not math.isfinite(self.width):
             raise UsageError(f"{plan.metric!r} has no worst and best value, so no moment to stop can be told")
         self._held = {model: _held_against(model, plan, baseline) for model in plan.models}
-        self.order = drawn_order([name for name in plan.samples if self._is_of_use(name)], seed)
+        self.order = draw_order([name for name in plan.samples if self._is_of_use(name)], seed)
         self._signs: dict[str, SequentialSigns] = {}
         """Of each model, with the samples that were seen at earlier looks: none is walked through twice."""
         if not self.order:
@@ -195,9 +195,11 @@ class Stopping:
     def _look(self, model: str, done: int, marks: Mapping[str, Cell]) -> SequentialSigns:
         """Return the test of a model over the first samples of the order, with what is new since the last look added."""
         signs = self._signs.get(model)
+        # Anew where an earlier moment is asked about, or the journal's order has taken the place of the drawn one.
         if signs is None or signs.seen > done or signs.planned != len(self.order):
             signs = SequentialSigns(len(self.order), width=self.width, alpha=ALPHA / len(self._held))
             self._signs[model] = signs
+        # Only what is new since the last look: the test looks after every sample anyway, so the batches do not matter.
         for sample in self.order[signs.seen : done]:
             if signs.add(self._gap(self._held[model], sample, marks)):
                 break
@@ -214,7 +216,7 @@ class Stopping:
         return [self._stand(model, done, marks[model], alpha) for model in self._held]
 
     def _is_of_use(self, sample: str) -> bool:
-        """Whether any model has a counterpart there; where there is no baseline every sample is."""
+        """Whether any model has a counterpart there; without a baseline every sample is."""
         return any(baseline_cells is None or sample in baseline_cells[1] for baseline_cells in self._held.values())
 
     def _stand(self, model: str, done: int, marks: Mapping[str, Cell], alpha: float) -> Stand:

@@ -6,7 +6,7 @@ import dataclasses
 import math
 from array import array
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set  # noqa: PYI025 - of types only
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from markbook import plugins
@@ -224,7 +224,7 @@ def summarise(
     """Return the metric's number over these measurements, with its interval, its n and what was missing.
 
     For most metrics that is the mean. Where it is not (`corpus_bleu`), it is computed from the measurements'
-    stats, the interval is a percentile bootstrap over them, and there are no bounds.
+    stats, the interval is a percentile bootstrap over them, and bounds are left out.
 
     Args:
         metric: the name that the measurements were made under.
@@ -273,7 +273,7 @@ def summarise_with(
         )
         return dataclasses.replace(summary, signature=signature)
     if policy != "exclude":
-        raise UsageError(f"{metric.name} is no mean, so a missing row has no worst value", hint="use policy exclude")
+        raise UsageError(f"{metric.name} is not a mean, so a missing row has no worst value", hint="use policy exclude")
     return summarise_rows(
         metric, [[measurement] for measurement in measurements], group=group, confidence=confidence, seed=seed
     )
@@ -287,7 +287,7 @@ def summarise_rows(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> Summary:
-    """Return the number of a metric that is no mean; `n` and `n_items` count rows, and whole rows are resampled.
+    """Return the number of a metric that is not a mean; `n` and `n_items` count rows, and whole rows are resampled.
 
     Args:
         metric: one that computes its own number.
@@ -322,7 +322,7 @@ def summarise_rows(
 
 
 class MeasurementTally:
-    """One metric's measurements, taken batch by batch: 8 bytes a row, and the counts of a metric that is no mean."""
+    """One metric's measurements, taken batch by batch: 8 bytes a row, and the counts of a metric that is not a mean."""
 
     def __init__(self, metric: Metric) -> None:
         """Start with none."""
@@ -405,21 +405,21 @@ class _CountedMeasurements(Sequence[Measurement]):
         return len(self._others or self._values)
 
     @overload
-    def __getitem__(self, place: int) -> Measurement: ...
+    def __getitem__(self, index: int) -> Measurement: ...
     @overload
-    def __getitem__(self, place: slice) -> list[Measurement]: ...
-    def __getitem__(self, place: int | slice) -> Measurement | list[Measurement]:
-        if isinstance(place, slice):
-            return [self[at] for at in range(*place.indices(len(self)))]
+    def __getitem__(self, index: slice) -> list[Measurement]: ...
+    def __getitem__(self, index: int | slice) -> Measurement | list[Measurement]:
+        if isinstance(index, slice):
+            return [self[at] for at in range(*index.indices(len(self)))]
         if self._others:
-            return self._others[place]
-        place = range(len(self))[place]
+            return self._others[index]
+        index = range(len(self))[index]
         stats: dict[str, object] = {}
-        at = place * (len(self._numbers) // len(self._values))
+        at = index * (len(self._numbers) // len(self._values))
         for key, size in self._shape or ():
             stats[key] = self._numbers[at] if size < 0 else self._numbers[at : at + size].tolist()
             at += 1 if size < 0 else size
-        return Measurement(self._metric, self._values[place], stats=stats)
+        return Measurement(self._metric, self._values[index], stats=stats)
 
 
 def _collect_signatures(measurements: Iterable[Measurement]) -> set[str]:
@@ -428,7 +428,7 @@ def _collect_signatures(measurements: Iterable[Measurement]) -> set[str]:
     }
 
 
-def _signature(metric: Metric, names: Set[str], signatures: Set[str]) -> str:
+def _signature(metric: Metric, names: AbstractSet[str], signatures: AbstractSet[str]) -> str:
     """Return the one signature of the measurements, the metric's own if they have none.
 
     A metric that reads a model learns only then what it is: such a signature says more than the metric's.

@@ -197,7 +197,7 @@ def test_measurements_of_another_metric_are_an_error():
 
 
 def test_a_missing_row_of_a_corpus_score_has_no_worst_value():
-    with pytest.raises(UsageError, match="is no mean"):
+    with pytest.raises(UsageError, match="is not a mean"):
         markbook.summarise("corpus_bleu", markbook.measure("corpus_bleu", ["a"], ["a"]), policy="worst")
 
 

@@ -720,3 +720,22 @@ def test_attempts_at_an_item_that_are_not_named_are_counted(folder, monkeypatch)
 
     assert page.count(">compare with ") == 2
     assert f'and 3 more: <a href="/run/{number}?sample=%3D{entry.sample}">' in page
+
+
+def test_runs_and_models_that_the_lists_leave_out_are_counted(tmp_path, monkeypatch):
+    for number in range(3):
+        run = task_run(tmp_path / str(number), [task_row(0, 0.5)])
+        manifest = json.loads((run.folder / "run.json").read_text())
+        manifest["scores"] = [{"model": f"m{at}", "value": 0.5, "range": [0.0, 1.0]} for at in range(14)]
+        (run.folder / "run.json").write_text(json.dumps(manifest))
+    monkeypatch.setattr(run_pages, "_TREND", 2)
+    site = RunSite(tmp_path)
+
+    before = site.page("/", {})
+    monkeypatch.setattr(browser, "MOST_RUNS", 3)
+    after = site.page("/", {})
+
+    assert before.count("and 2 more models") == 3
+    assert "are looked for" not in before
+    assert "no further runs are looked for once 3 are found" in after
+    assert "the newest last. 1 older ones are left out." in site.page(f"/trend/{number_in(site)}", {})

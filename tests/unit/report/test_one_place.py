@@ -20,6 +20,7 @@ def modules_with(pattern):
 
 def test_every_html_page_is_rendered_by_one_environment_that_escapes():
     assert modules_with(r"(?<!\w)Environment\(") == {"report/html.py"}
+    assert modules_with(r"(?<!\w)Markup\(") == {"report/html.py"}
     assert environment().autoescape is True
     assert environment().from_string("{{ words }}").render(words="<b>\x1b") == "&lt;b&gt;\\x1b"
 

@@ -18,7 +18,7 @@ from markbook import open_run
 from markbook.cli import cli
 from markbook.errors import DataError, RunInUseError
 from markbook.report.run_index import Index
-from markbook.report.run_pages import build_matrix, listed_run
+from markbook.report.run_pages import build_matrix, describe_run
 from markbook.results.kind import open_results
 from markbook.store.disk import FolderLock
 
@@ -183,7 +183,7 @@ def test_a_run_is_listed_whatever_its_config_holds(tmp_path, part):
     record = json.loads((folder / "run.json").read_text())
     (folder / "run.json").write_text(json.dumps(record | part))
 
-    assert listed_run(0, "run", open_run(folder, check=False)).command == "run"
+    assert describe_run(0, "run", open_run(folder, check=False)).command == "run"
 
 
 def test_the_worst_topics_are_those_with_the_longest_distances(tmp_path):

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import random
 import shutil
 
 import pytest
@@ -272,3 +273,15 @@ def test_neither_the_order_of_answers_nor_the_number_of_workers_changes_a_run(tm
     order.shuffle(shuffled)
 
     assert mark(kind, tmp_path / "b", shuffled, workers) == mark(kind, tmp_path / "a", rows, 1)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_same_marks_in_another_order_share_a_rank(seed):
+    rng = random.Random(seed)
+    marks = [(f"s{at}", Cell(rng.random())) for at in range(37)]
+    shuffled = rng.sample(marks, len(marks))
+    swapped = zip((name for name, _ in marks), (cell for _, cell in shuffled), strict=True)
+
+    order = standings(Sheet("m", {"a": dict(marks), "b": dict(shuffled), "c": dict(swapped), "d": {"s0": Cell(0.0)}}))
+
+    assert [(standing.model, standing.rank) for standing in order] == [("a", 1), ("b", 1), ("c", 1), ("d", 4)]

@@ -11,7 +11,7 @@ from support.review_kit import markbook, only_run
 
 from markbook.errors import UsageError
 from markbook.results.sheet import Cell, Sheet
-from markbook.results.stopping import Stopping, StopRule, describe_stop, drawn_order, parse_rule
+from markbook.results.stopping import Stopping, StopRule, describe_stop, draw_order, parse_rule
 from markbook.runs.api import exam
 from markbook.runs.kind import Watcher
 
@@ -26,8 +26,8 @@ def sheet(values, *, metric="m"):
 
 def test_an_order_is_drawn_by_seed_and_not_by_what_came_first():
     names = [f"p{at}" for at in range(30)]
-    assert drawn_order(names, 0) == drawn_order(names[::-1], 0) != drawn_order(names, 1)
-    assert sorted(drawn_order(names, 0)) == sorted(names) != drawn_order(names, 0)
+    assert draw_order(names, 0) == draw_order(names[::-1], 0) != draw_order(names, 1)
+    assert sorted(draw_order(names, 0)) == sorted(names) != draw_order(names, 0)
 
 
 @pytest.mark.parametrize("words", ["soon", "precise", "precise:0", "precise:nan", "precise:-1", "decided:0.1", ""])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -38,22 +38,13 @@ Examples:
     "--label-at", default="", metavar="URL", help="What `markbook label --reasons` printed: the page links to it."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(  # noqa: PLR0913 - one argument an option
-    file: Path,
-    reference: Path | None,
-    reader: str | None,
-    profile: str,
-    steps: int,
-    html: Path | None,
-    label_at: str,
-    *,
-    reference_from_best: bool,
-    as_json: bool,
+def command(
+    file: Path, reference: Path | None, reader: str | None, html: Path | None, *, as_json: bool, **options: Any
 ) -> None:
     """Show one trace: its timeline, its graph of agents, and its numbers."""
     from markbook.errors import UsageError
 
-    if reference is not None and reference_from_best:
+    if reference is not None and options["reference_from_best"]:
         raise UsageError("--reference and --reference-from-best exclude each other")
     if reader is not None:
         from markbook.traces import check_format
@@ -68,9 +59,9 @@ def command(  # noqa: PLR0913 - one argument an option
     references: dict[str, Reference] = {}
     if reference is not None:
         references = read_references(reference)
-    elif reference_from_best:
+    elif options["reference_from_best"]:
         references = best_run_references(read_traces(file, reader))
-    total = TraceSum(file.name, profile)
+    total = TraceSum(file.name, options["profile"])
     names, n_unmatched = set[str](), 0
     for run in read_traces(file, reader):
         matching = pick(references, run)
@@ -83,7 +74,7 @@ def command(  # noqa: PLR0913 - one argument an option
     if html is not None:
         from markbook.cli.trace.page import write_page
 
-        write_page(total, html, label_at)
+        write_page(total, html, options["label_at"])
         click.echo(f"wrote {html}", err=True)
     if as_json:
         import json
@@ -92,4 +83,4 @@ def command(  # noqa: PLR0913 - one argument an option
         return
     from markbook.cli.trace.terminal import show
 
-    show(total, steps)
+    show(total, options["steps"])

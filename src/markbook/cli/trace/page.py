@@ -15,7 +15,7 @@ from markbook.errors import OutputError
 from markbook.metrics.graph import balance, centrality, paths, tools
 from markbook.metrics.graph.all_metrics import METRICS, PRIMARY
 from markbook.metrics.graph.paths import GraphMetric
-from markbook.report.item import shown_steps
+from markbook.report.item import describe_steps
 from markbook.text import terminal
 from markbook.text.format import format_number
 from markbook.types import Measurement
@@ -82,9 +82,7 @@ def write_page(total: TraceSum, path: Path, label_at: str = "") -> None:
     Raises:
         OutputError: the file cannot be written.
     """
-    from markupsafe import Markup
-
-    from markbook.report.html import environment, policy, style
+    from markbook.report.html import environment, policy, style, trust
 
     folder = Path(__file__).parent
     looks = style() + (folder / "page.css").read_text(encoding="utf-8")
@@ -93,7 +91,7 @@ def write_page(total: TraceSum, path: Path, label_at: str = "") -> None:
     text = pages.from_string((folder / "page.html.j2").read_text(encoding="utf-8")).render(
         view(total),
         label_at=find_link(label_at, total.first.id if total.first else ""),
-        style=Markup(looks),  # noqa: S704 - our own files
+        style=trust(looks),
         policy=policy(looks, ""),
     )
     try:
@@ -108,6 +106,7 @@ def find_link(address: str, name: str) -> str:
         parts = urlsplit(address)
     except ValueError:
         return ""
+    # The address goes into a page as a link: only our own server on this machine may stand there.
     if parts.scheme != "http" or parts.hostname not in ("127.0.0.1", "localhost"):
         return ""
     return urlunsplit(("http", parts.netloc, "/find", urlencode([*parse_qsl(parts.query), ("id", name)]), ""))
@@ -128,7 +127,7 @@ def view(total: TraceSum) -> dict[str, object]:
     """Return what the template lays out, every foreign word made plain."""
     first = total.first
     assert first is not None
-    nodes, steps = _nodes(total), shown_steps(first)
+    nodes, steps = _nodes(total), describe_steps(first)
     failed = sum(step.ok is False for step in first.steps)
     ended = {True: "It succeeded", False: "It failed", None: "The log does not say whether it succeeded"}[first.success]
     runs = f"{total.count:,} runs; the first: " if total.count > 1 else ""

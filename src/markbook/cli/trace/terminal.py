@@ -250,14 +250,25 @@ def _graph(total: TraceSum) -> Tree:
     tree = Tree(Text("Agents"))
     for agent in list(total.agents)[:_MOST]:
         branch = tree.add(_word(agent, 60, "bold"))
-        for (sender, other), count in total.edges.most_common():
-            if sender == agent and len(branch.children) < _MOST:
-                branch.add(Text.assemble("-> ", _word(other, 60), f"  {count} message{'s' * (count != 1)}"))
-        for (agent_name, tool), count in total.tools.most_common():
-            if agent_name == agent and len(branch.children) < _MOST:
-                branch.add(Text.assemble(_word(tool, 60), f"  {count} call{'s' * (count != 1)}"))
-    for agent in [name for name in total.declared if name not in total.agents][:_MOST]:
+        lines = [
+            Text.assemble("-> ", _word(other, 60), f"  {count} message{'s' * (count != 1)}")
+            for (sender, other), count in total.edges.most_common()
+            if sender == agent
+        ]
+        lines += [
+            Text.assemble(_word(tool, 60), f"  {count} call{'s' * (count != 1)}")
+            for (user, tool), count in total.tools.most_common()
+            if user == agent
+        ]
+        for line in lines[:_MOST]:
+            branch.add(line)
+        if len(lines) > _MOST:
+            branch.add(Text(f"... {len(lines) - _MOST} more (--json has them)"))
+    idle = [name for name in total.declared if name not in total.agents]
+    for agent in idle[:_MOST]:
         tree.add(_word(f"{agent} (declared, idle)", 80, "dim"))
+    if len(idle) > _MOST:
+        tree.add(Text(f"... {len(idle) - _MOST} more declared agents"))
     if len(total.agents) > _MOST:
         tree.add(Text(f"... {len(total.agents) - _MOST} more agents"))
     return tree

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from markbook.report import charts
 from markbook.report.charts import Picture
 from markbook.report.page import MOST_BYTES, Chart, Page, Problem, Section, ShownAnswer, ShownTest
-from markbook.results.comparison import MOST_COMPARED, Comparison, make_headline, shown_pairs, tables, too_many
+from markbook.results.comparison import MOST_COMPARED, Comparison, choose_pairs, make_headline, tables, too_many
 from markbook.results.sheet import Headline, Status, find_status
 from markbook.results.stopping import describe_stop
 from markbook.results.summary import methods_note
@@ -320,7 +320,7 @@ def _scores(tallies: Sequence[Tally], comparison: Comparison | None) -> Section:
 
 def _differences(comparison: Comparison) -> Section:
     comparison_tables = tables(comparison)
-    pairs = shown_pairs(comparison, all_pairs=False)
+    pairs = choose_pairs(comparison, all_pairs=False)
     rows: list[dict[str, object]] = []
     order: list[str] = []
     for pair in pairs:
