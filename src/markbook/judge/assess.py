@@ -28,7 +28,7 @@ import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NotRequired, Self, TypedDict, TypeVar, cast
+from typing import Any, Literal, Self, TypedDict, TypeVar, cast
 
 from markbook.judge.client import (
     CriterionMark,
@@ -125,13 +125,9 @@ class JudgeInput:
             is_absent: whether the review is missing altogether, which is not an empty one.
             trace_share: the share of the trace's steps that the summary stands for.
         """
-        no_review = (
-            Missing(MissingKind.ABSENT, NO_REVIEW)
-            if is_absent
-            else Missing(MissingKind.NO_COMPLETION, "the review is empty")
-        )
+        empty = Missing(MissingKind.NO_COMPLETION, "the review is empty")
         reasons = {
-            "review": no_review,
+            "review": Missing(MissingKind.ABSENT, NO_REVIEW) if is_absent else empty,
             "paper": Missing(MissingKind.NOT_APPLICABLE, "the paper's text is not at hand"),
             "trace": Missing(MissingKind.NOT_APPLICABLE, "there is no trace of the run"),
         }
@@ -218,28 +214,18 @@ class JudgeQuestion:
         quotes = [quote for mark in marks.values() for quote in mark.quotes]
         weighted = {}
         if judged.answer and judged.answer.logprobs:
-            parts = {
-                criterion.name: weigh(
-                    judged.answer.payload, judged.answer.logprobs, criterion.name, self.rubric.scale_for(criterion)
-                )
-                for criterion in self.rubric.criteria
-                if not criterion.grades
-            }
-            weighted = {name: list(pair) for name, pair in parts.items() if pair is not None}
+            answer = judged.answer
+            for criterion in self.rubric.criteria:
+                scale = self.rubric.scale_for(criterion)
+                pair = None if criterion.grades else weigh(answer.payload, answer.logprobs, criterion.name, scale)
+                if pair is not None:
+                    weighted[criterion.name] = list(pair)
         record = to_record(judged)
-        record.pop("logprobs", None)
+        record.pop("logprobs", None)  # the weighted marks are what they were for
         return MarksRecord(
-            **record,
-            weighted=weighted,
-            rubric=self.rubric.name,
-            model=self.model,
-            part=self.part,
-            sample=self.sample,
-            chars=self.chars,
-            coverage=self.coverage,
-            quotes=len(quotes),
-            quotes_found=quotes_found(quotes, self.texts),
-        )
+            **record, weighted=weighted, rubric=self.rubric.name, model=self.model, part=self.part, sample=self.sample,
+            chars=self.chars, coverage=self.coverage, quotes=len(quotes), quotes_found=quotes_found(quotes, self.texts),
+        )  # fmt: skip
 
 
 def cut_texts(texts: Mapping[str, str]) -> tuple[dict[str, str], list[str], float]:
@@ -298,18 +284,10 @@ def _iterate_mark_questions(rubric: Rubric, texts: JudgeInput, settings: JudgeSe
             words += f" on the paper's first {DOCUMENTED_EXCERPT:,} characters, as the documented profile has it"
         for model in settings.models:
             for sample in range(settings.samples):
-                call = Call(
-                    model=model,
-                    rubric=rubric.name,
-                    system=system,
-                    prompt=prompt,
-                    schema=schema,
-                    # A seed of its own: a server that honours seeds would give every sample the same reply.
-                    settings={**wire, "seed": settings.seed + sample},
-                    sample=sample,
-                    mode=settings.mode,
-                    told=f"{words}; a call is found if model, texts, settings and mode are those recorded",
-                )
+                # A seed of its own: a server that honours seeds would give every sample the same reply.
+                seeded = {**wire, "seed": settings.seed + sample}
+                told = f"{words}; a call is found if model, texts, settings and mode are those recorded"
+                call = Call(model, rubric.name, system, prompt, schema, seeded, sample, settings.mode, told)
                 chars = len(part.text) or 1
                 yield JudgeQuestion(rubric, model, part.number, sample, chars, pieces.coverage * share, call, read)
 
@@ -373,10 +351,10 @@ def aggregate_ratings(
     """
     flipped = None
     if rubric.is_pairwise:
-        ratings, gaps, flipped = _rate_pairs(cast("Sequence[PairRecord]", answers))
+        ratings, gaps, flipped = _rate_pairs(cast("Sequence[ComparisonRecord]", answers))
         names: Sequence[str] = (PREFERRED,)
     else:
-        ratings, gaps = _rate_samples(rubric, cast("Sequence[PartRecord]", answers))
+        ratings, gaps = _rate_samples(rubric, cast("Sequence[MarksRecord]", answers))
         names = [criterion.name for criterion in rubric.criteria]
 
     def overall(marks: Mapping[str, float]) -> float:
@@ -389,7 +367,7 @@ def aggregate_ratings(
     medians = {name: statistics.median(marks[name] for marks in by_judge.values()) for name in names if by_judge}
     values = [[overall(marks) for marks in samples] for samples in ratings.values()]
     missing = None if by_judge else (gaps[0] if gaps else Missing(MissingKind.ABSENT, "the judge was not asked"))
-    rows = cast("Sequence[PartRecord]", answers)
+    rows = cast("Sequence[MarksRecord]", answers)
     return JudgeScore(
         value=overall(medians) if by_judge else None,
         missing=missing,
@@ -406,28 +384,6 @@ def aggregate_ratings(
     )
 
 
-class PartRecord(TypedDict):
-    """What is kept of a judge's answer about one part of a text, beside the answer itself (`judge.client.from_record`)."""
-
-    model: str
-    sample: int
-    part: int
-    chars: int
-    coverage: float
-    weighted: NotRequired[Mapping[str, Sequence[float]] | None]
-    quotes: NotRequired[int]
-    quotes_found: NotRequired[int]
-
-
-class PairRecord(TypedDict):
-    """What is kept of a judge's answer about two texts, beside the answer itself."""
-
-    model: str
-    sample: int
-    order: str
-    coverage: float
-
-
 def _read_answer(row: Mapping[str, object], parse: Callable[[str], _T]) -> _T | Missing:
     """Return what a kept answer says, or why it says nothing."""
     judged = from_record(row)
@@ -439,7 +395,7 @@ def _read_answer(row: Mapping[str, object], parse: Callable[[str], _T]) -> _T | 
         return Missing(MissingKind.FAILED, str(error))
 
 
-def _rate_samples(rubric: Rubric, rows: Sequence[PartRecord]) -> tuple[_Ratings, list[Missing]]:
+def _rate_samples(rubric: Rubric, rows: Sequence[MarksRecord]) -> tuple[_Ratings, list[Missing]]:
     """Return for each judge the marks of every sample whose parts were all answered, and why others count for nothing."""
     samples: dict[tuple[str, int], list[tuple[int, dict[str, float]] | Missing]] = defaultdict(list)
     # Answers come in any order; sums of fractions in another order would differ in their last digit.
@@ -447,14 +403,15 @@ def _rate_samples(rubric: Rubric, rows: Sequence[PartRecord]) -> tuple[_Ratings,
         marks = _read_answer(row, lambda payload: parse_marks(payload, rubric))
         # A mark weighed by token probabilities, where there are any, stands for the plain one.
         weighted = row.get("weighted") or {}
-        samples[str(row["model"]), int(row["sample"])].append(
-            marks
-            if isinstance(marks, Missing)
-            else (
-                int(row["chars"]),
-                {name: float(weighted[name][0]) if name in weighted else mark.score for name, mark in marks.items()},
-            )
-        )
+        part: tuple[int, dict[str, float]] | Missing
+        if isinstance(marks, Missing):
+            part = marks
+        else:
+            scores = {
+                name: float(weighted[name][0]) if name in weighted else mark.score for name, mark in marks.items()
+            }
+            part = int(row["chars"]), scores
+        samples[str(row["model"]), int(row["sample"])].append(part)
     complete: dict[str, list[Mapping[str, float]]] = defaultdict(list)
     gaps: list[Missing] = []
     for (model, _), parts in samples.items():
@@ -470,7 +427,7 @@ def _rate_samples(rubric: Rubric, rows: Sequence[PartRecord]) -> tuple[_Ratings,
     return complete, gaps
 
 
-def _rate_pairs(rows: Sequence[PairRecord]) -> tuple[_Ratings, list[Missing], int]:
+def _rate_pairs(rows: Sequence[ComparisonRecord]) -> tuple[_Ratings, list[Missing], int]:
     """Return for each judge the verdict of every sample that has both orders, why others count for nothing, and the flips."""
     worth = {"first": 1.0, "tie": 0.5, "second": 0.0}
     samples: dict[tuple[str, int], dict[str, Winner | Missing]] = defaultdict(dict)
@@ -491,7 +448,7 @@ def _rate_pairs(rows: Sequence[PairRecord]) -> tuple[_Ratings, list[Missing], in
     return complete, gaps, flips
 
 
-def _collect_evidence(rubric: Rubric, rows: Sequence[PartRecord]) -> dict[str, dict[str, object]]:
+def _collect_evidence(rubric: Rubric, rows: Sequence[MarksRecord]) -> dict[str, dict[str, object]]:
     for row in rows:
         marks: dict[str, CriterionMark] | Missing = _read_answer(row, lambda payload: parse_marks(payload, rubric))
         if not isinstance(marks, Missing):
@@ -677,13 +634,9 @@ class PairwiseQuestion:
     def record(self, judged: Judged) -> ComparisonRecord:
         """Return the answer as a journal keeps it."""
         return ComparisonRecord(
-            **to_record(judged),
-            rubric=self.rubric.name,
-            model=self.model,
-            order=self.order,
-            sample=self.sample,
+            **to_record(judged), rubric=self.rubric.name, model=self.model, order=self.order, sample=self.sample,
             coverage=self.coverage,
-        )
+        )  # fmt: skip
 
 
 def _iterate_pairwise_questions(

@@ -154,8 +154,10 @@ def correct(request: CorrectionRequest) -> Corrected:
             hint = "one row an item and system: name two systems' rows by `system`; of a run with several tasks name the folder"
             raise DataError(f"the item {key[0]!r:.60} stands twice", at=line.at, hint=hint)
         read.rows[key] = line.record
-        value = _score(line.record, request.score)
-        if value is None:
+        score, metrics = line.record.get(request.score), line.record.get("metrics")
+        if score is None and isinstance(metrics, Mapping):
+            score = metrics.get(request.score)
+        if (value := number(score)) is None:
             read.without_score += 1
         else:
             read.scores[key] = value
@@ -266,13 +268,6 @@ def _join(read: _Read, request: CorrectionRequest) -> None:
         )
         hint = "; ".join([hint, *labels.problems[:1]])
         raise DataError("no label belongs to a judged row", at=at, hint=hint)
-
-
-def _score(record: Mapping[str, object], name: str) -> float | None:
-    value, metrics = record.get(name), record.get("metrics")
-    if value is None and isinstance(metrics, Mapping):
-        value = metrics.get(name)
-    return number(value)
 
 
 def _mean(labels: Sequence[Label]) -> float | None:

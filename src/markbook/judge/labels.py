@@ -7,8 +7,9 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
+from markbook.codec import JsonRecord
 from markbook.errors import DataError
 from markbook.files.content import check_readable
 from markbook.files.jsonl import Line, Rejection, read_jsonl
@@ -93,23 +94,23 @@ Key = tuple[str, str, str]
 """Item, system, and in a comparison the other system."""
 
 
-class LabelRecord(TypedDict, total=False):
+class LabelRecord(TypedDict):
     """A label as a line of a file holds it."""
 
     id: str
-    system: str
-    against: str
-    rater: str
     label: float | None
-    marks: Mapping[str, int]
-    reason: str
-    probability: float
-    draw: str
-    rubric: str
+    system: NotRequired[str]
+    against: NotRequired[str]
+    rater: NotRequired[str]
+    marks: NotRequired[Mapping[str, int]]
+    reason: NotRequired[str]
+    probability: NotRequired[float]
+    draw: NotRequired[str]
+    rubric: NotRequired[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class Label(JsonRecord[LabelRecord]):
     """What one rater says of one item."""
 
     id: str
@@ -141,27 +142,6 @@ class Label:
             return self
         turned = None if self.label is None else 1 - self.label
         return replace(self, system=self.against, against=self.system, label=turned)
-
-    def record(self) -> LabelRecord:
-        """Return it as a line of a file holds it."""
-        record = LabelRecord(id=self.id, label=self.label)
-        if self.system:
-            record["system"] = self.system
-        if self.against:
-            record["against"] = self.against
-        if self.rater:
-            record["rater"] = self.rater
-        if self.marks:
-            record["marks"] = dict(self.marks)
-        if self.reason:
-            record["reason"] = self.reason
-        if self.probability is not None:
-            record["probability"] = self.probability
-        if self.draw:
-            record["draw"] = self.draw
-        if self.rubric:
-            record["rubric"] = self.rubric
-        return record
 
 
 @dataclass(slots=True)

@@ -124,8 +124,10 @@ def plan_panel(
         profile: as `JudgeSettings` has it.
 
     Raises:
+        ConfigError: an option out of its range.
         UsageError: no judge, a judge twice, a price that is none.
     """
+    options.check()
     if not models:
         raise UsageError("there is no judge to ask", hint="name one with --judge PROVIDER:NAME, or `models`")
     judges = dict.fromkeys(map(split_judge, models))

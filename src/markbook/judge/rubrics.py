@@ -177,10 +177,8 @@ class Rubric:
         if any(criterion.weight < 0 for criterion in self.criteria):
             points = math.fsum(c.weight * self.score(c, marks[c.name]) for c in self.criteria)
             return min(1.0, max(0.0, points / math.fsum(max(0.0, c.weight) for c in self.criteria)))
-        mean = math.fsum(
-            criterion.weight * self.common_mark(criterion, marks[criterion.name]) for criterion in self.criteria
-        )
-        mean /= math.fsum(criterion.weight for criterion in self.criteria)
+        mean = math.fsum(c.weight * self.common_mark(c, marks[c.name]) for c in self.criteria)
+        mean /= math.fsum(c.weight for c in self.criteria)
         mean = min(float(high), max(float(low), mean))  # rounding may leave the scale by its last digit
         return mean / high if profile == "documented" else (mean - low) / (high - low)
 
@@ -319,7 +317,11 @@ class CriterionModel(_Strict):
         anchors = data.get("anchors") if isinstance(data, Mapping) else None
         if not isinstance(anchors, Mapping):
             return data
-        return {**data, "anchors": {_mark(key): value for key, value in anchors.items()}}
+        read: dict[object, object] = {}
+        for key, value in anchors.items():
+            is_mark = isinstance(key, str) and key.isascii() and key.isdigit() and len(key) < 4
+            read[int(key) if is_mark else key] = value
+        return {**data, "anchors": read}
 
 
 class ExampleModel(_Strict):
@@ -367,7 +369,10 @@ class RubricModel(_Strict):
     def _whole(self) -> Self:
         if not self.criteria and not self.row:
             raise ValueError("a rubric needs criteria, or `row`: the field of a row that holds them")
-        if self.form == "pairwise" and (self.row or self.threshold is not None or any(map(_is_verdict, self.criteria))):
+        has_verdict = self.threshold is not None or any(
+            criterion.grades or criterion.threshold is not None or criterion.weight < 0 for criterion in self.criteria
+        )
+        if self.form == "pairwise" and (self.row or has_verdict):
             raise ValueError("a pairwise rubric has no grades, points, thresholds or criteria of a row")
         if self.threshold == "row" and not self.row:
             raise ValueError("`threshold: row` needs `row`: the field of a row that holds it")
@@ -400,6 +405,13 @@ class RubricModel(_Strict):
     def rubric(self) -> Rubric:
         """Return it as the judge takes it."""
         is_pairwise = self.form == "pairwise"
+        examples = []
+        for example in self.examples:
+            pair = {"answer-A": example.answer, "answer-B": example.reference}
+            single = {"reference": example.reference, "answer": example.answer}
+            texts = {"question": example.question, "context": example.context} | (pair if is_pairwise else single)
+            shown = tuple((name, text) for name, text in texts.items() if text)
+            examples.append(Example(shown, tuple(sorted(example.marks.items())), example.winner, example.why))
         return Rubric(
             self.name,
             self.task,
@@ -408,7 +420,7 @@ class RubricModel(_Strict):
             scale=(self.scale[0], self.scale[1]),
             field=self.field,
             wants_quotes=self.evidence == "quotes",
-            examples=tuple(_example(example, is_pairwise=is_pairwise) for example in self.examples),
+            examples=tuple(examples),
             is_pairwise=is_pairwise,
             version=str(self.version),
             threshold=None if self.threshold == "row" else self.threshold,
@@ -434,17 +446,21 @@ class RowRubricModel(_Strict):
         listed = [record["criteria"]] if isinstance(record["criteria"], str) else record["criteria"]
         if not isinstance(listed, list | tuple):
             return record
-        return {**record, "criteria": [_row_criterion(entry, number) for number, entry in enumerate(listed, start=1)]}
-
-
-def _row_criterion(criterion: object, number: int) -> object:
-    """Return a row's criterion in the words of a rubric's; one without a name is called by its place."""
-    if isinstance(criterion, str):
-        return {"name": f"c{number}", "question": criterion}
-    if not isinstance(criterion, Mapping):
-        return criterion
-    read = {_ROW_SPELLINGS.get(str(key), str(key)): value for key, value in criterion.items() if key not in _ROW_ASIDE}
-    return {"name": f"c{number}", **read}
+        criteria = []
+        for number, entry in enumerate(listed, start=1):
+            criterion: object = entry
+            if isinstance(entry, str):
+                criterion = {"name": f"c{number}", "question": entry}
+            elif isinstance(entry, Mapping):
+                # One without a name is called by its place.
+                named = {
+                    _ROW_SPELLINGS.get(str(key), str(key)): value
+                    for key, value in entry.items()
+                    if key not in _ROW_ASIDE
+                }
+                criterion = {"name": f"c{number}", **named}
+            criteria.append(criterion)
+        return {**record, "criteria": criteria}
 
 
 _ROW_SPELLINGS = {"criterion": "question", "requirements": "question", "text": "question"}
@@ -472,10 +488,6 @@ def read_row_rubric(rubric: Rubric, stated: object) -> Rubric:
     if rubric.has_row_threshold and threshold is None:
         raise ConfigError("rubric: the row has no threshold")
     return replace(rubric, criteria=criteria, threshold=threshold, task=model.task or rubric.task)
-
-
-def _is_verdict(criterion: CriterionModel) -> bool:
-    return bool(criterion.grades) or criterion.threshold is not None or criterion.weight < 0
 
 
 def _check_criteria(
@@ -508,23 +520,6 @@ def _check_criteria(
             elif not isinstance(mark, int) or not low <= mark <= high:
                 raise ValueError(f"an anchor of {criterion.name} lies outside {low} to {high}")
     return scales
-
-
-def _mark(key: object) -> object:
-    return int(key) if isinstance(key, str) and key.isascii() and key.isdigit() and len(key) < 4 else key
-
-
-def _example(model: ExampleModel, *, is_pairwise: bool) -> Example:
-    given_texts = {"question": model.question, "context": model.context}
-    pair = {"answer-A": model.answer, "answer-B": model.reference}
-    single = {"reference": model.reference, "answer": model.answer}
-    texts = given_texts | (pair if is_pairwise else single)
-    return Example(
-        tuple((name, text) for name, text in texts.items() if text),
-        tuple(sorted(model.marks.items())),
-        model.winner,
-        model.why,
-    )
 
 
 def read_rubric(source: object, folder: Path | None = None) -> Rubric:
@@ -670,12 +665,8 @@ def system_text(rubric: Rubric) -> str:
     """Return what a judge is told before anything is asked."""
     who = f"You are a careful, independent judge{f' of {rubric.field}' if rubric.field else ''}. "
     if rubric.is_pairwise:
-        return (
-            who
-            + _DATA
-            + "First give your reason, then say which of the two is better, or that neither is. "
-            + _SUBSTANCE
-        )
+        order = "First give your reason, then say which of the two is better, or that neither is. "
+        return who + _DATA + order + _SUBSTANCE
     quotes = "then short verbatim quotes as evidence, " if rubric.wants_quotes else ""
     scales = {rubric.scale_for(criterion) for criterion in rubric.criteria}
     low, high = next(iter(scales))
@@ -683,11 +674,8 @@ def system_text(rubric: Rubric) -> str:
     graded = sum(bool(criterion.grades) for criterion in rubric.criteria)
     mark = f"a whole number {numbers}"
     if graded:
-        mark = (
-            "one of its grades"
-            if graded == len(rubric.criteria)
-            else "a whole number on its scale or one of its grades"
-        )
+        is_all = graded == len(rubric.criteria)
+        mark = "one of its grades" if is_all else "a whole number on its scale or one of its grades"
     order = f"For each criterion first give your reason, {quotes}then {mark}. "
     return who + _DATA + order + _SUBSTANCE
 
@@ -715,7 +703,10 @@ def describe_rubric(rubric: Rubric, *, part: Part | None = None, excerpt_note: s
         lines.append(excerpt_note)
     lines.extend(_criterion(rubric, criterion) for criterion in rubric.criteria)
     for number, example in enumerate(rubric.examples, start=1):
-        lines.extend((f"Example {number}:", *(block(name, text) for name, text in example.texts), _verdict(example)))
+        marks = ", ".join(f"{name}: {mark}" for name, mark in example.marks)
+        verdict = f"better: {example.winner}" if example.winner else marks
+        lines.extend((f"Example {number}:", *(block(name, text) for name, text in example.texts)))
+        lines.append(f"Marks of this example: {verdict}." + (f" {example.why}" if example.why else ""))
     if rubric.examples:
         lines.append("What is to be judged now:")
     return lines
@@ -732,10 +723,3 @@ def _criterion(rubric: Rubric, criterion: Criterion) -> str:
     if criterion.evidence:
         lines.append(f"  Evidence: {criterion.evidence}")
     return "\n".join(lines)
-
-
-def _verdict(example: Example) -> str:
-    marks = (
-        f"better: {example.winner}" if example.winner else ", ".join(f"{name}: {mark}" for name, mark in example.marks)
-    )
-    return f"Marks of this example: {marks}." + (f" {example.why}" if example.why else "")

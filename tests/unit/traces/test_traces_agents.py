@@ -77,6 +77,71 @@ def test_openai_agents_spans_without_usage_leave_the_tokens_unknown(written):
     assert shown(written(rows, lines=True))["input_tokens"] is None
 
 
+def agno_message(role, content, **more):
+    return {"id": role, "role": role, "content": content, "created_at": 1_700_000_000, "from_history": False, **more}
+
+
+def agno_call(identity, name, arguments):
+    return {"id": identity, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+
+
+def agno_run(**who):
+    replies = [
+        agno_message("assistant", None, tool_calls=[agno_call("1", "look", {"q": "bleu"}), agno_call("2", "save", {})],
+                     metrics={"input_tokens": 10, "output_tokens": 2, "cache_read_tokens": 4}),
+        agno_message("tool", "found", tool_call_id="1", tool_name="look", tool_call_error=False),
+        agno_message("tool", "disk full", tool_call_id="2", tool_name="save", tool_call_error=True),
+        agno_message("assistant", "done", metrics={"input_tokens": 20, "output_tokens": 3}),
+    ]  # fmt: skip
+    earlier = agno_message("user", "before", from_history=True)
+    return {
+        "run_id": "r",
+        "metrics": {"input_tokens": 30},
+        "messages": [earlier, agno_message("user", "go"), *replies],
+        **who,
+    }
+
+
+def test_agnos_runs_name_their_agent_its_calls_and_its_tokens(written):
+    path = written(agno_run(agent_id="a", agent_name="Scout"))
+    trace = read_trace(path)
+
+    assert (detect(path), trace.id, trace.agents) == ("agno", "r", ("Scout",))
+    assert (trace.tool_calls, trace.messages) == (2, 5)
+    assert (trace.input_tokens, trace.output_tokens, trace.cached_tokens) == (10 + 20, 2 + 3, 4)
+    assert [(step.name, step.ok, step.result) for step in trace.tools()] == [
+        ("look", True, "found"),
+        ("save", False, "disk full"),
+    ]
+    assert trace.tools()[0].arguments == {"q": "bleu"}
+    assert trace.notes == ("1 messages of earlier runs, left out",)
+    assert not trace.unrecognised
+
+
+def test_agnos_teams_hand_work_to_their_members(written):
+    team = {"run_id": "t", "team_id": "x", "team_name": "Lead", "metrics": {"input_tokens": 5}, "member_responses":
+            [agno_run(agent_id="a", agent_name="Scout"), agno_run(agent_id="b")], "messages": [agno_message("user", "go")]}  # fmt: skip
+    trace = read_trace(written(team))
+
+    assert trace.agents == ("Lead", "Scout", "b")
+    assert [(step.agent, step.target) for step in trace.steps if step.name == "delegation"] == [
+        ("Lead", "Scout"),
+        ("Lead", "b"),
+    ]
+    assert [step.agent for step in trace.tools()] == ["Scout", "Scout", "b", "b"]
+    assert [step.ok for step in trace.tools()] == [True, False, True, False]
+    assert trace.input_tokens == 60
+
+
+def test_agnos_sums_stand_in_where_no_message_has_a_count(written):
+    run = {"run_id": "r", "agent_id": "a", "metrics": {"input_tokens": 7, "output_tokens": 2},
+           "messages": [agno_message("user", "go"), agno_message("assistant", "done")]}  # fmt: skip
+    trace = read_trace(written([run, "stray"]))
+
+    assert (trace.agents, trace.input_tokens, trace.output_tokens, trace.cached_tokens) == (("a",), 7, 2, None)
+    assert trace.unrecognised == {"not a run": 1}
+
+
 def test_smolagents_calls_that_failed_stand_only_in_the_models_reply():
     path = DATA / "smolagents.json"
 
