@@ -45,7 +45,7 @@ class DeepEval:
         rows = number_attempts(_case(case, model) for case in cases)
         several = {row.id for row in rows if row.index}
         contents = {name: len({row.content for row in rows if row.id == name}) for name in several}
-        # Cases that all have the name of their pytest function are no attempts at one sample: what was asked names them.
+        # Cases that all have the name of their pytest function are not attempts at one sample: what was asked names them.
         rows = number_attempts(
             replace(row, id=row.content.partition(":")[2][:12], index=0)
             if contents.get(row.id, 0) > 1 and row.content

@@ -91,6 +91,7 @@ class Helm:
         rows += [
             _row(model, (at, 0), dict.fromkeys(names, ABSENT), text) for at, text in questions.items() if at not in have
         ]
+        # HELM's files do not say which way is better: these are the names whose metrics count errors or harm.
         lower = {name for name in names if name.startswith(_LOWER)}
         return Marked(rows, collect_columns(rows, first=_FIRST, lower=lower), str(spec.get("name") or ""))
 

@@ -144,6 +144,7 @@ def _whole(rows: MarkedRows, about: Mapping[str, object], path: Path) -> MarkedR
     model = str(about.get("model") or "model")
     several = epochs if isinstance(epochs, int) else 1
     planned = ids if isinstance(ids, list) else []
+    # Before the rows are made: a forged plan of a billion samples would be a billion rows.
     check_plan(len(planned) * several - len(have), path)
     filled.extend(
         Row(model, name, dict.fromkeys(names, ABSENT), epoch)

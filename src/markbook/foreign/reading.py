@@ -55,6 +55,7 @@ class ResultsProbe:
         if self.is_zip:
             return ""
         read_pieces: list[bytes] = []
+        # In pieces and decompressed as far as needed: detection must not read a gigabyte to see a key.
         for piece in pieces(self.path, size=min(size, HEAD), damage=lambda _: None):
             read_pieces.append(piece)
             size -= len(piece)
@@ -134,11 +135,11 @@ class MarkedRows(Spool[Row]):
                 self.repeated += 1
                 return
             self._keys.add(key)
-        _widen(self.inside, record)
+        _note_range(self.inside, record)
         super().append(record)
 
 
-def _widen(inside: dict[str, bool], row: Row) -> None:
+def _note_range(inside: dict[str, bool], row: Row) -> None:
     for name, value in row.metrics.items():
         inside[name] = inside.get(name, True) and (isinstance(value, Missing) or 0 <= value <= 1)
 
@@ -256,7 +257,8 @@ def collect_columns(
         ranges = rows.inside
     else:
         for row in rows:
-            _widen(ranges, row)
+            _note_range(ranges, row)
+    # A range is a fact of the values: 0..1 is claimed only where none of them lies outside.
     names = sorted(ranges, key=lambda name: first.index(name) if name in first else len(first))
     less = set(lower)
     columns = {}
@@ -344,6 +346,7 @@ def read(path: Path, columns: Mapping[str, str] | None = None) -> tuple[str, Mar
     if reader is None:
         formats = ", ".join(plugins.names("foreign"))
         raise DataError("no reader knows these results", at=str(path), hint=f"known: {formats}; a table with --map")
+    # A reader takes its format by its word; whatever breaks in it is a file of another version, and no traceback.
     try:
         marked = reader.read(probe)
     except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:

@@ -98,6 +98,7 @@ class Plain:
                             at=str(probe.path),
                             hint=suggest(column, [*line.record]),
                         )
+                # A table may lack what we can do without; what the user named must be there.
                 columns = {role: column for role, column in columns.items() if column in line.record}
                 rows = MarkedRows(counts="repeat" not in columns)
             rows.append(_row(line.record, columns, file_stem(probe.path), repeats))

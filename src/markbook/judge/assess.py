@@ -142,6 +142,7 @@ def find_missing_text(rubric: Rubric, texts: JudgeInput) -> Missing | None:
     """Return why a rubric cannot be asked; None if it can."""
     needed = {*texts.needed, *rubric.reads, *(("reference",) if rubric.is_pairwise else ())}
     for name, reason in texts.reasons.items():
+        # An empty text is not sent: a judge marks what is not there, mostly low.
         if name in needed and not any(section.strip() for section in texts.texts[name]):
             return reason
     return None
@@ -168,6 +169,11 @@ class JudgeSettings:
     """Ask for token probabilities and weigh marks by them where they come; the reply is then asked for as text."""
     profile: str = "corrected"
     """`documented` shows the judge the paper's first 2,000 characters only, and says so to it."""
+
+    def wire(self, sample: int) -> dict[str, Any]:
+        """Return what a request says of how to answer."""
+        # A seed for each sample: a server that honours seeds would give every one the same reply.
+        return {"temperature": self.temperature, "max_tokens": self.max_tokens, "seed": self.seed + sample}
 
 
 class MarksRecord(EndRecord, total=False):
@@ -230,6 +236,7 @@ class JudgeQuestion:
 
 def cut_texts(texts: Mapping[str, str]) -> tuple[dict[str, str], list[str], float]:
     """Return the texts at the length that one call reads, what the judge is told of cuts, and the share that is left."""
+    # What is cut is told to the judge, who would otherwise mark a text down for its missing end.
     short = {name: text[:REVIEW_CHARS] for name, text in texts.items()}
     notes, share = [], 1.0
     for name, text in texts.items():
@@ -271,9 +278,7 @@ def _iterate_mark_questions(rubric: Rubric, texts: JudgeInput, settings: JudgeSe
         pieces = Cut((Part(start + "...", 1, 1),), len(start) / max(1, len(long_text)))
     elif rubric.long in rubric.reads:
         pieces = cut(texts.texts[rubric.long], size=settings.part_chars)
-    wire: dict[str, Any] = {"temperature": settings.temperature, "max_tokens": settings.max_tokens}
-    if settings.token_weights:
-        wire |= {"openai_logprobs": True, "openai_top_logprobs": 10}
+    weights = {"openai_logprobs": True, "openai_top_logprobs": 10} if settings.token_weights else {}
     system, schema = system_text(rubric), rubric.schema
     for part in pieces.parts:
         part_texts = {**short_texts, rubric.long: part.text}
@@ -284,11 +289,19 @@ def _iterate_mark_questions(rubric: Rubric, texts: JudgeInput, settings: JudgeSe
             words += f" on the paper's first {DOCUMENTED_EXCERPT:,} characters, as the documented profile has it"
         for model in settings.models:
             for sample in range(settings.samples):
-                # A seed of its own: a server that honours seeds would give every sample the same reply.
-                seeded = {**wire, "seed": settings.seed + sample}
                 told = f"{words}; a call is found if model, texts, settings and mode are those recorded"
-                call = Call(model, rubric.name, system, prompt, schema, seeded, sample, settings.mode, told)
-                chars = len(part.text) or 1
+                call = Call(
+                    model,
+                    rubric.name,
+                    system,
+                    prompt,
+                    schema,
+                    settings.wire(sample) | weights,
+                    sample,
+                    settings.mode,
+                    told,
+                )
+                chars = len(part.text) or 1  # a rubric without a long text has one part, whose weight must not be 0
                 yield JudgeQuestion(rubric, model, part.number, sample, chars, pieces.coverage * share, call, read)
 
 
@@ -364,6 +377,7 @@ def aggregate_ratings(
         model: {name: statistics.fmean(marks[name] for marks in samples) for name in names}
         for model, samples in ratings.items()
     }
+    # By criterion and not of the overall marks: a judge that strays in one criterion counts in the others.
     medians = {name: statistics.median(marks[name] for marks in by_judge.values()) for name in names if by_judge}
     values = [[overall(marks) for marks in samples] for samples in ratings.values()]
     missing = None if by_judge else (gaps[0] if gaps else Missing(MissingKind.ABSENT, "the judge was not asked"))
@@ -415,6 +429,7 @@ def _rate_samples(rubric: Rubric, rows: Sequence[MarksRecord]) -> tuple[_Ratings
     complete: dict[str, list[Mapping[str, float]]] = defaultdict(list)
     gaps: list[Missing] = []
     for (model, _), parts in samples.items():
+        # The mean of a sample that lacks a part would be over other text than those of the others.
         read = [part for part in parts if not isinstance(part, Missing)]
         if len(read) < len(parts):
             gaps.append(next(part for part in parts if isinstance(part, Missing)))
@@ -566,8 +581,7 @@ def compare_call(
         rubric: its name, for a reader.
         system: what the judge is told beforehand.
     """
-    wire = {"temperature": settings.temperature, "max_tokens": settings.max_tokens, "seed": settings.seed + sample}
-    return Call(model, rubric, system, prompt, SCHEMA, wire, sample, settings.mode)
+    return Call(model, rubric, system, prompt, SCHEMA, settings.wire(sample), sample, settings.mode)
 
 
 def parse_winner(payload: str) -> Winner:
@@ -591,6 +605,7 @@ def both_orders(forward: Winner, backward: Winner) -> PairVerdict:
     >>> both_orders("A", "A")
     PairVerdict(winner='tie', flipped=True, position='A')
     """
+    # The same place in both orders is another text each time.
     if forward == backward and forward != "tie":
         return PairVerdict("tie", flipped=True, position=forward)
     swapped: Mapping[Winner, Literal["first", "second", "tie"]] = {"A": "second", "B": "first", "tie": "tie"}

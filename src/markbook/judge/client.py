@@ -57,6 +57,7 @@ def parse_object(payload: str) -> dict[str, object]:
     text = payload.strip()
     if not text:
         raise Violation("the reply is empty")
+    # Before the parser sees it: a judged text may have talked the judge into a reply of a million brackets.
     if len(text) > REPLY_CAP:
         raise Violation(f"the reply is longer than {REPLY_CAP} characters")
     if block := _WHOLE_BLOCK.fullmatch(text):
@@ -115,6 +116,7 @@ def mark_number(value: object, name: str, scale: tuple[int, int] = (LOWEST, HIGH
 
 def quotes_found(quotes: Sequence[str], texts: Sequence[str]) -> int:
     """Return how many quotes stand in one of the judged texts, white space and case aside."""
+    # Judges quote with other quotation marks, line breaks and dots than the text has; the words must be there.
     bodies = [_plain(text) for text in texts]
     return sum(any(words in body for body in bodies) for quote in quotes if (words := _plain(quote)))
 
@@ -379,6 +381,7 @@ class JudgeClient:
             ended.value, ended.missing, ended.requests, ended.input_tokens, ended.output_tokens, ended.cost,
             ended.cost_at_most, ended.seconds, is_lasting=ended.is_lasting,
         )  # fmt: skip
+        # That a server was down must not be recorded: it would be replayed for ever.
         if self._cassette is not None and judged.is_lasting:
             self._cassette.record(call.key, to_record(judged))
         return judged
@@ -388,6 +391,7 @@ class JudgeClient:
         self.account.replayed += 1
         self.account.saved += judged.cost or 0.0
         if judged.answer is not None:
+            # A cassette is a file like any other: what somebody wrote into it counts by the same rules as a reply.
             try:
                 check(judged.answer.payload)
             except Violation as error:
@@ -410,6 +414,7 @@ class Ways:
     async def choose_way(self) -> AsyncIterator[str]:
         """Yield the way to ask. The first question goes alone, so that not all find out the same side by side."""
         if self._is_first:
+            # Asked again behind the door: whoever waited there may find that the first question has found the way.
             async with self._door:
                 if self._is_first:
                     with self._learning():
@@ -446,6 +451,7 @@ class _Asked:
     def __init__(self, client: Any, call: Call, check: Check, ways: Ways) -> None:
         self._client, self._call, self._check, self._ways = client, call, check, ways
         self._mode = ways.mode
+        # In bytes and not characters: a letter of another script is several bytes, and about as many tokens more.
         size = sum(len(text.encode("utf-8", "replace")) for text in (call.system, call.prompt, str(call.schema)))
         self.weight = Weight(size, call.settings.get("max_tokens"))
 

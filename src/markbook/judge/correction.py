@@ -203,6 +203,7 @@ def _plan(estimate: Estimate, table: _Table, request: CorrectionRequest) -> Labe
     total = None if needed.value is None else int(needed.value)
     more = None if total is None else max(0, total - estimate.n)
     # The items that the next draw adds to those with a label.
+    # A judge's doubt is greatest at .5: differences are brought from -1..1 to 0..1 before that is asked.
     factor, summand = table.unit
     rows = zip(table.keys, table.scores, table.labels, table.settled, strict=True)
     unlabelled = [
@@ -297,6 +298,7 @@ def _table(read: _Read, request: CorrectionRequest) -> _Table:
     items = [item for item, system in read.scores if system == first_system and (item, other) in read.scores]
     pairs = [(read.scores[item, first_system], read.scores[item, other]) for item in items]
     differences, duels = _differences(read, request, items, pairs), _duels(read, request, items, pairs)
+    # Marks and preferences are not one scale: both together would be an estimate of neither.
     one_by_one, side_by_side = (sum(label is not None for label in table.labels) for table in (differences, duels))
     if one_by_one and side_by_side:
         used = "by comparing" if side_by_side >= one_by_one else "by marking each"
@@ -429,6 +431,7 @@ def _errors(read: _Read, request: CorrectionRequest) -> list[GroupError]:
             groups[name].append(read.scores[key] - label)
     if lacking:
         read.problems.append(f"{lacking} labelled items say nothing under {request.by!r:.60}: they are in no group")
+    # Many groups are many chances to err: Holm's step-down keeps the error over all of them.
     estimates = {name: t_interval(gaps, confidence=request.confidence) for name, gaps in sorted(groups.items())}
     adjusted = holm(
         [

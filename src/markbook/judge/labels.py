@@ -70,6 +70,7 @@ def draw(items: Sequence[LabelItem], count: int, *, seed: int = 0, share: float 
     mean = math.fsum(useful) / len(useful) if useful else 0.0
     # A judge without any doubt says nothing of which label is more useful than another.
     weights = [1.0 - share + share * use / mean if mean else 1.0 for use in useful]
+    # By name and not by place: an item keeps its number when others join, so a larger draw holds the smaller one.
     places = [chance(seed, *item.key) / weight for item, weight in zip(items, weights, strict=True)]
     order = sorted(range(len(items)), key=places.__getitem__)
     # The first item that is not drawn sets the threshold: with it every drawn item's probability is known.
@@ -79,6 +80,7 @@ def draw(items: Sequence[LabelItem], count: int, *, seed: int = 0, share: float 
 
 def chance(seed: int, *names: str) -> float:
     """Return a number above 0 and at most 1 that is always the same for a seed and names, and looks like chance."""
+    # A separator that no name keeps: ("a", "bc") and ("ab", "c") must be other draws.
     text = "\x1f".join((str(seed), *(name.replace("\x1f", " ") for name in names)))
     digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
     return (int.from_bytes(digest) + 1) / 2**64
@@ -164,6 +166,7 @@ def read_labels(paths: Sequence[Path]) -> Labels:
     for line in _lines(paths, labels.problems):
         label = read_label(line)
         key = label.align().key
+        # A comparison is the same one in either order of its systems, so a rater's second word on it is found.
         earlier = named.get((key, label.rater)) if label.rater else None
         if earlier is not None:
             labels.labels[earlier] = label

@@ -270,16 +270,14 @@ class Examination:
         )
 
     def _call(self, rubric: Rubric, known_text: KnownText, sample: int) -> Call:
-        settings = self._settings
-        wire = {"temperature": settings.temperature, "max_tokens": settings.max_tokens, "seed": settings.seed + sample}
         texts = {
             name: known_text.text if name == rubric.judged else known_text.beside.get(role(name), "")
             for name in rubric.reads
         }
         short_texts, notes, _ = cut_texts(texts)
         prompt = question(rubric, short_texts, excerpt_note=" ".join(notes))
-        system = self._form.system
-        return Call(self._judge.model, rubric.name, system, prompt, rubric.schema, wire, sample, settings.mode)
+        wire, mode = self._settings.wire(sample), self._settings.mode
+        return Call(self._judge.model, rubric.name, self._form.system, prompt, rubric.schema, wire, sample, mode)
 
     def _note(self, judged: Judged) -> None:
         if judged.missing is not None:
@@ -309,7 +307,7 @@ class Examination:
         return probes.agreement(human, judge, requested=len(marked)), probes.calibration(human, judge)
 
     async def _consistency(self) -> tuple[probes.Consistency, list[float | None]]:
-        samples = max(2, self._settings.samples)
+        samples = max(2, self._settings.samples)  # one answer is consistent with itself
         repeats = [(text, sample) for text in self._texts for sample in range(samples)]
         scores = await asyncio.gather(*(self._score(self._form.marks, text, sample) for text, sample in repeats))
         rows = [scores[start : start + samples] for start in range(0, len(scores), samples)]
@@ -339,6 +337,7 @@ class Examination:
         return [(couple, verdict) for couple, verdict in zip(couples, verdicts, strict=True) if verdict is not None]
 
     async def _verdict(self, first: KnownText, second: KnownText) -> PairVerdict | None:
+        # Both get half of what one text would have: the call has to hold two.
         texts = first.text[: REVIEW_CHARS // 2], second.text[: REVIEW_CHARS // 2]
         form, winners = self._form, []
         read = [name for name in form.marks.reads if name != form.marks.judged]
@@ -392,6 +391,7 @@ def read_known(path: Path, rubric: Rubric, *, most: int) -> tuple[list[KnownText
     if not texts:
         hint = '{"question": .., "candidate": .., "label": 0 to 1} a line'
         raise DataError("no row that a judge can be examined on", at=str(path), hint=hint)
+    # Evenly and not the first ones: files are often sorted by label or source.
     step = max(1.0, len(texts) / most)
     return [texts[int(index * step)] for index in range(min(most, len(texts)))], problems
 

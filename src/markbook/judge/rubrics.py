@@ -114,6 +114,7 @@ class Rubric:
     @property
     def schema(self) -> dict[str, object]:
         """Return the JSON schema of a reply: for each criterion a reason, quotes, then the mark."""
+        # The reason comes before the mark: a judge that has marked already only defends its mark.
         properties: dict[str, object] = {}
         for criterion in self.criteria:
             low, high = self.scale_for(criterion)
@@ -175,6 +176,7 @@ class Rubric:
         """
         low, high = self.scale
         if any(criterion.weight < 0 for criterion in self.criteria):
+            # As HealthBench counts (arXiv 2505.08775): points that can be lost do not make the whole larger.
             points = math.fsum(c.weight * self.score(c, marks[c.name]) for c in self.criteria)
             return min(1.0, max(0.0, points / math.fsum(max(0.0, c.weight) for c in self.criteria)))
         mean = math.fsum(c.weight * self.common_mark(c, marks[c.name]) for c in self.criteria)
@@ -245,6 +247,7 @@ _SPELLINGS = {"instructions": "task", "description": "question", "input": "quest
 
 
 class _Strict(BaseModel):
+    # Strict: YAML's `yes` must not become a weight of 1, and a misspelt key would be a rule that nobody follows.
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
 
     @model_validator(mode="before")
@@ -378,7 +381,9 @@ class RubricModel(_Strict):
             raise ValueError("`threshold: row` needs `row`: the field of a row that holds it")
         if self.row and self.examples:
             raise ValueError("examples cannot go with criteria of each row's own")
-        scales = _check_criteria(self.criteria, (self.scale[0], self.scale[1]), self.threshold is not None)
+        scales = _check_criteria(
+            self.criteria, (self.scale[0], self.scale[1]), has_threshold=self.threshold is not None
+        )
         if "answer" not in self.reads or len(set(self.reads)) < len(self.reads):
             raise ValueError("reads must name the answer, and each text once")
         if self.form == "pairwise" and "reference" in self.reads:
@@ -478,7 +483,7 @@ def read_row_rubric(rubric: Rubric, stated: object) -> Rubric:
         model = RowRubricModel.model_validate(stated)
         criteria = (*rubric.criteria, *(criterion.criterion() for criterion in model.criteria))
         threshold = rubric.threshold if model.threshold is None else model.threshold
-        _check_criteria(criteria, rubric.scale, threshold is not None)
+        _check_criteria(criteria, rubric.scale, has_threshold=threshold is not None)
     except ValidationError as error:
         raise ConfigError("; ".join(_complaints(error))) from error
     except ValueError as error:
@@ -493,13 +498,15 @@ def read_row_rubric(rubric: Rubric, stated: object) -> Rubric:
 def _check_criteria(
     criteria: Sequence[CriterionModel | Criterion],
     scale: tuple[int, int],
-    has_threshold: bool,  # noqa: FBT001 - one word of a rubric
+    *,
+    has_threshold: bool,
 ) -> dict[str, tuple[int, ...]]:
     """Return the scale of each criterion, and raise `ValueError` for criteria that do not go together."""
     scales = {criterion.name: (0, 1) if criterion.grades else tuple(criterion.scale or scale) for criterion in criteria}
     for low, high in [scale, *scales.values()]:
         if not 0 <= low < high <= 100:
             raise ValueError(f"the scale must rise from 0 or more to 100 or less, not from {low} to {high}")
+    # One reply holds the mark, the reason and the quotes of every criterion: a name that meets another's key would hide it.
     keys = [
         key
         for criterion in criteria
@@ -613,6 +620,7 @@ class Call:
 
     def add_fence(self) -> tuple[str, str]:
         """Return system text and prompt with a fresh fence that stands nowhere in the judged text."""
+        # Drawn anew for each call: a text that was written to close the fence would have to know it.
         while True:
             fence = secrets.token_hex(12)
             if fence not in self.prompt:
@@ -639,6 +647,7 @@ class Cut:
 
 def cut(sections: Sequence[str], *, size: int = PART_CHARS, most: int = MOST_PARTS) -> Cut:
     """Return a paper's sections gathered into parts of at most `size` characters, whole sections where they fit."""
+    # A section longer than a part is cut within; shorter ones stay whole, so that a judge sees few torn sentences.
     pieces = [text[start : start + size] for text in sections for start in range(0, len(text), size)]
     total = sum(map(len, pieces))
     if not total:
@@ -649,6 +658,7 @@ def cut(sections: Sequence[str], *, size: int = PART_CHARS, most: int = MOST_PAR
             texts[-1] += "\n\n" + piece
         else:
             texts.append(piece)
+    # What is beyond the limit is not judged, and the coverage says so: no call reads a shortened part in secret.
     cut_texts = texts[:most]
     parts = tuple(Part(text, number, len(texts)) for number, text in enumerate(cut_texts, start=1))
     if len(cut_texts) == len(texts):
@@ -713,6 +723,7 @@ def describe_rubric(rubric: Rubric, *, part: Part | None = None, excerpt_note: s
 
 
 def _criterion(rubric: Rubric, criterion: Criterion) -> str:
+    # The system text states a scale that all criteria share; only where they differ each has to say its own.
     is_alike = len({(rubric.scale_for(other), bool(other.grades)) for other in rubric.criteria}) == 1
     low, high = rubric.scale_for(criterion)
     scale = "" if is_alike else f" From {low} (poor) to {high} (excellent)."
