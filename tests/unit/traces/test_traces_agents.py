@@ -7,7 +7,18 @@ import time
 import pytest
 from click.testing import CliRunner
 from support.load import allowed
-from support.trace_logs import DATA, GEMINI, GEMINI_STREAM, LOGS, OPENHANDS, OPENHANDS_SDK, document_of, lines_of
+from support.trace_logs import (
+    DATA,
+    GEMINI,
+    GEMINI_STREAM,
+    LOGS,
+    OPENHANDS,
+    OPENHANDS_SDK,
+    agno_message,
+    agno_run,
+    document_of,
+    lines_of,
+)
 
 from markbook.cli import cli
 from markbook.errors import DataError
@@ -75,31 +86,6 @@ def test_openai_agents_spans_without_usage_leave_the_tokens_unknown(written):
         row.get("span_data", {}).get("data", {}).pop("usage", None)
 
     assert shown(written(rows, lines=True))["input_tokens"] is None
-
-
-def agno_message(role, content, **more):
-    return {"id": role, "role": role, "content": content, "created_at": 1_700_000_000, "from_history": False, **more}
-
-
-def agno_call(identity, name, arguments):
-    return {"id": identity, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
-
-
-def agno_run(**who):
-    replies = [
-        agno_message("assistant", None, tool_calls=[agno_call("1", "look", {"q": "bleu"}), agno_call("2", "save", {})],
-                     metrics={"input_tokens": 10, "output_tokens": 2, "cache_read_tokens": 4}),
-        agno_message("tool", "found", tool_call_id="1", tool_name="look", tool_call_error=False),
-        agno_message("tool", "disk full", tool_call_id="2", tool_name="save", tool_call_error=True),
-        agno_message("assistant", "done", metrics={"input_tokens": 20, "output_tokens": 3}),
-    ]  # fmt: skip
-    earlier = agno_message("user", "before", from_history=True)
-    return {
-        "run_id": "r",
-        "metrics": {"input_tokens": 30},
-        "messages": [earlier, agno_message("user", "go"), *replies],
-        **who,
-    }
 
 
 def test_agnos_runs_name_their_agent_its_calls_and_its_tokens(written):
