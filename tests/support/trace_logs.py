@@ -357,8 +357,36 @@ OPENHANDS_SDK = [
     hands_stats(20, 260, 25, 0.3),
 ]  # fmt: skip
 
+
+def agno_message(role, content, **more):
+    return {"id": role, "role": role, "content": content, "created_at": 1_700_000_000, "from_history": False, **more}
+
+
+def agno_call(identity, name, arguments):
+    return {"id": identity, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+
+
+def agno_run(**who):
+    replies = [
+        agno_message("assistant", None, tool_calls=[agno_call("1", "look", {"q": "bleu"}), agno_call("2", "save", {})],
+                     metrics={"input_tokens": 10, "output_tokens": 2, "cache_read_tokens": 4}),
+        agno_message("tool", "found", tool_call_id="1", tool_name="look", tool_call_error=False),
+        agno_message("tool", "disk full", tool_call_id="2", tool_name="save", tool_call_error=True),
+        agno_message("assistant", "done", metrics={"input_tokens": 20, "output_tokens": 3}),
+    ]  # fmt: skip
+    earlier = agno_message("user", "before", from_history=True)
+    return {
+        "run_id": "r",
+        "metrics": {"input_tokens": 30},
+        "messages": [earlier, agno_message("user", "go"), *replies],
+        **who,
+    }
+
+
 # format: document, as lines, agents, tool calls, messages, tokens in and out; counted by hand in the logs above
 LOGS = {
+    # two replies, two answers, the user's; what is of an earlier run left out
+    "agno": (agno_run(agent_id="a", agent_name="Scout"), False, ("Scout",), 2, 5, 30, 5),
     "mini-swe-agent": (MINI, False, ("main",), 3, 8, 220, 16),
     "jaeger": (JAEGER, False, ("boss", "aide"), 1, 2, 30, 4),  # one reply, one hand-off
     "langfuse": (LANGFUSE, False, ("planner", "writer"), 1, 3, 120, 8),  # two replies, one hand-off

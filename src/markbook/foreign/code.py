@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 
 from markbook.files.jsonl import Rejection, read_jsonl
 from markbook.foreign.reading import (
@@ -39,26 +38,19 @@ class EvalPlusResults:
             model = probe.path.parent.name or model
         tasks = mapping(mapping(probe.document).get("eval"))
         is_old = any(isinstance(tries, dict) for tries in tasks.values())
-        rows = [row for task, tried in tasks.items() for row in _solutions(model, task, tried)]
+        rows = []
+        for task, tried in tasks.items():
+            if isinstance(tried, dict):
+                plus = tried.get("plus") or []
+                for index, statuses in enumerate(tried.get("base") or []):
+                    extra = plus[index][0] if index < len(plus) else None
+                    rows.append(Row(model, task, _statuses(statuses[0], extra), index))
+                continue
+            for index, attempt in enumerate(tried if isinstance(tried, list) else []):
+                scores = _statuses(attempt.get("base_status"), attempt.get("plus_status"))
+                rows.append(Row(model, task, scores, index, text=cut_text(attempt.get("solution"))))
         version = "lists (0.1)" if is_old else "records"
         return Marked(rows, collect_columns(rows, first=("plus", "base"), are_verdicts=True), version)
-
-
-def _solutions(model: str, task: str, tried: object) -> Iterator[Row]:
-    if isinstance(tried, dict):
-        base, plus = tried.get("base") or [], tried.get("plus") or []
-        for index, statuses in enumerate(base):
-            extra = plus[index][0] if index < len(plus) else None
-            yield Row(model, task, _statuses(statuses[0], extra), index)
-        return
-    for index, attempt in enumerate(tried if isinstance(tried, list) else []):
-        yield Row(
-            model,
-            task,
-            _statuses(attempt.get("base_status"), attempt.get("plus_status")),
-            index,
-            text=cut_text(attempt.get("solution")),
-        )
 
 
 def _statuses(base: object, plus: object) -> dict[str, float | Missing]:
@@ -66,6 +58,7 @@ def _statuses(base: object, plus: object) -> dict[str, float | Missing]:
     if plus is not None:
         both = [_score_status(base), _score_status(plus)]
         lost = next((score for score in both if isinstance(score, Missing)), None)
+        # A solution that failed one side failed plus, whatever became of the other.
         scores["plus"] = lost if lost is not None and 0.0 not in both else float(all(both))
     return scores
 

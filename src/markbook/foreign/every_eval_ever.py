@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 
 from markbook.errors import DataError
@@ -15,6 +14,7 @@ from markbook.foreign.reading import (
     collect_columns,
     cut_text,
     digest_input,
+    file_stem,
     lower_name,
     mapping,
     missing_failure,
@@ -36,10 +36,8 @@ class EveryEvalEver:
         """Return 95 for instance rows, 40 for an aggregate record, which points to them."""
         if probe.first.keys() >= _KEYS:
             return 95
-        is_object = probe.head.lstrip()[:1] == "{"
-        return (
-            40 if is_object and probe.has("evaluation_id", "model_info", "schema_version") and _instances(probe) else 0
-        )
+        is_record = probe.head.lstrip()[:1] == "{" and probe.has("evaluation_id", "model_info", "schema_version")
+        return 40 if is_record and _instances(probe) else 0
 
     def read(self, probe: ResultsProbe) -> Marked:
         """Return the rows.
@@ -61,37 +59,24 @@ class EveryEvalEver:
         for line in read_jsonl(path, numbers="open"):
             if isinstance(line, Rejection):
                 lost[line.reason] += 1
-            else:
-                rows.append(_row(line.record, lower if mixed else frozenset()))
-                version = version or str(line.record.get("schema_version", ""))
+                continue
+            record, question = line.record, mapping(line.record.get("input")).get("raw")
+            name, sample = str(record.get("evaluation_name") or ""), words(record.get("sample_id"))
+            value = read_value(mapping(record.get("evaluation")).get("score"))
+            reply, digest = mapping(record.get("output")).get("raw"), record.get("sample_hash")
+            is_hashed = isinstance(digest, str) and digest
+            rows.append(
+                Row(
+                    words(record.get("model_id")) or file_stem(path), f"{name}/{sample}" if name and sample.strip() else sample,
+                    {lower_name("score") if mixed and name in lower else "score":
+                        missing_failure(record["error"]) if record.get("error") else value},
+                    0, cut_text(question), cut_text(reply[0] if isinstance(reply, list) and reply else reply),
+                    f"every-eval-ever:{digest}" if is_hashed else digest_input("every-eval-ever", question),
+                )
+            )  # fmt: skip
+            version = version or str(record.get("schema_version", ""))
         less = [lower_name("score")] if mixed else ["score"] if lower else []
         return Marked(rows, collect_columns(rows, first=["score"], lower=less), version, dict(lost))
-
-
-def _row(record: Mapping[str, object], lower: frozenset[str]) -> Row:
-    question = mapping(record.get("input"))
-    name, sample = str(record.get("evaluation_name") or ""), words(record.get("sample_id"))
-    value = (
-        missing_failure(record["error"])
-        if record.get("error")
-        else read_value(mapping(record.get("evaluation")).get("score"))
-    )
-    reply = mapping(record.get("output")).get("raw")
-    digest = record.get("sample_hash")
-    content = (
-        f"every-eval-ever:{digest}"
-        if isinstance(digest, str) and digest
-        else digest_input("every-eval-ever", question.get("raw"))
-    )
-    return Row(
-        str(record.get("model_id")),
-        f"{name}/{sample}" if name and sample.strip() else sample,
-        {lower_name("score") if name in lower else "score": value},
-        0,
-        cut_text(question.get("raw")),
-        cut_text(reply[0] if isinstance(reply, list) and reply else reply),
-        content,
-    )
 
 
 def _instances(probe: ResultsProbe) -> Path | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -49,19 +49,37 @@ class Helm:
         folder = probe.path.parent
         spec = mapping(_beside(folder / "run_spec.json"))
         about = mapping(spec.get("adapter_spec"))
-        model = str(about.get("model") or about.get("model_deployment") or folder.name)
+        model = str(about.get("model") or about.get("model_deployment") or folder.resolve().name)
         stats = objects(probe.document)
-        called = _perturbations(stats)
-        questions = {
-            _instance(instance, called): mapping(instance.get("input")).get("text") for instance in _instances(folder)
-        }
+        # One method of perturbation may be there with several settings, which only all that is said of it tells apart.
+        by_instance: dict[str, dict[str, str]] = {}
+        for stat in stats:
+            if perturbed := mapping(stat.get("perturbation")).get("name"):
+                by_instance.setdefault(str(stat.get("instance_id")), {})[_perturbation(stat)] = str(perturbed)
+        called = {name: names_apart(perturbations) for name, perturbations in by_instance.items()}
+        # What was asked, as `helm-summarize` writes it, else out of the state of the scenario
+        instances = objects(_beside(folder / "instances.json"))
+        if not instances:
+            states = objects(mapping(_beside(folder / "scenario_state.json")).get("request_states"))
+            instances = [mapping(state.get("instance")) for state in states if isinstance(state.get("instance"), dict)]
+        questions = {_instance(instance, called): mapping(instance.get("input")).get("text") for instance in instances}
         metrics: dict[tuple[_Instance, int], dict[str, float | Missing]] = {}
         for stat in stats:
             if not isinstance(stat.get("instance_id"), str):
                 raise DataError("an instance without an id", at=str(probe.path))
             trial = stat.get("train_trial_index")
             at = _instance(stat, called), trial if isinstance(trial, int) and trial > 0 else 0
-            metrics.setdefault(at, {}).update(_stats(objects(stat.get("stats"))))
+            values = metrics.setdefault(at, {})
+            for summary in objects(stat.get("stats")):
+                name, count, total = (
+                    str(mapping(summary.get("name")).get("name")), summary.get("count"), summary.get("sum"),
+                )  # fmt: skip
+                if name.startswith(_BESIDES):
+                    continue
+                if isinstance(count, int | float) and count > 0 and isinstance(total, int | float):
+                    values[name] = read_value(total / count)
+                else:
+                    values[name] = Missing(MissingKind.UNDEFINED, "HELM counted no value for this instance")
         names = list(dict.fromkeys(name for metrics in metrics.values() for name in metrics))
         lacking = Missing(MissingKind.UNDEFINED, "HELM notes no value of this instance, as it does of what is NaN")
         rows = [
@@ -73,6 +91,7 @@ class Helm:
         rows += [
             _row(model, (at, 0), dict.fromkeys(names, ABSENT), text) for at, text in questions.items() if at not in have
         ]
+        # HELM's files do not say which way is better: these are the names whose metrics count errors or harm.
         lower = {name for name in names if name.startswith(_LOWER)}
         return Marked(rows, collect_columns(rows, first=_FIRST, lower=lower), str(spec.get("name") or ""))
 
@@ -92,24 +111,6 @@ def _perturbation(record: Mapping[str, object]) -> str:
     return words({key: value for key, value in mapping(record.get("perturbation")).items() if key != "computed_on"})
 
 
-def _perturbations(stats: list[Mapping[str, object]]) -> dict[str, dict[str, str]]:
-    """Return what the perturbations of each instance are called: one method may be there with several settings."""
-    by_instance: dict[str, dict[str, str]] = {}
-    for stat in stats:
-        if perturbed := mapping(stat.get("perturbation")).get("name"):
-            by_instance.setdefault(str(stat.get("instance_id")), {})[_perturbation(stat)] = str(perturbed)
-    return {name: names_apart(perturbations) for name, perturbations in by_instance.items()}
-
-
-def _instances(folder: Path) -> list[Mapping[str, object]]:
-    """Return what was asked: as `helm-summarize` writes it, else out of the state of the scenario."""
-    instances = objects(_beside(folder / "instances.json"))
-    if instances:
-        return instances
-    states = objects(mapping(_beside(folder / "scenario_state.json")).get("request_states"))
-    return [mapping(state.get("instance")) for state in states if isinstance(state.get("instance"), dict)]
-
-
 def _beside(path: Path) -> Any:
     """Return the file beside it, None if there is none."""
     return ResultsProbe(path).document if path.is_file() and not path.is_symlink() else None
@@ -121,15 +122,3 @@ def _row(model: str, at: tuple[_Instance, int], metrics: Mapping[str, float | Mi
     return Row(
         model, called, metrics, trial, cut_text(question), "", "" if perturbed else digest_input("helm", question)
     )
-
-
-def _stats(stats: list[Mapping[str, object]]) -> Iterator[tuple[str, float | Missing]]:
-    for stat in stats:
-        name = str(mapping(stat.get("name")).get("name"))
-        if name.startswith(_BESIDES):
-            continue
-        count, total = stat.get("count"), stat.get("sum")
-        if isinstance(count, int | float) and count > 0 and isinstance(total, int | float):
-            yield name, read_value(total / count)
-        else:
-            yield name, Missing(MissingKind.UNDEFINED, "HELM counted no value for this instance")

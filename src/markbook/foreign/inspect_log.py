@@ -46,11 +46,8 @@ class InspectResults:
         """Return 60 for a zip called `.eval`, 90 for an object with `eval` and a plan or samples."""
         if probe.is_zip:
             return 60 if probe.path.suffix == ".eval" else 20
-        return (
-            90
-            if probe.head.lstrip()[:1] == "{" and probe.has("eval", "dataset", "model") and probe.has("status")
-            else 0
-        )
+        is_object = probe.head.lstrip()[:1] == "{"
+        return 90 if is_object and probe.has("eval", "dataset", "model") and probe.has("status") else 0
 
     def read(self, probe: ResultsProbe) -> Marked:
         """Return one row for each sample and epoch, an absent one for each that the log lacks.
@@ -60,7 +57,13 @@ class InspectResults:
         """
         lost: Counter[str] = Counter()
         if probe.is_zip:
-            header = _header(probe)
+            # A log that broke off has only the start of its journal.
+            headers = (
+                header for name in ("header.json", "_journal/start.json") for header in _objects(probe, name, Counter())
+            )
+            header = next(headers, None)
+            if header is None:
+                raise DataError("this zip is not an Inspect log: it has no header", at=str(probe.path))
             samples: Iterator[Mapping[str, Any]] = _objects(probe, "samples/", lost)
         else:
             header = mapping(probe.document)
@@ -72,15 +75,6 @@ class InspectResults:
         status = header.get("status")
         notes = () if status in (None, "success") else (f"Inspect says that this run ended as {status!r}.",)
         return Marked(rows, collect_columns(rows), f"log {header.get('version', 1)}", dict(lost), notes)
-
-
-def _header(probe: ResultsProbe) -> Mapping[str, object]:
-    lost: Counter[str] = Counter()
-    for name in ("header.json", "_journal/start.json"):
-        header = next(_objects(probe, name, lost), None)
-        if header is not None:
-            return header
-    raise DataError("this zip is not an Inspect log: it has no header", at=str(probe.path))
 
 
 def _objects(probe: ResultsProbe, start: str, lost: Counter[str]) -> Iterator[Mapping[str, object]]:
@@ -99,7 +93,13 @@ def _row(sample: Mapping[str, object], model: str, lone: list[str]) -> Row:
         scores = {lone[0] if lone else "score": sample["score"]}  # the first version of the log knew one scorer
     metrics: dict[str, float | Missing] = {}
     for name, score in scores.items():
-        metrics |= _values(name, mapping(score).get("value"))
+        value = mapping(score).get("value")
+        if isinstance(value, dict):
+            parts = {f"{name}/{key}": part for key, part in value.items() if not isinstance(part, dict | list)}
+        else:
+            # What a list of values is reduced to is its metric's affair.
+            parts = {} if isinstance(value, list) else {name: value}
+        metrics |= {part_name: _number(part) for part_name, part in parts.items()}
     if sample.get("error"):
         metrics = {_EVERY: missing_failure(mapping(sample["error"]).get("message") or sample["error"])}
     output = mapping(sample.get("output"))
@@ -115,14 +115,6 @@ def _row(sample: Mapping[str, object], model: str, lone: list[str]) -> Row:
         cut_text(reply),
         digest_input("inspect", sample.get("input")),
     )
-
-
-def _values(name: str, value: object) -> dict[str, float | Missing]:
-    if isinstance(value, dict):
-        return {f"{name}/{key}": _number(part) for key, part in value.items() if not isinstance(part, dict | list)}
-    if isinstance(value, list):
-        return {}  # what a list of values is reduced to is its metric's affair
-    return {name: _number(value)}
 
 
 def _number(value: object) -> float | Missing:
@@ -152,6 +144,7 @@ def _whole(rows: MarkedRows, about: Mapping[str, object], path: Path) -> MarkedR
     model = str(about.get("model") or "model")
     several = epochs if isinstance(epochs, int) else 1
     planned = ids if isinstance(ids, list) else []
+    # Before the rows are made: a forged plan of a billion samples would be a billion rows.
     check_plan(len(planned) * several - len(have), path)
     filled.extend(
         Row(model, name, dict.fromkeys(names, ABSENT), epoch)

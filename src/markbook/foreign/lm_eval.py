@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from markbook.errors import DataError
-from markbook.files.jsonl import Line, Rejection, read_jsonl
+from markbook.files.jsonl import Rejection, read_jsonl
 from markbook.files.spool import Spool
 from markbook.foreign.reading import (
     ABSENT,
@@ -73,32 +73,31 @@ class LmEval:
                     "these samples belong to the results beside them", at=str(probe.path), hint=f"name {results}"
                 )
             task = match.group(1) if match else file_stem(probe.path)
-            return _mark_samples({task: probe.path}, {}, probe.path.parent.name or "model", "samples alone")
+            return _mark_samples({task: probe.path}, {}, probe.path.resolve().parent.name or "model", "samples alone")
         about = mapping(probe.document)
-        files = _samples_beside(probe.path, stamp.group(1))
+        # The files of samples of the same moment, by task
+        files = {
+            match.group(1): other
+            for other in sorted(probe.path.parent.iterdir())
+            if (match := _SAMPLES.fullmatch(other.name)) and match.group(2) == stamp.group(1) and not other.is_symlink()
+        }
         if not files:
             raise DataError(
                 "these results have no samples beside them, and two means without samples cannot be compared in pairs",
                 at=str(probe.path),
                 hint="run lm_eval with --log_samples",
             )
-        model = str(about.get("model_name") or mapping(about.get("config")).get("model_args") or probe.path.parent.name)
+        model = str(
+            about.get("model_name")
+            or mapping(about.get("config")).get("model_args")
+            or probe.path.resolve().parent.name
+        )
         version = str(about.get("lm_eval_version") or ("0.4" if "n-samples" in about else "before 0.4.3"))
         return _mark_samples(files, about, model, version)
 
 
 def _results_beside(path: Path, stamp: str | None) -> bool:
     return (path.parent / (f"results_{stamp}.json" if stamp else "results.json")).is_file()
-
-
-def _samples_beside(path: Path, stamp: str | None) -> dict[str, Path]:
-    """Return the files of samples of the same moment, by task."""
-    files = {}
-    for other in sorted(path.parent.iterdir()):
-        match = _SAMPLES.fullmatch(other.name)
-        if match and match.group(2) == stamp and not other.is_symlink():
-            files[match.group(1)] = other
-    return files
 
 
 def _mark_samples(files: Mapping[str, Path], about: Mapping[str, object], model: str, version: str) -> Marked:
@@ -111,13 +110,24 @@ def _mark_samples(files: Mapping[str, Path], about: Mapping[str, object], model:
     mixed = lower & higher  # one number cannot have both directions: the lower tasks' has a name of its own
     for task, path in files.items():
         turned = {name for name in mixed if mapping(better.get(task)).get(name) is False}
-        rows.extend(
-            _rename_lower_is_better(row, turned)
-            for row in _task(task, path, model, _count_planned_documents(about, task), (lost, notes))
-        )
+        for row in _task(task, path, model, _count_planned_documents(about, task), (lost, notes)):
+            metrics: dict[str, float | Missing] = {}
+            for name, value in row.metrics.items():
+                own, comma, of = name.partition(",")
+                metrics[f"{lower_name(own)}{comma}{of}" if own in turned else name] = value
+            rows.append(replace(row, metrics=metrics) if turned else row)
     less = (lower - mixed) | {lower_name(name) for name in mixed}
     columns = collect_columns(rows, lower=[name for name in rows.inside if name.partition(",")[0] in less])
-    return Marked(rows, columns, version, dict(lost), (*notes, *_list_uncovered_tasks(rows, list(files))))
+    # A metric that is not of every task says so: its mean says nothing of the others.
+    covered: dict[str, set[str]] = defaultdict(set)
+    for row in rows if len(files) > 1 else ():
+        task = max((task for task in files if row.id.startswith(f"{task}/")), key=len, default="")
+        for name in row.metrics:
+            covered[name].add(task)
+    for name, tasks in covered.items():
+        if others := set(files) - tasks:
+            notes.append(f"{name}: of the tasks {', '.join(sorted(tasks))}, not of {', '.join(sorted(others))}.")
+    return Marked(rows, columns, version, dict(lost), tuple(notes))
 
 
 def _count_planned_documents(about: Mapping[str, object], task: str) -> int:
@@ -129,31 +139,6 @@ def _count_planned_documents(about: Mapping[str, object], task: str) -> int:
     return min((count for count in counts if isinstance(count, int)), default=0) if effective else 0
 
 
-def _list_uncovered_tasks(rows: MarkedRows, tasks: Sequence[str]) -> tuple[str, ...]:
-    """Return which tasks a metric is not of: its mean says nothing of them."""
-    of: dict[str, set[str]] = defaultdict(set)
-    for row in rows if len(tasks) > 1 else ():
-        task = max((task for task in tasks if row.id.startswith(f"{task}/")), key=len, default="")
-        for name in row.metrics:
-            of[name].add(task)
-    return tuple(
-        f"{name}: of the tasks {', '.join(sorted(there))}, not of {', '.join(sorted(set(tasks) - there))}."
-        for name, there in of.items()
-        if set(tasks) - there
-    )
-
-
-def _rename_lower_is_better(row: Row, names: Collection[str]) -> Row:
-    """Return a row with these metrics, of which less is better in its task alone, under names of their own."""
-    if not names:
-        return row
-    metrics: dict[str, float | Missing] = {}
-    for name, value in row.metrics.items():
-        own, comma, of = name.partition(",")
-        metrics[f"{lower_name(own)}{comma}{of}" if own in names else name] = value
-    return replace(row, metrics=metrics)
-
-
 def _task(task: str, path: Path, model: str, effective: int, problems: tuple[Counter[str], list[str]]) -> Iterator[Row]:
     """Yield a task's rows: the filters of one document together, and an absent one for each that was planned."""
     lost, notes = problems
@@ -163,31 +148,29 @@ def _task(task: str, path: Path, model: str, effective: int, problems: tuple[Cou
     for line in read_jsonl(path, numbers="open"):
         if isinstance(line, Rejection):
             lost[line.reason] += 1
-        elif isinstance(line, Line):
-            record = line.record
-            arguments = record.get("arguments")
-            question = arguments
-            if isinstance(arguments, dict):  # since 0.4.4: {"gen_args_0": {"arg_0": ...}}
-                question = mapping(next(iter(arguments.values()), {})).get("arg_0")
-            elif isinstance(arguments, list) and arguments and isinstance(arguments[0], list):
-                question = arguments[0][0] if arguments[0] else ""
-            reply = record.get("filtered_resps")
-            digest = record.get("doc_hash")
-            sample = _Sample(
-                str(record.get("filter", "none")),
-                cut_text(question),
-                cut_text(reply[0] if isinstance(reply, list) and len(reply) == 1 else reply),
-                f"lm-eval:{digest}" if isinstance(digest, str) else digest_input("lm-eval", record.get("doc")),
-                # lists are what a corpus metric is computed from, and no score of one sample
-                {
-                    name: value
-                    for name, value in record.items()
-                    if name not in _OWN and isinstance(value, bool | int | float | None)
-                },
-            )
-            docs[words(line.record.get("doc_id"))].append(len(samples))
-            samples.append(sample)
-            filters[sample.filter].update(dict.fromkeys(sample.values))
+            continue
+        record = line.record
+        question = arguments = record.get("arguments")
+        if isinstance(arguments, dict):  # since 0.4.4: {"gen_args_0": {"arg_0": ...}}
+            question = mapping(next(iter(arguments.values()), {})).get("arg_0")
+        elif isinstance(arguments, list) and arguments and isinstance(arguments[0], list):
+            question = arguments[0][0] if arguments[0] else ""
+        reply, digest = record.get("filtered_resps"), record.get("doc_hash")
+        sample = _Sample(
+            str(record.get("filter", "none")),
+            cut_text(question),
+            cut_text(reply[0] if isinstance(reply, list) and len(reply) == 1 else reply),
+            f"lm-eval:{digest}" if isinstance(digest, str) else digest_input("lm-eval", record.get("doc")),
+            # lists are what a corpus metric is computed from, and no score of one sample
+            {
+                name: value
+                for name, value in record.items()
+                if name not in _OWN and isinstance(value, bool | int | float | None)
+            },
+        )
+        docs[words(record.get("doc_id"))].append(len(samples))
+        samples.append(sample)
+        filters[sample.filter].update(dict.fromkeys(sample.values))
     names = [_metric_name(name, of, filters) for of, values in filters.items() for name in values]
     for doc, places in docs.items():
         yield from _rows(task, doc, [samples[index] for index in places], model, filters)

@@ -36,20 +36,25 @@ class Promptfoo:
         if probe.head.lstrip()[:1] != "{" or not probe.has("results"):
             return 0
         return (
-            90 if probe.has("evalId") or (probe.has("version") and (probe.has("provider") and probe.has("vars"))) else 0
+            90 if probe.has("evalId") or (probe.has("version") and probe.has("provider") and probe.has("vars")) else 0
         )
 
     def read(self, probe: ResultsProbe) -> Marked:
         """Return the rows of version 2 and 3 of the format."""
         document = mapping(probe.document)
-        results = mapping(document.get("results"))
-        results_found = objects(results.get("results"))
-        names = _names(results_found)
+        holder = mapping(document.get("results"))
+        results = objects(holder.get("results"))
+        # `--repeat` gives every repeat of a test a number of its own: the first that a test of these variables and
+        # assertions had names them all. Before version 3 there is none.
+        names: dict[str, str] = {}
+        for at, result in enumerate(results):
+            unnumbered = digest_input("promptfoo", _get_vars(result)).partition(":")[2][:12] or str(at)
+            names.setdefault(_test(result), str(result.get("testIdx", unnumbered)))
         # a prompt is called by its beginning, and by a digest where others begin alike
-        prompts = names_apart({prompt: prompt[:_SHOWN] for prompt in map(_prompt, results_found)})
-        rows = [_row(result, names[at], prompts) for at, result in enumerate(results_found)]
+        prompts = names_apart({prompt: prompt[:_SHOWN] for prompt in map(_prompt, results)})
+        rows = [_row(result, names[_test(result)], prompts) for result in results]
         columns = collect_columns(rows, first=("score", "pass"))
-        return Marked(number_attempts(rows), columns, f"version {results.get('version', 1)}")
+        return Marked(number_attempts(rows), columns, f"version {holder.get('version', 1)}")
 
 
 def _prompt(result: Mapping[str, object]) -> str:
@@ -59,20 +64,6 @@ def _prompt(result: Mapping[str, object]) -> str:
 
 def _get_vars(result: Mapping[str, object]) -> Any:
     return result.get("vars") or mapping(result.get("testCase")).get("vars")
-
-
-def _names(results: list[Mapping[str, object]]) -> list[str]:
-    """Return what test each row is of: the first number that a test of these variables and assertions had.
-
-    `--repeat` gives every repeat of a test a number of its own. Before version 3 there is none.
-    """
-    first: dict[str, str] = {}
-    for at, result in enumerate(results):
-        test = _test(result)
-        if test not in first:
-            unnumbered = digest_input("promptfoo", _get_vars(result)).partition(":")[2][:12] or str(at)
-            first[test] = str(result["testIdx"]) if "testIdx" in result else unnumbered
-    return [first[_test(result)] for result in results]
 
 
 def _test(result: Mapping[str, object]) -> str:

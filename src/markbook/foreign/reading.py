@@ -55,6 +55,7 @@ class ResultsProbe:
         if self.is_zip:
             return ""
         read_pieces: list[bytes] = []
+        # In pieces and decompressed as far as needed: detection must not read a gigabyte to see a key.
         for piece in pieces(self.path, size=min(size, HEAD), damage=lambda _: None):
             read_pieces.append(piece)
             size -= len(piece)
@@ -134,11 +135,11 @@ class MarkedRows(Spool[Row]):
                 self.repeated += 1
                 return
             self._keys.add(key)
-        _widen(self.inside, record)
+        _note_range(self.inside, record)
         super().append(record)
 
 
-def _widen(inside: dict[str, bool], row: Row) -> None:
+def _note_range(inside: dict[str, bool], row: Row) -> None:
     for name, value in row.metrics.items():
         inside[name] = inside.get(name, True) and (isinstance(value, Missing) or 0 <= value <= 1)
 
@@ -184,12 +185,9 @@ def read_value(value: object) -> float | Missing:
     if isinstance(value, bool):
         return float(value)
     if isinstance(value, int | float):
-        number = value if abs(value) < _HUGE else math.inf  # an absurd integer would overflow as a float
-        return (
-            float(value)
-            if math.isfinite(number)
-            else Missing(MissingKind.UNDEFINED, f"the score is {cut(str(value), 60)}")
-        )
+        if abs(value) < _HUGE:  # an absurd integer would overflow as a float; NaN is below nothing
+            return float(value)
+        return Missing(MissingKind.UNDEFINED, f"the score is {cut(str(value), 60)}")
     if value is None:
         return Missing(MissingKind.UNDEFINED, "the file gives no number")
     return Missing(MissingKind.UNDEFINED, f"the score is not a number but {cut(str(value), 60)!r}")
@@ -213,13 +211,13 @@ def check_plan(absent: int, path: Path) -> None:
 ABSENT = Missing(MissingKind.ABSENT, "the tool planned this sample and gave no row for it")
 
 
-def words(found: object) -> str:
+def words(value: object) -> str:
     """Return what was asked or said as text: messages by their content."""
-    if isinstance(found, str):
-        return found
-    if isinstance(found, list) and all(isinstance(message, dict) and "content" in message for message in found):
-        return "\n".join(words(message["content"]) for message in found)
-    return "" if found is None else json.dumps(found, ensure_ascii=False, sort_keys=True)
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(message, dict) and "content" in message for message in value):
+        return "\n".join(words(message["content"]) for message in value)
+    return "" if value is None else json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 def cut_text(value: object) -> str:
@@ -233,9 +231,9 @@ def digest_input(by: str, value: object) -> str:
     return f"{by}:{digest_text(text)}" if text else ""
 
 
-def mapping(found: object) -> Mapping[str, object]:
+def mapping(value: object) -> Mapping[str, object]:
     """Return an object, an empty one for anything else."""
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def objects(value: object) -> list[Mapping[str, object]]:
@@ -259,7 +257,8 @@ def collect_columns(
         ranges = rows.inside
     else:
         for row in rows:
-            _widen(ranges, row)
+            _note_range(ranges, row)
+    # A range is a fact of the values: 0..1 is claimed only where none of them lies outside.
     names = sorted(ranges, key=lambda name: first.index(name) if name in first else len(first))
     less = set(lower)
     columns = {}
@@ -347,6 +346,7 @@ def read(path: Path, columns: Mapping[str, str] | None = None) -> tuple[str, Mar
     if reader is None:
         formats = ", ".join(plugins.names("foreign"))
         raise DataError("no reader knows these results", at=str(path), hint=f"known: {formats}; a table with --map")
+    # A reader takes its format by its word; whatever breaks in it is a file of another version, and no traceback.
     try:
         marked = reader.read(probe)
     except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
@@ -354,8 +354,8 @@ def read(path: Path, columns: Mapping[str, str] | None = None) -> tuple[str, Mar
             f"this file is not of a known version of {reader.name}: {type(error).__name__}: {error}", at=str(path)
         ) from error
     if isinstance(marked.rows, MarkedRows):
-        dropped = {"no item": marked.rows.nameless, "a second row of one attempt": marked.rows.repeated}
-        marked = replace(marked, lost={**marked.lost, **{reason: count for reason, count in dropped.items() if count}})
+        dropped = Counter({"no item": marked.rows.nameless, "a second row of one attempt": marked.rows.repeated})
+        marked = replace(marked, lost={**marked.lost, **+dropped})
     if not marked.rows:
         why = "; ".join(f"{count} x {reason}" for reason, count in marked.lost.items())
         raise DataError(f"no result of a sample in this {reader.name} file{': ' + why if why else ''}", at=str(path))
@@ -373,6 +373,7 @@ def results_in(folder: Path, columns: Mapping[str, str] | None = None) -> list[P
         DataError: there is too much in it to look at all of it.
     """
     paths: list[Path] = []
+    # A loop and two bounds: a folder may be a disk, or hold more levels than Python recurses.
     waiting, looked = [(folder, 0)], 0
     while waiting:
         here, depth = waiting.pop()

@@ -8,7 +8,7 @@ from typing import Any
 
 from markbook.errors import DataError, UsageError, suggest
 from markbook.files.jsonl import Rejection
-from markbook.files.stream import elements
+from markbook.files.stream import Source, elements
 from markbook.files.tables import read_table, suffix
 from markbook.foreign.reading import (
     Marked,
@@ -73,11 +73,7 @@ class Plain:
         if probe.head.lstrip()[:1] == "[":
             return 30 if probe.has("item", "score") else 0
         line = probe.head.partition("\n")[0]
-        names = (
-            probe.first.keys()
-            if probe.first
-            else [cell_text.strip(' "\r') for cell_text in line.replace("\t", ",").split(",")]
-        )
+        names = probe.first or [cell_text.strip(' "\r') for cell_text in line.replace("\t", ",").split(",")]
         return 30 if {"item", "score"} <= set(names) else 0
 
     def read(self, probe: ResultsProbe) -> Marked:
@@ -102,6 +98,7 @@ class Plain:
                             at=str(probe.path),
                             hint=suggest(column, [*line.record]),
                         )
+                # A table may lack what we can do without; what the user named must be there.
                 columns = {role: column for role, column in columns.items() if column in line.record}
                 rows = MarkedRows(counts="repeat" not in columns)
             rows.append(_row(line.record, columns, file_stem(probe.path), repeats))
@@ -119,24 +116,22 @@ def _row(record: Mapping[str, object], columns: Mapping[str, str], model: str, r
     content = digest_input("table", question)
     item = words(cell("item")) if "item" in columns else content.partition(":")[2][:12]
     value = missing_failure(error) if error not in (None, "", False) else _number(cell("score"))
+    repeat = words(cell("repeat")).strip()
+    digits = repeat.removesuffix(".0")
+    if digits.isascii() and digits.isdigit() and len(digits) < 10:
+        index = int(digits)
+    else:  # names such as `seed-7` are counted in their order in the file
+        index = repeats.setdefault(repeat, len(repeats)) if repeat else 0
     return Row(
         words(cell("model")) or model,
         item,
         {columns["score"]: value},
-        _attempt(words(cell("repeat")).strip(), repeats),
+        index,
         cut_text(question),
         cut_text(cell("output")),
         content,
         words(cell("cluster")),
     )
-
-
-def _attempt(repeat: str, names: dict[str, int]) -> int:
-    """Return the number of an attempt; names such as `seed-7` are counted in their order in the file."""
-    digits = repeat.removesuffix(".0")
-    if digits.isascii() and digits.isdigit() and len(digits) < 10:
-        return int(digits)
-    return names.setdefault(repeat, len(names)) if repeat else 0
 
 
 def _number(value: object) -> float | Missing:
@@ -161,18 +156,11 @@ class TauBenchResults:
 
     def sniff(self, probe: ResultsProbe) -> int:
         """Return 90 for an array of tasks with a reward and a trajectory."""
-        return (
-            90
-            if probe.head.lstrip()[:1] == "["
-            and probe.has("task_id", "reward")
-            and (probe.has("traj") or probe.has("trial"))
-            else 0
-        )
+        is_array = probe.head.lstrip()[:1] == "["
+        return 90 if is_array and probe.has("task_id", "reward") and (probe.has("traj") or probe.has("trial")) else 0
 
     def read(self, probe: ResultsProbe) -> Marked:
         """Return one row for each task and trial, read as a stream: trajectories are long."""
-        from markbook.files.stream import Source
-
         lost: Counter[str] = Counter()
         rows = MarkedRows()
         for element in elements(Source(probe.path).chunks(), lost):
@@ -180,14 +168,7 @@ class TauBenchResults:
                 lost["no task"] += 1
                 continue
             trial, error = element.get("trial"), mapping(element.get("info")).get("error")
-            rows.append(
-                Row(
-                    file_stem(probe.path),
-                    words(element["task_id"]),
-                    {
-                        "reward": missing_failure(error) if error else read_value(element.get("reward"))
-                    },  # a crash is noted as 0.0
-                    trial if isinstance(trial, int) and trial > 0 else 0,
-                )
-            )
+            reward = missing_failure(error) if error else read_value(element.get("reward"))  # a crash is noted as 0.0
+            index = trial if isinstance(trial, int) and trial > 0 else 0
+            rows.append(Row(file_stem(probe.path), words(element["task_id"]), {"reward": reward}, index))
         return Marked(rows, collect_columns(rows), "", dict(lost))

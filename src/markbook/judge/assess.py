@@ -28,7 +28,7 @@ import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NotRequired, Self, TypedDict, TypeVar, cast
+from typing import Any, Literal, Self, TypedDict, TypeVar, cast
 
 from markbook.judge.client import (
     CriterionMark,
@@ -125,13 +125,9 @@ class JudgeInput:
             is_absent: whether the review is missing altogether, which is not an empty one.
             trace_share: the share of the trace's steps that the summary stands for.
         """
-        no_review = (
-            Missing(MissingKind.ABSENT, NO_REVIEW)
-            if is_absent
-            else Missing(MissingKind.NO_COMPLETION, "the review is empty")
-        )
+        empty = Missing(MissingKind.NO_COMPLETION, "the review is empty")
         reasons = {
-            "review": no_review,
+            "review": Missing(MissingKind.ABSENT, NO_REVIEW) if is_absent else empty,
             "paper": Missing(MissingKind.NOT_APPLICABLE, "the paper's text is not at hand"),
             "trace": Missing(MissingKind.NOT_APPLICABLE, "there is no trace of the run"),
         }
@@ -146,6 +142,7 @@ def find_missing_text(rubric: Rubric, texts: JudgeInput) -> Missing | None:
     """Return why a rubric cannot be asked; None if it can."""
     needed = {*texts.needed, *rubric.reads, *(("reference",) if rubric.is_pairwise else ())}
     for name, reason in texts.reasons.items():
+        # An empty text is not sent: a judge marks what is not there, mostly low.
         if name in needed and not any(section.strip() for section in texts.texts[name]):
             return reason
     return None
@@ -172,6 +169,11 @@ class JudgeSettings:
     """Ask for token probabilities and weigh marks by them where they come; the reply is then asked for as text."""
     profile: str = "corrected"
     """`documented` shows the judge the paper's first 2,000 characters only, and says so to it."""
+
+    def wire(self, sample: int) -> dict[str, Any]:
+        """Return what a request says of how to answer."""
+        # A seed for each sample: a server that honours seeds would give every one the same reply.
+        return {"temperature": self.temperature, "max_tokens": self.max_tokens, "seed": self.seed + sample}
 
 
 class MarksRecord(EndRecord, total=False):
@@ -218,32 +220,23 @@ class JudgeQuestion:
         quotes = [quote for mark in marks.values() for quote in mark.quotes]
         weighted = {}
         if judged.answer and judged.answer.logprobs:
-            parts = {
-                criterion.name: weigh(
-                    judged.answer.payload, judged.answer.logprobs, criterion.name, self.rubric.scale_for(criterion)
-                )
-                for criterion in self.rubric.criteria
-                if not criterion.grades
-            }
-            weighted = {name: list(pair) for name, pair in parts.items() if pair is not None}
+            answer = judged.answer
+            for criterion in self.rubric.criteria:
+                scale = self.rubric.scale_for(criterion)
+                pair = None if criterion.grades else weigh(answer.payload, answer.logprobs, criterion.name, scale)
+                if pair is not None:
+                    weighted[criterion.name] = list(pair)
         record = to_record(judged)
-        record.pop("logprobs", None)
+        record.pop("logprobs", None)  # the weighted marks are what they were for
         return MarksRecord(
-            **record,
-            weighted=weighted,
-            rubric=self.rubric.name,
-            model=self.model,
-            part=self.part,
-            sample=self.sample,
-            chars=self.chars,
-            coverage=self.coverage,
-            quotes=len(quotes),
-            quotes_found=quotes_found(quotes, self.texts),
-        )
+            **record, weighted=weighted, rubric=self.rubric.name, model=self.model, part=self.part, sample=self.sample,
+            chars=self.chars, coverage=self.coverage, quotes=len(quotes), quotes_found=quotes_found(quotes, self.texts),
+        )  # fmt: skip
 
 
 def cut_texts(texts: Mapping[str, str]) -> tuple[dict[str, str], list[str], float]:
     """Return the texts at the length that one call reads, what the judge is told of cuts, and the share that is left."""
+    # What is cut is told to the judge, who would otherwise mark a text down for its missing end.
     short = {name: text[:REVIEW_CHARS] for name, text in texts.items()}
     notes, share = [], 1.0
     for name, text in texts.items():
@@ -285,9 +278,7 @@ def _iterate_mark_questions(rubric: Rubric, texts: JudgeInput, settings: JudgeSe
         pieces = Cut((Part(start + "...", 1, 1),), len(start) / max(1, len(long_text)))
     elif rubric.long in rubric.reads:
         pieces = cut(texts.texts[rubric.long], size=settings.part_chars)
-    wire: dict[str, Any] = {"temperature": settings.temperature, "max_tokens": settings.max_tokens}
-    if settings.token_weights:
-        wire |= {"openai_logprobs": True, "openai_top_logprobs": 10}
+    weights = {"openai_logprobs": True, "openai_top_logprobs": 10} if settings.token_weights else {}
     system, schema = system_text(rubric), rubric.schema
     for part in pieces.parts:
         part_texts = {**short_texts, rubric.long: part.text}
@@ -298,19 +289,19 @@ def _iterate_mark_questions(rubric: Rubric, texts: JudgeInput, settings: JudgeSe
             words += f" on the paper's first {DOCUMENTED_EXCERPT:,} characters, as the documented profile has it"
         for model in settings.models:
             for sample in range(settings.samples):
+                told = f"{words}; a call is found if model, texts, settings and mode are those recorded"
                 call = Call(
-                    model=model,
-                    rubric=rubric.name,
-                    system=system,
-                    prompt=prompt,
-                    schema=schema,
-                    # A seed of its own: a server that honours seeds would give every sample the same reply.
-                    settings={**wire, "seed": settings.seed + sample},
-                    sample=sample,
-                    mode=settings.mode,
-                    told=f"{words}; a call is found if model, texts, settings and mode are those recorded",
+                    model,
+                    rubric.name,
+                    system,
+                    prompt,
+                    schema,
+                    settings.wire(sample) | weights,
+                    sample,
+                    settings.mode,
+                    told,
                 )
-                chars = len(part.text) or 1
+                chars = len(part.text) or 1  # a rubric without a long text has one part, whose weight must not be 0
                 yield JudgeQuestion(rubric, model, part.number, sample, chars, pieces.coverage * share, call, read)
 
 
@@ -373,10 +364,10 @@ def aggregate_ratings(
     """
     flipped = None
     if rubric.is_pairwise:
-        ratings, gaps, flipped = _rate_pairs(cast("Sequence[PairRecord]", answers))
+        ratings, gaps, flipped = _rate_pairs(cast("Sequence[ComparisonRecord]", answers))
         names: Sequence[str] = (PREFERRED,)
     else:
-        ratings, gaps = _rate_samples(rubric, cast("Sequence[PartRecord]", answers))
+        ratings, gaps = _rate_samples(rubric, cast("Sequence[MarksRecord]", answers))
         names = [criterion.name for criterion in rubric.criteria]
 
     def overall(marks: Mapping[str, float]) -> float:
@@ -386,10 +377,11 @@ def aggregate_ratings(
         model: {name: statistics.fmean(marks[name] for marks in samples) for name in names}
         for model, samples in ratings.items()
     }
+    # By criterion and not of the overall marks: a judge that strays in one criterion counts in the others.
     medians = {name: statistics.median(marks[name] for marks in by_judge.values()) for name in names if by_judge}
     values = [[overall(marks) for marks in samples] for samples in ratings.values()]
     missing = None if by_judge else (gaps[0] if gaps else Missing(MissingKind.ABSENT, "the judge was not asked"))
-    rows = cast("Sequence[PartRecord]", answers)
+    rows = cast("Sequence[MarksRecord]", answers)
     return JudgeScore(
         value=overall(medians) if by_judge else None,
         missing=missing,
@@ -406,28 +398,6 @@ def aggregate_ratings(
     )
 
 
-class PartRecord(TypedDict):
-    """What is kept of a judge's answer about one part of a text, beside the answer itself (`judge.client.from_record`)."""
-
-    model: str
-    sample: int
-    part: int
-    chars: int
-    coverage: float
-    weighted: NotRequired[Mapping[str, Sequence[float]] | None]
-    quotes: NotRequired[int]
-    quotes_found: NotRequired[int]
-
-
-class PairRecord(TypedDict):
-    """What is kept of a judge's answer about two texts, beside the answer itself."""
-
-    model: str
-    sample: int
-    order: str
-    coverage: float
-
-
 def _read_answer(row: Mapping[str, object], parse: Callable[[str], _T]) -> _T | Missing:
     """Return what a kept answer says, or why it says nothing."""
     judged = from_record(row)
@@ -439,7 +409,7 @@ def _read_answer(row: Mapping[str, object], parse: Callable[[str], _T]) -> _T | 
         return Missing(MissingKind.FAILED, str(error))
 
 
-def _rate_samples(rubric: Rubric, rows: Sequence[PartRecord]) -> tuple[_Ratings, list[Missing]]:
+def _rate_samples(rubric: Rubric, rows: Sequence[MarksRecord]) -> tuple[_Ratings, list[Missing]]:
     """Return for each judge the marks of every sample whose parts were all answered, and why others count for nothing."""
     samples: dict[tuple[str, int], list[tuple[int, dict[str, float]] | Missing]] = defaultdict(list)
     # Answers come in any order; sums of fractions in another order would differ in their last digit.
@@ -447,17 +417,19 @@ def _rate_samples(rubric: Rubric, rows: Sequence[PartRecord]) -> tuple[_Ratings,
         marks = _read_answer(row, lambda payload: parse_marks(payload, rubric))
         # A mark weighed by token probabilities, where there are any, stands for the plain one.
         weighted = row.get("weighted") or {}
-        samples[str(row["model"]), int(row["sample"])].append(
-            marks
-            if isinstance(marks, Missing)
-            else (
-                int(row["chars"]),
-                {name: float(weighted[name][0]) if name in weighted else mark.score for name, mark in marks.items()},
-            )
-        )
+        part: tuple[int, dict[str, float]] | Missing
+        if isinstance(marks, Missing):
+            part = marks
+        else:
+            scores = {
+                name: float(weighted[name][0]) if name in weighted else mark.score for name, mark in marks.items()
+            }
+            part = int(row["chars"]), scores
+        samples[str(row["model"]), int(row["sample"])].append(part)
     complete: dict[str, list[Mapping[str, float]]] = defaultdict(list)
     gaps: list[Missing] = []
     for (model, _), parts in samples.items():
+        # The mean of a sample that lacks a part would be over other text than those of the others.
         read = [part for part in parts if not isinstance(part, Missing)]
         if len(read) < len(parts):
             gaps.append(next(part for part in parts if isinstance(part, Missing)))
@@ -470,7 +442,7 @@ def _rate_samples(rubric: Rubric, rows: Sequence[PartRecord]) -> tuple[_Ratings,
     return complete, gaps
 
 
-def _rate_pairs(rows: Sequence[PairRecord]) -> tuple[_Ratings, list[Missing], int]:
+def _rate_pairs(rows: Sequence[ComparisonRecord]) -> tuple[_Ratings, list[Missing], int]:
     """Return for each judge the verdict of every sample that has both orders, why others count for nothing, and the flips."""
     worth = {"first": 1.0, "tie": 0.5, "second": 0.0}
     samples: dict[tuple[str, int], dict[str, Winner | Missing]] = defaultdict(dict)
@@ -491,7 +463,7 @@ def _rate_pairs(rows: Sequence[PairRecord]) -> tuple[_Ratings, list[Missing], in
     return complete, gaps, flips
 
 
-def _collect_evidence(rubric: Rubric, rows: Sequence[PartRecord]) -> dict[str, dict[str, object]]:
+def _collect_evidence(rubric: Rubric, rows: Sequence[MarksRecord]) -> dict[str, dict[str, object]]:
     for row in rows:
         marks: dict[str, CriterionMark] | Missing = _read_answer(row, lambda payload: parse_marks(payload, rubric))
         if not isinstance(marks, Missing):
@@ -609,8 +581,7 @@ def compare_call(
         rubric: its name, for a reader.
         system: what the judge is told beforehand.
     """
-    wire = {"temperature": settings.temperature, "max_tokens": settings.max_tokens, "seed": settings.seed + sample}
-    return Call(model, rubric, system, prompt, SCHEMA, wire, sample, settings.mode)
+    return Call(model, rubric, system, prompt, SCHEMA, settings.wire(sample), sample, settings.mode)
 
 
 def parse_winner(payload: str) -> Winner:
@@ -634,6 +605,7 @@ def both_orders(forward: Winner, backward: Winner) -> PairVerdict:
     >>> both_orders("A", "A")
     PairVerdict(winner='tie', flipped=True, position='A')
     """
+    # The same place in both orders is another text each time.
     if forward == backward and forward != "tie":
         return PairVerdict("tie", flipped=True, position=forward)
     swapped: Mapping[Winner, Literal["first", "second", "tie"]] = {"A": "second", "B": "first", "tie": "tie"}
@@ -677,13 +649,9 @@ class PairwiseQuestion:
     def record(self, judged: Judged) -> ComparisonRecord:
         """Return the answer as a journal keeps it."""
         return ComparisonRecord(
-            **to_record(judged),
-            rubric=self.rubric.name,
-            model=self.model,
-            order=self.order,
-            sample=self.sample,
+            **to_record(judged), rubric=self.rubric.name, model=self.model, order=self.order, sample=self.sample,
             coverage=self.coverage,
-        )
+        )  # fmt: skip
 
 
 def _iterate_pairwise_questions(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypedDict
 
 from markbook.files import jsonl
-from markbook.judge.rubrics import HIGHEST, LOWEST, Call, Criterion, Rubric
+from markbook.judge.rubrics import HIGHEST, LOWEST, Call, Rubric
 from markbook.measurements import MissingRecord
 from markbook.model.asker import Asker, Patience
 from markbook.model.budget import Account, Budget, Price, Weight
@@ -57,6 +57,7 @@ def parse_object(payload: str) -> dict[str, object]:
     text = payload.strip()
     if not text:
         raise Violation("the reply is empty")
+    # Before the parser sees it: a judged text may have talked the judge into a reply of a million brackets.
     if len(text) > REPLY_CAP:
         raise Violation(f"the reply is longer than {REPLY_CAP} characters")
     if block := _WHOLE_BLOCK.fullmatch(text):
@@ -76,8 +77,26 @@ def parse_marks(payload: str, rubric: Rubric) -> dict[str, CriterionMark]:
     Raises:
         Violation: as `parse_object`; also a criterion that is missing, no number, or outside the scale.
     """
-    record = parse_object(payload)
-    return {criterion.name: _mark(record, criterion, rubric.scale_for(criterion)) for criterion in rubric.criteria}
+    record, marks = parse_object(payload), {}
+    for criterion in rubric.criteria:
+        name, grades = criterion.name, dict(criterion.grades)
+        if name not in record:
+            raise Violation(f"the reply has no {name}")
+        value, reason, quotes = record[name], record.get(f"{name}_reason"), record.get(f"{name}_quotes")
+        if not grades:
+            score, grade = mark_number(value, name, rubric.scale_for(criterion)), ""
+        elif isinstance(value, str) and value in grades:
+            score, grade = grades[value], value
+        else:
+            raise Violation(f"{name} is {_short(value)}, not one of {', '.join(grades)}")
+        listed = quotes[:QUOTES_CAP] if isinstance(quotes, list) else []
+        marks[name] = CriterionMark(
+            score,
+            _clean_words(reason) if isinstance(reason, str) else "",
+            tuple(_clean_words(quote) for quote in listed if isinstance(quote, str)),
+            grade,
+        )
+    return marks
 
 
 def mark_number(value: object, name: str, scale: tuple[int, int] = (LOWEST, HIGHEST)) -> float:
@@ -97,35 +116,9 @@ def mark_number(value: object, name: str, scale: tuple[int, int] = (LOWEST, HIGH
 
 def quotes_found(quotes: Sequence[str], texts: Sequence[str]) -> int:
     """Return how many quotes stand in one of the judged texts, white space and case aside."""
+    # Judges quote with other quotation marks, line breaks and dots than the text has; the words must be there.
     bodies = [_plain(text) for text in texts]
     return sum(any(words in body for body in bodies) for quote in quotes if (words := _plain(quote)))
-
-
-def _mark(record: Mapping[str, object], criterion: Criterion, scale: tuple[int, int]) -> CriterionMark:
-    name = criterion.name
-    if name not in record:
-        raise Violation(f"the reply has no {name}")
-    reason = record.get(f"{name}_reason")
-    quotes = record.get(f"{name}_quotes")
-    listed = quotes if isinstance(quotes, list) else []
-    score, grade = (
-        _read_grade(record[name], criterion) if criterion.grades else (mark_number(record[name], name, scale), "")
-    )
-    return CriterionMark(
-        score,
-        _clean_words(reason) if isinstance(reason, str) else "",
-        tuple(_clean_words(quote) for quote in listed[:QUOTES_CAP] if isinstance(quote, str)),
-        grade,
-    )
-
-
-def _read_grade(value: object, criterion: Criterion) -> tuple[float, str]:
-    """Return the score that a grade stands for, and the grade as the rubric spells it."""
-    for grade, score in criterion.grades:
-        if value == grade:
-            return score, grade
-    names = ", ".join(grade for grade, _ in criterion.grades)
-    raise Violation(f"{criterion.name} is {_short(value)}, not one of {names}")
 
 
 def _clean_words(text: str) -> str:
@@ -292,7 +285,17 @@ def read(response: Any, mode: str) -> RawAnswer:
         raise Violation("it refused")
     calls = [part for part in response.parts if isinstance(part, ToolCallPart) and part.tool_name == TOOL]
     texts = [part.content for part in response.parts if isinstance(part, TextPart)]
-    payload = _result([part.args for part in calls]) if calls else "".join(texts)
+    # Servers repeat a tool call now and then; only results that differ in meaning leave open which one is the answer.
+    results = [part.args if isinstance(part.args, str) else json.dumps(part.args or {}) for part in calls]
+    meanings = set()
+    for result in results:
+        try:
+            meanings.add(json.dumps(json.loads(result), sort_keys=True))
+        except (ValueError, RecursionError):
+            meanings.add(result)
+    if len(meanings) > 1:
+        raise Violation(f"the reply gives {len(results)} results and not all alike: two results are none")
+    payload = results[0] if results else "".join(texts)
     if not payload.strip():
         raise Violation("the reply is empty")
     logprobs = (response.provider_details or {}).get("logprobs")
@@ -301,23 +304,6 @@ def read(response: Any, mode: str) -> RawAnswer:
         mode=mode,
         logprobs=reduce_logprobs(logprobs) if isinstance(logprobs, list) else (),
     )
-
-
-def _result(results: list[Any]) -> str:
-    """Return the one result that a reply gives, however often it gives it."""
-    # Servers repeat a tool call now and then; only results that differ in meaning leave open which one is the answer.
-    payloads = [result if isinstance(result, str) else json.dumps(result or {}) for result in results]
-    if len({_value(payload) for payload in payloads}) > 1:
-        raise Violation(f"the reply gives {len(payloads)} results and not all alike: two results are none")
-    return payloads[0]
-
-
-def _value(payload: str) -> str:
-    """Return what two payloads of equal meaning have in common."""
-    try:
-        return json.dumps(json.loads(payload), sort_keys=True)
-    except (ValueError, RecursionError):
-        return payload
 
 
 # Asking a judge: from a cassette or from the model, each answer checked before it counts.
@@ -392,16 +378,10 @@ class JudgeClient:
                 return Judged(None, Missing(MissingKind.UNAVAILABLE, detail), is_lasting=False)
         ended = await self._asker.ask(_Asked(self._client, call, check, self.ways))
         judged = Judged(
-            ended.value,
-            ended.missing,
-            ended.requests,
-            ended.input_tokens,
-            ended.output_tokens,
-            ended.cost,
-            ended.cost_at_most,
-            ended.seconds,
-            is_lasting=ended.is_lasting,
-        )
+            ended.value, ended.missing, ended.requests, ended.input_tokens, ended.output_tokens, ended.cost,
+            ended.cost_at_most, ended.seconds, is_lasting=ended.is_lasting,
+        )  # fmt: skip
+        # That a server was down must not be recorded: it would be replayed for ever.
         if self._cassette is not None and judged.is_lasting:
             self._cassette.record(call.key, to_record(judged))
         return judged
@@ -411,6 +391,7 @@ class JudgeClient:
         self.account.replayed += 1
         self.account.saved += judged.cost or 0.0
         if judged.answer is not None:
+            # A cassette is a file like any other: what somebody wrote into it counts by the same rules as a reply.
             try:
                 check(judged.answer.payload)
             except Violation as error:
@@ -433,6 +414,7 @@ class Ways:
     async def choose_way(self) -> AsyncIterator[str]:
         """Yield the way to ask. The first question goes alone, so that not all find out the same side by side."""
         if self._is_first:
+            # Asked again behind the door: whoever waited there may find that the first question has found the way.
             async with self._door:
                 if self._is_first:
                     with self._learning():
@@ -469,6 +451,7 @@ class _Asked:
     def __init__(self, client: Any, call: Call, check: Check, ways: Ways) -> None:
         self._client, self._call, self._check, self._ways = client, call, check, ways
         self._mode = ways.mode
+        # In bytes and not characters: a letter of another script is several bytes, and about as many tokens more.
         size = sum(len(text.encode("utf-8", "replace")) for text in (call.system, call.prompt, str(call.schema)))
         self.weight = Weight(size, call.settings.get("max_tokens"))
 
@@ -518,12 +501,9 @@ class EndRecord(TypedDict, total=False):
 def to_record(judged: Judged) -> EndRecord:
     """Return a lasting end of a call as JSON, without the time it took."""
     record = EndRecord(
-        requests=judged.requests,
-        input_tokens=judged.input_tokens,
-        output_tokens=judged.output_tokens,
-        cost=judged.cost,
-        cost_at_most=judged.cost_at_most,
-    )
+        requests=judged.requests, input_tokens=judged.input_tokens, output_tokens=judged.output_tokens,
+        cost=judged.cost, cost_at_most=judged.cost_at_most,
+    )  # fmt: skip
     if judged.answer is not None:
         record["payload"] = judged.answer.payload
         record["mode"] = judged.answer.mode
@@ -543,11 +523,9 @@ def from_record(record: Mapping[str, object]) -> Judged:
 
     def money(name: str) -> float | None:
         value = record.get(name)
-        return (
-            float(value)
-            if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e15
-            else None
-        )
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e15:
+            return None
+        return float(value)
 
     payload, missing = record.get("payload"), record.get("missing")
     answer = None

@@ -154,8 +154,10 @@ def correct(request: CorrectionRequest) -> Corrected:
             hint = "one row an item and system: name two systems' rows by `system`; of a run with several tasks name the folder"
             raise DataError(f"the item {key[0]!r:.60} stands twice", at=line.at, hint=hint)
         read.rows[key] = line.record
-        value = _score(line.record, request.score)
-        if value is None:
+        score, metrics = line.record.get(request.score), line.record.get("metrics")
+        if score is None and isinstance(metrics, Mapping):
+            score = metrics.get(request.score)
+        if (value := number(score)) is None:
             read.without_score += 1
         else:
             read.scores[key] = value
@@ -201,6 +203,7 @@ def _plan(estimate: Estimate, table: _Table, request: CorrectionRequest) -> Labe
     total = None if needed.value is None else int(needed.value)
     more = None if total is None else max(0, total - estimate.n)
     # The items that the next draw adds to those with a label.
+    # A judge's doubt is greatest at .5: differences are brought from -1..1 to 0..1 before that is asked.
     factor, summand = table.unit
     rows = zip(table.keys, table.scores, table.labels, table.settled, strict=True)
     unlabelled = [
@@ -268,13 +271,6 @@ def _join(read: _Read, request: CorrectionRequest) -> None:
         raise DataError("no label belongs to a judged row", at=at, hint=hint)
 
 
-def _score(record: Mapping[str, object], name: str) -> float | None:
-    value, metrics = record.get(name), record.get("metrics")
-    if value is None and isinstance(metrics, Mapping):
-        value = metrics.get(name)
-    return number(value)
-
-
 def _mean(labels: Sequence[Label]) -> float | None:
     """Return the mean of what the raters say, None where nobody said anything."""
     values = [label.label for label in labels if label.label is not None]
@@ -302,6 +298,7 @@ def _table(read: _Read, request: CorrectionRequest) -> _Table:
     items = [item for item, system in read.scores if system == first_system and (item, other) in read.scores]
     pairs = [(read.scores[item, first_system], read.scores[item, other]) for item in items]
     differences, duels = _differences(read, request, items, pairs), _duels(read, request, items, pairs)
+    # Marks and preferences are not one scale: both together would be an estimate of neither.
     one_by_one, side_by_side = (sum(label is not None for label in table.labels) for table in (differences, duels))
     if one_by_one and side_by_side:
         used = "by comparing" if side_by_side >= one_by_one else "by marking each"
@@ -434,6 +431,7 @@ def _errors(read: _Read, request: CorrectionRequest) -> list[GroupError]:
             groups[name].append(read.scores[key] - label)
     if lacking:
         read.problems.append(f"{lacking} labelled items say nothing under {request.by!r:.60}: they are in no group")
+    # Many groups are many chances to err: Holm's step-down keeps the error over all of them.
     estimates = {name: t_interval(gaps, confidence=request.confidence) for name, gaps in sorted(groups.items())}
     adjusted = holm(
         [

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from markbook.errors import ConfigError
 from markbook.option import (
     ASKING_JUDGES,
     FILE,
@@ -44,8 +46,8 @@ def split_judge(stated: str) -> tuple[str, Server | None]:
     >>> split_judge("openai:a")
     ('openai:a', None)
     """
-    found = _AT_SERVER.fullmatch(stated)
-    return (stated, None) if found is None else (found["model"], Server(found["url"], found["key"] or ""))
+    match = _AT_SERVER.fullmatch(stated)
+    return (stated, None) if match is None else (match["model"], Server(match["url"], match["key"] or ""))
 
 
 def plain_judge(stated: str) -> str:
@@ -150,6 +152,35 @@ class JudgeOptions:
         False, "--token-weights", help="Weigh marks by token probabilities, where the server gives them."
     )
 
+    def check(self) -> None:
+        """Find out whether a value lies outside of what is declared of its option: only the command line has seen to it.
+
+        Raises:
+            ConfigError: which one, and what it may be.
+        """
+        for name, declared in _DECLARED.items():
+            value, values = getattr(self, name), declared.values
+            if value is None and name in _MAY_BE_NONE:
+                continue
+            if isinstance(values, WordChoice) and value not in values.words:
+                *words, last = values.words
+                raise ConfigError(f"judge: {name} must be {', '.join(words)} or {last}, not {value!r:.40}")
+            if not isinstance(values, NumberRange | CountRange):
+                continue
+            is_count, low, high = isinstance(values, CountRange), values.low, values.high
+            is_open = isinstance(values, NumberRange) and values.above_low
+            # NaN is in no range, since it compares as false; True is a number for Python alone.
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, int if is_count else int | float)
+                or not (low is None or value > low or (value == low and not is_open))
+                or not value <= (math.inf if high is None else high)
+                or value == math.inf
+            ):
+                bounds = f"{'above' if is_open else 'from'} {low}{'' if high is None else f' to {high}'}"
+                number = "a whole number" if is_count else "a number"
+                raise ConfigError(f"judge: {name} must be {number} {bounds}, not {value!r:.40}")
+
     def to_options(self) -> dict[str, object]:
         """Return them by the names of the command's options, without secrets and without what was not said."""
         from markbook.model.connect import without_secrets
@@ -157,6 +188,7 @@ class JudgeOptions:
         return values_of_command(self) | {"base_url": without_secrets(self.base_url)}
 
 
+_MAY_BE_NONE = frozenset({"temperature", "retries", "seconds", "per_minute", "max_cost", "cassette"})
 _DECLARED = {field.name: declaration(field) for field in fields(JudgeOptions)}
 
 

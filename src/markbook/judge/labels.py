@@ -7,8 +7,9 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
+from markbook.codec import JsonRecord
 from markbook.errors import DataError
 from markbook.files.content import check_readable
 from markbook.files.jsonl import Line, Rejection, read_jsonl
@@ -69,6 +70,7 @@ def draw(items: Sequence[LabelItem], count: int, *, seed: int = 0, share: float 
     mean = math.fsum(useful) / len(useful) if useful else 0.0
     # A judge without any doubt says nothing of which label is more useful than another.
     weights = [1.0 - share + share * use / mean if mean else 1.0 for use in useful]
+    # By name and not by place: an item keeps its number when others join, so a larger draw holds the smaller one.
     places = [chance(seed, *item.key) / weight for item, weight in zip(items, weights, strict=True)]
     order = sorted(range(len(items)), key=places.__getitem__)
     # The first item that is not drawn sets the threshold: with it every drawn item's probability is known.
@@ -78,6 +80,7 @@ def draw(items: Sequence[LabelItem], count: int, *, seed: int = 0, share: float 
 
 def chance(seed: int, *names: str) -> float:
     """Return a number above 0 and at most 1 that is always the same for a seed and names, and looks like chance."""
+    # A separator that no name keeps: ("a", "bc") and ("ab", "c") must be other draws.
     text = "\x1f".join((str(seed), *(name.replace("\x1f", " ") for name in names)))
     digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
     return (int.from_bytes(digest) + 1) / 2**64
@@ -93,23 +96,23 @@ Key = tuple[str, str, str]
 """Item, system, and in a comparison the other system."""
 
 
-class LabelRecord(TypedDict, total=False):
+class LabelRecord(TypedDict):
     """A label as a line of a file holds it."""
 
     id: str
-    system: str
-    against: str
-    rater: str
     label: float | None
-    marks: Mapping[str, int]
-    reason: str
-    probability: float
-    draw: str
-    rubric: str
+    system: NotRequired[str]
+    against: NotRequired[str]
+    rater: NotRequired[str]
+    marks: NotRequired[Mapping[str, int]]
+    reason: NotRequired[str]
+    probability: NotRequired[float]
+    draw: NotRequired[str]
+    rubric: NotRequired[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class Label(JsonRecord[LabelRecord]):
     """What one rater says of one item."""
 
     id: str
@@ -142,27 +145,6 @@ class Label:
         turned = None if self.label is None else 1 - self.label
         return replace(self, system=self.against, against=self.system, label=turned)
 
-    def record(self) -> LabelRecord:
-        """Return it as a line of a file holds it."""
-        record = LabelRecord(id=self.id, label=self.label)
-        if self.system:
-            record["system"] = self.system
-        if self.against:
-            record["against"] = self.against
-        if self.rater:
-            record["rater"] = self.rater
-        if self.marks:
-            record["marks"] = dict(self.marks)
-        if self.reason:
-            record["reason"] = self.reason
-        if self.probability is not None:
-            record["probability"] = self.probability
-        if self.draw:
-            record["draw"] = self.draw
-        if self.rubric:
-            record["rubric"] = self.rubric
-        return record
-
 
 @dataclass(slots=True)
 class Labels:
@@ -184,6 +166,7 @@ def read_labels(paths: Sequence[Path]) -> Labels:
     for line in _lines(paths, labels.problems):
         label = read_label(line)
         key = label.align().key
+        # A comparison is the same one in either order of its systems, so a rater's second word on it is found.
         earlier = named.get((key, label.rater)) if label.rater else None
         if earlier is not None:
             labels.labels[earlier] = label

@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Self
+from typing import Any, Self, cast
 
 from markbook.errors import ConfigError
 from markbook.judge.assess import (
     PREFERRED,
     JudgeInput,
-    JudgeScore,
     PanelAgreement,
     aggregate_ratings,
     find_missing_text,
@@ -21,7 +20,7 @@ from markbook.judge.assess import (
     role,
 )
 from markbook.judge.client import Judged, from_record
-from markbook.judge.judge_options import MODES, JudgeOptions
+from markbook.judge.judge_options import JudgeOptions
 from markbook.judge.panel import (
     RETRIES,
     SECONDS,
@@ -71,7 +70,8 @@ class Memory:
     def took(self, accounts: Mapping[str, AccountRecord]) -> None:
         """Take what each judge has cost in one measuring."""
         for judge, account in accounts.items():
-            self.accounts[judge] = _sum(self.accounts[judge], account) if judge in self.accounts else account
+            before = self.accounts.get(judge)
+            self.accounts[judge] = account if before is None else _add_accounts(before, account)
 
     def tick(self) -> None:
         """Be told of one more answer."""
@@ -127,17 +127,10 @@ class JudgeMetric(Metric):
         wholes: dict[str, list[Measurement]] = {}
         columns = []
         for metric in metrics:
-            rubric_metric = (
-                metric
-                if not metric.is_part
-                else replace(
-                    metric,
-                    criterion=None,
-                    is_verdict=False,
-                    name="judge",
-                    signature=_signature(metric.rubric, metric.plan),
-                )
-            )
+            rubric_metric = metric
+            if metric.is_part:
+                signature = _signature(metric.rubric, metric.plan)
+                rubric_metric = replace(metric, criterion=None, is_verdict=False, name="judge", signature=signature)
             if rubric_metric.signature not in wholes:
                 wholes[rubric_metric.signature] = rubric_metric.measure(items)
             column = wholes[rubric_metric.signature]
@@ -178,7 +171,10 @@ class JudgeMetric(Metric):
         if self.is_part:
             return self.together([self], items)[0]
         # Of each row the keys of its calls are kept and not the calls: a long text is not held in many prompts at once.
-        keys_by_item = [self._keys(item) for item in items]
+        keys_by_item = [
+            questions if isinstance(questions, Missing) else [question.call.key for question in questions]
+            for questions in map(self._questions, items)
+        ]
         places: dict[str, int] = {}
         for index, keys in enumerate(keys_by_item):
             if not isinstance(keys, Missing):
@@ -187,22 +183,14 @@ class JudgeMetric(Metric):
         answers = self._answers(items, places)
         return [self._settle(item, keys, answers) for item, keys in zip(items, keys_by_item, strict=True)]
 
-    def _keys(self, item: Item) -> list[str] | Missing:
-        """Return what names the calls about a row, in order, or why there are none."""
-        questions = self._questions(item)
-        return questions if isinstance(questions, Missing) else [question.call.key for question in questions]
-
     def _questions(self, item: Item) -> Sequence[JudgeCall] | Missing:
+        """Return the calls about a row, in order, or why there are none."""
         text, references = item.attempt.text, item.sample.references
         missing = problem(text, references, needs_reference=self.needs_reference)
         if missing is not None:
             return missing
-        references_present = drop_missing_references(references)
-        reference = (
-            references_present[0]
-            if self.rubric.is_pairwise and references_present
-            else BETWEEN.join(references_present)
-        )
+        present = drop_missing_references(references)
+        reference = present[0] if self.rubric.is_pairwise and present else BETWEEN.join(present)
         texts = JudgeInput.from_answer(text, item.sample.input, reference, item.sample.context or "")
         rubric = self.rubric_for(item)
         if isinstance(rubric, Missing):
@@ -271,32 +259,25 @@ class JudgeMetric(Metric):
         score = aggregate_ratings(rubric, rows)
         result = score.missing if score.value is None else score.value
         assert result is not None
-        stats = score.to_stats() | self._verdict(rubric, score)
-        return measurement(self.name, self.signature, item, result, stats)
-
-    @staticmethod
-    def _verdict(rubric: Rubric, score: JudgeScore) -> dict[str, object]:
-        """Return whether an answer passes, where the rubric says which do, and the criteria of a row's own."""
-        if not score.marks:
-            return {}
-        stats: dict[str, object] = {PASSED: rubric.passes(score.marks)} if rubric.has_verdict else {}
-        if rubric.row:
+        stats = score.to_stats()
+        if score.marks and rubric.has_verdict:
+            stats[PASSED] = rubric.passes(score.marks)
+        if score.marks and rubric.row:
+            # Criteria of a row's own stand nowhere else in the run.
             stats["criteria"] = {criterion.name: criterion.question for criterion in rubric.criteria}
             if score.by_judge:
                 stats["overall_by_judge"] = {judge: rubric.overall(own) for judge, own in score.by_judge.items()}
-        return stats
+        return measurement(self.name, self.signature, item, result, stats)
 
     def agreement(self, measurements: Sequence[Measurement]) -> PanelAgreement | None:
         """Return Krippendorff's alpha over a panel's marks; None for a single judge."""
         if self.rubric.row:  # each row has criteria of its own: what they come to is what the judges share
-            wholes = [
-                own
+            overalls = [
+                {judge: {"overall": value} for judge, value in own.items()}
                 for measurement in measurements
                 if isinstance(own := measurement.stats.get("overall_by_judge"), Mapping)
             ]
-            return panel_agreement(
-                [{judge: {"overall": value} for judge, value in own.items()} for own in wholes], ["overall"]
-            )
+            return panel_agreement(overalls, ["overall"])
         panels = [
             by_judge
             for measurement in measurements
@@ -315,27 +296,16 @@ class JudgeMetric(Metric):
         return panel_agreement(common, list(criteria))
 
 
-def _sum(first: AccountRecord, other: AccountRecord) -> AccountRecord:
+def _add_accounts(first: AccountRecord, other: AccountRecord) -> AccountRecord:
     """Return two accounts as one; a cost that is unknown of one part is unknown of both."""
     faults = dict(first["faults"])
     for name, count in other["faults"].items():
         faults[name] = faults.get(name, 0) + count
-    return AccountRecord(
-        requests=first["requests"] + other["requests"],
-        replayed=first["replayed"] + other["replayed"],
-        input_tokens=first["input_tokens"] + other["input_tokens"],
-        output_tokens=first["output_tokens"] + other["output_tokens"],
-        cost=_both(first["cost"], other["cost"]),
-        cost_at_most=_both(first["cost_at_most"], other["cost_at_most"]),
-        requests_without_price=first["requests_without_price"] + other["requests_without_price"],
-        saved_by_cassette=first["saved_by_cassette"] + other["saved_by_cassette"],
-        latency_seconds=first["latency_seconds"] + other["latency_seconds"],
-        faults=faults,
-    )
-
-
-def _both(first: float | None, other: float | None) -> float | None:
-    return None if first is None or other is None else first + other
+    sums: dict[str, Any] = {**first}
+    for name, value in other.items():
+        if name != "faults":
+            sums[name] = None if value is None or sums[name] is None else sums[name] + value
+    return cast("AccountRecord", sums | {"faults": faults})
 
 
 def _signature(rubric: Rubric, plan: JudgePlan) -> str:
@@ -412,19 +382,10 @@ def judge(  # noqa: PLR0913 - one argument an option, as a task file names them
         max_cost=max_cost,
         price=price,
         token_weights=token_weights,
+        retries=retries,
+        seconds=seconds,
     )
-    _check_range("retries", retries, 0, 20)
-    if mode not in MODES:
-        raise ConfigError(f"judge: mode must be auto, tool, native or prompted, not {mode!r:.40}")
-    _check_range("samples", samples, 1, 100)
-    _check_range("workers", workers, 1, 64)
-    _check_range("temperature", 0 if temperature is None else temperature, 0, 2)
-    plan = plan_panel(names, options, seed=seed, retries=retries, seconds=seconds)
+    plan = plan_panel(names, options, seed=seed)
     read = read_rubric(rubric, folder)
     needs_reference = read.is_pairwise or "reference" in map(role, read.reads)
     return JudgeMetric(read, plan, _signature(read, plan), needs_reference)
-
-
-def _check_range(name: str, value: object, low: float, high: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise ConfigError(f"judge: {name} must lie between {low} and {high}, not {value!r:.40}")

@@ -124,8 +124,10 @@ def plan_panel(
         profile: as `JudgeSettings` has it.
 
     Raises:
+        ConfigError: an option out of its range.
         UsageError: no judge, a judge twice, a price that is none.
     """
+    options.check()
     if not models:
         raise UsageError("there is no judge to ask", hint="name one with --judge PROVIDER:NAME, or `models`")
     judges = dict.fromkeys(map(split_judge, models))
@@ -195,7 +197,7 @@ async def open_judges(
     async with AsyncExitStack() as stack:
         judges = {}
         for model in plan.settings.models:
-            client: Any = None
+            client: Any = None  # a whole cassette is replayed without the extra, a key or a network
             if cassette is None or not cassette.is_whole:
                 opened = connect.connect(model, plan.address(model), plan.patience.seconds, plan.key(model))
                 client = await stack.enter_async_context(opened)
@@ -308,6 +310,7 @@ class PanelSession:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        # Cancelled before it is waited for: a request under way may take as long as its deadline.
         self._post(self._task.cancel)
         self._thread.join()
 
@@ -384,6 +387,7 @@ class PanelSession:
             nonlocal complete
             while True:
                 key, question = await waiting.get()
+                # Kept before the next question is taken: what is paid for is never lost to a crash in between.
                 judged = await judges[question.model].judge(question.call, question.check)
                 complete &= judged.is_lasting
                 self._keep(question, judged, (*key, *question.key))
@@ -393,7 +397,7 @@ class PanelSession:
         async with asyncio.TaskGroup() as group:
             servers = [group.create_task(serve()) for _ in range(self._plan.patience.concurrency * len(judges))]
             await feed()
-            await waiting.join()
+            await waiting.join()  # every question that was fed is answered
             for server in servers:
                 server.cancel()
         return complete

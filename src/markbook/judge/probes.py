@@ -159,6 +159,7 @@ def agreement(human: Sequence[int], judge: Sequence[int], *, requested: int) -> 
     kappa = cohen_kappa(human, judge, "quadratic") if human else Estimate(None, note="no pair")
     alpha = krippendorff_alpha([human, judge], "ordinal") if human else Estimate(None, note="no pair")
     exact = sum(mark == other for mark, other in zip(human, judge, strict=True))
+    # Most human marks are alike: 80 % agreement may be what always saying 4 reaches.
     common, times = Counter(human).most_common(1)[0] if human else (None, 0)
     return People(
         n=len(human),
@@ -258,6 +259,7 @@ def family(name: str) -> str:
 
 def order(verdicts: Sequence[PairVerdict]) -> OrderProbe:
     """Return how often the place alone decides."""
+    # A judge without a leaning to a place flips towards A and B alike often: the second share tells which one it likes.
     flipped = [verdict for verdict in verdicts if verdict.flipped]
     return OrderProbe(
         pairs=len(verdicts),

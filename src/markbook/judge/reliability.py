@@ -98,7 +98,7 @@ def _plant_canary(text: str, name: str) -> str:
 def pad_text(text: str, _name: str = "") -> str:
     """Return a text that is half as long again and says the same.
 
-    >>> len(padded("word " * 100)) / len("word " * 100) > 1.4
+    >>> len(pad_text("word " * 100)) / len("word " * 100) > 1.4
     True
     """
     more = "".join(PADDING)
@@ -109,7 +109,7 @@ def pad_text(text: str, _name: str = "") -> str:
 def dress_text(text: str, name: str = "review") -> str:
     r"""Return a text with the same words under headings and in bullets.
 
-    >>> dressed("It is good. It is short.")
+    >>> dress_text("It is good. It is short.")
     '# Review\n\n## Assessment\n\n- **It** is good.\n- **It** is short.'
     """
     sentences = [sentence.strip() for sentence in re.split(r"(?<=[.!?])\s+|\n+", text) if sentence.strip()]
@@ -237,8 +237,16 @@ class Examination:
         people, calibrated = await self._agreement()
         consistency, plain = await self._consistency()
         changed = {name: await self._measure_shift(change, plain) for name, change in CHANGES.items()}
-        verdicts = await self._verdicts(self._couples(pairs))
-        family_verdicts = await self._verdicts(self._family_couples(pairs))
+        # Pairs of which exactly one text is by the judge's own family are drawn by themselves: they would be too few.
+        mine = family(self._judge.model)
+        by_item: dict[str, list[KnownText]] = {}
+        for text in self._texts:
+            by_item.setdefault(text.item, []).append(text)
+        couples = [couple for item in sorted(by_item) for couple in itertools.combinations(by_item[item], 2)]
+        mixed = [own_side(couple, mine) is not None for couple in couples]
+        others = [couple for couple, is_mixed in zip(couples, mixed, strict=True) if not is_mixed]
+        verdicts = await self._verdicts(_evenly(others, pairs))
+        family_verdicts = await self._verdicts(_evenly(list(itertools.compress(couples, mixed)), pairs))
         marks = {text.digest: mark for text, mark in zip(self._texts, plain, strict=True) if mark is not None}
         return Examined(
             judge=self._judge.model,
@@ -262,16 +270,14 @@ class Examination:
         )
 
     def _call(self, rubric: Rubric, known_text: KnownText, sample: int) -> Call:
-        settings = self._settings
-        wire = {"temperature": settings.temperature, "max_tokens": settings.max_tokens, "seed": settings.seed + sample}
         texts = {
             name: known_text.text if name == rubric.judged else known_text.beside.get(role(name), "")
             for name in rubric.reads
         }
         short_texts, notes, _ = cut_texts(texts)
         prompt = question(rubric, short_texts, excerpt_note=" ".join(notes))
-        system = self._form.system
-        return Call(self._judge.model, rubric.name, system, prompt, rubric.schema, wire, sample, settings.mode)
+        wire, mode = self._settings.wire(sample), self._settings.mode
+        return Call(self._judge.model, rubric.name, self._form.system, prompt, rubric.schema, wire, sample, mode)
 
     def _note(self, judged: Judged) -> None:
         if judged.missing is not None:
@@ -301,7 +307,7 @@ class Examination:
         return probes.agreement(human, judge, requested=len(marked)), probes.calibration(human, judge)
 
     async def _consistency(self) -> tuple[probes.Consistency, list[float | None]]:
-        samples = max(2, self._settings.samples)
+        samples = max(2, self._settings.samples)  # one answer is consistent with itself
         repeats = [(text, sample) for text in self._texts for sample in range(samples)]
         scores = await asyncio.gather(*(self._score(self._form.marks, text, sample) for text, sample in repeats))
         rows = [scores[start : start + samples] for start in range(0, len(scores), samples)]
@@ -326,27 +332,12 @@ class Examination:
         scores = await asyncio.gather(*(self._score(self._form.marks, text) for text in changed))
         return probes.shifts(plain, scores)
 
-    def _couples(self, most: int) -> list[Couple]:
-        """Return pairs of texts of one item, evenly over the items; those of `_family_couples` aside."""
-        mine = family(self._judge.model)
-        return _evenly([couple for couple in self._all_couples() if own_side(couple, mine) is None], most)
-
-    def _family_couples(self, most: int) -> list[Couple]:
-        """Return pairs of generated texts of one item, exactly one of which the judge's own family wrote."""
-        mine = family(self._judge.model)
-        return _evenly([couple for couple in self._all_couples() if own_side(couple, mine) is not None], most)
-
-    def _all_couples(self) -> list[Couple]:
-        by_item: dict[str, list[KnownText]] = {}
-        for text in self._texts:
-            by_item.setdefault(text.item, []).append(text)
-        return [couple for item in sorted(by_item) for couple in itertools.combinations(by_item[item], 2)]
-
     async def _verdicts(self, couples: Sequence[Couple]) -> list[DecidedCouple]:
         verdicts = await asyncio.gather(*(self._verdict(first, second) for first, second in couples))
         return [(couple, verdict) for couple, verdict in zip(couples, verdicts, strict=True) if verdict is not None]
 
     async def _verdict(self, first: KnownText, second: KnownText) -> PairVerdict | None:
+        # Both get half of what one text would have: the call has to hold two.
         texts = first.text[: REVIEW_CHARS // 2], second.text[: REVIEW_CHARS // 2]
         form, winners = self._form, []
         read = [name for name in form.marks.reads if name != form.marks.judged]
@@ -400,6 +391,7 @@ def read_known(path: Path, rubric: Rubric, *, most: int) -> tuple[list[KnownText
     if not texts:
         hint = '{"question": .., "candidate": .., "label": 0 to 1} a line'
         raise DataError("no row that a judge can be examined on", at=str(path), hint=hint)
+    # Evenly and not the first ones: files are often sorted by label or source.
     step = max(1.0, len(texts) / most)
     return [texts[int(index * step)] for index in range(min(most, len(texts)))], problems
 

@@ -114,6 +114,7 @@ class Rubric:
     @property
     def schema(self) -> dict[str, object]:
         """Return the JSON schema of a reply: for each criterion a reason, quotes, then the mark."""
+        # The reason comes before the mark: a judge that has marked already only defends its mark.
         properties: dict[str, object] = {}
         for criterion in self.criteria:
             low, high = self.scale_for(criterion)
@@ -175,12 +176,11 @@ class Rubric:
         """
         low, high = self.scale
         if any(criterion.weight < 0 for criterion in self.criteria):
+            # As HealthBench counts (arXiv 2505.08775): points that can be lost do not make the whole larger.
             points = math.fsum(c.weight * self.score(c, marks[c.name]) for c in self.criteria)
             return min(1.0, max(0.0, points / math.fsum(max(0.0, c.weight) for c in self.criteria)))
-        mean = math.fsum(
-            criterion.weight * self.common_mark(criterion, marks[criterion.name]) for criterion in self.criteria
-        )
-        mean /= math.fsum(criterion.weight for criterion in self.criteria)
+        mean = math.fsum(c.weight * self.common_mark(c, marks[c.name]) for c in self.criteria)
+        mean /= math.fsum(c.weight for c in self.criteria)
         mean = min(float(high), max(float(low), mean))  # rounding may leave the scale by its last digit
         return mean / high if profile == "documented" else (mean - low) / (high - low)
 
@@ -247,6 +247,7 @@ _SPELLINGS = {"instructions": "task", "description": "question", "input": "quest
 
 
 class _Strict(BaseModel):
+    # Strict: YAML's `yes` must not become a weight of 1, and a misspelt key would be a rule that nobody follows.
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
 
     @model_validator(mode="before")
@@ -319,7 +320,11 @@ class CriterionModel(_Strict):
         anchors = data.get("anchors") if isinstance(data, Mapping) else None
         if not isinstance(anchors, Mapping):
             return data
-        return {**data, "anchors": {_mark(key): value for key, value in anchors.items()}}
+        read: dict[object, object] = {}
+        for key, value in anchors.items():
+            is_mark = isinstance(key, str) and key.isascii() and key.isdigit() and len(key) < 4
+            read[int(key) if is_mark else key] = value
+        return {**data, "anchors": read}
 
 
 class ExampleModel(_Strict):
@@ -367,13 +372,18 @@ class RubricModel(_Strict):
     def _whole(self) -> Self:
         if not self.criteria and not self.row:
             raise ValueError("a rubric needs criteria, or `row`: the field of a row that holds them")
-        if self.form == "pairwise" and (self.row or self.threshold is not None or any(map(_is_verdict, self.criteria))):
+        has_verdict = self.threshold is not None or any(
+            criterion.grades or criterion.threshold is not None or criterion.weight < 0 for criterion in self.criteria
+        )
+        if self.form == "pairwise" and (self.row or has_verdict):
             raise ValueError("a pairwise rubric has no grades, points, thresholds or criteria of a row")
         if self.threshold == "row" and not self.row:
             raise ValueError("`threshold: row` needs `row`: the field of a row that holds it")
         if self.row and self.examples:
             raise ValueError("examples cannot go with criteria of each row's own")
-        scales = _check_criteria(self.criteria, (self.scale[0], self.scale[1]), self.threshold is not None)
+        scales = _check_criteria(
+            self.criteria, (self.scale[0], self.scale[1]), has_threshold=self.threshold is not None
+        )
         if "answer" not in self.reads or len(set(self.reads)) < len(self.reads):
             raise ValueError("reads must name the answer, and each text once")
         if self.form == "pairwise" and "reference" in self.reads:
@@ -400,6 +410,13 @@ class RubricModel(_Strict):
     def rubric(self) -> Rubric:
         """Return it as the judge takes it."""
         is_pairwise = self.form == "pairwise"
+        examples = []
+        for example in self.examples:
+            pair = {"answer-A": example.answer, "answer-B": example.reference}
+            single = {"reference": example.reference, "answer": example.answer}
+            texts = {"question": example.question, "context": example.context} | (pair if is_pairwise else single)
+            shown = tuple((name, text) for name, text in texts.items() if text)
+            examples.append(Example(shown, tuple(sorted(example.marks.items())), example.winner, example.why))
         return Rubric(
             self.name,
             self.task,
@@ -408,7 +425,7 @@ class RubricModel(_Strict):
             scale=(self.scale[0], self.scale[1]),
             field=self.field,
             wants_quotes=self.evidence == "quotes",
-            examples=tuple(_example(example, is_pairwise=is_pairwise) for example in self.examples),
+            examples=tuple(examples),
             is_pairwise=is_pairwise,
             version=str(self.version),
             threshold=None if self.threshold == "row" else self.threshold,
@@ -434,17 +451,21 @@ class RowRubricModel(_Strict):
         listed = [record["criteria"]] if isinstance(record["criteria"], str) else record["criteria"]
         if not isinstance(listed, list | tuple):
             return record
-        return {**record, "criteria": [_row_criterion(entry, number) for number, entry in enumerate(listed, start=1)]}
-
-
-def _row_criterion(criterion: object, number: int) -> object:
-    """Return a row's criterion in the words of a rubric's; one without a name is called by its place."""
-    if isinstance(criterion, str):
-        return {"name": f"c{number}", "question": criterion}
-    if not isinstance(criterion, Mapping):
-        return criterion
-    read = {_ROW_SPELLINGS.get(str(key), str(key)): value for key, value in criterion.items() if key not in _ROW_ASIDE}
-    return {"name": f"c{number}", **read}
+        criteria = []
+        for number, entry in enumerate(listed, start=1):
+            criterion: object = entry
+            if isinstance(entry, str):
+                criterion = {"name": f"c{number}", "question": entry}
+            elif isinstance(entry, Mapping):
+                # One without a name is called by its place.
+                named = {
+                    _ROW_SPELLINGS.get(str(key), str(key)): value
+                    for key, value in entry.items()
+                    if key not in _ROW_ASIDE
+                }
+                criterion = {"name": f"c{number}", **named}
+            criteria.append(criterion)
+        return {**record, "criteria": criteria}
 
 
 _ROW_SPELLINGS = {"criterion": "question", "requirements": "question", "text": "question"}
@@ -462,7 +483,7 @@ def read_row_rubric(rubric: Rubric, stated: object) -> Rubric:
         model = RowRubricModel.model_validate(stated)
         criteria = (*rubric.criteria, *(criterion.criterion() for criterion in model.criteria))
         threshold = rubric.threshold if model.threshold is None else model.threshold
-        _check_criteria(criteria, rubric.scale, threshold is not None)
+        _check_criteria(criteria, rubric.scale, has_threshold=threshold is not None)
     except ValidationError as error:
         raise ConfigError("; ".join(_complaints(error))) from error
     except ValueError as error:
@@ -474,20 +495,18 @@ def read_row_rubric(rubric: Rubric, stated: object) -> Rubric:
     return replace(rubric, criteria=criteria, threshold=threshold, task=model.task or rubric.task)
 
 
-def _is_verdict(criterion: CriterionModel) -> bool:
-    return bool(criterion.grades) or criterion.threshold is not None or criterion.weight < 0
-
-
 def _check_criteria(
     criteria: Sequence[CriterionModel | Criterion],
     scale: tuple[int, int],
-    has_threshold: bool,  # noqa: FBT001 - one word of a rubric
+    *,
+    has_threshold: bool,
 ) -> dict[str, tuple[int, ...]]:
     """Return the scale of each criterion, and raise `ValueError` for criteria that do not go together."""
     scales = {criterion.name: (0, 1) if criterion.grades else tuple(criterion.scale or scale) for criterion in criteria}
     for low, high in [scale, *scales.values()]:
         if not 0 <= low < high <= 100:
             raise ValueError(f"the scale must rise from 0 or more to 100 or less, not from {low} to {high}")
+    # One reply holds the mark, the reason and the quotes of every criterion: a name that meets another's key would hide it.
     keys = [
         key
         for criterion in criteria
@@ -508,23 +527,6 @@ def _check_criteria(
             elif not isinstance(mark, int) or not low <= mark <= high:
                 raise ValueError(f"an anchor of {criterion.name} lies outside {low} to {high}")
     return scales
-
-
-def _mark(key: object) -> object:
-    return int(key) if isinstance(key, str) and key.isascii() and key.isdigit() and len(key) < 4 else key
-
-
-def _example(model: ExampleModel, *, is_pairwise: bool) -> Example:
-    given_texts = {"question": model.question, "context": model.context}
-    pair = {"answer-A": model.answer, "answer-B": model.reference}
-    single = {"reference": model.reference, "answer": model.answer}
-    texts = given_texts | (pair if is_pairwise else single)
-    return Example(
-        tuple((name, text) for name, text in texts.items() if text),
-        tuple(sorted(model.marks.items())),
-        model.winner,
-        model.why,
-    )
 
 
 def read_rubric(source: object, folder: Path | None = None) -> Rubric:
@@ -618,6 +620,7 @@ class Call:
 
     def add_fence(self) -> tuple[str, str]:
         """Return system text and prompt with a fresh fence that stands nowhere in the judged text."""
+        # Drawn anew for each call: a text that was written to close the fence would have to know it.
         while True:
             fence = secrets.token_hex(12)
             if fence not in self.prompt:
@@ -644,6 +647,7 @@ class Cut:
 
 def cut(sections: Sequence[str], *, size: int = PART_CHARS, most: int = MOST_PARTS) -> Cut:
     """Return a paper's sections gathered into parts of at most `size` characters, whole sections where they fit."""
+    # A section longer than a part is cut within; shorter ones stay whole, so that a judge sees few torn sentences.
     pieces = [text[start : start + size] for text in sections for start in range(0, len(text), size)]
     total = sum(map(len, pieces))
     if not total:
@@ -654,6 +658,7 @@ def cut(sections: Sequence[str], *, size: int = PART_CHARS, most: int = MOST_PAR
             texts[-1] += "\n\n" + piece
         else:
             texts.append(piece)
+    # What is beyond the limit is not judged, and the coverage says so: no call reads a shortened part in secret.
     cut_texts = texts[:most]
     parts = tuple(Part(text, number, len(texts)) for number, text in enumerate(cut_texts, start=1))
     if len(cut_texts) == len(texts):
@@ -670,12 +675,8 @@ def system_text(rubric: Rubric) -> str:
     """Return what a judge is told before anything is asked."""
     who = f"You are a careful, independent judge{f' of {rubric.field}' if rubric.field else ''}. "
     if rubric.is_pairwise:
-        return (
-            who
-            + _DATA
-            + "First give your reason, then say which of the two is better, or that neither is. "
-            + _SUBSTANCE
-        )
+        order = "First give your reason, then say which of the two is better, or that neither is. "
+        return who + _DATA + order + _SUBSTANCE
     quotes = "then short verbatim quotes as evidence, " if rubric.wants_quotes else ""
     scales = {rubric.scale_for(criterion) for criterion in rubric.criteria}
     low, high = next(iter(scales))
@@ -683,11 +684,8 @@ def system_text(rubric: Rubric) -> str:
     graded = sum(bool(criterion.grades) for criterion in rubric.criteria)
     mark = f"a whole number {numbers}"
     if graded:
-        mark = (
-            "one of its grades"
-            if graded == len(rubric.criteria)
-            else "a whole number on its scale or one of its grades"
-        )
+        is_all = graded == len(rubric.criteria)
+        mark = "one of its grades" if is_all else "a whole number on its scale or one of its grades"
     order = f"For each criterion first give your reason, {quotes}then {mark}. "
     return who + _DATA + order + _SUBSTANCE
 
@@ -715,13 +713,17 @@ def describe_rubric(rubric: Rubric, *, part: Part | None = None, excerpt_note: s
         lines.append(excerpt_note)
     lines.extend(_criterion(rubric, criterion) for criterion in rubric.criteria)
     for number, example in enumerate(rubric.examples, start=1):
-        lines.extend((f"Example {number}:", *(block(name, text) for name, text in example.texts), _verdict(example)))
+        marks = ", ".join(f"{name}: {mark}" for name, mark in example.marks)
+        verdict = f"better: {example.winner}" if example.winner else marks
+        lines.extend((f"Example {number}:", *(block(name, text) for name, text in example.texts)))
+        lines.append(f"Marks of this example: {verdict}." + (f" {example.why}" if example.why else ""))
     if rubric.examples:
         lines.append("What is to be judged now:")
     return lines
 
 
 def _criterion(rubric: Rubric, criterion: Criterion) -> str:
+    # The system text states a scale that all criteria share; only where they differ each has to say its own.
     is_alike = len({(rubric.scale_for(other), bool(other.grades)) for other in rubric.criteria}) == 1
     low, high = rubric.scale_for(criterion)
     scale = "" if is_alike else f" From {low} (poor) to {high} (excellent)."
@@ -732,10 +734,3 @@ def _criterion(rubric: Rubric, criterion: Criterion) -> str:
     if criterion.evidence:
         lines.append(f"  Evidence: {criterion.evidence}")
     return "\n".join(lines)
-
-
-def _verdict(example: Example) -> str:
-    marks = (
-        f"better: {example.winner}" if example.winner else ", ".join(f"{name}: {mark}" for name, mark in example.marks)
-    )
-    return f"Marks of this example: {marks}." + (f" {example.why}" if example.why else "")

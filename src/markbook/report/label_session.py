@@ -114,7 +114,7 @@ class LabelBook:
         Raises:
             StorageError: it is not, and the file is as it was before.
         """
-        line = json.dumps(label.record(), ensure_ascii=False, allow_nan=False, sort_keys=True).encode() + b"\n"
+        line = json.dumps(label.to_record(), ensure_ascii=False, allow_nan=False, sort_keys=True).encode() + b"\n"
         try:
             file = self.disk.append(self.path)
             try:

@@ -126,7 +126,7 @@ def _reader_for(source: Source) -> tuple[str, Reader]:
     """Return the reader that a file's content asks for, with the name that it is registered under."""
     probe = make_probe(source)
     readers: dict[str, Reader] = plugins.load_all("traces")
-    best = plugins.detect("traces", readers, probe)
+    best = plugins.detect("traces", readers, probe)  # a reader that fails to answer is told and passed over
     if not best:
         formats = ", ".join(sorted(readers))
         raise DataError("no trace reader knows this file", at=str(source.path), hint=f"known formats: {formats}")

@@ -124,12 +124,12 @@ class Recorder:
             return recorded_async
 
         @functools.wraps(function)
-        def recorded(*args: Any, **kwargs: Any) -> Any:
+        def call_recorded(*args: Any, **kwargs: Any) -> Any:
             with self.tool(name, arguments(args, kwargs)) as call:
                 call.result = function(*args, **kwargs)
             return call.result
 
-        return recorded
+        return call_recorded
 
     traced = trace_tool
     """The name that it had in 0.1."""

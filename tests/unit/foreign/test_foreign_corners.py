@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -14,6 +15,7 @@ from markbook.cli import cli
 from markbook.errors import DataError, StorageError
 from markbook.files.spool import Spool
 from markbook.files.tables import read_table
+from markbook.foreign.reading import read
 from markbook.results.kind import open_results
 from markbook.results.leaderboard import standings
 
@@ -271,3 +273,26 @@ def test_a_parquet_bomb_is_refused(tmp_path, nested):
 
     with pytest.raises(DataError, match="unfolds to more than"):
         list(read_table(path))
+
+
+def test_a_row_of_every_eval_ever_without_a_model_is_called_after_its_file(tmp_path):
+    row = {"evaluation_id": "e", "model_id": "A", "sample_id": "1", "evaluation": {"score": 1.0}}
+    path = tmp_path / "sums.jsonl"
+    path.write_text(json.dumps(row) + "\n" + json.dumps({**row, "model_id": None}) + "\n")
+
+    assert read(path)[1].models == ["A", "sums"]
+
+
+@pytest.mark.parametrize("kind", ["helm", "lm-eval"])
+def test_results_named_from_inside_their_folder_are_called_after_it(tmp_path, monkeypatch, kind):
+    folder = tmp_path / "llama"
+    folder.mkdir()
+    if kind == "helm":
+        stat = {"name": {"name": "exact_match"}, "count": 1, "sum": 1.0}
+        name, row = "per_instance_stats.json", [{"instance_id": "a", "train_trial_index": 0, "stats": [stat]}]
+    else:
+        name, row = "samples_sums.jsonl", {"doc_id": 0, "doc": {}, "arguments": [], "filtered_resps": [], "acc": 1.0}
+    (folder / name).write_text(json.dumps(row) + "\n")
+    monkeypatch.chdir(folder)
+
+    assert read(Path(name))[1].models == read(folder / name)[1].models == ["llama"]

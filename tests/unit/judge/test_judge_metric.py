@@ -334,6 +334,19 @@ def test_unknown_names_and_no_judge_are_refused():
         create("metrics", "judge", rubric="helpfulness", models=[MODEL, MODEL])
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        ("samples", 0, "a whole number from 1 to 100"), ("workers", 65, "a whole number from 1 to 64"), ("retries", 21, "a whole number from 0 to 20"),
+        ("temperature", 2.5, "a number from 0 to 2"), ("per_minute", 0, "a number above 0"),
+        ("seconds", -1, "a number above 0"), ("max_cost", -0.1, "a number from 0"), ("mode", "loud", "auto, tool, native or prompted"),
+    ],
+)  # fmt: skip
+def test_an_option_out_of_its_range_is_refused_before_anything_is_asked(name, value, allowed):
+    with pytest.raises(ConfigError, match=f"judge: {name} must be {allowed}, not {value!r}"):
+        create("metrics", "judge", rubric="helpfulness", models=MODEL, **{name: value})
+
+
 @pytest.mark.parametrize("name", sorted(ready_rubrics()))
 def test_every_ready_rubric_judges_and_has_a_page(name):
     row = {"candidates": ["An answer."], "references": ["Another."], "questions": ["Q?"], "contexts": ["A context."]}

@@ -7,7 +7,18 @@ import time
 import pytest
 from click.testing import CliRunner
 from support.load import allowed
-from support.trace_logs import DATA, GEMINI, GEMINI_STREAM, LOGS, OPENHANDS, OPENHANDS_SDK, document_of, lines_of
+from support.trace_logs import (
+    DATA,
+    GEMINI,
+    GEMINI_STREAM,
+    LOGS,
+    OPENHANDS,
+    OPENHANDS_SDK,
+    agno_message,
+    agno_run,
+    document_of,
+    lines_of,
+)
 
 from markbook.cli import cli
 from markbook.errors import DataError
@@ -75,6 +86,46 @@ def test_openai_agents_spans_without_usage_leave_the_tokens_unknown(written):
         row.get("span_data", {}).get("data", {}).pop("usage", None)
 
     assert shown(written(rows, lines=True))["input_tokens"] is None
+
+
+def test_agnos_runs_name_their_agent_its_calls_and_its_tokens(written):
+    path = written(agno_run(agent_id="a", agent_name="Scout"))
+    trace = read_trace(path)
+
+    assert (detect(path), trace.id, trace.agents) == ("agno", "r", ("Scout",))
+    assert (trace.tool_calls, trace.messages) == (2, 5)
+    assert (trace.input_tokens, trace.output_tokens, trace.cached_tokens) == (10 + 20, 2 + 3, 4)
+    assert [(step.name, step.ok, step.result) for step in trace.tools()] == [
+        ("look", True, "found"),
+        ("save", False, "disk full"),
+    ]
+    assert trace.tools()[0].arguments == {"q": "bleu"}
+    assert trace.notes == ("1 messages of earlier runs, left out",)
+    assert not trace.unrecognised
+
+
+def test_agnos_teams_hand_work_to_their_members(written):
+    team = {"run_id": "t", "team_id": "x", "team_name": "Lead", "metrics": {"input_tokens": 5}, "member_responses":
+            [agno_run(agent_id="a", agent_name="Scout"), agno_run(agent_id="b")], "messages": [agno_message("user", "go")]}  # fmt: skip
+    trace = read_trace(written(team))
+
+    assert trace.agents == ("Lead", "Scout", "b")
+    assert [(step.agent, step.target) for step in trace.steps if step.name == "delegation"] == [
+        ("Lead", "Scout"),
+        ("Lead", "b"),
+    ]
+    assert [step.agent for step in trace.tools()] == ["Scout", "Scout", "b", "b"]
+    assert [step.ok for step in trace.tools()] == [True, False, True, False]
+    assert trace.input_tokens == 60
+
+
+def test_agnos_sums_stand_in_where_no_message_has_a_count(written):
+    run = {"run_id": "r", "agent_id": "a", "metrics": {"input_tokens": 7, "output_tokens": 2},
+           "messages": [agno_message("user", "go"), agno_message("assistant", "done")]}  # fmt: skip
+    trace = read_trace(written([run, "stray"]))
+
+    assert (trace.agents, trace.input_tokens, trace.output_tokens, trace.cached_tokens) == (("a",), 7, 2, None)
+    assert trace.unrecognised == {"not a run": 1}
 
 
 def test_smolagents_calls_that_failed_stand_only_in_the_models_reply():

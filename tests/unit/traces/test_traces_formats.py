@@ -543,7 +543,7 @@ def test_references_come_as_calls_as_tasks_and_as_traces(tmp_path):
         ('{"p1": {"calls": ["a"], "path_lenght": 2}}', "did you mean 'path_length'?"),
         ('{"calls": [], "path_length": -3}', "`path_length` of a reference is -3"),
         ('{"path_length": 1.5}', "`path_length` of a reference is 1.5"),
-        ('[{"tool": "a", "arguments": "x"}]', "no object: 'x'"),
+        ('[{"tool": "a", "arguments": "x"}]', "not an object: 'x'"),
         ('{"references": {"a": ["x"], "a": ["y"]}}', "the key 'a' stands twice"),
     ],
 )

@@ -1,4 +1,4 @@
-"""What agent frameworks keep of a run themselves: Google ADK, pydantic-ai, smolagents."""
+"""What agent frameworks keep of a run themselves: Google ADK, pydantic-ai, smolagents, agno."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from markbook.files.stream import Source
-from markbook.trace import Trace, add_known
+from markbook.trace import Step, StepKind, Trace, add_known
 from markbook.traces import Probe
-from markbook.traces.chat import OpenCalls, RunSteps
+from markbook.traces.chat import ROLES, OpenCalls, RunSteps
 from markbook.traces.plain import (
     bound_value,
     moment,
@@ -282,3 +282,82 @@ class _Memory(RunSteps):
             ok = True if not failure else False if is_single else None
             result = (row.get("observations") or record(error).get("message")) if is_single else ""
             self.answer(at, result, ok=ok, error=failure if is_single else "")
+
+
+# agno's runs (`RunOutput.to_dict()`), of an agent or of a team with the runs of its members inside.
+
+_DEEPEST_TEAM = 20
+
+
+class Agno:
+    """Reads runs; a member's run is work that its team has handed over."""
+
+    name = "agno"
+
+    def sniff(self, probe: Probe) -> int:
+        """Return 92 for objects with a run's id, who ran, and its messages."""
+        return 92 if any(_is_agno(row) for row in probe.sample[:3]) else 0
+
+    def read(self, source: Source) -> Iterator[Trace]:
+        """Yield one run for each object."""
+        for item in source.items():
+            if not isinstance(item, dict) or not _is_agno(item):
+                source.problems["not a run"] += 1
+                continue
+            run = _AgnoRun()
+            run.add(item, 0)
+            facts: dict[str, Any] = {"cached_tokens": add_known(run.cached)}
+            metrics = record(item.get("metrics"))
+            for name in ("input_tokens", "output_tokens"):
+                # The run's own sum stands in where no message has a count; it knows nothing of members.
+                if all(getattr(step, name) is None for step in run.steps) and not item.get("member_responses"):
+                    facts[name] = whole(metrics.get(name))
+            yield run.to_trace(self.name, id=read_name(item.get("run_id")), **facts)
+
+
+def _is_agno(row: Record) -> bool:
+    return "run_id" in row and bool({"agent_id", "team_id"} & set(row)) and isinstance(row.get("messages"), list)
+
+
+class _AgnoRun(RunSteps):
+    def add(self, item: Record, depth: int) -> str:
+        """Take a run with those of its members, and return who ran."""
+        named = item.get("agent_name") or item.get("team_name") or item.get("agent_id") or item.get("team_id")
+        agent = read_name(named) or "agent"
+        for message in rows(item.get("messages")):
+            if message.get("from_history") is True:
+                self.notes["messages of earlier runs, left out"] += 1
+            else:
+                self._message(message, agent)
+        members = rows(item.get("member_responses"))
+        if members and depth >= _DEEPEST_TEAM:
+            self.unrecognised["members nested too deeply"] += len(members)
+            members = []
+        for member in members:
+            at = len(self.steps)
+            name = self.add(member, depth + 1)
+            self.steps.insert(at, Step(StepKind.HANDOFF, agent, "delegation", name))
+            self.calls.clear()  # the places behind the hand-off have moved, and its calls are answered
+        return agent
+
+    def _message(self, message: Record, agent: str) -> None:
+        role, metrics = read_name(message.get("role")).lower(), record(message.get("metrics"))
+        if role not in ROLES:
+            self.unrecognised["messages with an unknown role"] += 1
+            return
+        is_reply, time = role == "assistant", moment(message.get("created_at"))
+        self.cached.append(whole(metrics.get("cache_read_tokens")) if is_reply else None)
+        self.add_message(
+            agent if is_reply else "", role, read_text(message.get("content")), start=time,
+            input_tokens=whole(metrics.get("input_tokens")) if is_reply else None,
+            output_tokens=whole(metrics.get("output_tokens")) if is_reply else None,
+        )  # fmt: skip
+        if role == "tool":
+            failed = message.get("tool_call_error")
+            ok = not failed if isinstance(failed, bool) else None
+            at = self.calls.get(read_text(message.get("tool_call_id"), 200))
+            self.answer(at, message.get("content"), ok=ok, end=time)
+        for call in rows(message.get("tool_calls")) if is_reply else ():
+            function = record(call.get("function"))
+            arguments = parse_arguments(function.get("arguments"))
+            self.add_call(agent, read_name(function.get("name")), read_text(call.get("id"), 200), arguments, time)

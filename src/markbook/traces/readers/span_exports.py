@@ -412,7 +412,7 @@ class OpenAIAgents:
 
     def sniff(self, probe: Probe) -> int:
         """Return 95 for objects that call themselves traces or spans of the SDK."""
-        exported = [row for item in probe.sample[:10] for row in _exported(item)]
+        exported = [row for item in probe.sample[:10] for row in _list_exported(item)]
         return 95 if any(row.get("object") == "trace.span" or "workflow_name" in row for row in exported) else 0
 
     def read(self, source: Source) -> Iterator[Trace]:
@@ -420,7 +420,7 @@ class OpenAIAgents:
         yield from group_runs(_agents_spans(source.items(), source), source, self.name)
 
 
-def _exported(item: Record) -> list[Record]:
+def _list_exported(item: Record) -> list[Record]:
     """Return the traces and spans that an object holds under `data`, as they are sent, or that it is."""
     objects = ("trace", "trace.span")
     return [row for row in rows(item.get("data")) or [item] if row.get("object") in objects]
@@ -428,7 +428,7 @@ def _exported(item: Record) -> list[Record]:
 
 def _agents_spans(items: list[Any], source: Source) -> Iterator[tuple[Span, Role]]:
     for item in items:
-        exported = _exported(record(item))
+        exported = _list_exported(record(item))
         if not exported:
             source.problems["objects that are not a span"] += 1
         for row in exported:
