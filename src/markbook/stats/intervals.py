@@ -228,7 +228,7 @@ def score_interval(
     return replace(plain, low=low, high=high, method="wilson-t")
 
 
-def few_away(values: Sequence[float] | Floats, limits: tuple[float, float], fewest: float = _FEWEST_AWAY) -> str:
+def few_away(values: Sequence[float], limits: tuple[float, float], fewest: float = _FEWEST_AWAY) -> str:
     """Return a warning where most values lie at one end of the range and the error rests on few others; else nothing."""
     if all(value in limits for value in values):
         # what is away from one end is at the other, so counting does, and spares an exam the import of numpy
@@ -493,6 +493,5 @@ def mean_interval(
         estimate = t_interval(values, confidence=confidence)
     if estimate.low is None or estimate.high is None:
         return estimate
-    array = finite(values)
-    note = few_away(array, limits) if bounded else _warn_of_skew(array)
+    note = few_away(values, limits) if bounded else _warn_of_skew(finite(values))
     return replace(estimate, low=max(estimate.low, bottom), high=min(estimate.high, top), stats={}, note=note)

@@ -245,8 +245,11 @@ def complete_program(program: str, entry: str = "") -> str:
 
 def _complete_unittest(program: str, entry: str) -> str:
     try:
-        text, has_runner = _as_script(program, parse_python(program))
-        tail = "".join(Suites(parse_python(text)).calls(entry, all_cases=has_runner))
+        tree = parse_python(program)
+        text, has_runner = _as_script(program, tree)
+        if text != program:
+            tree = parse_python(text)
+        tail = "".join(Suites(tree).calls(entry, all_cases=has_runner))
     except UNPARSABLE:
         return program
     return f"{text.rstrip()}\n{tail}" if tail else text
@@ -411,37 +414,46 @@ class Suites:
 
         A name of which only an attribute is taken is not: `Cases.maxDiff = None` runs no test.
         """
-        return self._close_over(set())
-
-    def _close_over(self, more: set[str]) -> set[str]:
-        nodes = self._list_executed
-        looked = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
-        spoken = more | {
-            node.id
-            for node in nodes
-            if isinstance(node, ast.Name) and id(node) not in self._bases and id(node) not in looked
-        }
-        unreached = {node.name: node for node in nodes if isinstance(node, _Function | ast.ClassDef)}
+        spoken = set(self._names_outside)
+        unreached = {node.name: node for node in self._list_executed if isinstance(node, _Function | ast.ClassDef)}
         while reached := spoken & unreached.keys():
             for name in reached:
                 spoken |= {node.id for node in ast.walk(unreached.pop(name)) if isinstance(node, ast.Name)}
         return spoken
 
+    @cached_property
+    def _names_outside(self) -> set[str]:
+        """The names that are spoken where the program is executed, outside of all functions."""
+        nodes = self._list_executed
+        looked = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
+        return {
+            node.id
+            for node in nodes
+            if isinstance(node, ast.Name) and id(node) not in self._bases and id(node) not in looked
+        }
+
     def walk_reached(self) -> Iterator[ast.AST]:
-        """Yield what is executed, and all of the functions and classes that are named there.
+        """Yield what is executed, and all of the functions and classes that are named there, as they are met.
 
         Decorated functions are among them, and all where they are looked up by name: somebody else may call them.
         """
         yield from self._list_executed
         definitions = [node for node in self._list_executed if isinstance(node, _Function | ast.ClassDef)]
-        names = {node.name for node in definitions}
-        if not self.collect_spoken() & _BY_NAME:
-            names = self._close_over(
-                {node.name for node in definitions if isinstance(node, _Function) and node.decorator_list}
-            )
-        for node in definitions:
-            if node.name in names:
-                yield from ast.walk(node)
+        last = {node.name: node for node in definitions}  # what a name means in the end
+        spoken, walked = set(self._names_outside), set[str]()
+        decorated = {node.name for node in definitions if isinstance(node, _Function) and node.decorator_list}
+        for more in (set[str](), decorated):
+            spoken |= more
+            # Who looks for a claim stops at the first, which is usually in the first function: so no closure beforehand.
+            while reached := spoken & (last.keys() - walked):
+                walked |= reached
+                for node in definitions:
+                    for part in ast.walk(node) if node.name in reached else ():
+                        if isinstance(part, ast.Name) and node is last[node.name]:
+                            spoken.add(part.id)
+                        yield part
+            if more is not decorated and spoken & _BY_NAME:
+                spoken |= last.keys()
 
     def is_case(self, node: ast.ClassDef) -> bool:
         """Whether a class is a test case of unittest, by itself or by what it is made of."""

@@ -4,6 +4,8 @@ import itertools
 import json
 import math
 import statistics
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -268,3 +270,27 @@ def test_python_by_its_name_is_marked_as_python_without_a_name_apart_from_its_te
 
     assert [rows[0].value for rows in measured.values()] == [0.0, 0.0]
     assert measured["Python3"][0].signature == measured[""][0].signature
+
+
+@pytest.mark.parametrize(
+    ("rare", "problems", "end"),
+    [
+        (0, 300, ""),
+        (1, 300, "0"),
+        (20, 300, "0"),
+        (29, 300, "0"),
+        (30, 300, ""),
+        (32, 400, ""),
+        (280, 300, "1"),
+        (300, 300, ""),
+    ],
+)
+def test_all_right_or_all_wrong_attempts_are_warned_of_by_their_number(rare, problems, end):
+    rights = [10] * rare + [0] * (problems - rare)
+    note = pass_at_k_summary([10] * problems, rights, 10).note
+    assert note == (f"the interval may be too short: it rests on few values away from {end}" if end else "")
+
+
+def test_all_right_attempts_need_no_numpy():
+    code = "import sys; from markbook.stats import pass_at_k_summary as s; s([9] * 40, [9] * 39 + [0], 5); print('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

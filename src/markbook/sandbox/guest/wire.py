@@ -45,6 +45,9 @@ _LENGTH = struct.Struct("<I")
 _PACK, _UNPACK = _LENGTH.pack, _LENGTH.unpack_from
 CHUNK = 1 << 16
 """Bytes that are asked for at once."""
+_SMALL = 1 << 12
+"""Bytes that are asked for first where frames are small: room for a whole chunk would each time make the heap grow and shrink,
+with two system calls and new pages that the kernel has to clear."""
 
 
 class _Scanned:
@@ -167,7 +170,7 @@ class PipePair:
             Gone: the stream ended or failed, or the frame is longer than it may be.
         """
         try:
-            data = os.read(self._reader, CHUNK)
+            data = os.read(self._reader, _SMALL)
             if len(data) < 4:
                 data += self._exactly(4 - len(data)) if data else b""
                 if not data:

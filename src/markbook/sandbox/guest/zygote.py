@@ -60,6 +60,7 @@ BLUR = b"blur"
 _BOUND = 1 << 62
 """More than any limit."""
 _DESCRIPTOR = struct.Struct("i")
+_READABLE, _KILL = select.POLLIN, int(signal.SIGKILL)
 
 Limits = tuple[float, float, float, int, int, int]
 
@@ -98,8 +99,10 @@ class Zygote:
         self._rehearsed = rehearsed
         self._bound = bound
         self._alone = alone
-        self._limits: tuple[int, int, int] = (0, 0, 0)
-        """Memory, file size and processes as they are limited now, here and so in every child."""
+        self._limits: Limits = (0.0, 0.0, 0.0, 0, 0, 0)
+        """The limits of the last attempt: memory, file size and processes are put in place here and so in every child."""
+        self._at_once = 0
+        """Milliseconds for which no limit on time can be reached."""
         self._loadable = set(modules)
         """What may be loaded and is not."""
         self._poll = select.poll()
@@ -151,8 +154,11 @@ class Zygote:
                 return
 
     def _attempt(self, limits: Limits, ends: list[int]) -> bytes:
-        if limits[3:] != self._limits:
-            self._limit(limits[3:])
+        if limits != self._limits:
+            if limits[3:] != self._limits[3:]:
+                self._limit(limits[3:])
+            self._at_once = int(1000 * min(*limits[:2], 1.0 if self._alone else _LOOK))
+            self._limits = limits
         self._renew()
         started = time.monotonic()
         pid = os.fork()
@@ -163,15 +169,29 @@ class Zygote:
         for descriptor in ends:
             os.close(descriptor)
         handle = os.pidfd_open(pid)
-        self._poll.register(handle, select.POLLIN)
-        hit = self._watch(pid, handle, limits, started)
-        self._poll.unregister(handle)
+        poll = self._poll
+        poll.register(handle, _READABLE)
+        # Most attempts end before any limit is near. Nothing is computed for these: each object that is touched here is
+        # likely to lie in a page that the fork has left to be copied.
+        events = poll.poll(self._at_once)
+        if handle in dict(events):
+            hit = None
+        elif events:  # the examiner has enough of it or is gone
+            hit = b""
+        else:
+            hit = self._watch(pid, handle, limits, started)
+        poll.unregister(handle)
         os.close(handle)
         if hit is not None:
-            os.kill(pid, signal.SIGKILL)
+            os.kill(pid, _KILL)
         _, status, usage = os.wait4(pid, 0)
-        if self._alone and not _is_childless():
-            end_all()
+        if self._alone:
+            try:
+                os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                pass  # it left no process behind: in a namespace of its own this one would be its parent
+            else:
+                end_all()
         self._folder.renew()  # before it is looked into: it may have been closed
         if os.listdir(self._scratch):
             scratch.empty(self._scratch)  # what cannot be removed raises, and the worker is replaced
@@ -205,7 +225,7 @@ class Zygote:
 
     def _limit(self, limits: tuple[int, int, int]) -> None:
         """Limit this process and so its children, who under the guard cannot change it."""
-        memory, file_size, processes = self._limits = limits
+        memory, file_size, processes = limits
         _lower(resource.RLIMIT_AS, memory)
         _lower(resource.RLIMIT_FSIZE, file_size)
         if self._alone:  # elsewhere the kernel would count the user's other processes too
@@ -214,15 +234,11 @@ class Zygote:
             self._bound(min(processes, 1 << 30))
 
     def _watch(self, pid: int, handle: int, limits: Limits, started: float) -> bytes | None:
-        """Wait until the child ends, its examiner has enough of it or is gone (returns b""), or a limit is hit."""
+        """Go on waiting until the child ends, its examiner has enough of it or is gone (returns b""), or a limit is hit."""
         cpu_limit, wall_limit, busy_limit = limits[:3]
         clock = (~pid << 3) | 2  # the kernel's encoding of "CPU time of that process"
         most = 3600.0 if self._alone else _LOOK
-        wait = min(cpu_limit, wall_limit, most)
         while True:
-            events = self._poll.poll(max(1.0, wait * 1000 + 1))
-            if events:
-                return None if any(number == handle for number, _ in events) else b""
             try:
                 spent = time.clock_gettime(clock)
             except OSError:  # it has ended in this moment: poll says so next
@@ -236,6 +252,9 @@ class Zygote:
                 return b"file"
             # one that waits for the processor rather than sleeping is given the longer limit
             wait = min(cpu_limit - spent, (wall_limit if wall < wall_limit else busy_limit) - wall, most)
+            events = self._poll.poll(max(1.0, wait * 1000 + 1))
+            if events:
+                return None if handle in dict(events) else b""
 
 
 def _is_job(request: bytes) -> bool:
@@ -252,18 +271,6 @@ def _for_good(_pid: int) -> None:
     for kind in (resource.RLIMIT_AS, resource.RLIMIT_FSIZE, resource.RLIMIT_NPROC):
         soft, _ = resource.getrlimit(kind)
         resource.setrlimit(kind, (soft, soft))
-
-
-def _is_childless() -> bool:
-    """Whether this process has no child left: asked of itself, not of every process of the machine.
-
-    In a namespace of its own it is the parent of whatever has lost its own.
-    """
-    try:
-        os.waitpid(-1, os.WNOHANG)
-    except ChildProcessError:
-        return True
-    return False
 
 
 def end_all() -> None:

@@ -147,7 +147,7 @@ class Examiner:
         record = self.examine(task, job)
         if "plan" in record:
             record["compiled"] = task.compiled_text()
-        if job.get("explain") and not record.get("spent") and "later" not in record:
+        if job.get("explain") and not record.get("spent") and not all(test["p"] for test in record.get("tests", ())):
             self._explain(task, job, record)
         if (
             _most_held() - self._begun > _GROWN
