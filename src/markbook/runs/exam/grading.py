@@ -223,7 +223,12 @@ class Tally:
                 if grade.error:
                     self.errors_by.setdefault(grouping, {}).setdefault(group, Counter())[grade.error.value] += 1
         if grade.error:
-            self._count_error(sample, grade.error, outcome)
+            kind = grade.error.value
+            self.errors[kind] += 1
+            self.grades[kind] += 1
+            examples = self.examples.setdefault(kind, [])
+            if len(examples) < EXAMPLES:
+                examples.append({"task_id": sample.id, "message": outcome.error_words})
         elif grade.all_passed:
             self.grades["fully_correct"] += 1
         else:
@@ -232,13 +237,6 @@ class Tally:
         if outcome.limit:
             self.limits[outcome.limit] += 1
         return grade
-
-    def _count_error(self, sample: Sample, kind: ErrorKind, outcome: Outcome) -> None:
-        self.errors[kind.value] += 1
-        self.grades[kind.value] += 1
-        examples = self.examples.setdefault(kind.value, [])
-        if len(examples) < EXAMPLES:
-            examples.append({"task_id": sample.id, "message": outcome.error_words})
 
     @property
     def n_evaluated(self) -> int:
@@ -313,13 +311,8 @@ class Tally:
         self, metric: str, places: Sequence[int] | None, group: str, policy: ErrorPolicy | None, *, absent_counts: bool
     ) -> Summary:
         key = metric, None if places is None else tuple(places), policy or self.policy
-        if key not in self._found:
-            self._found[key] = self._compute_summary(metric, places, policy, absent_counts=absent_counts)
-        return replace(self._found[key], group=group)
-
-    def _compute_summary(
-        self, metric: str, places: Sequence[int] | None, policy: ErrorPolicy | None, *, absent_counts: bool
-    ) -> Summary:
+        if key in self._found:
+            return replace(self._found[key], group=group)
         chosen = [index for index in (range(len(self.samples)) if places is None else places) if self._counts(index)]
         scores = [self.problem_score(index, policy) for index in chosen]
         values = [score for score in scores if score is not None]
@@ -335,13 +328,15 @@ class Tally:
             words = f"{lost} problems whose own judge failed count for nobody"
             summary = replace(summary, note=f"{summary.note}; {words}" if summary.note else words)
         partial = [index for index in chosen if self.attempts[index] and self.lacking[index]]
-        if not partial or summary.bounds is None:
-            return summary
-        high = summary.bounds[1] + math.fsum(self.lacking[index] / self.tries(index) for index in partial) / len(scores)
-        words = f"{len(partial)} problems have samples that nobody answered, which score 0"
-        note = f"{summary.note}; {words}" if summary.note else words
-        bounds = summary.bounds[0], min(1.0, high)
-        return replace(summary, n_partial=len(partial), bounds=bounds, note=note)
+        if partial and summary.bounds is not None:
+            # Samples that nobody answered score 0 and may have been right: only the upper bound moves.
+            low, high = summary.bounds
+            high += math.fsum(self.lacking[index] / self.tries(index) for index in partial) / len(scores)
+            words = f"{len(partial)} problems have samples that nobody answered, which score 0"
+            note = f"{summary.note}; {words}" if summary.note else words
+            summary = replace(summary, n_partial=len(partial), bounds=(low, min(1.0, high)), note=note)
+        self._found[key] = summary
+        return replace(summary, group=group)
 
     def pass_at(self, k: int) -> Estimate:
         """Return pass@k over the benchmark's problems, 0..1; a problem without an attempt counts as unsolved.

@@ -47,7 +47,10 @@ def exam_sheet(tallies: Sequence[Tally]) -> Sheet:
     return Sheet(
         metric=EXAM_SCORE,
         marks=marks,
-        meta={sample.id: sample_meta(sample) for sample in samples},
+        meta={
+            sample.id: {grouping: group for grouping in GROUPINGS if (group := get_group(sample, grouping))}
+            for sample in samples
+        },
         digests={sample.id: digest([sample.input, [asdict(test) for test in sample.tests]]) for sample in samples},
     )
 
@@ -57,12 +60,6 @@ def exam_signatures(config: Mapping[str, object]) -> Mapping[str, str]:
     parts = [f"errors:{config.get('error_policy', 'zero')}", f"extract:{config.get('extract', 'auto')}"]
     parts += ["fresh tests"] if config.get("fresh_tests") else []
     return {"": "|".join((EXAM_SCORE, *parts))}
-
-
-def sample_meta(sample: Sample) -> Mapping[str, str]:
-    """Return the groups that a sample belongs to, by grouping; the ones it lacks are left out."""
-    groups = {grouping: get_group(sample, grouping) for grouping in GROUPINGS}
-    return {grouping: group for grouping, group in groups.items() if group}
 
 
 # What decides when an exam has seen enough.

@@ -162,12 +162,6 @@ class SequentialExam:
         return record
 
 
-def all_attempts(plan: ExamPlan) -> Iterator[Attempt]:
-    """Yield every attempt, model by model."""
-    for model in plan.models:
-        yield from plan.answers.attempts(model)
-
-
 UNSOUND = "unsound"
 """The topic of problems that nobody solved and whose own solution fails their tests too."""
 
@@ -180,7 +174,7 @@ def mark_answers(plan: ExamPlan, journal: RunWriter, machines: Machines, watch: 
     if plan.questions is not None:
         from markbook.runs.exam.questions import ask
 
-        answered = ask(plan, plan.questions, journal, watch)
+        answered = ask(plan.questions, plan.answers, journal, watch)
     unsolved = _hold(plan, journal, box, watch, answered.lacking if answered else frozenset())
     if not isinstance(box, RemoteSandbox):  # others run elsewhere and do not say
         if box.duplicates:
@@ -257,7 +251,8 @@ def _hold(
             writer.add(OUTCOME, key, attempt_record(attempt, outcome), remember=False)
 
     if plan.stop is None or marking is None:
-        run(attempt for attempt in all_attempts(plan) if attempt.sample_id not in lacking)
+        attempts = (attempt for model in plan.models for attempt in plan.answers.attempts(model))
+        run(attempt for attempt in attempts if attempt.sample_id not in lacking)
     else:
         for line in describe_stop(marking.until_enough(plan.stop, run)):
             watch.on_note(line)
