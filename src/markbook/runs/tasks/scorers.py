@@ -443,18 +443,15 @@ def _measure_row(scored: Scored, values: Mapping[str, object] | Missing, row: Ro
             value = scored.aggregation.of_one(raw)
         else:
             value = _number(raw)
-        if value is None:
-            missing = Missing(MissingKind.UNDEFINED, _no_number(values[scored.key], scored))
+        if value is None and scored.aggregation is not None:
+            why = f"a row has no number of its own: {scored.aggregation.name} is of all rows together"
+            missing = Missing(MissingKind.UNDEFINED, why)
+        elif value is None:
+            missing = Missing(MissingKind.UNDEFINED, f"the function gives {raw!r:.100}, which is not a number")
     attempt = row.attempt
     return Measurement(
         scored.key, value, missing, row.sample.id, attempt.index, attempt.model, signature=scored.signature
     )
-
-
-def _no_number(raw: object, scored: Scored) -> str:
-    if scored.aggregation is not None:
-        return f"a row has no number of its own: {scored.aggregation.name} is of all rows together"
-    return f"the function gives {raw!r:.100}, which is not a number"
 
 
 def _number(raw: object) -> float | None:
@@ -500,18 +497,14 @@ def row_scorer(task: Task, find: Find) -> Scorer | None:
                 f"metric {name!r} is not one of output_type {task.output}", at=use.at, hint=suggest(name, list(by_name))
             )
         score, limits, aggregation = by_name[name]
-        scores[use.key or name] = score
-        scored[use.key or name] = _make_scored(use, name, find, limits, aggregation)
+        key = use.key or name
+        entry = make_scorer(key, use, find, f"{name}|log-likelihoods|v1", limits)
+        if use.aggregation == "" and aggregation:
+            entry = sign_aggregation(entry, AGGREGATIONS[aggregation])
+        lower = name in _LOWER if use.higher_is_better is None else not use.higher_is_better
+        scores[key] = score
+        scored[key] = replace(entry, direction="lower" if lower else "higher")
     return Scorer(scored, lambda row: _score(row, scores), f"{task.output}|v1")
-
-
-def _make_scored(use: Use, name: str, find: Find, limits: tuple[float, float], aggregation: str) -> Scored:
-    key = use.key or name
-    scored = make_scorer(key, use, find, f"{name}|log-likelihoods|v1", limits)
-    if use.aggregation == "" and aggregation:
-        scored = sign_aggregation(scored, AGGREGATIONS[aggregation])
-    lower = name in _LOWER if use.higher_is_better is None else not use.higher_is_better
-    return replace(scored, direction="lower" if lower else "higher")
 
 
 _DEFAULTS: Mapping[str, str] = {
@@ -529,14 +522,6 @@ _DEFAULTS: Mapping[str, str] = {
 """How lm-evaluation-harness sums up its own metrics where an entry names no aggregation; all others are means."""
 
 
-def _with_default(name: str, use: Use, scored: Scored) -> Scored:
-    """Return how what a function gives under a metric's name is summed up: as that metric, where the file says nothing."""
-    direction = "lower" if use.higher_is_better is None and name in _LOWER | {"ter"} else scored.direction
-    if use.aggregation == "" and name in _DEFAULTS:
-        return sign_aggregation(replace(scored, direction=direction), AGGREGATIONS[_DEFAULTS[name]])
-    return replace(scored, direction=direction)
-
-
 def _by_function(task: Task, function: Function, find: Find) -> Scorer:
     own = find(function)
     if own is None:
@@ -545,7 +530,13 @@ def _by_function(task: Task, function: Function, find: Find) -> Scorer:
     for use in task.metrics:
         name = use.name.name.rpartition(".")[2] if isinstance(use.name, Function) else use.name
         signature = f"{name}|foreign:{function.name}|code:{code_digest(own)}|v1"
-        scored_by_name[name] = _with_default(name, use, make_scorer(name, use, find, signature))
+        scored = make_scorer(name, use, find, signature)
+        if use.higher_is_better is None and name in _LOWER | {"ter"}:
+            scored = replace(scored, direction="lower")
+        if use.aggregation == "" and name in _DEFAULTS:
+            # What a function gives under a metric's name is summed up as that metric where the file says nothing.
+            scored = sign_aggregation(scored, AGGREGATIONS[_DEFAULTS[name]])
+        scored_by_name[name] = scored
 
     def give(row: RowAnswer) -> Mapping[str, object]:
         results: list[Any] = [row.result] if row.texts else []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from markbook.report import charts
@@ -28,7 +27,16 @@ from markbook.why import Evidence, Why, read_why
 def tables(summary: TasksSummary) -> list[Table]:
     """Return the tables of a `summary.json`: one a task, the groups, the comparisons."""
     tables = [_task(name, record) for name, record in summary["tasks"].items()]
-    groups = [row for name, record in summary["groups"].items() for row in _group(name, record)]
+    groups = []
+    for name, record in summary["groups"].items():
+        for key, metric in record["metrics"].items():
+            total = Summary.from_record(metric)
+            interval = NOTHING
+            if total.interval is not None:
+                ends = format_interval(total.interval.low, total.interval.high)
+                interval = f"{ends} ({total.interval.method})"
+            over = f"{len(metric['tasks'])} of {len(record['tasks'])} tasks"
+            groups.append((record["alias"] or name, key, format_number(total.value), interval, str(total.n), over))
     if groups:
         headers = ("group", "metric", "value", "interval", "rows", "over")
         tables.append(Table("Groups", headers, tuple(groups), frozenset({2, 4})))
@@ -63,7 +71,20 @@ def summary_text(summary: TasksSummary) -> str:
 def _task(name: str, record: TaskRecord) -> Table:
     metrics = {key: Summary.from_record(metric) for key, metric in record["metrics"].items()}
     is_whole = not any(metric.n_missing for metric in metrics.values())
-    rows = tuple(_metric(key, summary, record["rows"], is_whole=is_whole) for key, summary in metrics.items())
+    rows = []
+    for key, summary in metrics.items():
+        interval, bounds = summary.interval, summary.bounds
+        cells: tuple[str, ...] = (
+            key if summary.direction == "higher" else f"{key} (lower is better)",
+            format_number(summary.value),
+            NOTHING if interval is None else format_interval(interval.low, interval.high),
+            NOTHING if interval is None else interval.method,
+            f"{summary.n} of {record['rows']}",
+        )
+        if not is_whole:
+            missing = ", ".join(f"{count} {kind}" for kind, count in summary.n_missing.items())
+            cells += (missing or NOTHING, format_interval(*bounds) if missing and bounds else NOTHING)
+        rows.append(cells)
     parts = [f"{record['rows']} rows, {record['answers']} answers"]
     for count, words in (
         (record["rows_rejected"], "rows could not be used"),
@@ -77,41 +98,7 @@ def _task(name: str, record: TaskRecord) -> Table:
     title = record["alias"] or name
     title = title if title == name else f"{title} ({name})"
     headers = ("metric", "value", "interval", "method", "scored", *(() if is_whole else ("missing", "bounds")))
-    return Table(title, headers, rows, frozenset({1}), "; ".join(parts))
-
-
-def _metric(key: str, summary: Summary, rows: int, *, is_whole: bool) -> tuple[str, ...]:
-    interval, bounds = summary.interval, summary.bounds
-    cells = (
-        key if summary.direction == "higher" else f"{key} (lower is better)",
-        format_number(summary.value),
-        NOTHING if interval is None else format_interval(interval.low, interval.high),
-        NOTHING if interval is None else interval.method,
-        f"{summary.n} of {rows}",
-    )
-    if is_whole:
-        return cells
-    missing = ", ".join(f"{count} {kind}" for kind, count in summary.n_missing.items())
-    return (*cells, missing or NOTHING, format_interval(*bounds) if missing and bounds else NOTHING)
-
-
-def _group(name: str, record: GroupRecord) -> list[tuple[str, ...]]:
-    rows: list[tuple[str, ...]] = []
-    for key, metric in record["metrics"].items():
-        summary = Summary.from_record(metric)
-        interval = summary.interval
-        over = f"{len(metric['tasks'])} of {len(record['tasks'])} tasks"
-        rows.append(
-            (
-                record["alias"] or name,
-                key,
-                format_number(summary.value),
-                NOTHING if interval is None else f"{format_interval(interval.low, interval.high)} ({interval.method})",
-                str(summary.n),
-                over,
-            )
-        )
-    return rows
+    return Table(title, headers, tuple(rows), frozenset({1}), "; ".join(parts))
 
 
 def _comparisons(gaps: Sequence[ContextGap]) -> Table:
@@ -140,7 +127,12 @@ def cost_sections(view: TasksView) -> list[Section]:
 
     An unknown price is unknown, not 0: it is left out of the mean, counted, and a task without any is not drawn.
     """
-    costs = _costs(view)
+    by_answer: dict[str, dict[tuple[Any, Any], float | None]] = {}
+    for row in view.rows():
+        if row.get("reply") is not None:  # an answer that several pipelines mark is one, and costs once
+            cost = row.get("cost")
+            by_answer.setdefault(str(row["task"]), {})[row["id"], row["index"]] = None if cost is None else float(cost)
+    costs = {task: list(answer_costs.values()) for task, answer_costs in by_answer.items()}
     if not any(cost is not None for task_costs in costs.values() for cost in task_costs):
         return []
     lines, cells = [], []
@@ -166,16 +158,6 @@ def cost_sections(view: TasksView) -> list[Section]:
     picture = charts.scatter(cells, order, x_title="US$ for 1,000 answers", y_title="Value, 0 to 100")
     chart = Chart(picture, "Value of each task against the mean cost of its answers") if cells else None
     return [Section("cost", "Score against cost", "Further to the left is cheaper.", (table,), chart)]
-
-
-def _costs(view: TasksView) -> dict[str, list[float | None]]:
-    """Return the cost of each answer by task, None where its price is unknown; an answer marked twice costs once."""
-    costs: dict[str, dict[tuple[Any, Any], float | None]] = {}
-    for row in view.rows():
-        if row.get("reply") is not None:
-            cost = row.get("cost")
-            costs.setdefault(str(row["task"]), {})[row["id"], row["index"]] = None if cost is None else float(cost)
-    return {task: list(costs.values()) for task, costs in costs.items()}
 
 
 # The page of a run of tasks: every metric with its interval, contexts compared, and the rows.
@@ -213,6 +195,13 @@ def task_page(view: TasksView) -> Page:
     problems = [
         _problem(task if several else "", sample, rows, room) for (task, sample), rows in answers_by_row.items()
     ]
+    warnings = describe_stop(summary["stopped"]) if "stopped" in summary else []
+    for name, task in tasks.items():
+        if task["answers"] < task["rows"]:
+            warnings.append(f"{name}: {task['rows'] - task['answers']} of {task['rows']} rows have no answer.")
+        if task["rows_rejected"] or task["answers_rejected"]:
+            rows_lost, answers_lost = task["rows_rejected"], task["answers_rejected"]
+            warnings.append(f"{name}: {rows_lost} rows and {answers_lost} answers could not be read.")
     asks_model = bool(view.manifest.get("config", {}).get("model"))  # answers that existed already have no price here
     return Page(
         title="Tasks: " + ", ".join(list(tasks)[:4]) + (" and more" if len(tasks) > 4 else ""),
@@ -223,7 +212,7 @@ def task_page(view: TasksView) -> Page:
             ("Model", summary["model"] or "recorded answers"),
             ("Profile", str(summary["profile"])),
         ),
-        warnings=(*(describe_stop(summary["stopped"]) if "stopped" in summary else ()), *_warnings(tasks)),
+        warnings=tuple(warnings),
         sections=(*_sections(summary), *(cost_sections(view) if asks_model else ())),
         problems=tuple(problems),
         problems_total=sum(task["rows"] for task in tasks.values()),
@@ -231,18 +220,6 @@ def task_page(view: TasksView) -> Page:
         models=tuple(dict.fromkeys(answer.model for problem in problems for answer in problem.answers)),
         topics=tuple(sorted(tasks)) if len(tasks) > 1 else (),
     )
-
-
-def _warnings(tasks: Mapping[str, TaskRecord]) -> list[str]:
-    warnings = []
-    for name, task in tasks.items():
-        if task["answers"] < task["rows"]:
-            warnings.append(f"{name}: {task['rows'] - task['answers']} of {task['rows']} rows have no answer.")
-        if task["rows_rejected"] or task["answers_rejected"]:
-            warnings.append(
-                f"{name}: {task['rows_rejected']} rows and {task['answers_rejected']} answers could not be read."
-            )
-    return warnings
 
 
 def _sections(summary: TasksSummary) -> list[Section]:
@@ -334,7 +311,26 @@ def _contexts(gaps: Sequence[ContextGap]) -> Section:
 
 
 def _problem(task: str, sample: str, rows: Sequence[TaskAnswer], room: Room) -> Problem:
-    answers = tuple(replace(_answer(row, several=len(rows) > 1), evidence=room(row_evidence(row))) for row in rows)
+    answers = []
+    for row in rows:
+        tests, model = row.get("tests"), str(row.get("model") or "answer")
+        parts = [str(row["pipeline"])] if row.get("pipeline") else []
+        words = f"{tests['error']} {tests['detail']}".strip() if tests and not tests["passed"] else ""
+        answers.append(
+            ShownAnswer(
+                model=model,
+                label=f"{model}, {' '.join([*parts, str(row['index'] + 1)])}" if len(rows) > 1 else model,
+                status=answer_status(row),
+                score=None,
+                passed=int(bool(tests and tests["passed"])),
+                total=1 if tests else 0,
+                code=cut(str(row.get("text") or ""), _TEXT_CAP),
+                error=cut("; ".join(part for part in (words, reasons_text(row)) if part), 2000),
+                note=", ".join(f"{name} {format_number(value)}" for name, value in row["metrics"].items()),
+                why=row_why(row, brief=True),
+                evidence=room(row_evidence(row)),
+            )
+        )
     references = "\n\n".join(f"Reference: {text}" for text in rows[0].get("references") or ())
     prompt = "\n\n".join(part for part in (rows[0].get("system"), rows[0].get("prompt"), references) if part)
     outcomes: dict[str, tuple[str, Status, str]] = {}
@@ -343,7 +339,7 @@ def _problem(task: str, sample: str, rows: Sequence[TaskAnswer], room: Room) -> 
         detail = f"{first[0]} {format_number(first[1])}" if first else "no value"
         outcomes.setdefault(answer.model, (answer.model, answer.status, detail if answer.status == "scored" else ""))
     return Problem(
-        id=sample, topic=task, complexity="", kind="", prompt=cut(prompt, _TEXT_CAP), checks=(), answers=answers,
+        id=sample, topic=task, complexity="", kind="", prompt=cut(prompt, _TEXT_CAP), checks=(), answers=tuple(answers),
         outcomes=tuple(outcomes.values()),
     )  # fmt: skip
 
@@ -373,26 +369,4 @@ def row_evidence(row: TaskAnswer) -> tuple[Evidence, ...]:
         row.get("text"),
         row.get("references") or (),
         compares=not row.get("tests") and not row.get("likelihoods"),
-    )
-
-
-def _answer(row: TaskAnswer, *, several: bool) -> ShownAnswer:
-    tests = row.get("tests")
-    status = answer_status(row)
-    model = str(row.get("model") or "answer")
-    parts = [str(row["pipeline"])] if row.get("pipeline") else []
-    label = f"{model}, {' '.join([*parts, str(row['index'] + 1)])}" if several else model
-    words = f"{tests['error']} {tests['detail']}".strip() if tests and not tests["passed"] else ""
-    values = ", ".join(f"{name} {format_number(value)}" for name, value in row["metrics"].items())
-    return ShownAnswer(
-        model=model,
-        label=label,
-        status=status,
-        score=None,
-        passed=int(bool(tests and tests["passed"])),
-        total=1 if tests else 0,
-        code=cut(str(row.get("text") or ""), _TEXT_CAP),
-        error=cut("; ".join(part for part in (words, reasons_text(row)) if part), 2000),
-        note=values,
-        why=row_why(row, brief=True),
     )
