@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from markbook.errors import UsageError, suggest
 from markbook.marks import Column, Row, RowRecord
-from markbook.report.page import Page, Problem, Section, ShownAnswer
+from markbook.report import charts
+from markbook.report.page import Chart, Page, Problem, Section, ShownAnswer
 from markbook.report.words import missing_text
 from markbook.results.alignment import digest
 from markbook.results.comparison import run_headline
@@ -221,6 +222,18 @@ def rows_page(results: RowsResults) -> Page:
         items="samples",
         models=tuple(models),
     )
+
+
+def chart_bars(
+    cells: Sequence[Mapping[str, Any]], groups: Sequence[str], series: Sequence[str], axis: str, alt: str
+) -> Chart | None:
+    """Return bars of these values (group, series, value, and low and high where known); None without any.
+
+    The axis goes from 0 to 1, and farther where a value does: documented formulas and perplexities leave that range.
+    """
+    ends = [float(cell[name]) for cell in cells for name in ("value", "low", "high") if cell.get(name) is not None]
+    domain = min([0.0, *ends]), max([1.0, *ends])
+    return Chart(charts.bars(cells, groups, series, axis, domain), alt) if cells else None
 
 
 def _section(metric: str, places: Sequence[Standing]) -> Section:

@@ -429,7 +429,7 @@ def _row(plan: TaskPlan, filtered: Filtered, marked: MarkedAnswer) -> TaskAnswer
     }
     if reply.missing is None:  # what a question that was not answered took is in run.json
         bill = {name: getattr(reply, name) for name in BillRecord.__annotations__}
-        row |= cast("BillRecord", {name: value for name, value in bill.items() if value not in (None, "")})
+        row = {**row, **cast("BillRecord", {name: value for name, value in bill.items() if value not in (None, "")})}
     if turns := plan.rows.turns.get(answer.sample.id):
         row["turns"] = [list(turn) for turn in turns]
     if reply.missing is None and answer.sample.id in plan.rows.weighings:

@@ -422,10 +422,9 @@ def measure(
             measurements |= {bound.key: column[number] for bound, column in zip(plan.metrics, columns, strict=True)}
             number += 1
         else:
-            where = {"sample_id": answer.sample.id, "index": answer.index, "model": answer.model}
+            where = answer.sample.id, answer.index, answer.model
             measurements |= {
-                bound.key: Measurement(bound.metric.name, missing=answer.reply.missing, **where)
-                for bound in plan.metrics
+                bound.key: Measurement(bound.metric.name, None, answer.reply.missing, *where) for bound in plan.metrics
             }
         own = scored.get((answer.sample.id, answer.index))
         yield MarkedAnswer(

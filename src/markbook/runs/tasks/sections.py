@@ -14,6 +14,7 @@ from markbook.results.files import collect_reasons, reasons_text
 from markbook.results.sheet import Status, find_status
 from markbook.results.stopping import describe_stop
 from markbook.results.summary import summarise_warnings
+from markbook.runs.rows import chart_bars
 from markbook.runs.tasks.summaries import ContextGap, GroupRecord, TaskAnswer, TaskRecord, TasksSummary, TasksView
 from markbook.text import cut
 from markbook.text.format import NOTHING, format_interval, format_number, format_p
@@ -258,13 +259,7 @@ def _metrics(name: str, title: str, tasks: Mapping[str, TaskRecord] | Mapping[st
     metrics = list(dict.fromkeys(str(cell["group"]) for cell in cells))
     series = list(tasks)[:8]
     cells_shown = [cell for cell in cells if cell["series"] in series]
-    ends = [float(str(cell[name])) for cell in cells for name in ("value", "low", "high") if cell.get(name) is not None]
-    low, high = min([0.0, *ends]), max([1.0, *ends])
-    chart = (
-        Chart(charts.bars(cells_shown, metrics, series, "Value", (low, high)), f"{title} by task")
-        if cells_shown
-        else None
-    )
+    chart = chart_bars(cells_shown, metrics, series, "Value", f"{title} by task")
     return Section(name, title, lead, (table,), chart)
 
 
