@@ -30,13 +30,15 @@ from markbook.types import Missing, MissingKind
 # Who answers: a model, or a generator of another package by its name.
 
 
-def make_generator(options: AskingOptions) -> Any:
-    """Return what answers, with those of the options that it takes.
+def connect_generator(options: AskingOptions) -> Any:
+    """Return what asks the model (`markbook.model.Generator`), with those of the options that it takes; None where answers exist.
 
     Raises:
-        UsageError: no such generator, or a model that is none.
+        UsageError: no such generator, no provider in the name, a limit out of range, a budget for a model of unknown price.
         ConfigError: it cannot be made.
     """
+    if options.model is None:
+        return None
     options_given = {
         "model": options.model,
         "base_url": options.base_url,
@@ -169,17 +171,6 @@ def goes_on(options: AskingOptions) -> bool:
     from markbook.model.connect import COMPLETIONS, split_name
 
     return not options.generator and split_name(options.model or "")[0] == COMPLETIONS
-
-
-def connect_generator(options: AskingOptions) -> Any:
-    """Return what asks the model (`markbook.model.Generator`); None where the answers exist.
-
-    Raises:
-        UsageError: no provider in the name, a limit out of range, a budget for a model of unknown price.
-    """
-    if options.model is None:
-        return None
-    return make_generator(options)
 
 
 def check_generator(generator: Any) -> None:

@@ -126,7 +126,7 @@ def test_reports_are_the_same_however_little_stays_decoded(tmp_path, monkeypatch
 
     assert list(little.attempts("answers")) == list(whole.attempts("answers"))
     assert little.tallies == whole.tallies
-    assert (little.isolation, little.n_planned, little.marked) == (whole.isolation, 12, 12)
+    assert (little.isolation, little.n_planned, little.n_marked) == (whole.isolation, 12, 12)
     assert len(little._read.kept) < 12
 
 

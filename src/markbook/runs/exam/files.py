@@ -195,42 +195,43 @@ def harness_files(view: ExamView, started: object) -> Mapping[str, Content]:
     files: dict[str, Content] = {}
     for model, folder in folder_names(view.models).items():
         prefix = f"{folder}/" if several else ""
-        results = _results(view, view.tallies[model], task) | {"date": harness_date(started)}
+        tally = view.tallies[model]
+        score, count = tally.exam_score(), len(tally.samples)
+        metrics: dict[str, Any] = {f"exam_score,{PIPELINE}": score.value, f"exam_score_stderr,{PIPELINE}": "N/A"}
+        if score.interval is not None:
+            metrics[f"exam_score_interval,{PIPELINE}"] = [score.interval.low, score.interval.high]
+        names = ["exam_score", *(f"pass@{k}" for k in tally.pass_ks())]
+        for k in tally.pass_ks():
+            estimate = tally.pass_at(k)
+            metrics[f"pass@{k},{PIPELINE}"] = estimate.value
+            metrics[f"pass@{k}_stderr,{PIPELINE}"] = "N/A" if estimate.se is None else estimate.se
+            if estimate.low is not None and estimate.high is not None:
+                metrics[f"pass@{k}_interval,{PIPELINE}"] = [estimate.low, estimate.high]
+        metrics["n_scored"] = dict.fromkeys(names, tally.n_answered)
+        repeats = max(tally.attempts, default=0)
+        results = {
+            "results": {task: {"alias": task, **metrics}},
+            "group_subtasks": {},
+            "configs": {task: {"task": task, "output_type": "generate_until", "repeats": repeats}},
+            "versions": {task: None},
+            "n-shot": {task: 0},
+            "higher_is_better": {task: dict.fromkeys(names, True)},
+            "n-samples": {task: {"original": count, "effective": count}},
+            "config": {"model": model, "limit": None, "random_seed": view.config.get("seed")},
+            "model_name": model,
+            "model_source": "markbook",
+            "markbook": {
+                "profile": view.config.get("profile"),
+                "error_policy": tally.policy,
+                "note": view.partial_note(),
+            },
+            "date": harness_date(started),
+        }
         files[f"{prefix}results{stamp}.json"] = (
             json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         )
-        files[f"{prefix}samples_{name}{stamp}.jsonl"] = _samples(view, view.tallies[model])
+        files[f"{prefix}samples_{name}{stamp}.jsonl"] = _samples(view, tally)
     return files
-
-
-def _results(view: ExamView, tally: Tally, task: str) -> dict[str, object]:
-    score = tally.exam_score()
-    metrics: dict[str, Any] = {f"exam_score,{PIPELINE}": score.value, f"exam_score_stderr,{PIPELINE}": "N/A"}
-    if score.interval is not None:
-        metrics[f"exam_score_interval,{PIPELINE}"] = [score.interval.low, score.interval.high]
-    scored = {"exam_score": tally.n_answered}
-    for k in tally.pass_ks():
-        estimate = tally.pass_at(k)
-        metrics[f"pass@{k},{PIPELINE}"] = estimate.value
-        metrics[f"pass@{k}_stderr,{PIPELINE}"] = "N/A" if estimate.se is None else estimate.se
-        if estimate.low is not None and estimate.high is not None:
-            metrics[f"pass@{k}_interval,{PIPELINE}"] = [estimate.low, estimate.high]
-        scored[f"pass@{k}"] = tally.n_answered
-    names = [key.partition(",")[0] for key in metrics if key.endswith(f",{PIPELINE}") and "_stderr" not in key]
-    count = len(tally.samples)
-    return {
-        "results": {task: {"alias": task, **metrics, "n_scored": scored}},
-        "group_subtasks": {},
-        "configs": {task: {"task": task, "output_type": "generate_until", "repeats": max(tally.attempts, default=0)}},
-        "versions": {task: None},
-        "n-shot": {task: 0},
-        "higher_is_better": {task: {name: True for name in names if not name.endswith("_interval")}},
-        "n-samples": {task: {"original": count, "effective": count}},
-        "config": {"model": tally.model, "limit": None, "random_seed": view.config.get("seed")},
-        "model_name": tally.model,
-        "model_source": "markbook",
-        "markbook": {"profile": view.config.get("profile"), "error_policy": tally.policy, "note": view.partial_note()},
-    }
 
 
 def _samples(view: ExamView, tally: Tally) -> Iterator[str]:

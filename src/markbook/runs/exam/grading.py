@@ -260,7 +260,7 @@ class Tally:
         return self.verdicts[Verdict.SEPARATED.value] / count if count else None
 
     @property
-    def unchecked(self) -> int:
+    def n_unchecked(self) -> int:
         """How many single verdicts passed beside the solution with nothing to show that they are not forged."""
         return self.verdicts[Verdict.UNCHECKED.value]
 
@@ -268,7 +268,7 @@ class Tally:
     def unchecked_share(self) -> float | None:
         """Their share of all single verdicts; None if there is no verdict."""
         count = sum(self.verdicts.values())
-        return self.unchecked / count if count else None
+        return self.n_unchecked / count if count else None
 
     def problem_score(self, index: int, policy: ErrorPolicy | None = None) -> float | None:
         """Return the mean score of the samples of a problem, 0..1, those nobody answered at 0; None without an attempt."""

@@ -76,7 +76,7 @@ class ExamResults(ExamView):
                 "errors": dict(sorted(tally.errors.items())),
                 "attempts": tally.n_evaluated,
                 "separated_share": tally.separated_share,
-                "unchecked": tally.unchecked,
+                "unchecked": tally.n_unchecked,
                 "unchecked_share": tally.unchecked_share,
                 **{f"pass@{k}": tally.pass_at(k).to_record() for k in tally.pass_ks()},
             }

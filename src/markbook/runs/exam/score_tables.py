@@ -143,7 +143,7 @@ def score_record(tally: Tally, *, isolation: str, faults: list[dict[str, object]
     record["verdicts"] = {
         "isolation": isolation,
         "separated_share": None if tally.separated_share is None else round(tally.separated_share, 4),
-        "unchecked": tally.unchecked,
+        "unchecked": tally.n_unchecked,
         "unchecked_share": None if tally.unchecked_share is None else round(tally.unchecked_share, 4),
         "by_kind": dict(sorted(tally.verdicts.items())),
         "flags": dict(sorted(tally.flags.items())),
@@ -432,7 +432,7 @@ def comparison_text(tallies: Sequence[Tally], *, benchmark: str, notes: Sequence
                     str(_absent(tally.exam_score())),
                     _percent(tally.error_rate),
                     _percent(tally.separated_share),
-                    str(tally.unchecked),
+                    str(tally.n_unchecked),
                 )
                 for rank, tally in enumerate(best, start=1)
             ],
@@ -527,7 +527,7 @@ def _quality_lines(tally: Tally, isolation: str) -> list[str]:
     separated = (
         "no verdict"
         if share is None
-        else f"{_percent(share)} of the verdicts from separate processes, {tally.unchecked} unchecked"
+        else f"{_percent(share)} of the verdicts from separate processes, {tally.n_unchecked} unchecked"
     )
     return [
         "## Solution quality",

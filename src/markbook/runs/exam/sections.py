@@ -270,7 +270,7 @@ def _scores(tallies: Sequence[Tally], comparison: Comparison | None) -> Section:
         row = (
             tally.model, _SCALE.value(total.value), _SCALE.spread(total.interval.low, total.interval.high) if total.interval else NOTHING, _SCALE.value(attempted.value),
             f"{tally.n_answered} of {len(tally.samples)}", _SCALE.value(tally.error_rate), _SCALE.value(share),
-            f"{tally.unchecked:,}",
+            f"{tally.n_unchecked:,}",
         )  # fmt: skip
         rows.append((*row, groups[tally.model]) if groups else row)
         interval = total.interval
@@ -508,10 +508,10 @@ def _warnings(view: ExamView, tallies: Sequence[Tally]) -> list[str]:
             warnings.append(
                 f"{tally.model}: {flagged} verdicts claimed to pass and passed a wrong expectation too; counted as failed."
             )
-        if tally.unchecked and view.config.get("separate", True):
-            are = "verdict is" if tally.unchecked == 1 else "verdicts are"
+        if tally.n_unchecked and view.config.get("separate", True):
+            are = "verdict is" if tally.n_unchecked == 1 else "verdicts are"
             warnings.append(
-                f"{tally.model}: {tally.unchecked} {are} unchecked: the tests ran beside the answer, and nothing "
+                f"{tally.model}: {tally.n_unchecked} {are} unchecked: the tests ran beside the answer, and nothing "
                 "in them could be made wrong that would show a forged pass."
             )
     if view.faults:

@@ -12,7 +12,7 @@ The first attempts (`_KEPT`) stay decoded and graded, because a small exam is go
 the rows, the times and the page. Later ones are read again from their location. Either way an attempt carries its grade
 (`MarkedAttempt.mark`), so that no reader grades it anew.
 
-A run that broke off shows only problems whose planned attempts are all there (`_settled`): an attempt that was not
+A run that broke off shows only problems whose planned attempts are all there (`_settled_places`): an attempt that was not
 reached must not look like one that was absent, which scores 0. A repaired journal may have lost rows at its end and got
 them again later; therefore rows are known by number and name, not by their order, and an attempt may come before its
 problem (`early`).
@@ -119,7 +119,7 @@ class ExamView:
         Of a run that broke off, only those whose planned attempts are all marked: every number is then exact for
         them, and nothing that was not reached yet counts as absent.
         """
-        return tuple(sample for index, sample in enumerate(self._all_samples) if index in self._settled)
+        return tuple(sample for index, sample in enumerate(self._all_samples) if index in self._settled_places)
 
     @cached_property
     def _all_samples(self) -> tuple[Sample, ...]:
@@ -141,18 +141,18 @@ class ExamView:
         return sum(about["attempts"] for about in self.models.values())
 
     @property
-    def marked(self) -> int:
+    def n_marked(self) -> int:
         """How many of them are marked."""
         return sum(len(order.places) for order in self._orders.values())
 
     @cached_property
-    def _settled(self) -> frozenset[int]:
+    def _settled_places(self) -> frozenset[int]:
         """The problems whose planned attempts are all marked."""
         places = set(range(len(self._all_samples)))
         if self.stop_record:
             settled_ids = set(self.stop_record["samples"])
             return frozenset(index for index in places if self._all_samples[index].id in settled_ids)
-        if self.marked == self.n_planned:
+        if self.n_marked == self.n_planned:
             return frozenset(places)
         for model, about in self.models.items():
             counts = Counter(self._orders[model].places)
@@ -161,10 +161,10 @@ class ExamView:
 
     def partial_note(self) -> str:
         """Return what to say of a run that broke off, empty for a whole one."""
-        if self.marked == self.n_planned or self.stop_record:
+        if self.n_marked == self.n_planned or self.stop_record:
             return ""
         return (
-            f"This run broke off: scored {self.marked} of {self.n_planned} attempts. Every number is over the "
+            f"This run broke off: scored {self.n_marked} of {self.n_planned} attempts. Every number is over the "
             f"{len(self.samples)} of {len(self._all_samples)} problems whose attempts are all marked; "
             "those reached first may not be typical, and p values of an exam that is looked at while it grows err "
             "more often than they say."
@@ -182,7 +182,7 @@ class ExamView:
         tallies = {model: Tally(model, self.samples, self.policy, seed) for model in self.models}
         for model, about in self.models.items():
             if "lacking" in about:
-                tallies[model].lacking = array("I", (about["lacking"][index] for index in sorted(self._settled)))
+                tallies[model].lacking = array("I", (about["lacking"][index] for index in sorted(self._settled_places)))
         for model, tally in tallies.items():
             for index, location in self._places(model):
                 attempt = self._attempt(location, self.samples[index])
@@ -208,7 +208,7 @@ class ExamView:
 
     def _places(self, model: str) -> Iterator[tuple[int, int]]:
         """Yield (place among `samples`, location) of a model's marked attempts in benchmark order."""
-        new_place = {old: new for new, old in enumerate(sorted(self._settled))}
+        new_place = {old: new for new, old in enumerate(sorted(self._settled_places))}
         order = self._orders[model]
         for index, location in zip(order.places, order.locations, strict=True):
             if index in new_place:

@@ -30,7 +30,6 @@ from markbook.programs.executions import JobExecutor
 from markbook.programs.marker import MixedBox
 from markbook.programs.sandboxes import RemoteSandbox
 from markbook.results.stopping import Marks, StoppedRecord, describe_stop, until_enough
-from markbook.runs.exam.exam_options import ExamOptions
 from markbook.runs.exam.grading import Mark, Tally, mark
 from markbook.runs.exam.plan import ExamPlan, ExamStop, exam_sheet
 from markbook.runs.exam.results import ExamResults
@@ -175,7 +174,7 @@ def mark_answers(plan: ExamPlan, journal: RunWriter, machines: Machines, watch: 
         from markbook.runs.exam.questions import ask
 
         answered = ask(plan.questions, plan.answers, journal, watch)
-    unsolved = _hold(plan, journal, box, watch, answered.lacking if answered else frozenset())
+    unsolved = _mark_attempts(plan, journal, box, watch, answered.lacking if answered else frozenset())
     if not isinstance(box, RemoteSandbox):  # others run elsewhere and do not say
         if box.duplicates:
             watch.on_note(f"{box.duplicates} answers were exact duplicates of others and took their outcome")
@@ -183,7 +182,19 @@ def mark_answers(plan: ExamPlan, journal: RunWriter, machines: Machines, watch: 
             watch.on_note(f"{box.reused} answers took the outcome that they had in an earlier run")
     for words in plan.unavailable:
         watch.on_note(f"warning: {words}")
-    unsound = _find_unsound(box, unsolved, plan.options)
+    # Whether the problem's own solution passes, of those that no answer solved: elsewhere somebody has shown that the tests
+    # can be passed.
+    limits = plan.options.limits()
+    jobs = [
+        Job(f"own:{problem.id}", problem.references[0], problem, limits) for problem in unsolved if problem.references
+    ]
+    unsound: dict[str, str] = {}
+    for job, outcome in box.run(jobs) if jobs else ():
+        if LOST not in outcome.flags and not mark(job.sample, outcome).all_passed:
+            failed = next((number for number, test in enumerate(outcome.tests) if not test.passed), 0)
+            why = outcome.error_type or (outcome.tests[failed].error_type if outcome.tests else "") or "AssertionError"
+            unsound[job.sample.id] = f"test {failed}: {why}"
+    unsound = dict(sorted(unsound.items()))
     for task_id, detail in unsound.items():
         what = "nobody solved it, and the benchmark's own solution fails it too"
         watch.on_note(f"warning: {task_id}: {what} ({detail}); see --check-benchmark", topic=UNSOUND)
@@ -200,7 +211,7 @@ def mark_answers(plan: ExamPlan, journal: RunWriter, machines: Machines, watch: 
     return WorkEnd(facts=facts, results=results)
 
 
-def _hold(
+def _mark_attempts(
     plan: ExamPlan,
     writer: RunWriter,
     box: Sandbox | MixedBox | RemoteSandbox,
@@ -257,27 +268,6 @@ def _hold(
         for line in describe_stop(marking.until_enough(plan.stop, run)):
             watch.on_note(line)
     return [sample for sample in plan.benchmark.samples if tried[sample.id] and not solved[sample.id]]
-
-
-def _find_unsound(
-    box: Sandbox | MixedBox | RemoteSandbox, unsolved: Sequence[Sample], options: ExamOptions
-) -> dict[str, str]:
-    """Return the problems whose own solution does not pass their tests, with what it fails at.
-
-    Only those that no answer solved are tried: elsewhere somebody has shown that the tests can be passed.
-    """
-    jobs = [
-        Job(f"own:{sample.id}", sample.references[0], sample, options.limits())
-        for sample in unsolved
-        if sample.references
-    ]
-    unsound: dict[str, str] = {}
-    for job, outcome in box.run(jobs) if jobs else ():
-        if LOST not in outcome.flags and not mark(job.sample, outcome).all_passed:
-            failed = next((number for number, test in enumerate(outcome.tests) if not test.passed), 0)
-            why = outcome.error_type or (outcome.tests[failed].error_type if outcome.tests else "") or "AssertionError"
-            unsound[job.sample.id] = f"test {failed}: {why}"
-    return dict(sorted(unsound.items()))
 
 
 def _jobs(writer: RunWriter, plan: ExamPlan, attempts: Iterable[Attempt], running: dict[str, Attempt]) -> Iterator[Job]:

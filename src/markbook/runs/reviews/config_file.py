@@ -135,7 +135,7 @@ def _read_tiers(value: object) -> object:
 
 
 def _read_targets(value: object) -> dict[str, float]:
-    """Return the seconds by tier (`tier1_max_seconds` is tier 1's); what is no number of a tier has no effect."""
+    """Return the seconds by tier (`tier1_max_seconds` is tier 1's); what is not the number of a tier has no effect."""
     entries = value.items() if isinstance(value, Mapping) else ()
     return {
         short: _positive(number, f"performance_targets.{name}")
@@ -183,7 +183,7 @@ class _Section(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    def stated(self) -> dict[str, Any]:
+    def get_stated(self) -> dict[str, Any]:
         """Return what the file says, without the defaults."""
         return {name: getattr(self, name) for name in self.model_fields_set}
 
@@ -302,10 +302,10 @@ def _resolve(file: ConfigFile, config: ReviewConfig, folder: Path) -> ReviewConf
 
     Where both shapes name a setting, that of the three-tier shape holds.
     """
-    composite, judge = file.composite_scoring.stated(), file.tier2_llm_judge.stated()
+    composite, judge = file.composite_scoring.get_stated(), file.tier2_llm_judge.get_stated()
     labels = composite.get("recommendation_weights", file.evaluation.recommendation_weights) or {}
     changes = {
-        **_resolve_tier1({**file.evaluation.stated(), **file.tier1_traditional.stated()}),
+        **_resolve_tier1({**file.evaluation.get_stated(), **file.tier1_traditional.get_stated()}),
         **{ours: judge[name] for name, ours in _OF_JUDGE.items() if judge.get(name) is not None},
         "version": str(file.version),
         "targets": {**config.targets, **file.evaluation_system.performance_targets},

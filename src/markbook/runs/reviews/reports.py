@@ -24,7 +24,6 @@ from markbook.runs.reviews.review_rows import (
     ReviewsView,
     SystemSummary,
     Tier,
-    WeightSensitivityRecord,
 )
 from markbook.runs.reviews.summary import FIELDS
 from markbook.runs.rows import chart_bars
@@ -389,7 +388,17 @@ def markdown(summary: ReviewSummary) -> str:
     for name, system in summary["systems"].items():
         lines += ["", f"## {text.markdown(name)}", "", *markdown_table(HEAD, tier_rows(system)), "", *_below(system)]
     lines += ["", "## Human reviews against one another", "", *_human(summary)]
-    lines += ["", "## How much hangs on the weights", "", *_sensitivity(summary["weight_sensitivity"])]
+    lines += ["", "## How much hangs on the weights", ""]
+    sensitivity = summary["weight_sensitivity"]
+    if sensitivity["reviews"]:
+        changes, n_complete = format_percent(sensitivity["label_changes"]), sensitivity["reviews"]
+        over = "Over weights drawn around the stated ones"
+        lines.append(f"{over}, {changes} of the labels change ({n_complete} complete composites).")
+        for system_name, place in (sensitivity["ranks"] or {}).items():
+            shares = ", ".join(format_percent(share, 0) for share in place["rank_shares"])
+            lines.append(f"- {text.markdown(system_name)}: rank {place['rank']}; shares of ranks 1, 2, ...: {shares}")
+    else:
+        lines.append("No composite is complete, so there is none to vary the weights of.")
     if rows := _agreement_rows(summary):
         lines += ["", "## Agreement of the judges (Krippendorff's alpha, ordinal)", ""]
         lines += markdown_table(("rubric", "alpha", "95 % interval", "marks"), rows)
@@ -439,21 +448,6 @@ def _human(summary: ReviewSummary) -> list[str]:
             f"Even with a semantic score of 1 everywhere, the best human review would reach "
             f"{format_number(yardstick['most_possible_combined'])}."
         )
-    return lines
-
-
-def _sensitivity(sensitivity: WeightSensitivityRecord) -> list[str]:
-    if not sensitivity["reviews"]:
-        return ["No composite is complete, so there is none to vary the weights of."]
-    lines = [
-        (
-            f"Over weights drawn around the stated ones, {format_percent(sensitivity['label_changes'])} of the labels change "
-            f"({sensitivity['reviews']} complete composites)."
-        )
-    ]
-    for system, rank_record in (sensitivity["ranks"] or {}).items():
-        shares = ", ".join(format_percent(share, 0) for share in rank_record["rank_shares"])
-        lines.append(f"- {text.markdown(system)}: rank {rank_record['rank']}; shares of ranks 1, 2, ...: {shares}")
     return lines
 
 

@@ -25,7 +25,7 @@ import logging
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -433,7 +433,10 @@ class ReviewWork:
         human = {paper.id: paper for paper in self.papers.papers if not self.writer.has("human", (paper.id,))}
         done = 0
         # A few papers at a time: what a semantic model has read of their human reviews is still at hand for the yardstick.
-        for names in _batches(dict.fromkeys((*todo, *human)), PAPERS_TOGETHER):
+        # One empty piece where there are none, so that every tier has its time.
+        paper_ids = list(dict.fromkeys((*todo, *human)))
+        for start in range(0, max(1, len(paper_ids)), PAPERS_TOGETHER):
+            names = paper_ids[start : start + PAPERS_TOGETHER]
             work = [pair for name in names for pair in todo.get(name, ())]
             with self.clock.measure("tier1"):
                 for attempt, record in tier1_rows(self.similarities, work):
@@ -557,14 +560,6 @@ class ReviewWork:
             if not any(True for kind in ("tier3", "tier3_gap") for _ in self.writer.rows(kind)):
                 problems.append("tier3: no trace is named after a reviewed paper")
         return problems
-
-
-def _batches(names: Iterable[str], size: int) -> Iterator[list[str]]:
-    """Yield the names in lists of a size; one empty list where there are none, so that every tier has its time."""
-    iterator = iter(names)
-    yield list(itertools.islice(iterator, size))
-    while batch := list(itertools.islice(iterator, size)):
-        yield batch
 
 
 def _read_trace_summary(record: Mapping[str, object]) -> tuple[str, float]:

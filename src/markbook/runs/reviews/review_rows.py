@@ -408,7 +408,13 @@ def _tier1(review: JournaledReview, config: ReviewConfig) -> Numbers:
         off = Missing(MissingKind.NOT_APPLICABLE, "this similarity was switched off")
         lacking = chosen if isinstance(chosen, Missing) else _NOT_ASKED
         fields.put(f"{name}_score", best.get(name, lacking) if name in weights else off)
-    seconds = _seconds(review)
+    # The row's own time counts; where it has none, that of the trace.
+    stated = review.tier1.get("seconds")
+    if stated is None and review.tier3 is not None:
+        stated = review.tier3.get("seconds")
+    seconds: Value = Missing(MissingKind.ABSENT, NO_TIME) if stated is None else float(stated)
+    if stated is not None and stated < 0:
+        seconds = Missing(MissingKind.UNDEFINED, f"an execution time of {stated:g} s is not a time")
     fields.put("execution_time", seconds)
     timed = seconds if isinstance(seconds, Missing) else time_score(seconds, profile=config.profile)
     fields.put("time_score", timed)
@@ -427,17 +433,6 @@ def _tier1(review: JournaledReview, config: ReviewConfig) -> Numbers:
             fields.record["semantic_unread_tokens"] = [0 if isinstance(n, Missing) else int(n) for n in counts]
     fields.record["references"] = len(references)
     return fields.done()
-
-
-def _seconds(review: JournaledReview) -> Value:
-    seconds = review.tier1.get("seconds")
-    if seconds is None and review.tier3 is not None:
-        seconds = review.tier3.get("seconds")
-    if seconds is None:
-        return Missing(MissingKind.ABSENT, NO_TIME)
-    if seconds < 0:
-        return Missing(MissingKind.UNDEFINED, f"an execution time of {seconds:g} s is no time")
-    return float(seconds)
 
 
 def _tier2(review: JournaledReview, config: ReviewConfig, *, judge_asked: bool, models: Sequence[str]) -> Numbers:

@@ -20,7 +20,6 @@ from markbook.runs.reviews.composite import LABELS, THRESHOLD, Best, choose_refe
 from markbook.runs.reviews.config import ReviewConfig
 from markbook.runs.reviews.review_rows import (
     JournaledReview,
-    OwnRecommendation,
     ReviewRow,
     ReviewSummary,
     SpreadRecord,
@@ -102,7 +101,13 @@ def measure_yardstick(papers: Iterable[tuple[int, Sequence[Similarity]]], weight
             values = _drop_missing(row[name] for row in rows)
             pairs[name] += values
             tops[name] += [max(values)] if values else []
-        for closest in _closest(count, rows, weights):
+        pair_of = dict(zip(itertools.combinations(range(count), 2), rows, strict=True))
+        for review in range(count):
+            others = [pair_of[min(review, other), max(review, other)] for other in range(count) if other != review]
+            chosen = choose_reference(others, weights)
+            if not isinstance(chosen, Best):
+                continue
+            closest = others[chosen.reference]
             for name in weights:
                 best[name] += _drop_missing([closest[name]])
             combined += _drop_missing([combine(closest, weights)])
@@ -117,16 +122,6 @@ def measure_yardstick(papers: Iterable[tuple[int, Sequence[Similarity]]], weight
         tuple(combined),
         max(ceilings) if open_semantic else None,
     )
-
-
-def _closest(count: int, rows: Sequence[Similarity], weights: Mapping[str, float]) -> Iterator[Similarity]:
-    """Yield, for each review of a paper that has one, the similarities to its closest other review."""
-    at = dict(zip(itertools.combinations(range(count), 2), rows, strict=True))
-    for review in range(count):
-        others = [at[min(review, other), max(review, other)] for other in range(count) if other != review]
-        chosen = choose_reference(others, weights)
-        if isinstance(chosen, Best):
-            yield others[chosen.reference]
 
 
 def _drop_missing(values: Iterable[float | Missing]) -> list[float]:
@@ -230,6 +225,12 @@ def _system(system: str, rows: Sequence[ReviewRow], config: ReviewConfig, papers
     reviewed = {row["paper_id"] for row in mine}
     absent = sum(paper not in reviewed for paper in papers)
     labels = Counter(row["composite"]["recommendation"] or "missing" for row in mine)
+    own = [(row["own_recommendation"]["difference"], row["paper_id"]) for row in mine]
+    gaps = [(gap, paper) for gap, paper in own if gap is not None]
+    clusters = _find_repeated_papers([paper for _, paper in gaps])
+    signed = _mean([gap for gap, _ in gaps], clusters)
+    absolute = _mean([abs(gap) for gap, _ in gaps], clusters)
+    between, away = signed.interval, absolute.interval
     details = [row["tier2"].get("details", {}).get(TECHNICAL_ACCURACY.name) for row in mine]
     shares = [detail["coverage"] for detail in details if detail and detail["coverage"] is not None]
     return {
@@ -239,7 +240,15 @@ def _system(system: str, rows: Sequence[ReviewRow], config: ReviewConfig, papers
         "metrics": {f"{tier}.{name}": _metric(mine, tier, name, absent, config).to_record() for tier, name in FIELDS},
         "recommendations": {label: labels[label] for label in (*LABELS, "missing") if labels[label]},
         "lacking": lacking(mine, config.weights),
-        "own_recommendation": _summarise_recommendations(mine),
+        "own_recommendation": {
+            "n": len(gaps),
+            "n_missing": len(mine) - len(gaps),
+            "note": signed.note,
+            "mean_difference": signed.value,
+            "mean_difference_interval": None if between is None else between.to_record(),
+            "mean_absolute_difference": absolute.value,
+            "mean_absolute_difference_interval": None if away is None else away.to_record(),
+        },
         "paper_read": {
             "n": len(shares),
             "in_part": sum(share < 1 for share in shares),
@@ -276,24 +285,6 @@ def _metric(rows: Sequence[ReviewRow], tier: Tier, name: str, absent: int, confi
 def _find_repeated_papers(papers: Sequence[str]) -> Sequence[str] | None:
     """Return the papers of reviews as their clusters; None where no paper has two."""
     return papers if len(set(papers)) < len(papers) else None
-
-
-def _summarise_recommendations(rows: Sequence[ReviewRow]) -> OwnRecommendation:
-    gaps = [(row["own_recommendation"]["difference"], row["paper_id"]) for row in rows]
-    gaps_known = [(gap, paper) for gap, paper in gaps if gap is not None]
-    papers = _find_repeated_papers([paper for _, paper in gaps_known])
-    signed = _mean([gap for gap, _ in gaps_known], papers)
-    absolute = _mean([abs(gap) for gap, _ in gaps_known], papers)
-    between, away = signed.interval, absolute.interval
-    return {
-        "n": len(gaps_known),
-        "n_missing": len(rows) - len(gaps_known),
-        "note": signed.note,
-        "mean_difference": signed.value,
-        "mean_difference_interval": None if between is None else between.to_record(),
-        "mean_absolute_difference": absolute.value,
-        "mean_absolute_difference_interval": None if away is None else away.to_record(),
-    }
 
 
 def _mean(values: Sequence[float], clusters: Sequence[str] | None) -> Estimate:

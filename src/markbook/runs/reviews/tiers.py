@@ -96,24 +96,23 @@ def _measure_batch(
     items = [Item(Sample("", references=(reference,)), Attempt("", review)) for review, reference in batch]
     rows: list[dict[str, float | Missing]] = [{} for _ in batch]
     for name, metric in _metrics(similarities)[0].items():
-        for row, measured in zip(rows, _measure(metric, items), strict=True):
+        missing = None
+        try:
+            column: Sequence[Measurement] = metric.measure(items)
+        except ExtraMissingError as error:
+            # Models are loaded at first use, so a missing package or model file may show only now.
+            missing = Missing(MissingKind.UNAVAILABLE, str(error))
+        except Exception as error:  # noqa: BLE001 - the border of one measurement
+            _log.warning("%s failed: %s: %s", metric.name, type(error).__name__, error)
+            missing = Missing(MissingKind.FAILED, f"{type(error).__name__}: {error}")
+        if missing is not None:
+            column = [Measurement(metric.name, missing=missing) for _ in items]
+        for row, measured in zip(rows, column, strict=True):
             row[name] = measured.value if measured.missing is None else measured.missing  # type: ignore[assignment]  # exactly one of the two is there
             cut = measured.stats.get("truncated")
             if isinstance(cut, list | tuple) and len(cut) == len(UNREAD):
                 row.update(zip(UNREAD, map(float, cut), strict=True))
     return rows
-
-
-def _measure(metric: Metric, items: Sequence[Item]) -> Sequence[Measurement]:
-    try:
-        return metric.measure(items)
-    except ExtraMissingError as error:
-        # Models are loaded at first use, so a missing package or model file may show only now.
-        missing = Missing(MissingKind.UNAVAILABLE, str(error))
-    except Exception as error:  # noqa: BLE001 - the border of one measurement
-        _log.warning("%s failed: %s: %s", metric.name, type(error).__name__, error)
-        missing = Missing(MissingKind.FAILED, f"{type(error).__name__}: {error}")
-    return [Measurement(metric.name, missing=missing) for _ in items]
 
 
 def tier1_rows(

@@ -174,7 +174,7 @@ class _Metric:
     signature: str = ""
     """The first that a value was signed with."""
     measurements: list[list[Measurement]] = field(default_factory=list)
-    """Those of each row's answers; only where the number over all rows is no mean of theirs."""
+    """Those of each row's answers; only where the number over all rows is not their mean."""
 
 
 class Columns:
@@ -306,9 +306,8 @@ class MarkCollector:
         """The marks of each task by each metric, once all rows are taken."""
         return [column for columns in self._taken.values() for column in columns.columns()]
 
-    @property
-    def broken(self) -> dict[str, int]:
-        """How many values are missing for a reason that lies in the run, by `task: kind`."""
+    def count_broken(self) -> dict[str, int]:
+        """Return how many values are missing for a reason that lies in the run, by `task: kind`."""
         return dict(sorted(self._broken.items()))
 
     def rows(self) -> Iterator[str]:

@@ -38,7 +38,7 @@ from markbook.runs.asking import goes_on
 from markbook.runs.pass_at_k import find_problem
 from markbook.runs.tasks.metrics import RowPassAtK
 from markbook.runs.tasks.plan import Filtered, TaskPlan
-from markbook.runs.tasks.scorers import RowAnswer, RowScore, ScoreNames, score_rows
+from markbook.runs.tasks.scorers import RowAnswer, ScoreNames, score_rows
 from markbook.runs.tasks.summaries import TestedRecord
 from markbook.types import Attempt, Item, Measurement, Metric, Missing, MissingKind, Outcome, Sample, join_words
 from markbook.why import Why
@@ -407,8 +407,20 @@ def measure(
     names: ScoreNames,
 ) -> Iterator[MarkedAnswer]:
     """Yield each answer with its marks, in order; names are those under which the task's scorers spoke so far."""
-    passes = _pass_marks(plan, plan.passes, given, outcomes) if plan.passes else {}
-    scored = _score_rows(plan, given, names) if plan.scorers else {}
+    by_sample: dict[str, list[FilteredAnswer]] = {}
+    for answer in given:
+        by_sample.setdefault(answer.sample.id, []).append(answer)
+    passes = _pass_marks(plan, plan.passes, by_sample, outcomes) if plan.passes else {}
+    rows = []
+    for several in by_sample.values() if plan.scorers else ():
+        first = several[0]
+        attempt = Attempt(first.sample.id, first.text, first.model, first.index)
+        texts = [answer.text for answer in several if answer.reply.missing is None]
+        missing = None if texts else first.reply.missing
+        weighing = plan.rows.weighings.get(first.sample.id)
+        rows.append(RowAnswer(first.sample, attempt, texts, missing, weighing, is_list=first.is_list))
+    scores = zip(rows, score_rows(plan.scorers, rows, names), strict=True) if rows else ()
+    scored = {(row.sample.id, row.attempt.index): score for row, score in scores}
     answered = [answer for answer in given if answer.reply.missing is None]
     items = [
         Item(answer.sample, Attempt(answer.sample.id, answer.text, answer.model, answer.index)) for answer in answered
@@ -436,36 +448,17 @@ def measure(
         )
 
 
-def _score_rows(
-    plan: TaskPlan, answers_given: Sequence[FilteredAnswer], names: ScoreNames
-) -> dict[tuple[str, int], RowScore]:
-    """Return what the scorers say of each row, at its first answer."""
-    by_sample: dict[str, list[FilteredAnswer]] = {}
-    for answer in answers_given:
-        by_sample.setdefault(answer.sample.id, []).append(answer)
-    rows = []
-    for several in by_sample.values():
-        first = several[0]
-        attempt = Attempt(first.sample.id, first.text, first.model, first.index)
-        texts = [answer.text for answer in several if answer.reply.missing is None]
-        missing = None if texts else first.reply.missing
-        weighing = plan.rows.weighings.get(first.sample.id)
-        rows.append(RowAnswer(first.sample, attempt, texts, missing, weighing, is_list=first.is_list))
-    scores = score_rows(plan.scorers, rows, names)
-    return {(row.sample.id, row.attempt.index): score for row, score in zip(rows, scores, strict=True)}
-
-
 def _pass_marks(
-    plan: TaskPlan, passes: RowPassAtK, answers_given: Sequence[FilteredAnswer], outcomes: Mapping[Key, Tested]
+    plan: TaskPlan,
+    passes: RowPassAtK,
+    by_sample: Mapping[str, Sequence[FilteredAnswer]],
+    outcomes: Mapping[Key, Tested],
 ) -> dict[tuple[str, int], dict[str, Measurement]]:
     """Return pass@k of each row, at its first answer."""
     from markbook.stats import pass_at_k
 
-    rows: dict[str, list[FilteredAnswer]] = {}
-    for answer in answers_given:
-        rows.setdefault(answer.sample.id, []).append(answer)
     marks: dict[tuple[str, int], dict[str, Measurement]] = {}
-    for sample_id, several in rows.items():
+    for sample_id, several in by_sample.items():
         first = several[0]
         tested = [outcome for answer in several if (outcome := outcomes.get(answer.key(plan.task.name))) is not None]
         n, c = len(tested), sum(outcome.passed for outcome in tested)

@@ -61,7 +61,7 @@ def lm_eval_files(view: TasksView) -> Mapping[str, Content]:
     The date is the run's own beginning, so that another report of it has the same names and the same bytes.
 
     Metrics are named `key,filter` as there; all are 0..1. A value that is missing is null. `key_stderr,filter` is the standard
-    error of the rows' mean, as the harness computes it, and "N/A" where the number is no mean. Scores of metrics with an
+    error of the rows' mean, as the harness computes it, and "N/A" where the number is not a mean. Scores of metrics with an
     interval carry it under `key_interval,filter` and its method under `key_interval_method,filter`; every task says how many
     rows were scored under `n_scored`, and which values are missing under `n_missing`, with `key_bounds,filter` beside them.
     """

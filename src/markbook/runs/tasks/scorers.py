@@ -312,18 +312,16 @@ def function_scorers(task: Task, find: Find) -> dict[Function | str, Scorer]:
         if isinstance(use.name, Function):
             if (function := find(use.name)) is not None:
                 scorers[use.name] = _of_function(use.name, use, function, find)
-        elif task.format == "lm-eval" and task.output == "generate_until" and _is_of_pairs(use, find):
-            scorers[use.name] = _of_pairs(use.name, use, find)
+        elif task.format == "lm-eval" and task.output == "generate_until" and use.name in _PAIRED:
+            # These only hand right answer and reply on, to an aggregation that has to be known here. Of the usual ones the
+            # corpus metrics are bound as our own (`metrics.bind`).
+            if isinstance(use.aggregation, Function):
+                is_known = find(use.aggregation) is not None
+            else:
+                is_known = use.name in ("f1", "mcc") and use.aggregation in ("", _PAIRED[use.name])
+            if is_known:
+                scorers[use.name] = _of_pairs(use.name, use, find)
     return scorers
-
-
-def _is_of_pairs(use: Use, find: Find) -> bool:
-    """Whether a metric of the harness only hands right answer and reply on, to an aggregation that is known here."""
-    if use.name not in _PAIRED:
-        return False
-    if isinstance(use.aggregation, Function):
-        return find(use.aggregation) is not None
-    return use.aggregation in ("", _PAIRED[str(use.name)]) and use.name in ("f1", "mcc")
 
 
 def _of_pairs(name: str, use: Use, find: Find) -> Scorer:

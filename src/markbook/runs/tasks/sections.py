@@ -39,10 +39,25 @@ def tables(summary: TasksSummary) -> list[Table]:
             over = f"{len(metric['tasks'])} of {len(record['tasks'])} tasks"
             groups.append((record["alias"] or name, key, format_number(total.value), interval, str(total.n), over))
     if groups:
-        headers = ("group", "metric", "value", "interval", "rows", "over")
+        headers: tuple[str, ...] = ("group", "metric", "value", "interval", "rows", "over")
         tables.append(Table("Groups", headers, tuple(groups), frozenset({2, 4})))
     if summary["comparisons"]:
-        tables.append(_comparisons([ContextGap.from_record(record) for record in summary["comparisons"]]))
+        gaps = [ContextGap.from_record(record) for record in summary["comparisons"]]
+        rows = tuple(
+            (
+                f"{gap.first} - {gap.second}",
+                gap.metric,
+                format_number(gap.difference, signed=True),
+                NOTHING if gap.interval is None else format_interval(gap.interval.low, gap.interval.high, signed=True),
+                format_p(gap.p_adjusted),
+                str(gap.n),
+                gap.verdict,
+            )
+            for gap in gaps
+        )
+        headers = ("difference", "metric", "paired mean", "interval", "p (Holm)", "rows", "verdict")
+        note = f"p is adjusted over all {len(gaps)} comparisons of this table."
+        tables.append(Table("Context modes compared, row by row", headers, rows, frozenset({2, 4, 5}), note))
     panels = panel_rows(summary["tasks"])
     if panels:
         headers = ("task", "metric", "Krippendorff's alpha", "interval", "rated", "judges")
@@ -100,24 +115,6 @@ def _task(name: str, record: TaskRecord) -> Table:
     title = title if title == name else f"{title} ({name})"
     headers = ("metric", "value", "interval", "method", "scored", *(() if is_whole else ("missing", "bounds")))
     return Table(title, headers, tuple(rows), frozenset({1}), "; ".join(parts))
-
-
-def _comparisons(gaps: Sequence[ContextGap]) -> Table:
-    rows = tuple(
-        (
-            f"{gap.first} - {gap.second}",
-            gap.metric,
-            format_number(gap.difference, signed=True),
-            NOTHING if gap.interval is None else format_interval(gap.interval.low, gap.interval.high, signed=True),
-            format_p(gap.p_adjusted),
-            str(gap.n),
-            gap.verdict,
-        )
-        for gap in gaps
-    )
-    headers = ("difference", "metric", "paired mean", "interval", "p (Holm)", "rows", "verdict")
-    note = f"p is adjusted over all {len(gaps)} comparisons of this table."
-    return Table("Context modes compared, row by row", headers, rows, frozenset({2, 4, 5}), note)
 
 
 # What a run of tasks shows of cost: each task's score against what its answers cost.

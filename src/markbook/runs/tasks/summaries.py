@@ -135,7 +135,7 @@ class TaskColumn:
     direction: Direction
     signature: str
     metric: Metric | None = None
-    """Set where the number over all rows is no mean."""
+    """Set where the number over all rows is not their mean."""
     measurements: Sequence[Sequence[Measurement]] = ()
     """Then those of each row's answers."""
     aggregation: Aggregation | None = None
@@ -173,11 +173,11 @@ def summarise_column(column: TaskColumn, *, policy: Policy, seed: int) -> Summar
 
 
 def _left_out(summary: Summary, policy: Policy) -> Summary:
-    """Return the number over all rows, which is no mean, with the note that the policy counts nothing there."""
+    """Return the number over all rows, which is not a mean, with the note that the policy counts nothing there."""
     lost = sum(summary.n_missing.values())
     if policy == "exclude" or not lost:
         return summary
-    note = f"{lost} missing left out: in a number that is no mean none has a worst value"
+    note = f"{lost} missing left out: in a number that is not a mean none has a worst value"
     return replace(summary, note="; ".join(part for part in (summary.note, note) if part))
 
 
@@ -191,7 +191,7 @@ def _aggregate(column: TaskColumn, aggregation: Aggregation, *, seed: int) -> Su
         rng = random.Random(seed)  # noqa: S311 - resampling, not a secret
         samples = (rng.choices(column.raws, k=len(column.raws)) for _ in range(_RESAMPLES))
         estimates = sorted(drawn for sample in samples if (drawn := _over(aggregation, sample)[0]) is not None)
-        # Where more than half of the samples have no number, the others are no picture of how it varies.
+        # Where more than half of the samples have no number, the others do not show how it varies.
         if len(estimates) >= _RESAMPLES // 2:
             tail = round(0.025 * (len(estimates) - 1))
             low, high = estimates[tail], estimates[-1 - tail]

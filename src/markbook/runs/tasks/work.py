@@ -297,7 +297,7 @@ def answer_and_mark(plan: TasksPlan, journal: RunWriter, machines: Machines, wat
         "timings.jsonl": timings(replies),
     }
     usage = sum_usage(list(replies.values())) if plan.generator is not None else None
-    broken = results.broken
+    broken = results.count_broken()
     facts = {"answers": results.answers, "broken": broken, **({"usage": usage} if usage else {})}
     if memory is not None:
         facts["judge_account"] = memory.accounts
