@@ -107,8 +107,8 @@ def _sheet(records: Iterable[RowRecord], metric: str, column: Column) -> Sheet:
                 meta[sample] = {CLUSTER: str(record["cluster"])}
             loose = loose or content is not None
             # where nobody says what was asked, its id alone says which sample it is
-            asked = digest([sample, record["prompt"]]) if record["prompt"] else ""
-            digests.setdefault(sample, str(content) if content is not None else asked)
+            prompt_digest = digest([sample, record["prompt"]]) if record["prompt"] else ""
+            digests.setdefault(sample, str(content) if content is not None else prompt_digest)
     marks: dict[str, dict[str, Cell]] = {}
     for model in list(values_by_model):
         samples = values_by_model.pop(model)  # so that not all are there twice

@@ -195,27 +195,27 @@ class Tally:
         self.lacking, self.unjudged = array("I", [0] * size), array("I", [0] * size)
         self.zero, self.partial = array("d", [0.0] * size), array("d", [0.0] * size)
 
-    def add(self, place: int, outcome: Outcome, grade: Mark | None = None) -> Mark:
+    def add(self, index: int, outcome: Outcome, grade: Mark | None = None) -> Mark:
         """Count one attempt at the problem in this place, and return its mark.
 
         Args:
-            place: the problem's, among `samples`.
+            index: the problem's, among `samples`.
             outcome: what the sandbox saw.
             grade: its mark, where the caller has it: nothing is graded twice.
         """
         self._found.clear()
-        sample = self.samples[place]
+        sample = self.samples[index]
         grade = mark(sample, outcome) if grade is None else grade
         tests = counted_tests(sample, outcome)
         self.verdicts.update(result.verdict.value for result in tests if result.result != NOT_RUN)
         self.results.update(result.result for result in tests if result.result)
         if grade.missing is not None:
-            self.unjudged[place] += 1
+            self.unjudged[index] += 1
             return grade
-        self.attempts[place] += 1
-        self.right[place] += grade.all_passed
-        self.zero[place] += grade.zero
-        self.partial[place] += grade.partial
+        self.attempts[index] += 1
+        self.right[index] += grade.all_passed
+        self.zero[index] += grade.zero
+        self.partial[index] += grade.partial
         for grouping in GROUPINGS:
             group = get_group(sample, grouping)
             if group:

@@ -41,12 +41,12 @@ _ORDER: dict[Status, int] = {"passed": 0, "scored": 0, "partial": 1, "failed": 2
 def chosen_places(tallies: Sequence[Tally]) -> list[int]:
     """Return the problems worth showing, most telling first: where models differ, then unsolved, then the rest."""
 
-    def weight(place: int) -> tuple[int, float, int]:
-        scores = [tally.problem_score(place) or 0.0 for tally in tallies]
+    def weight(index: int) -> tuple[int, float, int]:
+        scores = [tally.problem_score(index) or 0.0 for tally in tallies]
         spread = max(scores) - min(scores)
         mean = sum(scores) / len(scores)
         rank = 0 if spread > 0 else 1 if mean < 1 else 2
-        return rank, -spread if rank == 0 else mean, place
+        return rank, -spread if rank == 0 else mean, index
 
     size = len(tallies[0].samples)
     order = sorted(range(size), key=weight)

@@ -234,12 +234,12 @@ class ExamView:
         for location, row in self.journal.locate_all():
             if row.kind == OUTCOME:
                 first = location if first is None else first
-                place = place_of.get(str(row.key[1]))
-                if str(row.key[0]) not in models or place is None:
+                index = place_of.get(str(row.key[1]))
+                if str(row.key[0]) not in models or index is None:
                     early.append((location, row))
                     continue
                 if location - first < _KEPT_BYTES and len(journal.kept) < _KEPT:
-                    journal.kept[location] = _mark_row(row, samples[place], self.policy)
+                    journal.kept[location] = _mark_row(row, samples[index], self.policy)
                 journal.add(location, row, place_of)
             elif row.kind == SAMPLE:
                 sample = read_sample(row.data)

@@ -54,7 +54,7 @@ class _Under:
 
     job: Job
     waits: int
-    found: dict[str, Outcome] = field(default_factory=dict)
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
 
 
 def run_fresh(box: JobExecutor, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outcome]]:
@@ -67,8 +67,8 @@ def run_fresh(box: JobExecutor, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outc
     for part, outcome in box.run(_parts(jobs, under)):
         key, _, test_index = part.key.rpartition("#")
         pending = under[key]
-        pending.found[test_index] = outcome
-        if len(pending.found) == pending.waits:
+        pending.outcomes[test_index] = outcome
+        if len(pending.outcomes) == pending.waits:
             del under[key]
             yield pending.job, _together(pending)
 
@@ -91,8 +91,8 @@ def _parts(jobs: Iterable[Job], under: dict[str, _Under]) -> Iterator[Job]:
 
 def _together(pending: _Under) -> Outcome:
     """Return what the tests come to that had a solution each."""
-    outcome = pending.found.pop(_WHOLE)
-    singles = [pending.found[str(index)] for index in range(len(pending.found))]
+    outcome = pending.outcomes.pop(_WHOLE)
+    singles = [pending.outcomes[str(index)] for index in range(len(pending.outcomes))]
     if not singles:
         return outcome
     tests = tuple(single.tests[0] for single in singles)

@@ -394,9 +394,11 @@ def markdown(summary: ReviewSummary) -> str:
         changes, n_complete = format_percent(sensitivity["label_changes"]), sensitivity["reviews"]
         over = "Over weights drawn around the stated ones"
         lines.append(f"{over}, {changes} of the labels change ({n_complete} complete composites).")
-        for system_name, place in (sensitivity["ranks"] or {}).items():
-            shares = ", ".join(format_percent(share, 0) for share in place["rank_shares"])
-            lines.append(f"- {text.markdown(system_name)}: rank {place['rank']}; shares of ranks 1, 2, ...: {shares}")
+        for system_name, rank_record in (sensitivity["ranks"] or {}).items():
+            shares = ", ".join(format_percent(share, 0) for share in rank_record["rank_shares"])
+            lines.append(
+                f"- {text.markdown(system_name)}: rank {rank_record['rank']}; shares of ranks 1, 2, ...: {shares}"
+            )
     else:
         lines.append("No composite is complete, so there is none to vary the weights of.")
     if rows := _agreement_rows(summary):

@@ -400,10 +400,10 @@ def read_journal(journaled: Rows) -> tuple[list[JournaledReview], dict[str, Huma
         for row in journaled(kind):
             if len(row.key) < size or (size == 3 and type(row.key[2]) is not int):
                 raise DataError(f"the journal is damaged: {cut(str(row.key), 80)} is not the key of a {kind}")
-            if (place := check(row.data)) is not None:
+            if (damaged_key := check(row.data)) is not None:
                 where = f"{kind} of {cut(', '.join(map(str, row.key)), 80)}"
                 raise DataError(
-                    f"the journal is damaged: {cut(place.removeprefix('.'), 80)!r} in the {where} is not what stands there"
+                    f"the journal is damaged: {cut(damaged_key.removeprefix('.'), 80)!r} in the {where} is not what stands there"
                 )
             yield row
 
@@ -438,7 +438,7 @@ def list_systems(run: Run) -> list[str]:
 
 
 def score(
-    kept: Sequence[JournaledReview],
+    journaled: Sequence[JournaledReview],
     human: Mapping[str, HumanRecord],
     config: ReviewConfig,
     papers: Sequence[str],
@@ -446,7 +446,7 @@ def score(
     judge_asked: bool,
     models: Sequence[str],
 ) -> tuple[list[ReviewRow], ReviewSummary]:
-    """Return the rows and the summary of what was kept. Pure and idempotent."""
+    """Return the rows and the summary of what was journaled. Pure and idempotent."""
     humans = []
     for paper in sorted(human):
         pairs = [{name: from_json(value) for name, value in row.items()} for row in human[paper]["pairs"]]
@@ -461,7 +461,7 @@ def score(
             )
         config = replace(config, threshold=percentile(yardstick.combined, config.calibrate))
         threshold_from = f"percentile {config.calibrate:g} of {len(yardstick.combined)} human reviews against their closest other one"
-    rows = [build_row(item, config, judge_asked=judge_asked, models=models) for item in kept]
+    rows = [build_row(item, config, judge_asked=judge_asked, models=models) for item in journaled]
     add_label_stability(rows, config)
     summary = summarise(rows, config, papers=papers, yardstick=yardstick, threshold_from=threshold_from)
     return rows, summary

@@ -201,16 +201,18 @@ class Columns:
         for sample in by_sample:
             self._places[sample] = len(self._places)
         for bound in self._plan.metrics:
-            taken = self._metrics[bound.key]
+            marks_taken = self._metrics[bound.key]
             keeps = not bound.metric.averages or (isinstance(bound.metric, JudgeMetric) and not bound.is_criterion)
             for rows in by_sample.values():
                 measurements = [row.measurements[bound.key] for row in rows]
-                taken.marks.add(row_mark(measurements, bound.metric.range))
+                marks_taken.marks.add(row_mark(measurements, bound.metric.range))
                 if keeps:
-                    taken.measurements.append(measurements)
+                    marks_taken.measurements.append(measurements)
                 # Only a metric that was run knows all of its signature, such as a model's digest.
                 values = (measurement for measurement in measurements if measurement.value is not None)
-                taken.signature = taken.signature or next(filter(None, (value.signature for value in values)), "")
+                marks_taken.signature = marks_taken.signature or next(
+                    filter(None, (value.signature for value in values)), ""
+                )
         for key, column in self._passes.items():
             for rows in by_sample.values():
                 first = rows[0].measurements[key]

@@ -401,14 +401,14 @@ def answers(
 
 def measure(
     plan: TaskPlan,
-    given: Sequence[FilteredAnswer],
+    filtered: Sequence[FilteredAnswer],
     outcomes: Mapping[Key, Tested],
     workers: Workers | None,
     names: ScoreNames,
 ) -> Iterator[MarkedAnswer]:
     """Yield each answer with its marks, in order; names are those under which the task's scorers spoke so far."""
     by_sample: dict[str, list[FilteredAnswer]] = {}
-    for answer in given:
+    for answer in filtered:
         by_sample.setdefault(answer.sample.id, []).append(answer)
     passes = _pass_marks(plan, plan.passes, by_sample, outcomes) if plan.passes else {}
     rows = []
@@ -421,14 +421,14 @@ def measure(
         rows.append(RowAnswer(first.sample, attempt, texts, missing, weighing, is_list=first.is_list))
     scores = zip(rows, score_rows(plan.scorers, rows, names), strict=True) if rows else ()
     scored = {(row.sample.id, row.attempt.index): score for row, score in scores}
-    answered = [answer for answer in given if answer.reply.missing is None]
+    answered = [answer for answer in filtered if answer.reply.missing is None]
     items = [
         Item(answer.sample, Attempt(answer.sample.id, answer.text, answer.model, answer.index)) for answer in answered
     ]
     metrics = [bound.metric for bound in plan.metrics]
     columns = measure_items(metrics, items, workers)
     number = 0
-    for answer in given:
+    for answer in filtered:
         measurements = passes.get((answer.sample.id, answer.index), {})
         if answer.reply.missing is None:
             measurements |= {bound.key: column[number] for bound, column in zip(plan.metrics, columns, strict=True)}
