@@ -270,6 +270,8 @@ def sampling_with(sampling: Sampling, text: str) -> Sampling:
     for pair in text.split(","):
         key, sign, value = (part.strip() for part in pair.partition("="))
         if key == _STOPS and sign:
+            if not value:  # every text holds it: a server refuses it, or ends each reply before it begins
+                raise UsageError(f"--gen-kwargs: {key} cannot be {value!r}")
             stops.append(value)
         elif key in _NUMBERS and sign:
             name, kind = _NUMBERS[key]

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, NotRequired, Required, TypedDict
 
+from markbook.datasets.papers import read_scale
 from markbook.judge.assess import aggregate_ratings
 from markbook.judge.rubrics import RUBRICS
 from markbook.measurements import MissingRecord
@@ -581,7 +582,8 @@ def _read_recommendation(review: JournaledReview, config: ReviewConfig) -> Numbe
     """
     fields = Fields()
     stated = review.tier1.get("recommendation")
-    low, high = review.tier1.get("recommendation_scale") or config.recommendation_scale
+    # A journal may come from anybody, so its scales are read as those of a file are: their ends may be one.
+    low, high = read_scale(review.tier1.get("recommendation_scale")) or config.recommendation_scale
     own: Value
     if isinstance(stated, str) and stated in config.label_weights:
         own = (config.label_weights[stated] + 1) / 2
@@ -592,7 +594,7 @@ def _read_recommendation(review: JournaledReview, config: ReviewConfig) -> Numbe
     else:
         own = (stated - low) / (high - low)
     fields.put("own", own)
-    humans, scale = review.tier1.get("human_recommendations") or [], review.tier1.get("scale")
+    humans, scale = review.tier1.get("human_recommendations") or [], read_scale(review.tier1.get("scale"))
     people: Value
     if not humans:
         people = Missing(MissingKind.NOT_APPLICABLE, "no human recommendation is known")
