@@ -199,6 +199,7 @@ class Replies:
             row.key: ModelReply(row.key, **{name: row.data[name] for name in _REPLY_FIELDS if name in row.data})
             for row in journal.rows(COMPLETION)
         }
+        # One sync for all replies of a turn of the event loop: a sync takes longer than many a reply.
         self._committed = SharedCalls(journal.commit)
         done = len(self._replies)
         watch.on_start(

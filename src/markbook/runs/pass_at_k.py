@@ -147,6 +147,7 @@ def _make(name: str, k: object, settings: ProgramSettings, run: Run | None) -> P
         raise UsageError(f"k must be a whole number from 1 up, or a list of them, not {k!r}")
     if not settings.seconds > 0:
         raise UsageError(f"a timeout of {settings.seconds} seconds is none")
+    # Python by its names is Python by default: one signature, or runs of both could not be compared.
     written = "" if settings.language.lower() in ("", *PYTHON) else f"|lang:{settings.language}"
     signature = f"{name}|k:{'+'.join(map(str, ks))}|unbiased{written}|cpu:{settings.seconds:g}s|v1"
     return PassAtK(name, signature, ks, settings, run)
@@ -253,6 +254,7 @@ class PassAtK(Metric):
         for outcome in outcomes_known:
             if isinstance(outcome, Missing):
                 return self._measurement(item, outcome, NO_STATS)
+            # A broken test says nothing of any answer: no value, rather than a 0 that looks like the model's.
             if outcome.benchmark_fault:
                 return self._measurement(
                     item, missing_undefined(f"the tests are broken: {outcome.benchmark_fault}"), NO_STATS

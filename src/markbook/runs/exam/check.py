@@ -131,6 +131,7 @@ def check_package(
 
 def _check_submission(submission: Submission, outcome: Outcome) -> Submitted:
     results = [test.result for test in outcome.tests if test.result not in ("AC", "-")]
+    # A judge that failed says nothing of the submission, however it was promised to end.
     result = "JE" if "JE" in results or outcome.benchmark_fault else next(iter(results), "AC")
     if outcome.score is not None and result != "JE":
         share = outcome.score
@@ -260,6 +261,7 @@ def check_benchmark(
         for job, outcome in box.run(jobs):
             outcomes[job.sample.id].append(outcome)
         level = box.level.value
+        # Ten constants to every problem: where one run takes long, all of them would take hours.
         quick = [
             sample
             for sample in benchmark.samples
@@ -307,6 +309,7 @@ def _weak(samples: Sequence[Sample], box: JobExecutor, limits: Limits) -> tuple[
             weak_test = WeakTest(job.sample.id, job.key, passed, len(outcome.tests))
             weak_tests.setdefault(job.sample.id, []).append(weak_test)
     order = list(answers)
+    # Of several constants that pass, the one that passes most shows the problem best.
     best = {
         name: min(some, key=lambda candidate: (-len(candidate.tests), order.index(candidate.answer)))
         for name, some in weak_tests.items()

@@ -112,6 +112,7 @@ def mark(sample: Sample, outcome: Outcome) -> Mark:
     judged = not outcome.benchmark_fault and all(test.result != JUDGE_FAILED for test in outcome.tests)
     missing = None if judged else NOT_JUDGED
     total, passed, error = len(outcome.tests), outcome.passed, outcome.error
+    # The problem's own judge gave the points, and it alone knows how its groups of tests weigh.
     if outcome.score is not None:
         return Mark(total, passed, error, False, outcome.score == 1.0, outcome.score, missing)
     reads = sample.problem_type is ProblemType.STDIN
@@ -209,6 +210,7 @@ class Tally:
         tests = counted_tests(sample, outcome)
         self.verdicts.update(result.verdict.value for result in tests if result.result != NOT_RUN)
         self.results.update(result.result for result in tests if result.result)
+        # The problem's own judge failed: neither an attempt nor an absent one, whatever the tests say.
         if grade.missing is not None:
             self.unjudged[index] += 1
             return grade
@@ -255,7 +257,7 @@ class Tally:
 
     @property
     def separated_share(self) -> float | None:
-        """The share of single verdicts that came from separate processes; None if there is no verdict."""
+        """The share of single verdicts that came from separate processes; None without a verdict."""
         count = sum(self.verdicts.values())
         return self.verdicts[Verdict.SEPARATED.value] / count if count else None
 
@@ -266,7 +268,7 @@ class Tally:
 
     @property
     def unchecked_share(self) -> float | None:
-        """Their share of all single verdicts; None if there is no verdict."""
+        """Their share of all single verdicts; None without any."""
         count = sum(self.verdicts.values())
         return self.n_unchecked / count if count else None
 
@@ -341,9 +343,10 @@ class Tally:
     def pass_at(self, k: int) -> Estimate:
         """Return pass@k over the benchmark's problems, 0..1; a problem without an attempt counts as unsolved.
 
-        There is no value if a problem has attempts, but fewer than k.
+        It has no value if a problem has attempts, but fewer than k.
         """
         places = [index for index in range(len(self.samples)) if self._counts(index)]
+        # k attempts that all failed for a problem without any: absent is unsolved, and does not hide pass@k of the others.
         counts = [self.tries(index) if self.attempts[index] else k for index in places]
         return pass_at_k_summary(counts, [self.right[index] for index in places], k, seed=self.seed)
 

@@ -67,6 +67,7 @@ def plan_questions(benchmark: Benchmark, options: ExamOptions) -> Questions:
     continues = goes_on(options)
     sampling = sampling_with(Sampling(), options.gen_kwargs) if options.gen_kwargs else Sampling()
     count = options.samples or 1
+    # Seed 0 is the run's default, not a wish: servers are told a seed only where somebody asked for one.
     seed = (options.seed or None) if sampling.seed is None else sampling.seed
     requests = []
     for sample in benchmark.samples:
@@ -164,6 +165,7 @@ def ask(questions: Questions, answers: Answers, journal: RunWriter, watch: Watch
     journal.publish({ANSWERS: "".join(f"{line}\n" for line in lines)})
     lost = [reply for reply in replies.values() if reply.missing is not None]
     reasons = Counter(reply.missing.detail for reply in lost if reply.missing is not None)
+    # Not one answer: a wrong key or address. An exam that is absent throughout would read like a bad model.
     if len(lost) == len(replies):
         why = next(iter(reasons), "")
         hint = f"markbook exam --resume {journal.folder} asks again"

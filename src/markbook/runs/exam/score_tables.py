@@ -291,6 +291,7 @@ def comparison_record(tallies: Sequence[Tally]) -> dict[str, object]:
 def compare_tallies(tallies: Sequence[Tally]) -> Comparison | None:
     """Return the comparison of several models; None of one alone, of too many, and where no two share a problem with a value."""
     try:
+        # Pairs grow with the square of the models, and their adjusted p values say less with each.
         is_compared = 1 < len(tallies) <= MOST_COMPARED
         return compare_sheet(exam_sheet(tallies), seed=tallies[0].seed) if is_compared else None
     except DataError:
@@ -303,6 +304,7 @@ def ranking(tallies: Sequence[Tally]) -> list[Tally]:
 
     def sort_key(tally: Tally) -> tuple[bool, float, str]:
         value = values[tally.model]
+        # By name at last: the order of equals must not hang on the order of the files.
         return value is None, -(value or 0.0), tally.model
 
     return sorted(tallies, key=sort_key)

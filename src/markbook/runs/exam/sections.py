@@ -43,6 +43,7 @@ def chosen_places(tallies: Sequence[Tally]) -> list[int]:
 
     def weight(index: int) -> tuple[int, float, int]:
         scores = [tally.problem_score(index) or 0.0 for tally in tallies]
+        # Where models differ a reader learns most, then where all failed.
         spread = max(scores) - min(scores)
         mean = sum(scores) / len(scores)
         rank = 0 if spread > 0 else 1 if mean < 1 else 2
@@ -304,6 +305,7 @@ def _differences(comparison: Comparison) -> Section:
     order: list[str] = []
     for pair in pairs:
         name = f"{terminal(pair.first, limit=24)} − {terminal(pair.second, limit=24)}"
+        # Names that are one when they are cut would be one line of the chart.
         if name in order:
             name = f"{name} ({len(order) + 1})"
         gap = pair.difference

@@ -99,6 +99,7 @@ class _Journal:
         """Take up where an attempt lies."""
         model, task, index = row.key
         keys, locations = self.keys[str(model)]
+        # One number to sort by: the problem's place in the high half, the attempt's number in the low one.
         keys.append(place_of[str(task)] << 32 | int(index))
         locations.append(location)
         self.isolation = max(self.isolation, row.data["isolation"])
@@ -156,6 +157,7 @@ class ExamView:
             return frozenset(places)
         for model, about in self.models.items():
             counts = Counter(self._orders[model].places)
+            # A problem that one model has not finished is left out for all, or models would be compared on different ones.
             places -= {index for index, planned in enumerate(about["planned"]) if counts[index] < planned}
         return frozenset(places)
 
@@ -238,6 +240,7 @@ class ExamView:
                 if str(row.key[0]) not in models or index is None:
                     early.append((location, row))
                     continue
+                # By place, not by time: what stays decoded is the same whoever reads, so the peak of memory is too.
                 if location - first < _KEPT_BYTES and len(journal.kept) < _KEPT:
                     journal.kept[location] = _mark_row(row, samples[index], self.policy)
                 journal.add(location, row, place_of)
@@ -291,6 +294,7 @@ def _sort_locations(keys: array[int], locations: array[int]) -> _Order:
 
         view = np.frombuffer(keys, dtype=np.uint64)
         ranks = np.argsort(view, kind="stable").astype(np.uint32)
+        # In place: a third copy of 8 bytes an attempt would be the peak of a large run.
         view >>= np.uint64(32)
         places.frombytes(view.astype(np.uint32)[ranks].data.cast("B"))
         sorted_locations.frombytes(np.frombuffer(locations, dtype=np.uint64)[ranks].data.cast("B"))

@@ -78,6 +78,7 @@ def _parts(jobs: Iterable[Job], under: dict[str, _Under]) -> Iterator[Job]:
     for number, job in enumerate(jobs):
         key, sample = str(number), job.sample
         pending = under[key] = _Under(job, 1)
+        # A program that reads and writes has a process for each test anyway.
         if len(sample.tests) > 1 and sample.problem_type is not ProblemType.STDIN and job.code.strip():
             if sample.id not in singles_by_id or singles_by_id[sample.id][0] is not sample:
                 tests = enumerate(sample.tests)
@@ -96,6 +97,7 @@ def _together(pending: _Under) -> Outcome:
     if not singles:
         return outcome
     tests = tuple(single.tests[0] for single in singles)
+    # The first test that raised speaks for the attempt, as the first error does where all tests share a solution.
     bad = next((single for single in singles if single.error is not None), None)
     differs = [test.passed for test in tests] != [test.passed for test in outcome.tests]
     flags = [flag for outcome in (outcome, *singles) for flag in outcome.flags]
@@ -129,6 +131,7 @@ class SequentialExam:
         self._places = {sample.id: index for index, sample in enumerate(self._samples)}
         self._tallies = {model: Tally(model, self._samples, plan.options.error_policy) for model in plan.models}
         for model, tally in self._tallies.items():
+            # Samples that nobody answered count 0 in the decision too, or an exam would stop on a score that its end has not.
             if any(lacking := plan.answers.lacking(model)):
                 tally.lacking = array("I", lacking)
 
@@ -276,6 +279,7 @@ def _jobs(writer: RunWriter, plan: ExamPlan, attempts: Iterable[Attempt], runnin
     limits = plan.options.limits()
     numbers = {model: number for number, model in enumerate(plan.models)}
     for attempt in attempts:
+        # By the journal as it was when the run began: rows of this run cannot come twice, and are not kept in memory.
         if writer.was_there(OUTCOME, (attempt.model, attempt.sample_id, attempt.index)):
             continue
         key = f"{numbers[attempt.model]}:{attempt.sample_id}:{attempt.index}"

@@ -85,6 +85,7 @@ def choose_reference(
         for name, weight in weights.items()
         if weight > 0 and all(not isinstance(row.get(name, _NONE), Missing) for row in references)
     }
+    # No similarity that all references have: which is closest cannot be said, and the first reason is why.
     if not shared:
         first = next((row[name] for name in weights for row in references[:1] if name in row), _NONE)
         reason = first if isinstance(first, Missing) else _NONE
@@ -291,6 +292,7 @@ def label_stability(
     if not scores:
         return []
     stated = np.array([weights[name] for name in names])
+    # The same draws for every review, so that their shares can be compared.
     drawn = np.random.default_rng(seed).dirichlet(NEAR * stated / stated.sum(), draws)
     table = np.array([[row[name] for name in names] for row in scores], dtype=np.float64)
     edges = [scale.thresholds[name] for name in reversed(LABELS[:-1])]

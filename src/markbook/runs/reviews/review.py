@@ -389,6 +389,7 @@ class ReviewWork:
         judged = self.judging is not None and 2 in self.config.tiers
         done = sum(self.writer.has("tier1", self._key(attempt)) for attempt in self.attempts)
         self.watch.on_start(self.writer.folder, Start(len(self.attempts), done, done, f"{len(self.attempts)} reviews"))
+        # Judges think for seconds where texts take milliseconds: everything else is done while they are asked.
         with self._asking() if judged else contextlib.nullcontext() as asking:
             start = time.perf_counter()
             if 3 in self.config.tiers or judged:
@@ -451,6 +452,7 @@ class ReviewWork:
                     self.writer.add("tier1", self._key(attempt), record | about)
                     self.watch.did(Progress(f"{attempt.model} {attempt.sample_id} [{attempt.index}]"))
                     if asking is not None:
+                        # A judge that broke off the run says so here, not after all texts are compared.
                         asking.check()
                     if (done := done + 1) % 500 == 0:
                         self.watch.on_note(f"tier 1: {done} of {sum(map(len, todo.values()))} reviews")
@@ -499,6 +501,7 @@ class ReviewWork:
         counter = itertools.count(1)
 
         def keep(question: Any, judged: Judged, key: Key) -> None:
+            # A reply out of the cassette was paid for in another run.
             paid = {} if judged.replayed else {"paid": judged.cost_at_most}
             row = question.record(judged) | paid
             self.writer.add("judgement" if judged.is_lasting else "judgement_gap", key, row)

@@ -172,7 +172,7 @@ class OwnRecommendation(TypedDict):
     mean_absolute_difference: float | None
     mean_absolute_difference_interval: NotRequired[IntervalRecord | None]
     note: NotRequired[str]
-    """Why there is no interval."""
+    """Why the intervals are lacking."""
 
 
 class PaperRead(TypedDict):

@@ -421,6 +421,7 @@ def read_journal(journaled: Rows) -> tuple[list[JournaledReview], dict[str, Huma
     answered: set[Key] = set()
     for kind in ("judgement", "judgement_gap"):
         for row in rows(kind):
+            # Answers that stand come first: the gap of a question that was answered when it was asked again counts no more.
             if row.key not in answered:
                 answered.add(row.key)
                 at(row.key).judgements.append(row.data)

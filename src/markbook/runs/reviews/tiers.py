@@ -192,6 +192,7 @@ class TraceFolder:
             name = relative.with_name(
                 relative.name.split(".json")[0] if ".json" in relative.name else relative.stem
             ).as_posix()
+            # The first by name wins: two formats of one trace are one trace.
             self._files.setdefault(name, file)
             if relative.name == "trace.json" and len(relative.parts) > 1:
                 self._files.setdefault(relative.parent.as_posix(), file)
@@ -215,7 +216,7 @@ def tool_references(config: ReviewConfig) -> dict[str, Reference]:
 
     Raises:
         DataError: it is not a reference of tools.
-        UsageError: there is no such file.
+        UsageError: the file does not exist.
     """
     tool_reference = config.tool_reference
     if tool_reference is None:

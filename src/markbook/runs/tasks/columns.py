@@ -56,6 +56,7 @@ class Marks(Mapping[str, Cell]):
         """Take the next sample's cell."""
         if cell.value is None or cell != Cell(cell.value):
             self._others[len(self._values)] = cell
+        # The number holds the row's place in the array; whether there is one says `_others`.
         self._values.append(0.0 if cell.value is None else cell.value)
 
     def __getitem__(self, sample: str) -> Cell:
@@ -278,6 +279,7 @@ class MarkCollector:
         for answer in marked:
             is_answered = answer.answer.reply.missing is None
             self.answers += is_answered
+            # Once an answer, not once a pipeline that marks it.
             self._answered[plan.task.name] += is_answered and is_first
             for key, measurement in answer.measurements.items():
                 if measurement.missing is not None and measurement.missing.kind.is_ours and key not in parts:

@@ -103,6 +103,7 @@ class _Whole:
         """Whether any task's number is another than the mean of its rows."""
         for task, stated in self._stated.items():
             means = [fmean(values) for values in self._values[task].values()]
+            # Beyond rounding: what was summed in another order is still the mean.
             if not means or not math.isclose(fmean(means), stated, rel_tol=1e-6, abs_tol=1e-9):
                 return True
         return False

@@ -176,13 +176,14 @@ def _in_pieces(metrics: Sequence[Metric], items: Sequence[Item], executor: Execu
         rows = [(s.id, a.text, s.references, a.model, a.index, s.context) for s, a in pairs]
         futures.append(executor.submit(measure_piece, metrics, rows))
     own: dict[int, list[list[Measurement]]] = {}
+    # From the end, where no worker has begun yet; a future that cannot be cancelled is under way, and so are all before it.
     for index in range(len(pieces) - 1, -1, -1):
         if not futures[index].cancel():
             break
         own[index] = measure_together(metrics, pieces[index])
     measured: list[list[Measurement]] = [[] for _ in metrics]
     for index, piece in enumerate(pieces):
-        if index in own:  # also where it is empty: without a metric that travels there are no columns
+        if index in own:  # also where it is empty: it has no columns where no metric travels
             columns = own[index]
         else:
             columns = [
@@ -214,6 +215,7 @@ def _travels(metric: Metric) -> bool:
     if metric.whole_batch or not type(metric).__module__.startswith("markbook.metrics."):
         return False
     try:
+        # Tried, not asked: a closure or an open file shows only here.
         pickle.dumps(metric)
     except (pickle.PicklingError, TypeError, AttributeError):
         return False

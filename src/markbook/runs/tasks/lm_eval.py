@@ -44,6 +44,7 @@ class _Spread:
     def add(self, value: float) -> None:
         """Take the next number."""
         self.n += 1
+        # Welford: a plain sum of squares loses the digits of numbers that are near one another.
         off = value - self.mean
         self.mean += off / self.n
         self.squares += off * (value - self.mean)

@@ -214,6 +214,7 @@ def _make(entry: Documented, use: Use, profile: Profile, *, allow_code: bool) ->
             name, options = entry.documented[0], {**entry.documented[1]}
         elif name in _QUALITY:
             options["profile"] = "documented"
+    # A task file comes from anybody: how untrusted programs are run is not for it to say.
     for option in _NOT_FROM_FILES if name in _RUNS_CODE else ():
         if option in options:
             raise ConfigError(f"{option!r} of {name!r} is not for a task file to choose", at=use.find_place(option))

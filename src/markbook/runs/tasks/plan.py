@@ -73,6 +73,7 @@ class JournalMemory(Memory):
         if judged.is_lasting:
             self._known[key] = record
         self._writer.add(JUDGEMENT if judged.is_lasting else GAP, (key,), record)
+        # Each judgement is paid for, so each is safe before the next is asked.
         self._writer.commit()
 
     def spent(self) -> Mapping[str, float]:
@@ -283,6 +284,7 @@ def is_of_metric(key: str, names: Sequence[str], pipelines: Sequence[str]) -> bo
 
 def _check_group(group: TaskGroup, plans: Sequence[TaskPlan]) -> None:
     """Refuse a metric that no task of a group has; what functions of the user's own are called is known only later."""
+    # A function of the user's own may bring any name, and is called only later.
     if any(plan.scorers for plan in plans):
         return
     keys_known = list(dict.fromkeys(key.partition(",")[0] for plan in plans for key in plan.keys))
@@ -323,12 +325,14 @@ def _plan_one(
             at=task.unsafe_at,
             hint="--allow-unsafe-code allows it; `pass_at_k` of our own format runs tests in the sandbox",
         )
+    # User code that draws rows draws the same ones in a resumed run.
     with seed_generators() if options.allow_code else contextlib.nullcontext():
         rows = _rows(task, options, mode, find)
     if task.output != "generate_until":
         for pipeline in task.pipelines:
             check_likelihood_filters(pipeline)
     row_scorer_, scorers = row_scorer(task, find), function_scorers(task, find)
+    # A number over one token less is another number, so its signature says so.
     if row_scorer_ is not None and _omits_first_token(task, options):
         row_scorer_ = row_scorer_.with_signature("without first token")
     metrics, passes = bind(

@@ -29,7 +29,7 @@ class Aggregation:
 
     name: str
     over: Callable[[Sequence[Any]], float]
-    """Raises `ForeignError` or `ValueError` where there is no number."""
+    """Raises `ForeignError` or `ValueError` where rows have no number."""
     one: Callable[[Any], float] | None = None
     """What a single row's is for reading; None where that says nothing."""
     resamples: bool = True
@@ -121,6 +121,7 @@ def _matthews(pairs: Sequence[tuple[Any, Any]]) -> float:
         founds[predicted] = founds.get(predicted, 0) + 1
     n, right = len(pairs), sum(gold == predicted for gold, predicted in pairs)
     both = right * n - sum(golds.get(label, 0) * count for label, count in founds.items())
+    # Sums of squares of whole numbers: exact, and 0 exactly where one labelling never changes.
     spread = (n * n - sum(count**2 for count in golds.values())) * (n * n - sum(c**2 for c in founds.values()))
     return both / math.sqrt(spread) if spread else 0.0
 
@@ -594,6 +595,7 @@ def _mutual(weighing: Weighing, likelihoods: Sequence[float], _greedy: Sequence[
     count = len(weighing.choices)
     if len(likelihoods) < 2 * count:
         return None
+    # The second half of the pairs weighs each choice without its question: what is left is what the question adds.
     values = [likelihoods[index] - likelihoods[count + index] for index in range(count)]
     return float(_best(values) in right_places(weighing))
 
@@ -612,6 +614,7 @@ def _chances(
 ) -> tuple[int, list[float]] | None:
     golds = right_places(weighing)
     values = likelihoods[: len(weighing.choices)]
+    # The largest taken off first: exp of a log-likelihood of -2,000 is 0, and chances cannot be shares of a sum of zeros.
     top = max(values)
     shares = [math.exp(value - top) for value in values]
     return (golds[0], [share / math.fsum(shares) for share in shares]) if golds else None

@@ -182,6 +182,7 @@ def task_page(view: TasksView) -> Page:
         size = (
             len(str(row.get("prompt") or "")) + len(str(row.get("text") or "")) + len(str(row.get("references") or ""))
         )
+        # Answers to a row that is shown are all shown, or it would look as if a model had not answered.
         if key not in answers_by_row and (len(answers_by_row) >= ROWS_SHOWN or spent + size > MOST_BYTES):
             if once:
                 break  # no later row can belong to one that is shown

@@ -245,7 +245,7 @@ def _mean(columns: Sequence[TaskColumn], group: str, *, policy: Policy, seed: in
         policy=policy,
         seed=seed,
     )
-    # A foreign metric states no range, and without one there is no worst and no best case.
+    # A foreign metric states no range, and only a range has a worst and a best case.
     bounds = summary.bounds if math.isfinite(first.range[1] - first.range[0]) else None
     return replace(summary, signature=first.signature, bounds=bounds)
 
@@ -293,6 +293,7 @@ def summarise_group(
     interval = None
     if policy == "exclude" and len(mean_values) == len(columns):
         values = [[mark.value for mark in column.marks.values() if mark.value is not None] for column in columns]
+        # Missing rows under another policy count for something, and a resampled mean of what is there would not know of it.
         interval = mean_of_means(values, limits=columns[0].range).interval
     note = "the mean of the tasks' numbers, each task counting the same"
     return replace(
@@ -388,6 +389,7 @@ def adjust_gaps(gaps: Sequence[tuple[ContextGap, Differences | None]]) -> list[C
     from markbook.stats.power import detectable_difference
 
     ps = holm([gap.p for gap, _ in gaps])
+    # By Holm, what is decided already frees its share of the error for the others: the least gap is told at that level.
     still_open = [p is not None and p >= 1 - CONFIDENCE for p in ps]
     adjusted_gaps = []
     for at, ((gap, differences), p) in enumerate(zip(gaps, ps, strict=True)):

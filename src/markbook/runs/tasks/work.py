@@ -285,6 +285,7 @@ def answer_and_mark(plan: TasksPlan, journal: RunWriter, machines: Machines, wat
 
         if plan.stop is not None:
             done, stopped = ask_until_enough(plan.stop, judged, journal, mark_part)
+        # All rows once more as one: numbers over whole tasks are not sums of those over batches.
         results = mark_part(done)
     replies = replies_to(done)
     summary = results.summary(options.model or "") | ({"stopped": stopped} if stopped else {})
@@ -323,6 +324,7 @@ def split_rows(plan: TaskPlan) -> Iterator[Sequence[Sample]]:
     """Yield a task's rows in the pieces in which they are marked: as one where something has to see all of them."""
     size = len(plan.samples)
     if not any(bound.metric.whole_batch for bound in plan.metrics):
+        # Every metric sees its rows alone, so pieces change no number.
         size = PIECE
     for start in range(0, len(plan.samples), size):
         yield plan.samples[start : start + size]
