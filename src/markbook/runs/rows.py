@@ -105,7 +105,7 @@ def _sheet(records: Iterable[RowRecord], metric: str, column: Column) -> Sheet:
             content = record.get("content")
             if record.get("cluster"):
                 meta[sample] = {CLUSTER: str(record["cluster"])}
-            # Content that a reader gave may be spelled another way by another tool: such digests are held loosely.
+            # Ids of another tool may be nobody else's: such rows are paired by the content that their reader gave.
             loose = loose or content is not None
             # where nobody says what was asked, its id alone says which sample it is
             prompt_digest = digest([sample, record["prompt"]]) if record["prompt"] else ""
