@@ -220,6 +220,20 @@ def test_a_similarity_beyond_its_range_is_not_compared(runs, tmp_path):
     assert "a value is 5.0, outside 0..1" in str(result.exception)
 
 
+def with_tier1(run, copy, name, value):
+    """Copy a review whose journal says this of its first review's text, and is whole by its checksums."""
+    run = unsealed(run, copy)
+    record = json.loads((run / "run.json").read_text())
+    record.pop("journal")
+    (run / "run.json").write_text(json.dumps(record))
+    path = next((run / "journal").iterdir())
+    rows = [from_line(line) for line in path.read_bytes().splitlines(keepends=True)]
+    tier1 = next(row for row in rows if row.kind == "tier1")
+    tier1.data[name] = value
+    path.write_bytes(b"".join(to_line(row.kind, row.key, row.data) for row in rows))
+    return run
+
+
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
@@ -232,20 +246,28 @@ def test_a_similarity_beyond_its_range_is_not_compared(runs, tmp_path):
     ],
 )
 def test_a_whole_row_of_a_journal_that_is_none_of_a_review_is_said(runs, tmp_path, name, value, said):
-    run = unsealed(runs["review"], tmp_path / "copy")
-    record = json.loads((run / "run.json").read_text())
-    record.pop("journal")
-    (run / "run.json").write_text(json.dumps(record))
-    path = next((run / "journal").iterdir())
-    rows = [from_line(line) for line in path.read_bytes().splitlines(keepends=True)]
-    tier1 = next(row for row in rows if row.kind == "tier1")
-    tier1.data[name] = value
-    path.write_bytes(b"".join(to_line(row.kind, row.key, row.data) for row in rows))
+    run = with_tier1(runs["review"], tmp_path / "copy", name, value)
 
     result = invoke("review", "--rescore", run, "--output", tmp_path / "out")
 
     assert isinstance(result.exception, MarkbookError), (result.output, result.exception)
     assert f"the journal is damaged: '{said}' in the tier1 of " in str(result.exception)
+
+
+@pytest.mark.parametrize("name", ["scale", "recommendation_scale"])
+@pytest.mark.parametrize("ends", [[3.0, 3.0], [5.0, 1.0], [1.0, 2.0, 3.0], []])
+def test_a_scale_of_a_journal_without_room_between_its_ends_is_as_if_it_was_not_stated(runs, tmp_path, name, ends):
+    run = with_tier1(runs["review"], tmp_path / "copy", name, ends)
+
+    result = invoke("review", "--rescore", run, "--output", tmp_path / "out")
+
+    assert result.exception is None, result.exception
+    rows = next((tmp_path / "out").glob("*/results.jsonl")).read_text().splitlines()
+    own = next(row["own_recommendation"] for row in map(json.loads, rows) if row["paper_id"] == "one")
+    if name == "scale":
+        assert own["missing"]["human"]["detail"] == "the venue's scale is not known"
+    else:
+        assert own["own"] == 0.75  # 4 on the usual 1 to 5
 
 
 @pytest.mark.parametrize("name", ["judge_models", "papers_read"])

@@ -1,12 +1,16 @@
 """What `markbook review` takes beside papers and reviews, and what it says is lacking. By command."""
 
 import json
+import re
 
 import pytest
 from support.fake_openai import FakeOpenAI, good
 from support.review_kit import FIRST, GENERATED, SECOND, TRACE, markbook, only_run, papers, reviews, rows_of, traces
 
 import markbook as package
+from markbook.errors import UsageError
+from markbook.runs.reviews.finished import ReviewResults
+from markbook.store import open_run
 
 PAIR = ("--similarity", "cosine,jaccard")
 TOOLS = {"find *": "search", "default": "get_paper"}
@@ -230,3 +234,32 @@ def test_a_review_with_a_limit_that_was_begun_in_python_is_taken_up_by_the_comma
     code, _, err = markbook("review", "--resume", run.folder)
 
     assert (code, "what differs" in err) == (0, False)
+
+
+@pytest.mark.parametrize("what", ["file", "nothing"])
+def test_traces_that_are_not_a_folder_are_refused_before_a_run_folder_is_made(tmp_path, what):
+    place = tmp_path / "traces"
+    if what == "file":
+        place.write_text("{}")
+
+    with pytest.raises(UsageError, match="traces"):
+        package.review(
+            papers(tmp_path), reviews(tmp_path), traces=place, similarity=["jaccard"], output=tmp_path / "out"
+        )
+
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_page_has_room_for_bars_beyond_1(tmp_path):
+    # the document's time score is 1 / (1 + ln .5) = 3.26 for half a second
+    rows = [{"paper_id": "one", "system": "mas", "review": GENERATED, "execution_time": 0.5}]
+    args = ("--papers", papers(tmp_path), "--reviews", reviews(tmp_path, rows), "--similarity", "jaccard")
+
+    code, _, err = markbook("review", *args, "--profile", "documented", "--output", tmp_path / "out")
+
+    assert code == 0, err
+    run = open_run(only_run(tmp_path / "out"))
+    chart = next(part for part in ReviewResults(run).page().sections if part.id == "tier1").chart
+    svg = chart.picture.wide
+    bars = [float(x) + float(width) for x, width in re.findall(r'<rect x="([\d.]+)"[^>]* width="([\d.]+)"', svg)]
+    assert max(bars) <= float(re.search(r'viewBox="0 0 ([\d.]+)', svg)[1])

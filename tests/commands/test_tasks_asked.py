@@ -252,7 +252,7 @@ def test_what_a_model_is_told_is_the_users(folder):
 
 
 @pytest.mark.parametrize(
-    "given", ["temprature=1", "temperature", "temperature=hot", "max_gen_toks=0", "top_p=2", "seed=-1"]
+    "given", ["temprature=1", "temperature", "temperature=hot", "max_gen_toks=0", "top_p=2", "seed=-1", "until="]
 )
 def test_what_no_server_is_told_is_refused(folder, given):
     with pytest.raises(UsageError, match="--gen-kwargs"):

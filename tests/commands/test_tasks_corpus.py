@@ -70,4 +70,4 @@ def test_a_worst_case_that_cannot_be_counted_is_said_not_to_be(run, name):
 
     one = found["metrics"]["corpus_bleu"]
     assert (one["policy"], one["n"]) == ("exclude", 11)
-    assert "1 missing left out: in a number that is no mean none has a worst value" in one["note"]
+    assert "1 missing left out: in a number that is not a mean none has a worst value" in one["note"]

@@ -378,6 +378,17 @@ def test_a_run_of_results_can_be_marked_again(folder):
     assert numbers(again) == numbers(first)
 
 
+@pytest.mark.parametrize("version", ["nan", "inf", "1e999"])
+def test_a_version_that_is_a_number_without_json_is_a_name_in_the_harness_files(folder, version):
+    (folder / "task.yaml").write_text(TASK.replace("version: 3", f"version: '{version}'"), encoding="utf-8")
+    run = markbook.run_task("task.yaml", predictions=answers(folder, WORDS))
+
+    assert call("report", run.folder, "--format", "lm-eval", "--output", "out").exception is None
+
+    results = json.loads(next((folder / "out").glob("results_*.json")).read_text(encoding="utf-8"))
+    assert results["versions"]["demo"] == version
+
+
 def test_the_harness_files_are_written_and_read_back(folder):
     first = markbook.run_task("task.yaml", predictions=answers(folder, ["one two", "five", ""], model="m1"))
 

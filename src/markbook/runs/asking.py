@@ -30,13 +30,15 @@ from markbook.types import Missing, MissingKind
 # Who answers: a model, or a generator of another package by its name.
 
 
-def make_generator(options: AskingOptions) -> Any:
-    """Return what answers, with those of the options that it takes.
+def connect_generator(options: AskingOptions) -> Any:
+    """Return what asks the model (`markbook.model.Generator`), with those of the options that it takes; None where answers exist.
 
     Raises:
-        UsageError: no such generator, or a model that is none.
+        UsageError: no such generator, no provider in the name, a limit out of range, a budget for a model of unknown price.
         ConfigError: it cannot be made.
     """
+    if options.model is None:
+        return None
     options_given = {
         "model": options.model,
         "base_url": options.base_url,
@@ -171,17 +173,6 @@ def goes_on(options: AskingOptions) -> bool:
     return not options.generator and split_name(options.model or "")[0] == COMPLETIONS
 
 
-def connect_generator(options: AskingOptions) -> Any:
-    """Return what asks the model (`markbook.model.Generator`); None where the answers exist.
-
-    Raises:
-        UsageError: no provider in the name, a limit out of range, a budget for a model of unknown price.
-    """
-    if options.model is None:
-        return None
-    return make_generator(options)
-
-
 def check_generator(generator: Any) -> None:
     """Find out whether the model can be asked, where there is one and it can tell.
 
@@ -208,6 +199,7 @@ class Replies:
             row.key: ModelReply(row.key, **{name: row.data[name] for name in _REPLY_FIELDS if name in row.data})
             for row in journal.rows(COMPLETION)
         }
+        # One sync for all replies of a turn of the event loop: a sync takes longer than many a reply.
         self._committed = SharedCalls(journal.commit)
         done = len(self._replies)
         watch.on_start(
@@ -279,6 +271,8 @@ def sampling_with(sampling: Sampling, text: str) -> Sampling:
     for pair in text.split(","):
         key, sign, value = (part.strip() for part in pair.partition("="))
         if key == _STOPS and sign:
+            if not value:  # every text holds it: a server refuses it, or ends each reply before it begins
+                raise UsageError(f"--gen-kwargs: {key} cannot be {value!r}")
             stops.append(value)
         elif key in _NUMBERS and sign:
             name, kind = _NUMBERS[key]

@@ -112,8 +112,10 @@ def conduct(kind: Kind[R, P] | str, request: R, watcher: Watcher | None = None) 
                     hint="mend them, or leave out --strict",
                 )
         manifest = label_manifest(plan.manifest, request)
+        # A run that is done is not done again: it stays as it was published.
         if request.resume is not None and is_finished(Path(request.resume), manifest):
             return open_run(request.resume)
+        # Before the folder is made: what this machine cannot do leaves nothing behind.
         part.start(plan, machines)
         opened = (
             RunWriter.create(Path(request.output), manifest)
@@ -124,6 +126,8 @@ def conduct(kind: Kind[R, P] | str, request: R, watcher: Watcher | None = None) 
             try:
                 ended = part.work(plan, writer, machines, watch)
                 reports = [name for name in request.reports if name not in ended.withheld]
+                # Reports before the status: a kill in between leaves a run that `--resume` finishes, never a run that is done
+                # and has no reports.
                 scores = _publish(part, writer, machines, reports, ended)
                 writer.finish(ended.status, {**ended.facts, **({"scores": scores} if scores else {})})
             except KeyboardInterrupt:
@@ -166,6 +170,7 @@ def _publish(
     writer.publish(ended.files)
     if ended.results is not None:
         files, scores = _reports(ended.results, names), summarise_scores(ended.results)
+    # A worker has made ready to draw pages while the inputs were read; this process would import all of it only now.
     elif machines.renderer is not None:
         files, scores = machines.renderer.submit(_render_whole, kind, writer.folder, names).result()
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -360,7 +361,7 @@ def make_options(kind: type[_T], options: Mapping[str, object], function: str) -
     Raises:
         UnknownOptionError: it has no such option, with the nearest one.
     """
-    refuse_unknown(options, _names(kind), function)
+    refuse_unknown(options, list(inspect.signature(kind).parameters), function)
     return kind(**options)
 
 
@@ -373,7 +374,3 @@ def refuse_unknown(options: Iterable[str], known_names: Sequence[str], function:
     for name in options:
         if name not in known_names:
             raise UnknownOptionError(f"{function}() has no option {name!r}", hint=suggest(name, list(known_names)))
-
-
-def _names(kind: type[Any]) -> list[str]:
-    return [field.name for field in dataclasses.fields(kind)]

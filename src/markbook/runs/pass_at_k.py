@@ -69,15 +69,13 @@ def _find_problem(program: str) -> str:
         line = f" (line {error.lineno})" if isinstance(error, SyntaxError) and error.lineno else ""
         message = error.msg if isinstance(error, SyntaxError) else str(error)
         return f"the tests are broken: {type(error).__name__}: {message}{line}"
-    if all(map(_says_nothing, tree.body)):
-        return NO_TESTS
+    if all(
+        isinstance(statement, ast.Pass)
+        or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
+        for statement in tree.body
+    ):
+        return NO_TESTS  # `pass`, or a docstring alone: any answer would pass
     return f"the tests: {fault}" if (fault := claimless.fault(tree)) else ""
-
-
-def _says_nothing(statement: ast.stmt) -> bool:
-    """Whether a statement is `pass` or a constant alone, such as a docstring."""
-    is_constant = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-    return is_constant or isinstance(statement, ast.Pass)
 
 
 Run = Callable[[Sequence[Item]], Sequence[Outcome]]
@@ -149,6 +147,7 @@ def _make(name: str, k: object, settings: ProgramSettings, run: Run | None) -> P
         raise UsageError(f"k must be a whole number from 1 up, or a list of them, not {k!r}")
     if not settings.seconds > 0:
         raise UsageError(f"a timeout of {settings.seconds} seconds is none")
+    # Python by its names is Python by default: one signature, or runs of both could not be compared.
     written = "" if settings.language.lower() in ("", *PYTHON) else f"|lang:{settings.language}"
     signature = f"{name}|k:{'+'.join(map(str, ks))}|unbiased{written}|cpu:{settings.seconds:g}s|v1"
     return PassAtK(name, signature, ks, settings, run)
@@ -255,6 +254,7 @@ class PassAtK(Metric):
         for outcome in outcomes_known:
             if isinstance(outcome, Missing):
                 return self._measurement(item, outcome, NO_STATS)
+            # A broken test says nothing of any answer: no value, rather than a 0 that looks like the model's.
             if outcome.benchmark_fault:
                 return self._measurement(
                     item, missing_undefined(f"the tests are broken: {outcome.benchmark_fault}"), NO_STATS
@@ -317,31 +317,25 @@ def _row(name: str, candidate: object, reference: object) -> list[Item] | Missin
 def _in_sandbox(settings: ProgramSettings) -> Run:
     def run(items: Sequence[Item]) -> Sequence[Outcome]:
         limits = Limits(seconds=settings.seconds)
-        samples = [_without_python(item.sample, settings) for item in items]
+        samples = []
+        for item in items:
+            # Python has no language of its own here: the examiner marks it apart, whether or not somebody names it.
+            language = settings.language or item.sample.language
+            samples.append(replace(item.sample, language="" if language.lower() in PYTHON else language))
         languages = sorted({sample.language for sample in samples} - {""})
         jobs = [
             Job(str(index), item.attempt.text, sample, limits)
             for index, (item, sample) in enumerate(zip(items, samples, strict=True))
         ]
         outcomes: dict[str, Outcome] = {}
-        with _open_sandbox(settings, tuple(languages)) as box:
+        opened: AbstractContextManager[Sandbox | MixedBox | RemoteSandbox] = (
+            open_sandboxes("local", BoxSettings(settings.workers, settings.isolation, languages=tuple(languages)))
+            if languages
+            else Sandbox(workers=settings.workers, isolation=settings.isolation)
+        )
+        with opened as box:
             for job, outcome in box.run(jobs):
                 outcomes[job.key] = outcome
         return [outcomes[str(index)] for index in range(len(items))]
 
     return run
-
-
-def _without_python(sample: Sample, settings: ProgramSettings) -> Sample:
-    """Return a problem in the language of the settings, in none where that is Python: the examiner marks both alike."""
-    language = settings.language or sample.language
-    return replace(sample, language="" if language.lower() in PYTHON else language)
-
-
-def _open_sandbox(
-    settings: ProgramSettings, languages: tuple[str, ...]
-) -> AbstractContextManager[Sandbox | MixedBox | RemoteSandbox]:
-    """Return what runs programs, as a context manager."""
-    if not languages:
-        return Sandbox(workers=settings.workers, isolation=settings.isolation)
-    return open_sandboxes("local", BoxSettings(settings.workers, settings.isolation, languages=languages))

@@ -9,17 +9,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from markbook.errors import UsageError, suggest
 from markbook.marks import Column, Row, RowRecord
-from markbook.report.page import Page, Problem, Section, ShownAnswer
+from markbook.report import charts
+from markbook.report.page import Chart, Page, Problem, Section, ShownAnswer
 from markbook.report.words import missing_text
 from markbook.results.alignment import digest
 from markbook.results.comparison import run_headline
 from markbook.results.files import SCHEMA, FilesView, get_value, reasons_text
 from markbook.results.kind import Content, Entry, Shown
-from markbook.results.leaderboard import Standing, standings
+from markbook.results.leaderboard import standings
 from markbook.results.sheet import CLUSTER, Cell, Sheet, Status, find_status, make_cell
 from markbook.results.summary import methods_note
 from markbook.text import Table, cut
@@ -104,24 +105,25 @@ def _sheet(records: Iterable[RowRecord], metric: str, column: Column) -> Sheet:
             content = record.get("content")
             if record.get("cluster"):
                 meta[sample] = {CLUSTER: str(record["cluster"])}
+            # Ids of another tool may be nobody else's: such rows are paired by the content that their reader gave.
             loose = loose or content is not None
             # where nobody says what was asked, its id alone says which sample it is
-            asked = digest([sample, record["prompt"]]) if record["prompt"] else ""
-            digests.setdefault(sample, str(content) if content is not None else asked)
+            prompt_digest = digest([sample, record["prompt"]]) if record["prompt"] else ""
+            digests.setdefault(sample, str(content) if content is not None else prompt_digest)
     marks: dict[str, dict[str, Cell]] = {}
     for model in list(values_by_model):
         samples = values_by_model.pop(model)  # so that not all are there twice
+        passed: dict[str, bool | None] = {}
+        for sample, values in samples.items():
+            numbers = [value for value in values if not isinstance(value, Missing)]
+            passed[sample] = (
+                all(number == 1 for number in numbers) if numbers else None
+            )  # None: no attempt has a verdict
         marks[model] = {
-            sample: make_cell(values, column.range, passed=_all_passed(values) if column.is_verdict else None)
+            sample: make_cell(values, column.range, passed=passed[sample] if column.is_verdict else None)
             for sample, values in samples.items()
         }
     return Sheet(metric, marks, column.range, column.direction, meta, digests=digests, loose=loose)
-
-
-def _all_passed(values: Sequence[float | Missing]) -> bool | None:
-    """Whether all tests passed in every attempt; None where no attempt has a verdict."""
-    numbers = [value for value in values if not isinstance(value, Missing)]
-    return all(value == 1 for value in numbers) if numbers else None
 
 
 class RowsResults(FilesView[RowRecord, RowsSummary]):
@@ -210,11 +212,29 @@ def rows_page(results: RowsResults) -> Page:
     places = {name: standings(results.sheet(name)) for name in results.columns}
     models = list(dict.fromkeys(standing.model for several in places.values() for standing in several))
     problems = list(_problems(results))
+    sections = []
+    for metric, several in places.items():
+        summaries = [standing.summary for standing in several]
+        rows = [
+            (
+                summary.group,
+                format_number(summary.value),
+                NOTHING if interval is None else format_interval(interval.low, interval.high),
+                f"{summary.n} of {summary.n_items}",
+                missing_text(summary.n_missing),
+            )
+            for summary, interval in ((summary, summary.interval) for summary in summaries)
+        ]
+        headers = ("Model", "Mean", "95 % interval", "Scored", "Missing")
+        note = methods_note(summary.interval.method for summary in summaries if summary.interval is not None)
+        table = Table(metric, headers, tuple(rows), frozenset({1, 2, 3}), note)
+        lead = f"The mean over the samples; {summaries[0].direction if summaries else 'higher'} is better."
+        sections.append(Section(f"metric-{metric}", metric, lead, (table,)))
     return Page(
         title=results.command.capitalize(),
         facts=(("Models", str(len(models))), ("Samples", str(len(problems)))),
         warnings=(),
-        sections=tuple(_section(name, several) for name, several in places.items()),
+        sections=tuple(sections),
         problems=tuple(problems[:SHOWN]),
         problems_total=len(problems),
         headline=run_headline(results, "samples"),
@@ -223,23 +243,16 @@ def rows_page(results: RowsResults) -> Page:
     )
 
 
-def _section(metric: str, places: Sequence[Standing]) -> Section:
-    summaries = [standing.summary for standing in places]
-    rows = tuple(
-        (
-            summary.group,
-            format_number(summary.value),
-            NOTHING if interval is None else format_interval(interval.low, interval.high),
-            f"{summary.n} of {summary.n_items}",
-            missing_text(summary.n_missing),
-        )
-        for summary, interval in ((summary, summary.interval) for summary in summaries)
-    )
-    headers = ("Model", "Mean", "95 % interval", "Scored", "Missing")
-    note = methods_note(summary.interval.method for summary in summaries if summary.interval is not None)
-    table = Table(metric, headers, rows, frozenset({1, 2, 3}), note)
-    better = summaries[0].direction if summaries else "higher"
-    return Section(f"metric-{metric}", metric, f"The mean over the samples; {better} is better.", (table,))
+def chart_bars(
+    cells: Sequence[Mapping[str, Any]], groups: Sequence[str], series: Sequence[str], axis: str, alt: str
+) -> Chart | None:
+    """Return bars of these values (group, series, value, and low and high where known); None without any.
+
+    The axis goes from 0 to 1, and farther where a value does: documented formulas and perplexities leave that range.
+    """
+    ends = [float(cell[name]) for cell in cells for name in ("value", "low", "high") if cell.get(name) is not None]
+    domain = min([0.0, *ends]), max([1.0, *ends])
+    return Chart(charts.bars(cells, groups, series, axis, domain), alt) if cells else None
 
 
 def _problems(results: RowsResults) -> Iterator[Problem]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from support import made_runs
 
 import markbook.runs.exam.plan as pipeline
 from markbook import exam
@@ -15,6 +16,7 @@ from markbook.benchmarks import answers
 from markbook.errors import DataError
 from markbook.runs.exam import grading as exam_numbers, view as exam_view
 from markbook.runs.exam.grading import Tally
+from markbook.runs.exam.results import ExamResults
 from markbook.runs.exam.view import ExamView
 from markbook.sandbox.worker import WorkerPool
 from markbook.store import journal
@@ -124,8 +126,20 @@ def test_reports_are_the_same_however_little_stays_decoded(tmp_path, monkeypatch
 
     assert list(little.attempts("answers")) == list(whole.attempts("answers"))
     assert little.tallies == whole.tallies
-    assert (little.isolation, little.n_planned, little.marked) == (whole.isolation, 12, 12)
+    assert (little.isolation, little.n_planned, little.n_marked) == (whole.isolation, 12, 12)
     assert len(little._read.kept) < 12
+
+
+def test_the_list_of_attempts_grades_one_that_lies_before_its_problem_as_any_other(tmp_path, monkeypatch):
+    run = made_runs.exam_run(tmp_path, models={"m": 0.5}, problems=6)
+    entries = sorted(ExamResults(run, run.manifest).entries())
+    rows = list(run.locate_all())
+    monkeypatch.setattr(type(run), "locate_all", lambda _self: reversed(rows))
+
+    repaired = sorted(ExamResults(run, run.manifest).entries())
+
+    assert [entry.score for entry in repaired] == [entry.score for entry in entries]
+    assert repaired == entries
 
 
 def test_a_summary_is_computed_once_until_another_attempt_is_counted(monkeypatch):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from markbook.benchmarks.benchmark import is_package, load_benchmark
 from markbook.benchmarks.faults import TestFault, language_fault, without_faults
-from markbook.benchmarks.packages import Package, Submission, package_benchmark, read_package
-from markbook.benchmarks.problems import Benchmark
+from markbook.benchmarks.packages import Submission, package_benchmark, read_package
 from markbook.errors import MarkbookError
 from markbook.languages import find
 from markbook.languages.toolchain import detect_language
@@ -87,25 +86,39 @@ def check_package(
     """
     package = read_package(path)
     sample = package_benchmark(path).samples[0]
-    runnable, not_run = _runnable(package)
+    runnable: list[_Runnable] = []
+    not_run: list[str] = []
+    for submission in package.submissions:
+        files = {PurePosixPath(name).name: package.bundle.read(name) for name in submission.files}
+        languages = {name for path, content in files.items() if (name := detect_language(path, content))}
+        if len(languages) != 1:
+            not_run.append(f"{submission.name}: in no language that is known here")
+            continue
+        (language,) = languages
+        try:
+            find(language)
+            runnable.append(_Runnable(submission, language, files))
+        except MarkbookError as error:
+            not_run.append(f"{submission.name}: {error.message}")
     limits = Limits(seconds=min(timeout, MEASURING_SECONDS), memory_bytes=package.memory_bytes or Limits().memory_bytes)
     if package.output_bytes:
         limits = replace(limits, output_bytes=package.output_bytes)
-    marker = ProgramMarker(
-        sorted({submission.language for submission in runnable}), workers=workers, isolation=isolation
-    )
+    marker = ProgramMarker(sorted({program.language for program in runnable}), workers=workers, isolation=isolation)
     with closing(marker):
-        right = [submission for submission in runnable if submission.submission.promised == ("AC",)]
+        # Right ones first: where the package states no limit, the slowest of them sets it for all others.
+        right = [program for program in runnable if program.submission.promised == ("AC",)]
         usual = package.seconds or limits.seconds
-        outcomes = dict(_ran(marker, [submission.job(sample, limits, usual) for submission in right]))
+        ran = marker.run([program.job(sample, limits, usual) for program in right])
+        outcomes = {job.key: outcome for job, outcome in ran}
         slowest = max((outcome.slowest or 0.0 for outcome in outcomes.values()), default=0.0)
         seconds = package.seconds or max(LEAST_SECONDS, math.ceil(slowest * package.time_multiplier))
-        others = [submission for submission in runnable if submission.submission.promised != ("AC",)]
-        outcomes |= dict(_ran(marker, [submission.job(sample, limits, seconds) for submission in others]))
+        others = [program for program in runnable if program.submission.promised != ("AC",)]
+        ran = marker.run([program.job(sample, limits, seconds) for program in others])
+        outcomes |= {job.key: outcome for job, outcome in ran}
         level = marker.level.value
     return PackageCheck(
         submissions=tuple(
-            _check_submission(submission.submission, outcomes[submission.submission.name]) for submission in runnable
+            _check_submission(program.submission, outcomes[program.submission.name]) for program in runnable
         ),
         not_run=tuple(not_run),
         seconds=seconds,
@@ -116,35 +129,9 @@ def check_package(
     )
 
 
-def _ran(marker: ProgramMarker, jobs: Sequence[Job]) -> Iterator[tuple[str, Outcome]]:
-    for job, outcome in marker.run(jobs):
-        yield job.key, outcome
-
-
-def _runnable(package: Package) -> tuple[list[_Runnable], list[str]]:
-    """Return the submissions that can be run here, and of the others why not."""
-    runnable: list[_Runnable] = []
-    not_run: list[str] = []
-    for submission in package.submissions:
-        files = {PurePosixPath(name).name: package.bundle.read(name) for name in submission.files}
-        languages = {
-            language_name for name, content in files.items() if (language_name := detect_language(name, content))
-        }
-        if len(languages) != 1:
-            not_run.append(f"{submission.name}: in no language that is known here")
-            continue
-        (language,) = languages
-        try:
-            find(language)
-        except MarkbookError as error:
-            not_run.append(f"{submission.name}: {error.message}")
-            continue
-        runnable.append(_Runnable(submission, language, files))
-    return runnable, not_run
-
-
 def _check_submission(submission: Submission, outcome: Outcome) -> Submitted:
     results = [test.result for test in outcome.tests if test.result not in ("AC", "-")]
+    # A judge that failed says nothing of the submission, however it was promised to end.
     result = "JE" if "JE" in results or outcome.benchmark_fault else next(iter(results), "AC")
     if outcome.score is not None and result != "JE":
         share = outcome.score
@@ -274,15 +261,14 @@ def check_benchmark(
         for job, outcome in box.run(jobs):
             outcomes[job.sample.id].append(outcome)
         level = box.level.value
+        # Ten constants to every problem: where one run takes long, all of them would take hours.
         quick = [
             sample
             for sample in benchmark.samples
             if all((outcome.seconds or 0.0) < _QUICK for outcome in outcomes[sample.id])
         ]
         weak = _weak(quick, box, Limits(seconds=min(timeout, _BRIEF)))
-    problems = [
-        problem for sample in benchmark.samples if (problem := _judge(benchmark, sample.id, outcomes[sample.id]))
-    ]
+    problems = [problem for sample in benchmark.samples if (problem := _judge(sample, outcomes[sample.id]))]
     labels = Counter(
         test.verdict
         for outcomes_of_sample in outcomes.values()
@@ -323,6 +309,7 @@ def _weak(samples: Sequence[Sample], box: JobExecutor, limits: Limits) -> tuple[
             weak_test = WeakTest(job.sample.id, job.key, passed, len(outcome.tests))
             weak_tests.setdefault(job.sample.id, []).append(weak_test)
     order = list(answers)
+    # Of several constants that pass, the one that passes most shows the problem best.
     best = {
         name: min(some, key=lambda candidate: (-len(candidate.tests), order.index(candidate.answer)))
         for name, some in weak_tests.items()
@@ -356,23 +343,19 @@ def _checked_package(
     )
 
 
-def _judge(benchmark: Benchmark, task_id: str, outcomes: list[Outcome]) -> FaultyProblem | None:
-    sample = next(sample for sample in benchmark.samples if sample.id == task_id)
+def _judge(sample: Sample, outcomes: list[Outcome]) -> FaultyProblem | None:
     if not outcomes:
-        return FaultyProblem(task_id, "no_solution", 0, len(sample.tests), "the row has no canonical solution")
+        return FaultyProblem(sample.id, "no_solution", 0, len(sample.tests), "the row has no canonical solution")
     marks = [mark(sample, outcome) for outcome in outcomes]
     patterns = {tuple(test.passed for test in outcome.tests) for outcome in outcomes}
     if len(patterns) > 1:
         detail = "passed " + " and then ".join(f"{got.passed} of {got.total}" for got in marks)
-        return FaultyProblem(task_id, "flips", marks[0].passed, marks[0].total, detail)
+        return FaultyProblem(sample.id, "flips", marks[0].passed, marks[0].total, detail)
     if marks[0].all_passed:
         return None
-    return FaultyProblem(task_id, "fails", marks[0].passed, marks[0].total, _why(outcomes[0]))
-
-
-def _why(outcome: Outcome) -> str:
-    if outcome.error:
-        return outcome.error_words or outcome.error.value
-    failed = next(number for number, test in enumerate(outcome.tests) if not test.passed)
-    test = outcome.tests[failed]
-    return join_words(f"test {failed}", test.error_type or "AssertionError", test.error_message)
+    first = outcomes[0]
+    why = first.error_words or first.error.value if first.error else ""
+    if not first.error:
+        number, test = next((number, test) for number, test in enumerate(first.tests) if not test.passed)
+        why = join_words(f"test {number}", test.error_type or "AssertionError", test.error_message)
+    return FaultyProblem(sample.id, "fails", marks[0].passed, marks[0].total, why)

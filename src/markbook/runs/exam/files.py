@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Annotated, Any, NotRequired, TypedDict
 
 from markbook.report.words import folder_names, harness_date, harness_stamp
-from markbook.results.kind import Case, Content, Value
+from markbook.results.kind import Content
 from markbook.runs.exam.grading import Tally, counted_tests, get_group, reasons
 from markbook.runs.exam.score_tables import (
     as_json,
@@ -21,7 +21,7 @@ from markbook.runs.exam.score_tables import (
     summary_text,
 )
 from markbook.runs.exam.view import ExamView, MarkedAttempt
-from markbook.types import TestResult, Verdict, digest_text
+from markbook.types import TestResult, digest_text
 from markbook.why import Failure
 
 # `test_results.jsonl`: one row an attempt, in benchmark order.
@@ -91,8 +91,8 @@ def result_row(attempt: MarkedAttempt) -> str:
         "score_zero": None if got.missing else percent(got.zero),
         "score_partial": None if got.missing else percent(got.partial),
         "isolation": outcome.isolation.value,
-        "extraction": attempt.data.get("step"),
-        "answer_form": attempt.data.get("form"),
+        "extraction": attempt.step,
+        "answer_form": attempt.form,
     }
     if outcome.limit:
         record["limit"] = outcome.limit
@@ -128,97 +128,6 @@ def test_detail(number: int, test: TestResult, failure: Failure | None) -> TestD
     return record
 
 
-# An exam in a few numbers.
-
-
-def overview(view: ExamView) -> dict[str, object]:
-    """Return what the exam is and its main numbers as plain JSON: every value beside its n and what is missing."""
-    return {
-        "schema": 1,
-        "command": "exam",
-        "config": dict(view.config),
-        "isolation": view.isolation,
-        **({"stopped": dict(view.stop_record)} if view.stop_record else {}),
-        "models": {model: _exam(view, model) for model in view.tallies},
-    }
-
-
-def _exam(view: ExamView, model: str) -> dict[str, object]:
-    tally = view.tallies[model]
-    record: dict[str, Any] = {
-        "exam_score": tally.exam_score().to_record(),
-        "attempted_score": tally.attempted_score().to_record(),
-        "error_rate": tally.error_rate,
-        "errors": dict(sorted(tally.errors.items())),
-        "attempts": tally.n_evaluated,
-        "separated_share": tally.separated_share,
-        "unchecked": tally.unchecked,
-        "unchecked_share": tally.unchecked_share,
-    }
-    for k in tally.pass_ks():
-        record[f"pass@{k}"] = tally.pass_at(k).to_record()
-    return record
-
-
-# An exam's attempts for other programs: one flat row each, and one test case each.
-
-
-def exam_rows(view: ExamView) -> Iterator[dict[str, Value]]:
-    """Yield one flat row an attempt: model by model, in benchmark order. Scores are 0..1."""
-    for model in view.tallies:
-        for attempt in view.attempts(model):
-            got, outcome = attempt.mark, attempt.outcome
-            yield {
-                "model": model,
-                "task_id": attempt.sample.id,
-                "sample": attempt.index,
-                "topic": get_group(attempt.sample, "topic") or None,
-                "complexity": get_group(attempt.sample, "complexity") or None,
-                "problem_type": get_group(attempt.sample, "problem_type") or None,
-                "score": attempt.measurement.value,
-                "score_zero": None if got.missing else got.zero,
-                "score_partial": None if got.missing else got.partial,
-                "tests_passed": got.passed,
-                "total_tests": got.total,
-                "all_tests_passed": got.all_passed,
-                "error": outcome.error.value if outcome.error else None,
-                "error_type": outcome.error_type or None,
-                "error_message": outcome.error_message or None,
-                "limit": outcome.limit or None,
-                "isolation": outcome.isolation.value,
-                "verdict": verdict.value if (verdict := outcome.weakest) else None,
-                "unchecked": sum(test.verdict == Verdict.UNCHECKED for test in counted_tests(attempt.sample, outcome)),
-                "flags": ",".join(outcome.flags) or None,
-                "code": str(attempt.data.get("code") or ""),
-            }
-
-
-def exam_cases(view: ExamView) -> Iterator[Case]:
-    """Yield one case an attempt, and a skipped one for each problem that a model did not attempt."""
-    for model, tally in view.tallies.items():
-        for attempt in view.attempts(model):
-            yield _exam_case(model, attempt, several=tally.n_evaluated > tally.n_answered)
-        for index, sample in enumerate(tally.samples):
-            if not tally.attempts[index] and not tally.unjudged[index]:
-                yield Case(model, sample.id, "skipped", "absent: no attempt, scores 0")
-
-
-def _exam_case(model: str, attempt: MarkedAttempt, *, several: bool) -> Case:
-    got, outcome = attempt.mark, attempt.outcome
-    name = f"{attempt.sample.id} [{attempt.index}]" if several else attempt.sample.id
-    verdict = outcome.weakest.value if outcome.weakest else ""
-    about: dict[str, Any] = {"verdict": verdict, "seconds": outcome.seconds}
-    if got.missing is not None:
-        return Case(model, name, "error", got.missing.kind.value, got.missing.detail, **about)
-    if got.error is not None:
-        return Case(model, name, "error", got.error.value, outcome.error_words, **about)
-    if got.all_passed:
-        return Case(model, name, "passed", **about)
-    failed = [at for at, test in enumerate(counted_tests(attempt.sample, outcome)) if not test.passed]
-    tests = ", ".join(map(str, failed[:50]))
-    return Case(model, name, "failure", f"{got.passed} of {got.total} tests passed", f"failed: {tests}", **about)
-
-
 # The exam's documented files, from its journal.
 
 DocumentedContent = str | bytes | Iterable[str]
@@ -251,21 +160,22 @@ def exam_files(view: ExamView) -> Mapping[str, DocumentedContent]:
         tallies = list(view.tallies.values())
         files["model_comparison.json"] = as_json(comparison_record(tallies))
         files["model_comparison_summary.md"] = comparison_text(tallies, benchmark=benchmark, notes=notes)
-    files["timings.jsonl"] = _timings(view)
-    return files
-
-
-def _timings(view: ExamView) -> Iterator[str]:
-    for model in view.models:
-        for attempt in view.attempts(model):
-            record = {
+    files["timings.jsonl"] = (
+        json.dumps(
+            {
                 "model": model,
                 "task_id": attempt.sample.id,
                 "sample": attempt.index,
                 "cpu_seconds": attempt.outcome.seconds,
                 "wall_seconds": attempt.outcome.wall_seconds,
-            }
-            yield json.dumps(record, ensure_ascii=False) + "\n"
+            },
+            ensure_ascii=False,
+        )
+        + "\n"
+        for model in view.models
+        for attempt in view.attempts(model)
+    )
+    return files
 
 
 # An exam in lm-evaluation-harness's own files: the benchmark is the task, a problem is a row, code is the reply.
@@ -285,48 +195,43 @@ def harness_files(view: ExamView, started: object) -> Mapping[str, Content]:
     files: dict[str, Content] = {}
     for model, folder in folder_names(view.models).items():
         prefix = f"{folder}/" if several else ""
-        results = _results(view, view.tallies[model], task) | {"date": harness_date(started)}
+        tally = view.tallies[model]
+        score, count = tally.exam_score(), len(tally.samples)
+        metrics: dict[str, Any] = {f"exam_score,{PIPELINE}": score.value, f"exam_score_stderr,{PIPELINE}": "N/A"}
+        if score.interval is not None:
+            metrics[f"exam_score_interval,{PIPELINE}"] = [score.interval.low, score.interval.high]
+        names = ["exam_score", *(f"pass@{k}" for k in tally.pass_ks())]
+        for k in tally.pass_ks():
+            estimate = tally.pass_at(k)
+            metrics[f"pass@{k},{PIPELINE}"] = estimate.value
+            metrics[f"pass@{k}_stderr,{PIPELINE}"] = "N/A" if estimate.se is None else estimate.se
+            if estimate.low is not None and estimate.high is not None:
+                metrics[f"pass@{k}_interval,{PIPELINE}"] = [estimate.low, estimate.high]
+        metrics["n_scored"] = dict.fromkeys(names, tally.n_answered)
+        repeats = max(tally.attempts, default=0)
+        results = {
+            "results": {task: {"alias": task, **metrics}},
+            "group_subtasks": {},
+            "configs": {task: {"task": task, "output_type": "generate_until", "repeats": repeats}},
+            "versions": {task: None},
+            "n-shot": {task: 0},
+            "higher_is_better": {task: dict.fromkeys(names, True)},
+            "n-samples": {task: {"original": count, "effective": count}},
+            "config": {"model": model, "limit": None, "random_seed": view.config.get("seed")},
+            "model_name": model,
+            "model_source": "markbook",
+            "markbook": {
+                "profile": view.config.get("profile"),
+                "error_policy": tally.policy,
+                "note": view.partial_note(),
+            },
+            "date": harness_date(started),
+        }
         files[f"{prefix}results{stamp}.json"] = (
             json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         )
-        files[f"{prefix}samples_{name}{stamp}.jsonl"] = _samples(view, view.tallies[model])
+        files[f"{prefix}samples_{name}{stamp}.jsonl"] = _samples(view, tally)
     return files
-
-
-def _results(view: ExamView, tally: Tally, task: str) -> dict[str, object]:
-    metrics = _metrics(tally)
-    names = [key.partition(",")[0] for key in metrics if key.endswith(f",{PIPELINE}") and "_stderr" not in key]
-    count = len(tally.samples)
-    return {
-        "results": {task: {"alias": task, **metrics}},
-        "group_subtasks": {},
-        "configs": {task: {"task": task, "output_type": "generate_until", "repeats": max(tally.attempts, default=0)}},
-        "versions": {task: None},
-        "n-shot": {task: 0},
-        "higher_is_better": {task: {name: True for name in names if not name.endswith("_interval")}},
-        "n-samples": {task: {"original": count, "effective": count}},
-        "config": {"model": tally.model, "limit": None, "random_seed": view.config.get("seed")},
-        "model_name": tally.model,
-        "model_source": "markbook",
-        "markbook": {"profile": view.config.get("profile"), "error_policy": tally.policy, "note": view.partial_note()},
-    }
-
-
-def _metrics(tally: Tally) -> dict[str, object]:
-    """Return the exam score and pass@k under the harness's names."""
-    score = tally.exam_score()
-    metrics: dict[str, Any] = {f"exam_score,{PIPELINE}": score.value, f"exam_score_stderr,{PIPELINE}": "N/A"}
-    if score.interval is not None:
-        metrics[f"exam_score_interval,{PIPELINE}"] = [score.interval.low, score.interval.high]
-    scored = {"exam_score": tally.n_answered}
-    for k in tally.pass_ks():
-        estimate = tally.pass_at(k)
-        metrics[f"pass@{k},{PIPELINE}"] = estimate.value
-        metrics[f"pass@{k}_stderr,{PIPELINE}"] = "N/A" if estimate.se is None else estimate.se
-        if estimate.low is not None and estimate.high is not None:
-            metrics[f"pass@{k}_interval,{PIPELINE}"] = [estimate.low, estimate.high]
-        scored[f"pass@{k}"] = tally.n_answered
-    return {**metrics, "n_scored": scored}
 
 
 def _samples(view: ExamView, tally: Tally) -> Iterator[str]:
@@ -334,29 +239,26 @@ def _samples(view: ExamView, tally: Tally) -> Iterator[str]:
     indices = {sample.id: number for number, sample in enumerate(tally.samples)}
     for name, several in groupby(view.attempts(tally.model), key=lambda attempt: attempt.sample.id):
         attempts = [attempt for attempt in several if attempt.measurement.missing is None]
-        if attempts:
-            yield _row(indices[name], attempts)
-
-
-def _row(doc_id: int, attempts: Sequence[MarkedAttempt]) -> str:
-    sample = attempts[0].sample
-    scores = [attempt.measurement.value or 0.0 for attempt in attempts]
-    doc = {"task_id": sample.id, "problem": sample.input, "entry_point": sample.entry_point}
-    codes = [str(attempt.data.get("code", "")) for attempt in attempts]
-    target = "\n".join(test.assertion or test.program or test.pattern for test in sample.tests)
-    record = {
-        "doc_id": doc_id,
-        "doc": doc,
-        "target": target,
-        "arguments": {"gen_args_0": {"arg_0": sample.input, "arg_1": {}}},
-        "resps": [codes],
-        "filtered_resps": codes,
-        "filter": PIPELINE,
-        "metrics": ["exam_score", "pass@1"],
-        "doc_hash": digest_text(json.dumps(doc, indent=2, ensure_ascii=False)),
-        "prompt_hash": digest_text(sample.input),
-        "target_hash": digest_text(target),
-        "exam_score": sum(scores) / len(scores),
-        "pass@1": sum(attempt.mark.all_passed for attempt in attempts) / len(attempts),
-    }
-    return json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
+        if not attempts:
+            continue
+        sample = attempts[0].sample
+        scores = [attempt.measurement.value or 0.0 for attempt in attempts]
+        doc = {"task_id": sample.id, "problem": sample.input, "entry_point": sample.entry_point}
+        codes = [attempt.code for attempt in attempts]
+        target = "\n".join(test.assertion or test.program or test.pattern for test in sample.tests)
+        record = {
+            "doc_id": indices[name],
+            "doc": doc,
+            "target": target,
+            "arguments": {"gen_args_0": {"arg_0": sample.input, "arg_1": {}}},
+            "resps": [codes],
+            "filtered_resps": codes,
+            "filter": PIPELINE,
+            "metrics": ["exam_score", "pass@1"],
+            "doc_hash": digest_text(json.dumps(doc, indent=2, ensure_ascii=False)),
+            "prompt_hash": digest_text(sample.input),
+            "target_hash": digest_text(target),
+            "exam_score": sum(scores) / len(scores),
+            "pass@1": sum(attempt.mark.all_passed for attempt in attempts) / len(attempts),
+        }
+        yield json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"

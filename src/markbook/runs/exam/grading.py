@@ -112,6 +112,7 @@ def mark(sample: Sample, outcome: Outcome) -> Mark:
     judged = not outcome.benchmark_fault and all(test.result != JUDGE_FAILED for test in outcome.tests)
     missing = None if judged else NOT_JUDGED
     total, passed, error = len(outcome.tests), outcome.passed, outcome.error
+    # The problem's own judge gave the points, and it alone knows how its groups of tests weigh.
     if outcome.score is not None:
         return Mark(total, passed, error, False, outcome.score == 1.0, outcome.score, missing)
     reads = sample.problem_type is ProblemType.STDIN
@@ -195,27 +196,28 @@ class Tally:
         self.lacking, self.unjudged = array("I", [0] * size), array("I", [0] * size)
         self.zero, self.partial = array("d", [0.0] * size), array("d", [0.0] * size)
 
-    def add(self, place: int, outcome: Outcome, grade: Mark | None = None) -> Mark:
+    def add(self, index: int, outcome: Outcome, grade: Mark | None = None) -> Mark:
         """Count one attempt at the problem in this place, and return its mark.
 
         Args:
-            place: the problem's, among `samples`.
+            index: the problem's, among `samples`.
             outcome: what the sandbox saw.
             grade: its mark, where the caller has it: nothing is graded twice.
         """
         self._found.clear()
-        sample = self.samples[place]
+        sample = self.samples[index]
         grade = mark(sample, outcome) if grade is None else grade
         tests = counted_tests(sample, outcome)
         self.verdicts.update(result.verdict.value for result in tests if result.result != NOT_RUN)
         self.results.update(result.result for result in tests if result.result)
+        # The problem's own judge failed: neither an attempt nor an absent one, whatever the tests say.
         if grade.missing is not None:
-            self.unjudged[place] += 1
+            self.unjudged[index] += 1
             return grade
-        self.attempts[place] += 1
-        self.right[place] += grade.all_passed
-        self.zero[place] += grade.zero
-        self.partial[place] += grade.partial
+        self.attempts[index] += 1
+        self.right[index] += grade.all_passed
+        self.zero[index] += grade.zero
+        self.partial[index] += grade.partial
         for grouping in GROUPINGS:
             group = get_group(sample, grouping)
             if group:
@@ -223,7 +225,12 @@ class Tally:
                 if grade.error:
                     self.errors_by.setdefault(grouping, {}).setdefault(group, Counter())[grade.error.value] += 1
         if grade.error:
-            self._count_error(sample, grade.error, outcome)
+            kind = grade.error.value
+            self.errors[kind] += 1
+            self.grades[kind] += 1
+            examples = self.examples.setdefault(kind, [])
+            if len(examples) < EXAMPLES:
+                examples.append({"task_id": sample.id, "message": outcome.error_words})
         elif grade.all_passed:
             self.grades["fully_correct"] += 1
         else:
@@ -232,13 +239,6 @@ class Tally:
         if outcome.limit:
             self.limits[outcome.limit] += 1
         return grade
-
-    def _count_error(self, sample: Sample, kind: ErrorKind, outcome: Outcome) -> None:
-        self.errors[kind.value] += 1
-        self.grades[kind.value] += 1
-        examples = self.examples.setdefault(kind.value, [])
-        if len(examples) < EXAMPLES:
-            examples.append({"task_id": sample.id, "message": outcome.error_words})
 
     @property
     def n_evaluated(self) -> int:
@@ -257,20 +257,20 @@ class Tally:
 
     @property
     def separated_share(self) -> float | None:
-        """The share of single verdicts that came from separate processes; None if there is no verdict."""
+        """The share of single verdicts that came from separate processes; None without a verdict."""
         count = sum(self.verdicts.values())
         return self.verdicts[Verdict.SEPARATED.value] / count if count else None
 
     @property
-    def unchecked(self) -> int:
+    def n_unchecked(self) -> int:
         """How many single verdicts passed beside the solution with nothing to show that they are not forged."""
         return self.verdicts[Verdict.UNCHECKED.value]
 
     @property
     def unchecked_share(self) -> float | None:
-        """Their share of all single verdicts; None if there is no verdict."""
+        """Their share of all single verdicts; None without any."""
         count = sum(self.verdicts.values())
-        return self.unchecked / count if count else None
+        return self.n_unchecked / count if count else None
 
     def problem_score(self, index: int, policy: ErrorPolicy | None = None) -> float | None:
         """Return the mean score of the samples of a problem, 0..1, those nobody answered at 0; None without an attempt."""
@@ -313,13 +313,8 @@ class Tally:
         self, metric: str, places: Sequence[int] | None, group: str, policy: ErrorPolicy | None, *, absent_counts: bool
     ) -> Summary:
         key = metric, None if places is None else tuple(places), policy or self.policy
-        if key not in self._found:
-            self._found[key] = self._compute_summary(metric, places, policy, absent_counts=absent_counts)
-        return replace(self._found[key], group=group)
-
-    def _compute_summary(
-        self, metric: str, places: Sequence[int] | None, policy: ErrorPolicy | None, *, absent_counts: bool
-    ) -> Summary:
+        if key in self._found:
+            return replace(self._found[key], group=group)
         chosen = [index for index in (range(len(self.samples)) if places is None else places) if self._counts(index)]
         scores = [self.problem_score(index, policy) for index in chosen]
         values = [score for score in scores if score is not None]
@@ -335,20 +330,23 @@ class Tally:
             words = f"{lost} problems whose own judge failed count for nobody"
             summary = replace(summary, note=f"{summary.note}; {words}" if summary.note else words)
         partial = [index for index in chosen if self.attempts[index] and self.lacking[index]]
-        if not partial or summary.bounds is None:
-            return summary
-        high = summary.bounds[1] + math.fsum(self.lacking[index] / self.tries(index) for index in partial) / len(scores)
-        words = f"{len(partial)} problems have samples that nobody answered, which score 0"
-        note = f"{summary.note}; {words}" if summary.note else words
-        bounds = summary.bounds[0], min(1.0, high)
-        return replace(summary, n_partial=len(partial), bounds=bounds, note=note)
+        if partial and summary.bounds is not None:
+            # Samples that nobody answered score 0 and may have been right: only the upper bound moves.
+            low, high = summary.bounds
+            high += math.fsum(self.lacking[index] / self.tries(index) for index in partial) / len(scores)
+            words = f"{len(partial)} problems have samples that nobody answered, which score 0"
+            note = f"{summary.note}; {words}" if summary.note else words
+            summary = replace(summary, n_partial=len(partial), bounds=(low, min(1.0, high)), note=note)
+        self._found[key] = summary
+        return replace(summary, group=group)
 
     def pass_at(self, k: int) -> Estimate:
         """Return pass@k over the benchmark's problems, 0..1; a problem without an attempt counts as unsolved.
 
-        There is no value if a problem has attempts, but fewer than k.
+        It has no value if a problem has attempts, but fewer than k.
         """
         places = [index for index in range(len(self.samples)) if self._counts(index)]
+        # k attempts that all failed for a problem without any: absent is unsolved, and does not hide pass@k of the others.
         counts = [self.tries(index) if self.attempts[index] else k for index in places]
         return pass_at_k_summary(counts, [self.right[index] for index in places], k, seed=self.seed)
 

@@ -47,7 +47,10 @@ def exam_sheet(tallies: Sequence[Tally]) -> Sheet:
     return Sheet(
         metric=EXAM_SCORE,
         marks=marks,
-        meta={sample.id: sample_meta(sample) for sample in samples},
+        meta={
+            sample.id: {grouping: group for grouping in GROUPINGS if (group := get_group(sample, grouping))}
+            for sample in samples
+        },
         digests={sample.id: digest([sample.input, [asdict(test) for test in sample.tests]]) for sample in samples},
     )
 
@@ -57,12 +60,6 @@ def exam_signatures(config: Mapping[str, object]) -> Mapping[str, str]:
     parts = [f"errors:{config.get('error_policy', 'zero')}", f"extract:{config.get('extract', 'auto')}"]
     parts += ["fresh tests"] if config.get("fresh_tests") else []
     return {"": "|".join((EXAM_SCORE, *parts))}
-
-
-def sample_meta(sample: Sample) -> Mapping[str, str]:
-    """Return the groups that a sample belongs to, by grouping; the ones it lacks are left out."""
-    groups = {grouping: get_group(sample, grouping) for grouping in GROUPINGS}
-    return {grouping: group for grouping, group in groups.items() if group}
 
 
 # What decides when an exam has seen enough.
@@ -92,6 +89,7 @@ def plan_stop(samples: Sequence[Sample], models: Sequence[str], options: ExamOpt
         baseline_sheet = baseline.sheet(None)
         if baseline_sheet.metric != "exam_score" and baseline.manifest["command"] != FOREIGN:
             raise UsageError(f"an exam cannot be held against marks by {baseline_sheet.metric!r}")
+        # Without signatures nothing is held to differ.
         signatures = {} if options.allow_different_measures else baseline_sheet.signatures
         baseline_sheet = replace(baseline_sheet, metric="exam_score", signatures=signatures)
     # As the journal will give them back, so that a problem's content is known by the same digest.
@@ -161,6 +159,7 @@ def plan_exam(request: ExamOptions, machines: Machines) -> ExamPlan:
     request = with_answerer(request, has_answers=bool(request.solutions), of="--solutions")
     request.limits()
     paths = [Path(path) for path in request.solutions]
+    # A pool for a handful of answers takes longer to start than to use.
     many = sum(path.stat().st_size for path in paths if path.is_file()) > _MANY
     machines.begin_sandbox(request.box(), None if many else 1)
     paper = load_benchmark(Path(request.benchmark), request.format)
@@ -210,12 +209,13 @@ def available(benchmark: Benchmark, *, skip: bool) -> tuple[Benchmark, list[str]
     """Return the benchmark without the problems whose language cannot be run here, and what to say of those.
 
     Raises:
-        EnvironmentUnfitError: there are some and they are not to be skipped, or there are no others.
+        EnvironmentUnfitError: there are some and they are not to be skipped, or none is left without them.
     """
     lacking: dict[str, str] = {}
     reasons: dict[str, EnvironmentUnfitError] = {}
     for sample in benchmark.samples:
         if (sample.language or sample.judge is not None) and (error := _unfit(sample)) is not None:
+            # By message: one line a toolchain, however many problems want it.
             lacking[sample.id] = error.message
             reasons.setdefault(error.message, error)
     samples = tuple(sample for sample in benchmark.samples if sample.id not in lacking)
@@ -234,7 +234,7 @@ def _unfit(sample: Sample) -> EnvironmentUnfitError | None:
     """Return why a problem's language, or a library that it wants, cannot be used here.
 
     Raises:
-        DataError: there is no such language.
+        DataError: the language is unknown.
     """
     try:
         for name in sorted(sample.judge.languages) if sample.judge is not None else ():

@@ -8,16 +8,16 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from markbook.benchmarks.problems import Benchmark
 from markbook.config import Sampling
 from markbook.errors import IncompleteError, UsageError
 from markbook.languages import language
-from markbook.model import GenerationSettings, ModelReply, PromptRequest
-from markbook.runs.asking import Key, Replies, TokenUsage, connect_generator, goes_on, sampling_with, sum_usage
+from markbook.model import GenerationSettings, PromptRequest
+from markbook.runs.asking import Replies, TokenUsage, connect_generator, goes_on, sampling_with, sum_usage
 from markbook.runs.exam.view import ANSWERS
 from markbook.runs.kind import Watcher
 from markbook.store import RunWriter
@@ -34,30 +34,12 @@ _STOPS = ("\nclass ", "\ndef ", "\n@", "\nif __name__", "\nprint(", "\nassert ",
 """Where a text that goes on with a Python function has come to its end."""
 
 
-class AskingPlan(Protocol):
-    """What is needed here of an exam's plan."""
-
-    @property
-    def options(self) -> ExamOptions:
-        """What the exam was asked for."""
-
-    @property
-    def benchmark(self) -> Benchmark:
-        """The problems."""
-
-    @property
-    def answers(self) -> Answers:
-        """Takes the replies as answers."""
-
-    @property
-    def models(self) -> Sequence[str]:
-        """The one that is asked."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Questions:
     """What a model is asked, and who asks it."""
 
+    options: ExamOptions
+    benchmark: Benchmark
     generator: Any
     requests: Sequence[PromptRequest]
     """By problem and sample, in benchmark order."""
@@ -85,6 +67,7 @@ def plan_questions(benchmark: Benchmark, options: ExamOptions) -> Questions:
     continues = goes_on(options)
     sampling = sampling_with(Sampling(), options.gen_kwargs) if options.gen_kwargs else Sampling()
     count = options.samples or 1
+    # Seed 0 is the run's default, not a wish: servers are told a seed only where somebody asked for one.
     seed = (options.seed or None) if sampling.seed is None else sampling.seed
     requests = []
     for sample in benchmark.samples:
@@ -97,7 +80,8 @@ def plan_questions(benchmark: Benchmark, options: ExamOptions) -> Questions:
         system = "" if continues else options.system
         prompt = options.system + prompt if continues else prompt
         requests += [PromptRequest((sample.id, index), prompt, system, settings) for index in range(count)]
-    return Questions(generator=connect_generator(options), requests=requests, count=count)
+    generator = connect_generator(options)
+    return Questions(options=options, benchmark=benchmark, generator=generator, requests=requests, count=count)
 
 
 def _ask_in_turns(sample: Sample, benchmark: str) -> str:
@@ -161,7 +145,7 @@ class Collected:
     """Why, and how many answers each reason has cost."""
 
 
-def ask(plan: AskingPlan, questions: Questions, journal: RunWriter, watch: Watcher) -> Collected:
+def ask(questions: Questions, answers: Answers, journal: RunWriter, watch: Watcher) -> Collected:
     """Ask what nobody asked yet, write the replies into the run folder, and read them as the exam's answers.
 
     Raises:
@@ -169,28 +153,26 @@ def ask(plan: AskingPlan, questions: Questions, journal: RunWriter, watch: Watch
     """
     collector = Replies(journal, questions.generator, watch, len(questions.requests))
     replies = collector.replies_to(questions.requests)
-    model, path = plan.models[0], journal.folder / ANSWERS
-    journal.publish({ANSWERS: "".join(_rows(plan, model, replies))})
+    options, model = questions.options, str(questions.options.model)
+    samples = {sample.id: sample for sample in questions.benchmark.samples}
+    continues = goes_on(options)
+    lines = []
+    for key, reply in replies.items():
+        is_rest = continues and bool(samples[str(key[0])].prompt_code)
+        text = None if reply.missing is not None else reply.text  # null where nobody answered
+        row = {"task_id": key[0], "model": model, "sample": key[1]}
+        lines.append(json.dumps({**row, "completion" if is_rest else "candidate_solution": text}, ensure_ascii=False))
+    journal.publish({ANSWERS: "".join(f"{line}\n" for line in lines)})
     lost = [reply for reply in replies.values() if reply.missing is not None]
     reasons = Counter(reply.missing.detail for reply in lost if reply.missing is not None)
+    # Not one answer: a wrong key or address. An exam that is absent throughout would read like a bad model.
     if len(lost) == len(replies):
         why = next(iter(reasons), "")
         hint = f"markbook exam --resume {journal.folder} asks again"
         raise IncompleteError(f"{model} answered none of {len(replies)} questions: {why}", hint=hint)
-    plan.answers.read(path, plan.options.extract)
+    answers.read(journal.folder / ANSWERS, options.extract)
     return Collected(
         usage=sum_usage(list(replies.values())),
         lacking=frozenset(str(reply.key[0]) for reply in lost),
         reasons=reasons,
     )
-
-
-def _rows(plan: AskingPlan, model: str, replies: Mapping[Key, ModelReply]) -> Iterator[str]:
-    """Yield the lines of the file of answers: null where nobody answered."""
-    samples = {sample.id: sample for sample in plan.benchmark.samples}
-    continues = goes_on(plan.options)
-    for key, reply in replies.items():
-        is_rest = continues and bool(samples[str(key[0])].prompt_code)
-        text = None if reply.missing is not None else reply.text
-        row = {"task_id": key[0], "model": model, "sample": key[1]}
-        yield json.dumps({**row, "completion" if is_rest else "candidate_solution": text}, ensure_ascii=False) + "\n"

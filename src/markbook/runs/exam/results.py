@@ -5,23 +5,24 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from markbook.errors import DataError, UsageError, suggest
+from markbook.report.page import Page, of_run
 from markbook.results.kind import Case, Content, Entry, Shown, Value, no_files
-from markbook.runs.exam.grading import counted_tests, mark
-from markbook.runs.exam.sections import assertions, attempt_status
-from markbook.runs.exam.view import OUTCOME, SAMPLE, ExamView, ReadableJournal, read_sample
+from markbook.results.sheet import Sheet
+from markbook.results.stopping import STOPPED_NOTE
+from markbook.runs.exam.files import exam_files, harness_files
+from markbook.runs.exam.grading import EXAM_SCORE, GROUPINGS, counted_tests, get_group, mark
+from markbook.runs.exam.plan import exam_sheet, exam_signatures
+from markbook.runs.exam.sections import assertions, attempt_status, exam_page
+from markbook.runs.exam.view import OUTCOME, SAMPLE, ExamView, read_sample
 from markbook.text import cut
-from markbook.types import Outcome, Sample, join_words
+from markbook.types import Direction, Outcome, Sample, Verdict, join_words
 
 if TYPE_CHECKING:
-    from markbook.report.page import Page
-    from markbook.results.sheet import Sheet
     from markbook.store import Run, RunWriter
-    from markbook.types import Direction
-
 
 CODE_CAP = 200_000
 _TESTS_SHOWN = 200
@@ -30,7 +31,7 @@ _TESTS_SHOWN = 200
 class SampleFinder:
     """Problems by their ids: the journal is read as far as somebody has asked for, once."""
 
-    def __init__(self, run: ReadableJournal) -> None:
+    def __init__(self, run: Run | RunWriter) -> None:
         self._rows = iter(run.rows(SAMPLE))
         self._known: dict[str, Mapping[str, Any]] = {}
         self._lock = threading.Lock()
@@ -47,7 +48,7 @@ class SampleFinder:
 
 
 class ExamResults(ExamView):
-    """The results of an exam; what each method gives is made in a module of its own, when it is asked for."""
+    """The results of an exam."""
 
     def __init__(self, run: Run | RunWriter, manifest: Mapping[str, Any]) -> None:
         """Read a run, or one that is being written.
@@ -66,22 +67,79 @@ class ExamResults(ExamView):
         return self._manifest
 
     def overview(self) -> dict[str, object]:
-        """Return the exam's main numbers, model by model."""
-        from markbook.runs.exam.files import overview
-
-        return overview(self)
+        """Return what the exam is and its main numbers as plain JSON: every value beside its n and what is missing."""
+        models = {
+            model: {
+                "exam_score": tally.exam_score().to_record(),
+                "attempted_score": tally.attempted_score().to_record(),
+                "error_rate": tally.error_rate,
+                "errors": dict(sorted(tally.errors.items())),
+                "attempts": tally.n_evaluated,
+                "separated_share": tally.separated_share,
+                "unchecked": tally.n_unchecked,
+                "unchecked_share": tally.unchecked_share,
+                **{f"pass@{k}": tally.pass_at(k).to_record() for k in tally.pass_ks()},
+            }
+            for model, tally in self.tallies.items()
+        }
+        return {
+            "schema": 1,
+            "command": "exam",
+            "config": dict(self.config),
+            "isolation": self.isolation,
+            **({"stopped": dict(self.stop_record)} if self.stop_record else {}),
+            "models": models,
+        }
 
     def flat_rows(self) -> Iterator[Mapping[str, Value]]:
-        """Yield one flat row an attempt."""
-        from markbook.runs.exam.files import exam_rows
-
-        return exam_rows(self)
+        """Yield one flat row an attempt: model by model, in benchmark order. Scores are 0..1."""
+        for model in self.tallies:
+            for attempt in self.attempts(model):
+                sample, grade, outcome = attempt.sample, attempt.mark, attempt.outcome
+                yield {
+                    "model": model,
+                    "task_id": sample.id,
+                    "sample": attempt.index,
+                    **{grouping: get_group(sample, grouping) or None for grouping in GROUPINGS},
+                    "score": attempt.measurement.value,
+                    "score_zero": None if grade.missing else grade.zero,
+                    "score_partial": None if grade.missing else grade.partial,
+                    "tests_passed": grade.passed,
+                    "total_tests": grade.total,
+                    "all_tests_passed": grade.all_passed,
+                    "error": outcome.error.value if outcome.error else None,
+                    "error_type": outcome.error_type or None,
+                    "error_message": outcome.error_message or None,
+                    "limit": outcome.limit or None,
+                    "isolation": outcome.isolation.value,
+                    "verdict": verdict.value if (verdict := outcome.weakest) else None,
+                    "unchecked": sum(test.verdict == Verdict.UNCHECKED for test in counted_tests(sample, outcome)),
+                    "flags": ",".join(outcome.flags) or None,
+                    "code": attempt.code,
+                }
 
     def cases(self) -> Iterator[Case]:
         """Yield one case an attempt, and a skipped one for each problem that a model did not attempt."""
-        from markbook.runs.exam.files import exam_cases
-
-        return exam_cases(self)
+        for model, tally in self.tallies.items():
+            several = tally.n_evaluated > tally.n_answered
+            for attempt in self.attempts(model):
+                grade, outcome = attempt.mark, attempt.outcome
+                name = f"{attempt.sample.id} [{attempt.index}]" if several else attempt.sample.id
+                verdict = outcome.weakest.value if outcome.weakest else ""
+                case = partial(Case, model, name, verdict=verdict, seconds=outcome.seconds)
+                if grade.missing is not None:
+                    yield case("error", grade.missing.kind.value, grade.missing.detail)
+                elif grade.error is not None:
+                    yield case("error", grade.error.value, outcome.error_words)
+                elif grade.all_passed:
+                    yield case("passed")
+                else:
+                    tests = enumerate(counted_tests(attempt.sample, outcome))
+                    failed = ", ".join([str(index) for index, test in tests if not test.passed][:50])
+                    yield case("failure", f"{grade.passed} of {grade.total} tests passed", f"failed: {failed}")
+            for index, sample in enumerate(tally.samples):
+                if not tally.attempts[index] and not tally.unjudged[index]:
+                    yield Case(model, sample.id, "skipped", "absent: no attempt, scores 0")
 
     def sheet(self, metric: str | None) -> Sheet:
         """Return the problems' scores.
@@ -89,20 +147,14 @@ class ExamResults(ExamView):
         Raises:
             UsageError: another metric than `exam_score` is asked for.
         """
-        from markbook.results.stopping import STOPPED_NOTE
-        from markbook.runs.exam.plan import exam_sheet, exam_signatures
-
-        if metric not in (None, "exam_score"):
-            raise UsageError(f"an exam has no metric {metric!r}", hint=suggest(str(metric), ["exam_score"]))
+        if metric not in (None, EXAM_SCORE):
+            raise UsageError(f"an exam has no metric {metric!r}", hint=suggest(str(metric), [EXAM_SCORE]))
+        notes = (STOPPED_NOTE,) if self.stop_record else ()
         sheet = exam_sheet(list(self.tallies.values()))
-        sheet = replace(sheet, signatures=exam_signatures(self.config))
-        return replace(sheet, notes=(STOPPED_NOTE,)) if self.stop_record else sheet
+        return replace(sheet, signatures=exam_signatures(self.config), notes=notes)
 
     def page(self) -> Page:
         """Return everything that an exam's report shows."""
-        from markbook.report.page import of_run
-        from markbook.runs.exam.sections import exam_page
-
         return of_run(exam_page(self), self.manifest)
 
     def files(self, name: str) -> Mapping[str, Content]:
@@ -113,8 +165,6 @@ class ExamResults(ExamView):
             DataError: the documented files are asked for and the exam is not finished.
         """
         if name == "lm-eval":
-            from markbook.runs.exam.files import harness_files
-
             return harness_files(self, self._manifest.get("started"))
         if name != "documented":
             raise no_files("exam", name)
@@ -124,8 +174,6 @@ class ExamResults(ExamView):
                 at=str(self._run.folder),
                 hint="finish it with --resume, or ask for another format",
             )
-        from markbook.runs.exam.files import exam_files
-
         return exam_files(self)
 
     @property
@@ -137,11 +185,12 @@ class ExamResults(ExamView):
         """Yield every attempt in journal order, without reading the code that it handed in."""
         samples: dict[str, Sample] = {}
         for location, row in self._run.locate_all():
-            if row.kind == SAMPLE:
-                samples[row.data["id"]] = read_sample(row.data)
-            elif row.kind == OUTCOME:
+            if row.kind == OUTCOME:
                 model, task = str(row.key[0]), str(row.key[1])
-                sample = samples.get(task) or Sample(task)
+                if task not in samples:
+                    # Of a repaired journal the problem may stand behind the attempt, which is graded by its tests all the same.
+                    samples[task] = self._finder.find(task) or Sample(task)
+                sample = samples[task]
                 grade = mark(sample, Outcome.from_record(row.data))
                 score = grade.measurement(self.policy).value
                 error, topic = str(row.data["error"] or ""), str(sample.meta.get("topic") or "")

@@ -143,7 +143,7 @@ def score_record(tally: Tally, *, isolation: str, faults: list[dict[str, object]
     record["verdicts"] = {
         "isolation": isolation,
         "separated_share": None if tally.separated_share is None else round(tally.separated_share, 4),
-        "unchecked": tally.unchecked,
+        "unchecked": tally.n_unchecked,
         "unchecked_share": None if tally.unchecked_share is None else round(tally.unchecked_share, 4),
         "by_kind": dict(sorted(tally.verdicts.items())),
         "flags": dict(sorted(tally.flags.items())),
@@ -291,6 +291,7 @@ def comparison_record(tallies: Sequence[Tally]) -> dict[str, object]:
 def compare_tallies(tallies: Sequence[Tally]) -> Comparison | None:
     """Return the comparison of several models; None of one alone, of too many, and where no two share a problem with a value."""
     try:
+        # Pairs grow with the square of the models, and their adjusted p values say less with each.
         is_compared = 1 < len(tallies) <= MOST_COMPARED
         return compare_sheet(exam_sheet(tallies), seed=tallies[0].seed) if is_compared else None
     except DataError:
@@ -303,6 +304,7 @@ def ranking(tallies: Sequence[Tally]) -> list[Tally]:
 
     def sort_key(tally: Tally) -> tuple[bool, float, str]:
         value = values[tally.model]
+        # By name at last: the order of equals must not hang on the order of the files.
         return value is None, -(value or 0.0), tally.model
 
     return sorted(tallies, key=sort_key)
@@ -318,7 +320,14 @@ def strengths(tallies: Sequence[Tally], grouping: Grouping = "topic") -> dict[st
         others = [other for other in tallies if other is not tally]
         gaps = []
         for group in tally.groups(grouping):
-            gap = _gap(tally, others, tally.places(grouping, group))
+            # How far it is from the mean of the others, problem by problem: hard problems weigh on both sides alike.
+            differences = []
+            for index in tally.places(grouping, group):
+                own = tally.cell(index).value
+                rest = [value for other in others if (value := other.cell(index).value) is not None]
+                if own is not None and rest:
+                    differences.append(own - math.fsum(rest) / len(rest))
+            gap = summarise_values(differences, range=(-1.0, 1.0), seed=tally.seed)
             if gap.value is not None:
                 low, high = (gap.interval.low, gap.interval.high) if gap.interval else (None, None)
                 gaps.append((100 * gap.value, f"{group} ({Scale((0.0, 1.0)).with_gap_spread(gap.value, low, high)})"))
@@ -326,17 +335,6 @@ def strengths(tallies: Sequence[Tally], grouping: Grouping = "topic") -> dict[st
         below = [words for gap, words in sorted(gaps) if gap <= -5]
         strengths_by_model[tally.model] = above[:3], below[:3]
     return strengths_by_model
-
-
-def _gap(tally: Tally, others: Sequence[Tally], places: Sequence[int]) -> Summary:
-    """Return how far a model is from the mean of the others, problem by problem."""
-    gaps = []
-    for index in places:
-        own, *rest = (side.cell(index).value for side in (tally, *others))
-        others_known = [value for value in rest if value is not None]
-        if own is not None and others_known:
-            gaps.append(own - math.fsum(others_known) / len(others_known))
-    return summarise_values(gaps, range=(-1.0, 1.0), seed=tally.seed)
 
 
 def _by_group(tallies: Sequence[Tally], grouping: Grouping) -> dict[str, dict[str, float | None]]:
@@ -392,12 +390,26 @@ def summary_text(tally: Tally, *, isolation: str, benchmark: str, notes: Sequenc
                 ("Attempted only", _percent(attempted.value), _interval(attempted), str(attempted.n), ""),
             ],
         ),
-        *_pass_lines(tally),
-        *_group_lines(tally),
-        *_error_lines(tally),
-        *_quality_lines(tally, isolation),
     ]
-    return "\n".join(lines) + "\n"
+    passes = []
+    for k in tally.pass_ks():
+        estimate = tally.pass_at(k)
+        note = estimate.note if estimate.value is None else ""
+        if estimate.value is not None and estimate.low is not None:
+            note = f"{_SCALE.spread(estimate.low, estimate.high)} ({estimate.method})"
+        passes.append((f"pass@{k}", _percent(estimate.value), note))
+    lines += _table(("", "Share of problems", "95 % interval"), passes) if passes else []
+    for grouping, title, head in _TITLES:
+        rows = []
+        for group in tally.groups(grouping):
+            places = tally.places(grouping, group)
+            exam, attempted = tally.exam_score(places), tally.attempted_score(places)
+            n, absent = str(exam.n), str(_absent(exam))
+            rows.append((markdown(group), _percent(exam.value), _interval(exam), _percent(attempted.value), n, absent))
+        if rows:
+            heads = (head, "Score", "95 % interval", "Attempted only", "n", "absent")
+            lines += [f"## {title}", "", *_table(heads, rows)]
+    return "\n".join([*lines, *_error_lines(tally), *_quality_lines(tally, isolation)]) + "\n"
 
 
 def comparison_text(tallies: Sequence[Tally], *, benchmark: str, notes: Sequence[str] = ()) -> str:
@@ -422,7 +434,7 @@ def comparison_text(tallies: Sequence[Tally], *, benchmark: str, notes: Sequence
                     str(_absent(tally.exam_score())),
                     _percent(tally.error_rate),
                     _percent(tally.separated_share),
-                    str(tally.unchecked),
+                    str(tally.n_unchecked),
                 )
                 for rank, tally in enumerate(best, start=1)
             ],
@@ -433,10 +445,19 @@ def comparison_text(tallies: Sequence[Tally], *, benchmark: str, notes: Sequence
     for grouping, title, head in _TITLES:
         groups = best[0].groups(grouping)
         if groups:
-            rows = [
-                (markdown(group), *(_spread(tally.exam_score(tally.places(grouping, group))) for tally in best))
-                for group in groups
-            ]
+            rows = []
+            for group in groups:
+                scores = [tally.exam_score(tally.places(grouping, group)) for tally in best]
+                spreads = [
+                    f" {_SCALE.spread(score.interval.low, score.interval.high)}" if score.interval else ""
+                    for score in scores
+                ]
+                rows.append(
+                    (
+                        markdown(group),
+                        *(_percent(score.value) + spread for score, spread in zip(scores, spreads, strict=True)),
+                    )
+                )
             lines += [f"## {title}", "", *_table((head, *(markdown(tally.model) for tally in best)), rows)]
     if len(best) <= MOST_COMPARED:
         lines += _strength_lines(best)
@@ -469,35 +490,6 @@ def _strength_lines(best: Sequence[Tally]) -> list[str]:
         "",
         *_table(("Model", "Strengths", "Weaknesses"), rows),
     ]
-
-
-def _pass_lines(tally: Tally) -> list[str]:
-    rows = []
-    for k in tally.pass_ks():
-        estimate = tally.pass_at(k)
-        if estimate.value is None:
-            rows.append((f"pass@{k}", NOTHING, estimate.note))
-        else:
-            interval = (
-                "" if estimate.low is None else f"{_SCALE.spread(estimate.low, estimate.high)} ({estimate.method})"
-            )
-            rows.append((f"pass@{k}", _percent(estimate.value), interval))
-    return _table(("", "Share of problems", "95 % interval"), rows) if rows else []
-
-
-def _group_lines(tally: Tally) -> list[str]:
-    lines: list[str] = []
-    for grouping, title, head in _TITLES:
-        rows = []
-        for group in tally.groups(grouping):
-            places = tally.places(grouping, group)
-            exam, attempted = tally.exam_score(places), tally.attempted_score(places)
-            n, absent = str(exam.n), str(_absent(exam))
-            rows.append((markdown(group), _percent(exam.value), _interval(exam), _percent(attempted.value), n, absent))
-        if rows:
-            heads = (head, "Score", "95 % interval", "Attempted only", "n", "absent")
-            lines += [f"## {title}", "", *_table(heads, rows)]
-    return lines
 
 
 def _error_lines(tally: Tally) -> list[str]:
@@ -537,7 +529,7 @@ def _quality_lines(tally: Tally, isolation: str) -> list[str]:
     separated = (
         "no verdict"
         if share is None
-        else f"{_percent(share)} of the verdicts from separate processes, {tally.unchecked} unchecked"
+        else f"{_percent(share)} of the verdicts from separate processes, {tally.n_unchecked} unchecked"
     )
     return [
         "## Solution quality",
@@ -558,12 +550,6 @@ def _percent(value: float | None) -> str:
 def _interval(summary: Summary) -> str:
     interval = summary.interval
     return NOTHING if interval is None else f"{_SCALE.spread(interval.low, interval.high)} ({interval.method})"
-
-
-def _spread(summary: Summary) -> str:
-    """Return a score with its interval in one cell."""
-    interval = summary.interval
-    return _percent(summary.value) + (f" {_SCALE.spread(interval.low, interval.high)}" if interval else "")
 
 
 def _absent(summary: Summary) -> int:

@@ -20,7 +20,7 @@ from markbook.runs.exam.view import ExamView, MarkedAttempt
 from markbook.testcode import programs
 from markbook.text import Table, cut, terminal
 from markbook.text.format import NOTHING, Scale, format_number
-from markbook.types import ErrorKind, Sample, Test, TestResult, Verdict
+from markbook.types import ErrorKind, Sample, Test, Verdict
 
 # The problems that a page shows whole: all of a small exam, the telling ones of a large one.
 
@@ -41,12 +41,13 @@ _ORDER: dict[Status, int] = {"passed": 0, "scored": 0, "partial": 1, "failed": 2
 def chosen_places(tallies: Sequence[Tally]) -> list[int]:
     """Return the problems worth showing, most telling first: where models differ, then unsolved, then the rest."""
 
-    def weight(place: int) -> tuple[int, float, int]:
-        scores = [tally.problem_score(place) or 0.0 for tally in tallies]
+    def weight(index: int) -> tuple[int, float, int]:
+        scores = [tally.problem_score(index) or 0.0 for tally in tallies]
+        # Where models differ a reader learns most, then where all failed.
         spread = max(scores) - min(scores)
         mean = sum(scores) / len(scores)
         rank = 0 if spread > 0 else 1 if mean < 1 else 2
-        return rank, -spread if rank == 0 else mean, place
+        return rank, -spread if rank == 0 else mean, index
 
     size = len(tallies[0].samples)
     order = sorted(range(size), key=weight)
@@ -71,23 +72,24 @@ def choose_problems(view: ExamView, tallies: Sequence[Tally]) -> list[Problem]:
         rows = attempts.setdefault(tally.model, {})
         order = {sample.id: index for index, sample in enumerate(tally.samples)}
         for attempt in view.attempts(tally.model, chosen):
-            rows[order[attempt.sample.id]] = _pick_attempts(rows.get(order[attempt.sample.id], []), attempt)
+            picked = rows.setdefault(order[attempt.sample.id], [])
+            if len(picked) < ANSWERS_SHOWN and all(
+                attempt.mark.all_passed != other.mark.all_passed for other in picked
+            ):
+                picked.append(attempt)
     problems: dict[int, Problem] = {}
     spent = 0
     for index in places:
         problem = _problem(index, tallies, {model: rows.get(index, []) for model, rows in attempts.items()})
-        spent += _size(problem)
+        # What is foreign in it, about as many characters as it takes on the page.
+        spent += len(problem.prompt) + sum(len(answer.code) + len(answer.error) for answer in problem.answers)
+        spent += sum(answer.why.size for answer in problem.answers if answer.why)
+        spent += sum(len(check.text) for check in problem.checks) + 60 * len(problem.checks) * len(problem.answers)
+        spent += sum(map(len, problem.difference[2]) if problem.difference else ()) + 120 * len(problem.outcomes)
         if problems and spent > MOST_BYTES:
             break
         problems[index] = problem
     return [problems[index] for index in sorted(problems)]
-
-
-def _pick_attempts(before: list[MarkedAttempt], new: MarkedAttempt) -> list[MarkedAttempt]:
-    """Return the attempts to show: the first that failed and the first that passed."""
-    if any(attempt.mark.all_passed == new.mark.all_passed for attempt in before):
-        return before
-    return [*before, new][:ANSWERS_SHOWN]
 
 
 def attempt_status(got: Mark) -> Status:
@@ -108,17 +110,36 @@ def _problem(index: int, tallies: Sequence[Tally], attempts: dict[str, list[Mark
         for attempt in attempts.get(tally.model, []):
             answers.append(_answer(attempt, tally, index))
             results.append(counted_tests(sample, attempt.outcome))
-    outcomes = tuple(_outcome(tally, index, attempts) for tally in tallies)
+    texts = assertions(sample) if sample.is_program else [_test_words(test) for test in sample.tests]
+    size = max([*map(len, results), 0 if sample.is_program else len(texts)], default=0)
+    checks = []
+    for at in range(min(size, CHECKS_SHOWN)):
+        words = []
+        for result in results:
+            if at >= len(result) or result[at].result == NOT_RUN:
+                words.append(NOTHING)
+            elif result[at].verdict in (Verdict.FLAGGED, Verdict.UNCHECKED):
+                words.append(result[at].verdict.value)
+            else:
+                words.append("passed" if result[at].passed else "failed")
+        checks.append(ShownTest(texts[at] if at < len(texts) else f"assertion {at + 1}", tuple(words)))
+    right = next((answer for answer in answers if answer.status == "passed"), None)
+    wrong = next((answer for answer in answers if answer.status != "passed" and answer.code.strip()), None)
+    difference = None
+    if right is not None and wrong is not None:
+        old, new = (answer.code.splitlines()[:_DIFF_LINES] for answer in (right, wrong))
+        if lines := tuple(difflib.unified_diff(old, new, lineterm="", n=2))[2:]:
+            difference = right.label, wrong.label, lines
     return Problem(
         id=sample.id,
         topic=get_group(sample, "topic"),
         complexity=get_group(sample, "complexity").removeprefix("level_"),
         kind=get_group(sample, "problem_type"),
         prompt=cut(sample.input, PROMPT_CAP),
-        checks=_checks(sample, results),
+        checks=tuple(checks),
         answers=tuple(answers),
-        outcomes=outcomes,
-        difference=_difference(answers),
+        outcomes=tuple(_outcome(tally, index, attempts.get(tally.model, ())) for tally in tallies),
+        difference=difference,
     )
 
 
@@ -139,43 +160,27 @@ def _answer(attempt: MarkedAttempt, tally: Tally, index: int) -> ShownAnswer:
         score=attempt.measurement.value,
         passed=got.passed,
         total=got.total,
-        code=cut(str(attempt.data.get("code") or ""), CODE_CAP),
+        code=cut(attempt.code, CODE_CAP),
         error=cut(error, 2000),
         note=", ".join(notes),
         why=None if outcome.why is None else outcome.why.brief(FAILURES_SHOWN, PRINTED_CAP),
     )
 
 
-def _outcome(tally: Tally, index: int, attempts: dict[str, list[MarkedAttempt]]) -> tuple[str, Status, str]:
-    """Return a model's name, worst status, and the passing attempts or the score where that says more."""
-    status, count = _worst(tally, index, attempts), tally.attempts[index]
+def _outcome(tally: Tally, index: int, attempts: Sequence[MarkedAttempt]) -> tuple[str, Status, str]:
+    """Return a model's name, its worst status, and the passing attempts or the score where that says more.
+
+    Attempts are those that are shown; where none was read for the page, the counts say how it stands.
+    """
+    count, score = tally.attempts[index], tally.problem_score(index)
+    if count and attempts:
+        status = max((attempt_status(attempt.mark) for attempt in attempts), key=_ORDER.__getitem__)
+    else:
+        is_right = tally.right[index] == count
+        status = find_status(is_absent=not count, all_passed=is_right, any_passed=(score or 0.0) > 0)
     if count > 1:
         return tally.model, status, f"{tally.right[index]} of {count} pass"
-    score = tally.problem_score(index)
     return tally.model, status, format_number(100 * score, 0) if status == "partial" and score is not None else ""
-
-
-def _worst(tally: Tally, index: int, attempts: dict[str, list[MarkedAttempt]]) -> Status:
-    """Return the worst status of a model's attempts; from the counts where they are not read."""
-    attempts_shown = attempts.get(tally.model)
-    if tally.attempts[index] and attempts_shown:
-        return max((attempt_status(attempt.mark) for attempt in attempts_shown), key=_ORDER.__getitem__)
-    return find_status(
-        is_absent=not tally.attempts[index],
-        all_passed=tally.right[index] == tally.attempts[index],
-        any_passed=(tally.problem_score(index) or 0.0) > 0,
-    )
-
-
-def _checks(sample: Sample, results: Sequence[Sequence[TestResult]]) -> tuple[ShownTest, ...]:
-    """Return the tests' words and each answer's result, cut to a screenful."""
-    texts = assertions(sample) if sample.is_program else [_test_words(test) for test in sample.tests]
-    size = max([*(len(result) for result in results), 0 if sample.is_program else len(texts)], default=0)
-    checks = []
-    for at in range(min(size, CHECKS_SHOWN)):
-        words = texts[at] if at < len(texts) else f"assertion {at + 1}"
-        checks.append(ShownTest(words, tuple(_result(result, at) for result in results)))
-    return tuple(checks)
 
 
 def assertions(sample: Sample) -> list[str]:
@@ -203,35 +208,6 @@ def _test_words(test: Test) -> str:
     return cut("\n".join(part for part in (*parts, test.program) if part), 800)
 
 
-def _result(results: Sequence[TestResult], at: int) -> str:
-    if at >= len(results) or results[at].result == NOT_RUN:
-        return NOTHING
-    if results[at].verdict is Verdict.FLAGGED:
-        return "flagged"
-    if results[at].verdict is Verdict.UNCHECKED:
-        return "unchecked"
-    return "passed" if results[at].passed else "failed"
-
-
-def _difference(answers: Sequence[ShownAnswer]) -> tuple[str, str, tuple[str, ...]] | None:
-    """Return the diff from the first solving answer to the first failing one; None if there are not both."""
-    right = next((answer for answer in answers if answer.status == "passed"), None)
-    wrong = next((answer for answer in answers if answer.status != "passed" and answer.code.strip()), None)
-    if right is None or wrong is None:
-        return None
-    old, new = right.code.splitlines()[:_DIFF_LINES], wrong.code.splitlines()[:_DIFF_LINES]
-    lines = list(difflib.unified_diff(old, new, lineterm="", n=2))[2:]
-    return (right.label, wrong.label, tuple(lines)) if lines else None
-
-
-def _size(problem: Problem) -> int:
-    """Return the foreign characters of a problem."""
-    size = len(problem.prompt) + sum(len(answer.code) + len(answer.error) for answer in problem.answers)
-    size += sum(answer.why.size for answer in problem.answers if answer.why)
-    size += sum(len(check.text) for check in problem.checks) + 60 * len(problem.checks) * len(problem.answers)
-    return size + sum(map(len, problem.difference[2]) if problem.difference else ()) + 120 * len(problem.outcomes)
-
-
 SERIES_SHOWN = 8
 """Lines in one chart; the table has every model."""
 LINES_SHOWN = 40
@@ -254,9 +230,8 @@ def exam_sections(tallies: Sequence[Tally], comparison: Comparison | None) -> li
     if comparison is not None:
         sections.append(_differences(comparison))
     sections += [section for grouping in GROUPINGS if (section := _groups(tallies, grouping)) is not None]
-    passes = _passes(tallies)
-    if passes is not None:
-        sections.append(passes)
+    if (most := max((max(tally.attempts, default=0) for tally in tallies), default=0)) > 1:
+        sections.append(_passes(tallies, most))
     sections.append(_errors(tallies))
     if any(tally.results for tally in tallies):
         rows = tuple((tally.model, *(f"{tally.results[name]:,}" for name in _RESULTS)) for tally in tallies)
@@ -270,7 +245,12 @@ def exam_sections(tallies: Sequence[Tally], comparison: Comparison | None) -> li
         lead = "Each test is a process of its own; what it printed was compared outside of it."
         sections.append(Section("programs", "Programs", lead, (table,)))
     if comparison is not None:
-        sections.append(_build_differences(comparison))
+        solved_tables = [table for table in tables(comparison) if table.title == "Solved by one model only"]
+        lead = "Problems whose tests one model alone passed. Choose “models differ” below to read them."
+        if not solved_tables:
+            n_unsolved = len(comparison.solved_by_none)
+            lead = f"No problem was solved by one model alone; {n_unsolved} were solved by no model."
+        sections.append(Section("only", "Where they differ", lead, solved_tables))
     return sections
 
 
@@ -291,7 +271,7 @@ def _scores(tallies: Sequence[Tally], comparison: Comparison | None) -> Section:
         row = (
             tally.model, _SCALE.value(total.value), _SCALE.spread(total.interval.low, total.interval.high) if total.interval else NOTHING, _SCALE.value(attempted.value),
             f"{tally.n_answered} of {len(tally.samples)}", _SCALE.value(tally.error_rate), _SCALE.value(share),
-            f"{tally.unchecked:,}",
+            f"{tally.n_unchecked:,}",
         )  # fmt: skip
         rows.append((*row, groups[tally.model]) if groups else row)
         interval = total.interval
@@ -325,6 +305,7 @@ def _differences(comparison: Comparison) -> Section:
     order: list[str] = []
     for pair in pairs:
         name = f"{terminal(pair.first, limit=24)} − {terminal(pair.second, limit=24)}"
+        # Names that are one when they are cut would be one line of the chart.
         if name in order:
             name = f"{name} ({len(order) + 1})"
         gap = pair.difference
@@ -413,11 +394,8 @@ def _curves(
     return charts.curves(lines, first, x_title=titles[0], y_title=titles[1], band=band, x_order=order)
 
 
-def _passes(tallies: Sequence[Tally]) -> Section | None:
-    """Return the pass@k curve, where some problem was attempted more than once."""
-    most = max((max(tally.attempts, default=0) for tally in tallies), default=0)
-    if most < 2:
-        return None
+def _passes(tallies: Sequence[Tally], most: int) -> Section:
+    """Return the pass@k curve, up to the most attempts that a problem has."""
     steps = [k for k in (1, 2, 3, 5, 10, 20, 50, 100, 200) if k < most] + [most]
     rows: list[tuple[str, ...]] = []
     cells = []
@@ -486,15 +464,6 @@ _RESULTS = {
 }
 
 
-def _build_differences(comparison: Comparison) -> Section:
-    solved_tables = [table for table in tables(comparison) if table.title == "Solved by one model only"]
-    if not solved_tables:
-        none = f"No problem was solved by one model alone; {len(comparison.solved_by_none)} were solved by no model."
-        return Section("only", "Where they differ", none)
-    lead = "Problems whose tests one model alone passed. Choose “models differ” below to read them."
-    return Section("only", "Where they differ", lead, solved_tables)
-
-
 # The page of an exam.
 
 
@@ -508,7 +477,14 @@ def exam_page(view: ExamView) -> Page:
     benchmark = str(view.config.get("benchmark_name", "benchmark"))
     return Page(
         title=f"Exam: {benchmark}",
-        facts=_facts(view, tallies),
+        facts=(
+            ("Problems", f"{len(view.samples):,}"),
+            ("Models", str(len(tallies))),
+            ("Attempts", f"{sum(tally.n_evaluated for tally in tallies):,}"),
+            ("Isolation level", view.isolation or "none ran"),
+            ("An error scores", "0" if view.policy == "zero" else "the tests that passed"),
+            ("Profile", str(view.config.get("profile", "corrected"))),
+        ),
         warnings=tuple(_warnings(view, tallies)),
         sections=tuple(exam_sections(tallies, comparison)) if tallies else (),
         problems=tuple(problems),
@@ -516,19 +492,6 @@ def exam_page(view: ExamView) -> Page:
         models=tuple(tally.model for tally in tallies),
         topics=tuple(sorted({problem.topic for problem in problems if problem.topic})),
         headline=make_headline(sheet, "problems", comparison=comparison, seed=seed) if sheet else Headline(),
-    )
-
-
-def _facts(view: ExamView, tallies: Sequence[Tally]) -> tuple[tuple[str, str], ...]:
-    attempts = sum(tally.n_evaluated for tally in tallies)
-    config = view.config
-    return (
-        ("Problems", f"{len(view.samples):,}"),
-        ("Models", str(len(tallies))),
-        ("Attempts", f"{attempts:,}"),
-        ("Isolation level", view.isolation or "none ran"),
-        ("An error scores", "0" if config.get("error_policy", "zero") == "zero" else "the tests that passed"),
-        ("Profile", str(config.get("profile", "corrected"))),
     )
 
 
@@ -547,10 +510,10 @@ def _warnings(view: ExamView, tallies: Sequence[Tally]) -> list[str]:
             warnings.append(
                 f"{tally.model}: {flagged} verdicts claimed to pass and passed a wrong expectation too; counted as failed."
             )
-        if tally.unchecked and view.config.get("separate", True):
-            are = "verdict is" if tally.unchecked == 1 else "verdicts are"
+        if tally.n_unchecked and view.config.get("separate", True):
+            are = "verdict is" if tally.n_unchecked == 1 else "verdicts are"
             warnings.append(
-                f"{tally.model}: {tally.unchecked} {are} unchecked: the tests ran beside the answer, and nothing "
+                f"{tally.model}: {tally.n_unchecked} {are} unchecked: the tests ran beside the answer, and nothing "
                 "in them could be made wrong that would show a forged pass."
             )
     if view.faults:

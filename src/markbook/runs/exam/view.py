@@ -12,7 +12,7 @@ The first attempts (`_KEPT`) stay decoded and graded, because a small exam is go
 the rows, the times and the page. Later ones are read again from their location. Either way an attempt carries its grade
 (`MarkedAttempt.mark`), so that no reader grades it anew.
 
-A run that broke off shows only problems whose planned attempts are all there (`_settled`): an attempt that was not
+A run that broke off shows only problems whose planned attempts are all there (`_settled_places`): an attempt that was not
 reached must not look like one that was absent, which scores 0. A repaired journal may have lost rows at its end and got
 them again later; therefore rows are known by number and name, not by their order, and an attempt may come before its
 problem (`early`).
@@ -25,7 +25,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NotRequired, Protocol, TypedDict, cast
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 from markbook.runs.exam.grading import ErrorPolicy, Mark, Tally, mark
 from markbook.text import cut
@@ -33,6 +33,7 @@ from markbook.types import Attempt, Measurement, Outcome, ProblemType, Sample, T
 
 if TYPE_CHECKING:
     from markbook.results.stopping import StoppedRecord
+    from markbook.store import Run, RunWriter, StoredRow
 
 
 # What an exam's journal keeps of models, problems and answers.
@@ -49,42 +50,6 @@ class ModelRecord(TypedDict):
     """Of each problem how many answers of those asked for are not there."""
 
 
-class TestRecord(TypedDict, total=False):
-    """What the journal keeps of a test; what is empty is not there."""
-
-    setup: str
-    assertion: str
-    inspection: list[str]
-    pattern: str
-    program: str
-    stdin: str | None
-    stdout: str
-    checker: str
-    points: float | None
-
-
-class SampleRecord(TypedDict):
-    """What the journal keeps of a problem."""
-
-    id: str
-    input: str
-    entry_point: str
-    meta: dict[str, object]
-    tests: list[TestRecord]
-    source: str
-    language: NotRequired[str]
-
-
-class AboutAnswer(TypedDict):
-    """What the journal keeps of an answer beside what became of it."""
-
-    code: str
-    step: str | None
-    """How the code was found in the reply."""
-    form: str | None
-    source: str | None
-
-
 SAMPLE, MODEL, OUTCOME, FAULT, STOPPED = "sample", "model", "outcome", "fault", "stopped"
 """The kinds of journal row that an exam writes."""
 ANSWERS = "answers.jsonl"
@@ -98,41 +63,6 @@ _FEW = 20_000
 """Up to here Python sorts attempts sooner than numpy can be imported."""
 
 
-class JournalRow(Protocol):
-    """A journal row, as the store gives it."""
-
-    @property
-    def kind(self) -> str:
-        """What sort of row."""
-        ...
-
-    @property
-    def key(self) -> tuple[str | int, ...]:
-        """Its name within its kind."""
-        ...
-
-    @property
-    def data(self) -> Mapping[str, Any]:
-        """What it holds."""
-        ...
-
-
-class ReadableJournal(Protocol):
-    """What the view needs of a run: it reads, whoever wrote."""
-
-    def locate_all(self) -> Iterator[tuple[int, JournalRow]]:
-        """Yield the rows of every kind in journal order, each with its location."""
-        ...
-
-    def row_at(self, location: int) -> JournalRow:
-        """Return the row at a location."""
-        ...
-
-    def rows(self, kind: str) -> Iterator[JournalRow]:
-        """Yield the rows of a kind, in order."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class MarkedAttempt:
     """One attempt with what became of it."""
@@ -140,8 +70,10 @@ class MarkedAttempt:
     sample: Sample
     index: int
     outcome: Outcome
-    data: AboutAnswer
-    """The rest of its journal row: code, step, form, source."""
+    code: str
+    step: str | None
+    """How the code was found in the reply."""
+    form: str | None
     mark: Mark
     measurement: Measurement
     """The mark's score under the exam's policy, or why there is none."""
@@ -163,10 +95,11 @@ class _Journal:
     stopped: StoppedRecord | None = None
     """How an exam ended that had seen enough; None of one that did not stop by itself."""
 
-    def add(self, location: int, row: JournalRow, place_of: Mapping[str, int]) -> None:
+    def add(self, location: int, row: StoredRow, place_of: Mapping[str, int]) -> None:
         """Take up where an attempt lies."""
         model, task, index = row.key
         keys, locations = self.keys[str(model)]
+        # One number to sort by: the problem's place in the high half, the attempt's number in the low one.
         keys.append(place_of[str(task)] << 32 | int(index))
         locations.append(location)
         self.isolation = max(self.isolation, row.data["isolation"])
@@ -176,7 +109,7 @@ class _Journal:
 class ExamView:
     """An exam run, read from its journal."""
 
-    journal: ReadableJournal
+    journal: Run | RunWriter
     config: Mapping[str, Any]
     """The run's resolved options."""
 
@@ -187,7 +120,7 @@ class ExamView:
         Of a run that broke off, only those whose planned attempts are all marked: every number is then exact for
         them, and nothing that was not reached yet counts as absent.
         """
-        return tuple(sample for index, sample in enumerate(self._all_samples) if index in self._settled)
+        return tuple(sample for index, sample in enumerate(self._all_samples) if index in self._settled_places)
 
     @cached_property
     def _all_samples(self) -> tuple[Sample, ...]:
@@ -209,30 +142,31 @@ class ExamView:
         return sum(about["attempts"] for about in self.models.values())
 
     @property
-    def marked(self) -> int:
+    def n_marked(self) -> int:
         """How many of them are marked."""
         return sum(len(order.places) for order in self._orders.values())
 
     @cached_property
-    def _settled(self) -> frozenset[int]:
+    def _settled_places(self) -> frozenset[int]:
         """The problems whose planned attempts are all marked."""
         places = set(range(len(self._all_samples)))
         if self.stop_record:
             settled_ids = set(self.stop_record["samples"])
             return frozenset(index for index in places if self._all_samples[index].id in settled_ids)
-        if self.marked == self.n_planned:
+        if self.n_marked == self.n_planned:
             return frozenset(places)
         for model, about in self.models.items():
             counts = Counter(self._orders[model].places)
+            # A problem that one model has not finished is left out for all, or models would be compared on different ones.
             places -= {index for index, planned in enumerate(about["planned"]) if counts[index] < planned}
         return frozenset(places)
 
     def partial_note(self) -> str:
         """Return what to say of a run that broke off, empty for a whole one."""
-        if self.marked == self.n_planned or self.stop_record:
+        if self.n_marked == self.n_planned or self.stop_record:
             return ""
         return (
-            f"This run broke off: scored {self.marked} of {self.n_planned} attempts. Every number is over the "
+            f"This run broke off: scored {self.n_marked} of {self.n_planned} attempts. Every number is over the "
             f"{len(self.samples)} of {len(self._all_samples)} problems whose attempts are all marked; "
             "those reached first may not be typical, and p values of an exam that is looked at while it grows err "
             "more often than they say."
@@ -250,7 +184,7 @@ class ExamView:
         tallies = {model: Tally(model, self.samples, self.policy, seed) for model in self.models}
         for model, about in self.models.items():
             if "lacking" in about:
-                tallies[model].lacking = array("I", (about["lacking"][index] for index in sorted(self._settled)))
+                tallies[model].lacking = array("I", (about["lacking"][index] for index in sorted(self._settled_places)))
         for model, tally in tallies.items():
             for index, location in self._places(model):
                 attempt = self._attempt(location, self.samples[index])
@@ -276,7 +210,7 @@ class ExamView:
 
     def _places(self, model: str) -> Iterator[tuple[int, int]]:
         """Yield (place among `samples`, location) of a model's marked attempts in benchmark order."""
-        new_place = {old: new for new, old in enumerate(sorted(self._settled))}
+        new_place = {old: new for new, old in enumerate(sorted(self._settled_places))}
         order = self._orders[model]
         for index, location in zip(order.places, order.locations, strict=True):
             if index in new_place:
@@ -297,27 +231,28 @@ class ExamView:
         faults: dict[int, dict[str, Any]] = {}
         models: dict[str, ModelRecord] = {}
         place_of: dict[str, int] = {}
-        early: list[tuple[int, JournalRow]] = []
+        early: list[tuple[int, StoredRow]] = []
         first: int | None = None
         for location, row in self.journal.locate_all():
             if row.kind == OUTCOME:
                 first = location if first is None else first
-                place = place_of.get(str(row.key[1]))
-                if str(row.key[0]) not in models or place is None:
+                index = place_of.get(str(row.key[1]))
+                if str(row.key[0]) not in models or index is None:
                     early.append((location, row))
                     continue
+                # By place, not by time: what stays decoded is the same whoever reads, so the peak of memory is too.
                 if location - first < _KEPT_BYTES and len(journal.kept) < _KEPT:
-                    journal.kept[location] = _mark_row(row, samples[place], self.policy)
+                    journal.kept[location] = _mark_row(row, samples[index], self.policy)
                 journal.add(location, row, place_of)
             elif row.kind == SAMPLE:
                 sample = read_sample(row.data)
-                samples[_number(row)] = sample
-                place_of[sample.id] = _number(row)
+                samples[int(row.key[0])] = sample
+                place_of[sample.id] = int(row.key[0])
             elif row.kind == MODEL:
                 models[str(row.key[0])] = cast("ModelRecord", row.data)
                 journal.keys.setdefault(str(row.key[0]), (array("Q"), array("Q")))
             elif row.kind == FAULT:
-                faults[_number(row)] = dict(row.data)
+                faults[int(row.key[0])] = dict(row.data)
             elif row.kind == STOPPED:
                 journal.stopped = cast("StoppedRecord", row.data)
         for location, row in early:
@@ -330,22 +265,13 @@ class ExamView:
         return journal
 
 
-def _mark_row(row: JournalRow, sample: Sample, policy: ErrorPolicy) -> MarkedAttempt:
+def _mark_row(row: StoredRow, sample: Sample, policy: ErrorPolicy) -> MarkedAttempt:
     """Return the attempt of a journal row, graded: whatever is made of the run later gets this grade with it."""
     data, outcome, index = row.data, Outcome.from_record(row.data), int(row.key[2])
     grade = mark(sample, outcome)
     measurement = grade.measurement(policy, sample.id, index, str(row.key[0]))
-    about: AboutAnswer = {
-        "code": data.get("code", ""),
-        "step": data.get("step"),
-        "form": data.get("form"),
-        "source": data.get("source"),
-    }
-    return MarkedAttempt(sample, index, outcome, about, grade, measurement)
-
-
-def _number(row: JournalRow) -> int:
-    return int(row.key[0])
+    code = str(data.get("code") or "")
+    return MarkedAttempt(sample, index, outcome, code, data.get("step"), data.get("form"), grade, measurement)
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,6 +294,7 @@ def _sort_locations(keys: array[int], locations: array[int]) -> _Order:
 
         view = np.frombuffer(keys, dtype=np.uint64)
         ranks = np.argsort(view, kind="stable").astype(np.uint32)
+        # In place: a third copy of 8 bytes an attempt would be the peak of a large run.
         view >>= np.uint64(32)
         places.frombytes(view.astype(np.uint32)[ranks].data.cast("B"))
         sorted_locations.frombytes(np.frombuffer(locations, dtype=np.uint64)[ranks].data.cast("B"))
@@ -375,13 +302,23 @@ def _sort_locations(keys: array[int], locations: array[int]) -> _Order:
 
 
 def sample_record(sample: Sample) -> dict[str, object]:
-    """Return what the journal keeps of a problem."""
+    """Return what the journal keeps of a problem; of a test what is empty is not there."""
+    tests: list[dict[str, object]] = []
+    for test in sample.tests:
+        values = {name: getattr(test, name) for name in Test.__dataclass_fields__}
+        record = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items() if value}
+        if test.stdin is not None:
+            # What a program reads and prints may be megabytes, and the reports show its beginning. A test that is worth
+            # 0 points is another than one that nobody gave points.
+            record |= {} if test.points is None else {"points": test.points}
+            record |= {"stdin": cut(test.stdin, STREAM_KEPT), "stdout": cut(test.stdout, STREAM_KEPT)}
+        tests.append(record)
     return {
         "id": sample.id,
         "input": sample.input,
         "entry_point": sample.entry_point,
         "meta": {**sample.meta, **({"problem_type": sample.problem_type} if sample.problem_type else {})},
-        "tests": [_test_record(test) for test in sample.tests],
+        "tests": tests,
         "source": sample.source,
         **({"language": sample.language} if sample.language else {}),
     }
@@ -399,42 +336,22 @@ def attempt_record(attempt: Attempt, outcome: Outcome) -> dict[str, object]:
     }
 
 
-def _test_record(test: Test) -> dict[str, object]:
-    values = {name: getattr(test, name) for name in Test.__dataclass_fields__}
-    record = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items() if value}
-    if test.stdin is None:
-        return record
-    points = {} if test.points is None else {"points": test.points}
-    # what a program reads and prints may be megabytes, and the reports show its beginning
-    return {**record, **points, "stdin": cut(test.stdin, STREAM_KEPT), "stdout": cut(test.stdout, STREAM_KEPT)}
-
-
-def read_sample(record: Mapping[str, object]) -> Sample:
+def read_sample(record: Mapping[str, Any]) -> Sample:
     """Return the problem of a journal record."""
-    data = cast("SampleRecord", record)
-    tests = tuple(
-        Test(
-            setup=test.get("setup", ""),
-            assertion=test.get("assertion", ""),
-            inspection=tuple(test.get("inspection", ())),
-            pattern=test.get("pattern", ""),
-            program=test.get("program", ""),
-            stdin=test.get("stdin"),
-            stdout=test.get("stdout", ""),
-            checker=test.get("checker", ""),
-            points=test.get("points"),
-        )
-        for test in data["tests"]
-    )
-    meta = dict(data["meta"])
+    fields = [name for name in Test.__dataclass_fields__ if name != "judge_flags"]
+    tests: list[dict[str, Any]] = [
+        {name: tuple(test[name]) if name == "inspection" else test[name] for name in fields if name in test}
+        for test in record["tests"]
+    ]
+    meta = dict(record["meta"])
     kind = meta.pop("problem_type", None)
     return Sample(
-        data["id"],
-        data["input"],
-        tests=tests,
-        entry_point=data["entry_point"],
+        record["id"],
+        record["input"],
+        tests=tuple(Test(**test) for test in tests),
+        entry_point=record["entry_point"],
         meta=meta,
-        source=data["source"],
+        source=record["source"],
         problem_type=next((problem_type for problem_type in ProblemType if problem_type == kind), None),
-        language=data.get("language", ""),
+        language=record.get("language", ""),
     )

@@ -30,7 +30,6 @@ from markbook.programs.executions import JobExecutor
 from markbook.programs.marker import MixedBox
 from markbook.programs.sandboxes import RemoteSandbox
 from markbook.results.stopping import Marks, StoppedRecord, describe_stop, until_enough
-from markbook.runs.exam.exam_options import ExamOptions
 from markbook.runs.exam.grading import Mark, Tally, mark
 from markbook.runs.exam.plan import ExamPlan, ExamStop, exam_sheet
 from markbook.runs.exam.results import ExamResults
@@ -55,7 +54,7 @@ class _Under:
 
     job: Job
     waits: int
-    found: dict[str, Outcome] = field(default_factory=dict)
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
 
 
 def run_fresh(box: JobExecutor, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outcome]]:
@@ -68,8 +67,8 @@ def run_fresh(box: JobExecutor, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outc
     for part, outcome in box.run(_parts(jobs, under)):
         key, _, test_index = part.key.rpartition("#")
         pending = under[key]
-        pending.found[test_index] = outcome
-        if len(pending.found) == pending.waits:
+        pending.outcomes[test_index] = outcome
+        if len(pending.outcomes) == pending.waits:
             del under[key]
             yield pending.job, _together(pending)
 
@@ -79,6 +78,7 @@ def _parts(jobs: Iterable[Job], under: dict[str, _Under]) -> Iterator[Job]:
     for number, job in enumerate(jobs):
         key, sample = str(number), job.sample
         pending = under[key] = _Under(job, 1)
+        # A program that reads and writes has a process for each test anyway.
         if len(sample.tests) > 1 and sample.problem_type is not ProblemType.STDIN and job.code.strip():
             if sample.id not in singles_by_id or singles_by_id[sample.id][0] is not sample:
                 tests = enumerate(sample.tests)
@@ -92,11 +92,12 @@ def _parts(jobs: Iterable[Job], under: dict[str, _Under]) -> Iterator[Job]:
 
 def _together(pending: _Under) -> Outcome:
     """Return what the tests come to that had a solution each."""
-    outcome = pending.found.pop(_WHOLE)
-    singles = [pending.found[str(index)] for index in range(len(pending.found))]
+    outcome = pending.outcomes.pop(_WHOLE)
+    singles = [pending.outcomes[str(index)] for index in range(len(pending.outcomes))]
     if not singles:
         return outcome
     tests = tuple(single.tests[0] for single in singles)
+    # The first test that raised speaks for the attempt, as the first error does where all tests share a solution.
     bad = next((single for single in singles if single.error is not None), None)
     differs = [test.passed for test in tests] != [test.passed for test in outcome.tests]
     flags = [flag for outcome in (outcome, *singles) for flag in outcome.flags]
@@ -130,6 +131,7 @@ class SequentialExam:
         self._places = {sample.id: index for index, sample in enumerate(self._samples)}
         self._tallies = {model: Tally(model, self._samples, plan.options.error_policy) for model in plan.models}
         for model, tally in self._tallies.items():
+            # Samples that nobody answered count 0 in the decision too, or an exam would stop on a score that its end has not.
             if any(lacking := plan.answers.lacking(model)):
                 tally.lacking = array("I", lacking)
 
@@ -162,12 +164,6 @@ class SequentialExam:
         return record
 
 
-def all_attempts(plan: ExamPlan) -> Iterator[Attempt]:
-    """Yield every attempt, model by model."""
-    for model in plan.models:
-        yield from plan.answers.attempts(model)
-
-
 UNSOUND = "unsound"
 """The topic of problems that nobody solved and whose own solution fails their tests too."""
 
@@ -180,8 +176,8 @@ def mark_answers(plan: ExamPlan, journal: RunWriter, machines: Machines, watch: 
     if plan.questions is not None:
         from markbook.runs.exam.questions import ask
 
-        answered = ask(plan, plan.questions, journal, watch)
-    unsolved = _hold(plan, journal, box, watch, answered.lacking if answered else frozenset())
+        answered = ask(plan.questions, plan.answers, journal, watch)
+    unsolved = _mark_attempts(plan, journal, box, watch, answered.lacking if answered else frozenset())
     if not isinstance(box, RemoteSandbox):  # others run elsewhere and do not say
         if box.duplicates:
             watch.on_note(f"{box.duplicates} answers were exact duplicates of others and took their outcome")
@@ -189,7 +185,19 @@ def mark_answers(plan: ExamPlan, journal: RunWriter, machines: Machines, watch: 
             watch.on_note(f"{box.reused} answers took the outcome that they had in an earlier run")
     for words in plan.unavailable:
         watch.on_note(f"warning: {words}")
-    unsound = _find_unsound(box, unsolved, plan.options)
+    # Whether the problem's own solution passes, of those that no answer solved: elsewhere somebody has shown that the tests
+    # can be passed.
+    limits = plan.options.limits()
+    jobs = [
+        Job(f"own:{problem.id}", problem.references[0], problem, limits) for problem in unsolved if problem.references
+    ]
+    unsound: dict[str, str] = {}
+    for job, outcome in box.run(jobs) if jobs else ():
+        if LOST not in outcome.flags and not mark(job.sample, outcome).all_passed:
+            failed = next((number for number, test in enumerate(outcome.tests) if not test.passed), 0)
+            why = outcome.error_type or (outcome.tests[failed].error_type if outcome.tests else "") or "AssertionError"
+            unsound[job.sample.id] = f"test {failed}: {why}"
+    unsound = dict(sorted(unsound.items()))
     for task_id, detail in unsound.items():
         what = "nobody solved it, and the benchmark's own solution fails it too"
         watch.on_note(f"warning: {task_id}: {what} ({detail}); see --check-benchmark", topic=UNSOUND)
@@ -206,7 +214,7 @@ def mark_answers(plan: ExamPlan, journal: RunWriter, machines: Machines, watch: 
     return WorkEnd(facts=facts, results=results)
 
 
-def _hold(
+def _mark_attempts(
     plan: ExamPlan,
     writer: RunWriter,
     box: Sandbox | MixedBox | RemoteSandbox,
@@ -257,32 +265,12 @@ def _hold(
             writer.add(OUTCOME, key, attempt_record(attempt, outcome), remember=False)
 
     if plan.stop is None or marking is None:
-        run(attempt for attempt in all_attempts(plan) if attempt.sample_id not in lacking)
+        attempts = (attempt for model in plan.models for attempt in plan.answers.attempts(model))
+        run(attempt for attempt in attempts if attempt.sample_id not in lacking)
     else:
         for line in describe_stop(marking.until_enough(plan.stop, run)):
             watch.on_note(line)
     return [sample for sample in plan.benchmark.samples if tried[sample.id] and not solved[sample.id]]
-
-
-def _find_unsound(
-    box: Sandbox | MixedBox | RemoteSandbox, unsolved: Sequence[Sample], options: ExamOptions
-) -> dict[str, str]:
-    """Return the problems whose own solution does not pass their tests, with what it fails at.
-
-    Only those that no answer solved are tried: elsewhere somebody has shown that the tests can be passed.
-    """
-    jobs = [
-        Job(f"own:{sample.id}", sample.references[0], sample, options.limits())
-        for sample in unsolved
-        if sample.references
-    ]
-    unsound: dict[str, str] = {}
-    for job, outcome in box.run(jobs) if jobs else ():
-        if LOST not in outcome.flags and not mark(job.sample, outcome).all_passed:
-            failed = next((number for number, test in enumerate(outcome.tests) if not test.passed), 0)
-            why = outcome.error_type or (outcome.tests[failed].error_type if outcome.tests else "") or "AssertionError"
-            unsound[job.sample.id] = f"test {failed}: {why}"
-    return dict(sorted(unsound.items()))
 
 
 def _jobs(writer: RunWriter, plan: ExamPlan, attempts: Iterable[Attempt], running: dict[str, Attempt]) -> Iterator[Job]:
@@ -291,6 +279,7 @@ def _jobs(writer: RunWriter, plan: ExamPlan, attempts: Iterable[Attempt], runnin
     limits = plan.options.limits()
     numbers = {model: number for number, model in enumerate(plan.models)}
     for attempt in attempts:
+        # By the journal as it was when the run began: rows of this run cannot come twice, and are not kept in memory.
         if writer.was_there(OUTCOME, (attempt.model, attempt.sample_id, attempt.index)):
             continue
         key = f"{numbers[attempt.model]}:{attempt.sample_id}:{attempt.index}"

@@ -28,9 +28,11 @@ class Reviews(Kind["ReviewRequest", "ReviewPlan"]):
 
     def work(self, plan: ReviewPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> WorkEnd:
         """Measure, ask the judges, and score."""
-        from markbook.runs.reviews.review import evaluate
+        from markbook.runs.reviews.review import ReviewWork
 
-        return evaluate(plan, journal, machines, watch)
+        review = ReviewWork(plan, journal, machines.executor, watch)
+        review.measure()
+        return review.finish()
 
     def results(self, run: Run) -> ReviewResults:
         """Return what there is to say of a finished run of reviews."""

@@ -37,7 +37,7 @@ def time_score(seconds: float | None, *, profile: str = "corrected") -> float | 
     if seconds is None:
         return Missing(MissingKind.ABSENT, "no execution time was given")
     if not math.isfinite(seconds) or seconds < 0:
-        return Missing(MissingKind.UNDEFINED, f"an execution time of {seconds:g} s is no time")
+        return Missing(MissingKind.UNDEFINED, f"an execution time of {seconds:g} s is not a time")
     if profile == "documented":
         bottom = 1 + math.log(max(0.1, seconds))
         return 1 / bottom if bottom else Missing(MissingKind.UNDEFINED, "the documented formula has a pole at 1/e s")
@@ -85,6 +85,7 @@ def choose_reference(
         for name, weight in weights.items()
         if weight > 0 and all(not isinstance(row.get(name, _NONE), Missing) for row in references)
     }
+    # No similarity that all references have: which is closest cannot be said, and the first reason is why.
     if not shared:
         first = next((row[name] for name in weights for row in references[:1] if name in row), _NONE)
         reason = first if isinstance(first, Missing) else _NONE
@@ -226,7 +227,7 @@ def compose(
     present = {name: value for name, value in parts.items() if not isinstance(value, Missing)}
     shares = dict(used) if profile == "documented" else _over(used, used)
     low = math.fsum(shares[name] * value for name, value in present.items())
-    interval = (_hold(low), _hold(math.fsum(shares[name] * present.get(name, 1.0) for name in used)))
+    interval = (_clamp(low), _clamp(math.fsum(shares[name] * present.get(name, 1.0) for name in used)))
     complete = len(present) == len(parts)
     raw: float | None = low if complete or profile == "documented" else None
     if raw is None and policy == "renormalise" and present:
@@ -236,11 +237,16 @@ def compose(
     first, last = (worst_first.index(scale.label(end)[0]) for end in interval)
     possible = worst_first[first : last + 1]
     sure = interval[0] if policy == "bounds" and len(possible) == 1 else None
-    at = sure if raw is None else _hold(raw)
+    at = sure if raw is None else _clamp(raw)
     label = (None, None) if at is None else scale.label(at)
+    missing = None
+    if raw is None:  # one reason for the whole: the first missing part's kind, and every part by name
+        gaps = {name: value for name, value in parts.items() if isinstance(value, Missing)}
+        words = "; ".join(f"{name}: {gap.detail or gap.kind.value}" for name, gap in gaps.items())
+        missing = Missing(next(iter(gaps.values())).kind, f"missing {words}")
     return Composite(
-        score=None if raw is None else _hold(raw),
-        missing=None if raw is not None else _why(parts),
+        score=None if raw is None else _clamp(raw),
+        missing=missing,
         raw=raw,
         interval=interval,
         metric_scores=parts,
@@ -286,6 +292,7 @@ def label_stability(
     if not scores:
         return []
     stated = np.array([weights[name] for name in names])
+    # The same draws for every review, so that their shares can be compared.
     drawn = np.random.default_rng(seed).dirichlet(NEAR * stated / stated.sum(), draws)
     table = np.array([[row[name] for name in names] for row in scores], dtype=np.float64)
     edges = [scale.thresholds[name] for name in reversed(LABELS[:-1])]
@@ -296,13 +303,5 @@ def label_stability(
     return [{name: float(share) for name, share in zip(order, row, strict=True) if share} for row in shares]
 
 
-def _hold(value: float) -> float:
+def _clamp(value: float) -> float:
     return min(1.0, max(0.0, value))
-
-
-def _why(values: Mapping[str, float | Missing]) -> Missing:
-    """Return one reason for the whole: the first missing part's kind, and every part by name."""
-    gaps = {name: value for name, value in values.items() if isinstance(value, Missing)}
-    kinds = list(gaps.values())
-    parts = "; ".join(f"{name}: {gap.detail or gap.kind.value}" for name, gap in gaps.items())
-    return Missing(kinds[0].kind, f"missing {parts}")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema
 from pydantic_core import CoreSchema, core_schema
 
 from markbook.datasets.papers import read_object, read_scale
@@ -135,7 +135,7 @@ def _read_tiers(value: object) -> object:
 
 
 def _read_targets(value: object) -> dict[str, float]:
-    """Return the seconds by tier (`tier1_max_seconds` is tier 1's); what is no number of a tier has no effect."""
+    """Return the seconds by tier (`tier1_max_seconds` is tier 1's); what is not the number of a tier has no effect."""
     entries = value.items() if isinstance(value, Mapping) else ()
     return {
         short: _positive(number, f"performance_targets.{name}")
@@ -183,7 +183,7 @@ class _Section(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    def stated(self) -> dict[str, Any]:
+    def get_stated(self) -> dict[str, Any]:
         """Return what the file says, without the defaults."""
         return {name: getattr(self, name) for name in self.model_fields_set}
 
@@ -214,7 +214,9 @@ class _Composite(_Section):
 
 
 class _Judge(_Section):
-    max_retries: _Number = 0
+    max_retries: Annotated[
+        _Amount, BeforeValidator(lambda value, info: _number(value, info.field_name)), AfterValidator(int)
+    ] = 0
     timeout_seconds: Annotated[
         float, Field(gt=0, lt=_HUGE), BeforeValidator(lambda value: _positive(value, "timeout_seconds"))
     ] = 1.0
@@ -255,6 +257,13 @@ class ConfigFile(_Section):
     evaluation_system: Annotated[_System, _IsObject] = _System()
 
 
+_OF_JUDGE = {
+    "max_retries": "max_retries",
+    "timeout_seconds": "judge_seconds",
+    "cost_budget_usd": "cost_per_review",
+    "weights": "rubric_weights",
+}
+"""Settings of the judge's section, and what the configuration calls them."""
 _SECTIONS = [name for name in ConfigFile.model_fields if name != "version"]
 
 
@@ -293,13 +302,25 @@ def _resolve(file: ConfigFile, config: ReviewConfig, folder: Path) -> ReviewConf
 
     Where both shapes name a setting, that of the three-tier shape holds.
     """
+    composite, judge = file.composite_scoring.get_stated(), file.tier2_llm_judge.get_stated()
+    labels = composite.get("recommendation_weights", file.evaluation.recommendation_weights) or {}
     changes = {
-        **_resolve_composite(file, config),
-        **_resolve_tier1({**file.evaluation.stated(), **file.tier1_traditional.stated()}),
-        **_resolve_judge(file.tier2_llm_judge),
+        **_resolve_tier1({**file.evaluation.get_stated(), **file.tier1_traditional.get_stated()}),
+        **{ours: judge[name] for name, ours in _OF_JUDGE.items() if judge.get(name) is not None},
         "version": str(file.version),
         "targets": {**config.targets, **file.evaluation_system.performance_targets},
+        "label_weights": {**config.label_weights, **labels},
+        "fallback": "tier1_only" if file.composite_scoring.fallback_strategy == "tier1_only" else "",
     }
+    if isinstance(judge.get("model"), str):
+        changes["judge_name"] = judge["model"]
+    if (weights := composite.get("metrics_and_weights", file.metrics_and_weights)) is not None:
+        changes["weights"] = weights
+    if limits := file.composite_scoring.recommendation_thresholds:
+        thresholds = {**config.thresholds, **limits}
+        if any(thresholds[high] <= thresholds[low] for high, low in itertools.pairwise(LABELS)):
+            raise ConfigError("the recommendation thresholds must fall from accept to reject")
+        changes["thresholds"] = thresholds
     if (reference := file.tier3_graph.tool_reference) is not None:
         changes["tool_reference"] = folder / reference if isinstance(reference, str) else reference
     if file.tier3_graph.graph_weights is not None:
@@ -317,23 +338,6 @@ def _resolve(file: ConfigFile, config: ReviewConfig, folder: Path) -> ReviewConf
     return replace(config, **changes, notes=(*config.notes, *notes))
 
 
-def _resolve_composite(file: ConfigFile, config: ReviewConfig) -> dict[str, Any]:
-    section = file.composite_scoring
-    stated = section.stated()
-    changes: dict[str, Any] = {}
-    weights = stated.get("metrics_and_weights", file.metrics_and_weights)
-    if weights is not None:
-        changes["weights"] = weights
-    if section.recommendation_thresholds:
-        thresholds = {**config.thresholds, **section.recommendation_thresholds}
-        if any(thresholds[high] <= thresholds[low] for high, low in itertools.pairwise(LABELS)):
-            raise ConfigError("the recommendation thresholds must fall from accept to reject")
-        changes["thresholds"] = thresholds
-    labels = stated.get("recommendation_weights", file.evaluation.recommendation_weights) or {}
-    fallback = "tier1_only" if section.fallback_strategy == "tier1_only" else ""
-    return {**changes, "label_weights": {**config.label_weights, **labels}, "fallback": fallback}
-
-
 def _resolve_tier1(stated: Mapping[str, Any]) -> dict[str, Any]:
     changes: dict[str, Any] = {}
     if (similarity := stated.get("similarity_metrics")) is not None:
@@ -348,20 +352,4 @@ def _resolve_tier1(stated: Mapping[str, Any]) -> dict[str, Any]:
             raise ConfigError("no similarity has a weight above 0 in tier1_weights")
         share = numbers.get("time_taken", 0.0) / math.fsum(numbers.values())
         changes |= {"similarity_weights": similar, "time_weight": share}
-    return changes
-
-
-def _resolve_judge(section: _Judge) -> dict[str, Any]:
-    stated = section.stated()
-    changes: dict[str, Any] = {}
-    if "max_retries" in stated:
-        changes["max_retries"] = int(section.max_retries)
-    if "timeout_seconds" in stated:
-        changes["judge_seconds"] = section.timeout_seconds
-    if section.cost_budget_usd is not None:
-        changes["cost_per_review"] = section.cost_budget_usd
-    if isinstance(section.model, str):
-        changes["judge_name"] = section.model
-    if section.weights is not None:
-        changes["rubric_weights"] = section.weights
     return changes

@@ -123,6 +123,7 @@ def _paper_digests(papers: Sequence[str], inputs: Mapping[str, str]) -> dict[str
     for name, content in sorted(inputs.items()):
         kind, _, path = name.partition("/")
         base = path.rpartition("/")[2]
+        # A paper's id may hold dots, so every part before one may be it.
         ends = [at for at, sign in enumerate(base) if sign == "."] if kind == "papers" else []
         for end in ends:
             files.setdefault(base[:end], []).append(content)
@@ -195,6 +196,7 @@ class ReviewResults(ReviewsView):
         except MarkbookError:
             return {}
         inputs = self.manifest.get("inputs") or {}
+        # Another file under the old name would be shown as what was judged.
         if any(inputs.get(f"reviews/{name}") != digest for name, digest in generated.digests.items()):
             return {}
         return {(attempt.sample_id, attempt.model, attempt.index): attempt.text for attempt in generated.attempts}

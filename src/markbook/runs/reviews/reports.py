@@ -18,14 +18,15 @@ from markbook.results.sheet import Status, find_status
 from markbook.runs.reviews import review_rows as review_lacking
 from markbook.runs.reviews.review_rows import (
     Numbers,
+    PaperRead,
     ReviewRow,
     ReviewSummary,
     ReviewsView,
     SystemSummary,
     Tier,
-    WeightSensitivityRecord,
 )
 from markbook.runs.reviews.summary import FIELDS
+from markbook.runs.rows import chart_bars
 from markbook.stats.intervals import mean_interval
 from markbook.store import encode
 from markbook.text import Table, cut, markdown_table
@@ -60,7 +61,13 @@ _SCORES: tuple[tuple[Tier, str], ...] = (
 
 def time_sections(view: ReviewsView, systems: Sequence[str]) -> list[Section]:
     """Return score against time by system: the composite, or the first number of tier 1 that any review has."""
-    rows = [(row["system"], _slim(row)) for row in view.rows()]
+    # Of each row what the section needs: a large run's page does not hold all of them.
+    rows: list[tuple[str, dict[str, Numbers]]] = []
+    for row in view.rows():
+        slim: dict[str, Numbers] = {"tier1": {"execution_time": row["tier1"].get("execution_time")}}
+        for tier, name in _SCORES:
+            slim.setdefault(tier, {})[name] = row[tier].get(name)
+        rows.append((row["system"], slim))
     field = next(
         (
             field_pair
@@ -87,21 +94,14 @@ def time_sections(view: ReviewsView, systems: Sequence[str]) -> list[Section]:
         low, high = (
             (estimate.low, estimate.high) if estimate.low is not None and estimate.high is not None else (value, value)
         )
-        cells.append({"name": system, "x": seconds, "value": 100 * value, "low": 100 * low, "high": 100 * high})
+        if 0 <= value <= 1:  # the document's formulas leave the chart's 0 to 100; the table has every number
+            cells.append({"name": system, "x": seconds, "value": 100 * value, "low": 100 * low, "high": 100 * high})
     label = f"{tier} {name}"
     headers = ("System", "Mean seconds", f"Mean {label}", "Reviews with a time", "Reviews with a score")
     table = Table("Score and time", headers, tuple(lines), frozenset({1, 2, 3, 4}))
     picture = charts.scatter(cells, list(systems), x_title="Mean seconds a review", y_title=f"{label}, 0 to 100")
     chart = Chart(picture, "Mean score of each system against its mean time") if cells else None
     return [Section("time", "Score against time", "Up and to the left is better.", (table,), chart)]
-
-
-def _slim(row: ReviewRow) -> dict[str, Numbers]:
-    """Return of a row what the section needs, so that a large run's page does not hold all of them."""
-    slim: dict[str, Numbers] = {"tier1": {"execution_time": row["tier1"].get("execution_time")}}
-    for tier, name in _SCORES:
-        slim.setdefault(tier, {})[name] = row[tier].get(name)
-    return slim
 
 
 def graph_sections(view: ReviewsView) -> list[Section]:
@@ -118,40 +118,34 @@ def graph_sections(view: ReviewsView) -> list[Section]:
         edges.setdefault(system, Counter()).update(counts)
     sections = []
     for number, system in enumerate(list(steps)[:GRAPHS_SHOWN], start=1):
-        sections.append(_graph(f"agents-{number}", system, steps[system], edges[system]))
-    return sections
-
-
-def _graph(name: str, system: str, steps: Counter[str], edges: Counter[tuple[str, str]]) -> Section:
-    """Return a system's agents on a circle, thicker lines for more messages."""
-    edges_shown = edges.most_common(EDGES_SHOWN)
-    agents = list(dict.fromkeys([*steps, *(agent for pair, _ in edges_shown for agent in pair)]))[:EDGES_SHOWN]
-    turn = 2 * math.pi / max(1, len(agents))
-    positions = {
-        agent: (0.5 + 0.42 * math.sin(turn * at), 0.5 + 0.42 * math.cos(turn * at)) for at, agent in enumerate(agents)
-    }
-    nodes = [{"name": agent, "x": x, "y": y, "size": max(1, steps[agent])} for agent, (x, y) in positions.items()]
-    lines = [
-        {
-            "x": positions[sender][0],
-            "y": positions[sender][1],
-            "x2": positions[two][0],
-            "y2": positions[two][1],
-            "weight": count,
+        frequent = edges[system].most_common(EDGES_SHOWN)
+        agents = list(dict.fromkeys([*steps[system], *(agent for pair, _ in frequent for agent in pair)]))[:EDGES_SHOWN]
+        turn = 2 * math.pi / max(1, len(agents))
+        points = {
+            agent: (0.5 + 0.42 * math.sin(turn * at), 0.5 + 0.42 * math.cos(turn * at))
+            for at, agent in enumerate(agents)
         }
-        for (sender, two), count in edges_shown
-        if sender in positions and two in positions
-    ]
-    table = Table(
-        title=f"Who addressed whom: {system}",
-        headers=("From", "To", "Times", "Steps of the first"),
-        rows=tuple((sender, two, str(count), str(steps[sender])) for (sender, two), count in edges_shown),
-        numeric=frozenset({2, 3}),
-        note=f"The {EDGES_SHOWN} most frequent of {len(edges)}." if len(edges) > EDGES_SHOWN else "",
-    )
-    alt = f"Graph of the agents of {system}: {len(agents)} agents, {len(edges)} connections"
-    lead = "Larger points did more steps, thicker lines passed more messages; over all traces of the system."
-    return Section(name, f"Agents: {system}", lead, (table,), Chart(charts.graph(nodes, lines), alt))
+        nodes = [
+            {"name": agent, "x": x, "y": y, "size": max(1, steps[system][agent])} for agent, (x, y) in points.items()
+        ]
+        lines = []
+        for (sender, two), count in frequent:
+            if sender in points and two in points:
+                (x, y), (x2, y2) = points[sender], points[two]
+                lines.append({"x": x, "y": y, "x2": x2, "y2": y2, "weight": count})
+        n_edges = len(edges[system])
+        table = Table(
+            title=f"Who addressed whom: {system}",
+            headers=("From", "To", "Times", "Steps of the first"),
+            rows=tuple((sender, two, str(count), str(steps[system][sender])) for (sender, two), count in frequent),
+            numeric=frozenset({2, 3}),
+            note=f"The {EDGES_SHOWN} most frequent of {n_edges}." if n_edges > EDGES_SHOWN else "",
+        )
+        alt = f"Graph of the agents of {system}: {len(agents)} agents, {n_edges} connections"
+        lead = "Larger points did more steps, thicker lines passed more messages; over all traces of the system."
+        chart = Chart(charts.graph(nodes, lines), alt)
+        sections.append(Section(f"agents-{number}", f"Agents: {system}", lead, (table,), chart))
+    return sections
 
 
 # The page of a review run: tiers and composite by system, and each paper's reviews.
@@ -189,12 +183,9 @@ def review_page(view: ReviewsView) -> Page:
                 f"{system}: {gap['metric']} is missing for {gap['reviews']} of {record['reviews']} reviews "
                 f"({gap['reason']}){give}."
             )
-        read = record.get("paper_read") or {"in_part": 0}
-        if read["in_part"]:
-            warnings.append(
-                f"{system}: {read['in_part']} of {read['n']} reviews were judged on a part of their paper only; the least "
-                f"share read is {format_percent(read['least_share'], 0)}."
-            )
+        read = record.get("paper_read")
+        if read and read["in_part"]:
+            warnings.append(f"{system}: {_say_part_read(read)}")
         if record["papers_without_review"]:
             warnings.append(f"{system}: {record['papers_without_review']} papers have no review.")
     return Page(
@@ -215,26 +206,25 @@ def review_page(view: ReviewsView) -> Page:
     )
 
 
+def _say_part_read(read: PaperRead) -> str:
+    share = format_percent(read["least_share"], 0)
+    judged = f"{read['in_part']} of {read['n']} reviews were judged on a part of their paper only"
+    return f"{judged}; the least share read is {share}."
+
+
+def _agreement_rows(summary: ReviewSummary) -> list[tuple[str, ...]]:
+    return [
+        (name, format_number(agreement["value"]), _format_interval(agreement["interval"]), str(agreement["n"]))
+        for name, agreement in sorted(summary["judge_agreement"].items())
+    ]
+
+
 def _sections(summary: ReviewSummary, systems: Sequence[str]) -> list[Section]:
     sections = [_tier(summary, systems, tier) for tier in ("composite", "tier1", "tier2", "tier3")]
     sections.append(_labels(summary, systems))
-    if summary["judge_agreement"]:
-        rows = tuple(
-            (
-                name,
-                format_number(agreement["value"]),
-                NOTHING if ends is None else format_interval(ends["low"], ends["high"]),
-                str(agreement["n"]),
-            )
-            for name, agreement in sorted(summary["judge_agreement"].items())
-            for ends in [agreement["interval"]]
-        )
-        table = Table(
-            "Agreement of the judges",
-            ("Rubric", "Krippendorff's alpha", "95 % interval", "Marks"),
-            rows,
-            frozenset({1, 2, 3}),
-        )
+    if rows := _agreement_rows(summary):
+        headers = ("Rubric", "Krippendorff's alpha", "95 % interval", "Marks")
+        table = Table("Agreement of the judges", headers, tuple(rows), frozenset({1, 2, 3}))
         sections.append(Section("agreement", "Agreement", "1 is perfect agreement, 0 is chance.", (table,)))
     return sections
 
@@ -257,12 +247,8 @@ def _tier(summary: ReviewSummary, systems: Sequence[str], tier: Tier) -> Section
                 )
     headers = ("Metric", "System", "Mean", "95 % interval", "Scored", "Missing", "If all missing were worst, best")
     table = Table(title, headers, tuple(rows), frozenset({2, 3, 4}))
-    chart = None
-    if cells:
-        short_names = [name.partition(".")[2] for name in names]
-        chart = Chart(
-            charts.bars(cells, short_names, systems, "Mean", (0, 1)), f"{title}: mean of each metric by system"
-        )
+    short_names = [name.partition(".")[2] for name in names]
+    chart = chart_bars(cells, short_names, systems, "Mean", f"{title}: mean of each metric by system")
     return Section(tier, title, lead, (table,), chart)
 
 
@@ -335,36 +321,23 @@ def _paper(
     for row in rows:
         score = row["composite"].get("composite_score")
         status = find_status(is_complete=score is not None)
-        name = f"{row['system']}, review {row['index'] + 1}" if row.get("index") else str(row["system"])
+        label = f"{row['system']}, review {row['index'] + 1}" if row.get("index") else str(row["system"])
         reasons = "; ".join(f"{field}: {reason.kind}" for field, reason in collect_reasons(row).items())
+        numbers = []
+        for tier in ("tier1", "tier2", "tier3"):
+            values = [f"{name} {format_number(value)}" for name, value in row[tier].items() if isinstance(value, float)]
+            numbers += [f"{tier}: {', '.join(values)}"] if values else []
         answers.append(
             ShownAnswer(
-                row["system"],
-                name,
-                status,
-                score,
-                0,
-                0,
-                "",
-                error=cut(reasons, 1500),
-                note=cut(_numbers(row), 3000),
-                evidence=room(judges_said(row["tier2"])),
+                row["system"], label, status, score, 0, 0, "", error=cut(reasons, 1500),
+                note=cut("; ".join(numbers), 3000), evidence=room(judges_said(row["tier2"])),
             )
-        )
+        )  # fmt: skip
     more = f"The first {len(rows)} of {total} reviews; results.jsonl has all." if total > len(rows) else ""
     return Problem(
         id=paper, topic="", complexity="", kind="", prompt=more, checks=(), answers=tuple(answers),
         outcomes=tuple(outcomes),
     )  # fmt: skip
-
-
-def _numbers(row: ReviewRow) -> str:
-    parts = []
-    for tier in ("tier1", "tier2", "tier3"):
-        numbers = [f"{name} {format_number(value)}" for name, value in row[tier].items() if isinstance(value, float)]
-        if numbers:
-            parts.append(f"{tier}: " + ", ".join(numbers))
-    return "; ".join(parts)
 
 
 # A review run's summary as Markdown and as tables for the terminal.
@@ -415,18 +388,21 @@ def markdown(summary: ReviewSummary) -> str:
     for name, system in summary["systems"].items():
         lines += ["", f"## {text.markdown(name)}", "", *markdown_table(HEAD, tier_rows(system)), "", *_below(system)]
     lines += ["", "## Human reviews against one another", "", *_human(summary)]
-    lines += ["", "## How much hangs on the weights", "", *_sensitivity(summary["weight_sensitivity"])]
-    if summary["judge_agreement"]:
-        lines += ["", "## Agreement of the judges (Krippendorff's alpha, ordinal)", ""]
-        rows = [
-            (
-                name,
-                format_number(agreement["value"]),
-                _format_interval(agreement["interval"]),
-                str(agreement["n"]),
+    lines += ["", "## How much hangs on the weights", ""]
+    sensitivity = summary["weight_sensitivity"]
+    if sensitivity["reviews"]:
+        changes, n_complete = format_percent(sensitivity["label_changes"]), sensitivity["reviews"]
+        over = "Over weights drawn around the stated ones"
+        lines.append(f"{over}, {changes} of the labels change ({n_complete} complete composites).")
+        for system_name, rank_record in (sensitivity["ranks"] or {}).items():
+            shares = ", ".join(format_percent(share, 0) for share in rank_record["rank_shares"])
+            lines.append(
+                f"- {text.markdown(system_name)}: rank {rank_record['rank']}; shares of ranks 1, 2, ...: {shares}"
             )
-            for name, agreement in sorted(summary["judge_agreement"].items())
-        ]
+    else:
+        lines.append("No composite is complete, so there is none to vary the weights of.")
+    if rows := _agreement_rows(summary):
+        lines += ["", "## Agreement of the judges (Krippendorff's alpha, ordinal)", ""]
         lines += markdown_table(("rubric", "alpha", "95 % interval", "marks"), rows)
     return "\n".join(lines) + "\n"
 
@@ -449,10 +425,7 @@ def _below(system: SystemSummary) -> list[str]:
         )
     read = system["paper_read"]
     if read["in_part"]:
-        lines.append(
-            f"{read['in_part']} of {read['n']} reviews were judged on a part of their paper only; the least share read is "
-            f"{format_percent(read['least_share'], 0)}."
-        )
+        lines.append(_say_part_read(read))
     if system["papers_without_review"]:
         lines.append(f"{system['papers_without_review']} papers have no review by this system.")
     return lines
@@ -477,21 +450,6 @@ def _human(summary: ReviewSummary) -> list[str]:
             f"Even with a semantic score of 1 everywhere, the best human review would reach "
             f"{format_number(yardstick['most_possible_combined'])}."
         )
-    return lines
-
-
-def _sensitivity(sensitivity: WeightSensitivityRecord) -> list[str]:
-    if not sensitivity["reviews"]:
-        return ["No composite is complete, so there is none to vary the weights of."]
-    lines = [
-        (
-            f"Over weights drawn around the stated ones, {format_percent(sensitivity['label_changes'])} of the labels change "
-            f"({sensitivity['reviews']} complete composites)."
-        )
-    ]
-    for system, rank_record in (sensitivity["ranks"] or {}).items():
-        shares = ", ".join(format_percent(share, 0) for share in rank_record["rank_shares"])
-        lines.append(f"- {text.markdown(system)}: rank {rank_record['rank']}; shares of ranks 1, 2, ...: {shares}")
     return lines
 
 

@@ -4,7 +4,7 @@ Theory of operation
 -------------------
 Generated peer reviews are measured in three tiers: 1 similarity to human reviews of the same paper, 2 language models as
 judges, 3 the trace of the agents that wrote them. `plan_review` reads papers and reviews and finds out whether the judges
-can be asked. `evaluate` runs the tiers beside one another: traces first, because a judge may read what the agents did, then
+can be asked. `ReviewWork` runs the tiers beside one another: traces first, because a judge may read what the agents did, then
 each review is given to the judges as soon as its trace is known, and texts are compared while the judges think.
 
 The journal keeps what was measured (similarity per reference, judges' raw answers, trace metrics), under the key (paper,
@@ -25,7 +25,7 @@ import logging
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -49,7 +49,6 @@ from markbook.model.budget import AccountRecord
 from markbook.option import option
 from markbook.results.files import collect_reasons
 from markbook.runs.kind import Planned, Progress, Skipped, Start, Watcher, WorkEnd
-from markbook.runs.machines import Machines
 from markbook.runs.options import RunOptions
 from markbook.runs.reviews.config import ReviewConfig, default_config
 from markbook.runs.reviews.reports import reports
@@ -135,7 +134,17 @@ def check_judge(request: CheckRequest) -> Examined:
     before = None if request.before is None else read_earlier(request.before)
     check_readable(request.papers)
     papers = plugins.create("loaders", "peerread").load(request.papers)
-    reviews = choose([_human(paper) for paper in papers.papers], request.limit)
+    by_paper = []
+    for paper in papers.papers:
+        entries = [entry for entry in paper.entries if entry.kind is EntryKind.HUMAN]
+        marks = [
+            None
+            if entry.recommendation is None or paper.scale is None
+            else five_point(entry.recommendation, paper.scale)
+            for entry in entries
+        ]
+        by_paper.append([KnownText(paper.id, entry.text, mark) for entry, mark in zip(entries, marks, strict=True)])
+    reviews = choose(by_paper, request.limit)
     if not reviews:
         raise DataError("there is no human review with text to examine the judge on", at=str(request.papers))
     if request.reviews is not None:
@@ -157,20 +166,6 @@ def choose(by_paper: Sequence[Sequence[KnownText]], most: int) -> list[KnownText
     per_paper = max(2, -(-most // len(several)))
     papers_chosen = spread(several, max(1, most // per_paper))
     return [review for reviews in papers_chosen for review in reviews[:per_paper]][:most]
-
-
-def _human(paper: Paper) -> list[KnownText]:
-    return [
-        KnownText(
-            paper.id,
-            entry.text,
-            None
-            if entry.recommendation is None or paper.scale is None
-            else five_point(entry.recommendation, paper.scale),
-        )
-        for entry in paper.entries
-        if entry.kind is EntryKind.HUMAN
-    ]
 
 
 def spread(items: Sequence[_T], most: int) -> list[_T]:
@@ -215,6 +210,7 @@ class ReviewPlan(Planned):
     request: ReviewRequest
     papers: Papers
     attempts: Sequence[Attempt]
+    traces: TraceFolder
     judging: JudgePlan | None
     """Who is asked, and how; None for nobody."""
     references: Mapping[str, Reference]
@@ -226,7 +222,7 @@ def plan_review(request: ReviewRequest) -> ReviewPlan:
 
     Raises:
         DataError: no paper or no generated review can be read.
-        UsageError: a judge or config that cannot be used.
+        UsageError: a judge or config that cannot be used, traces that are not a folder.
     """
     for path in (request.papers, request.reviews):
         check_readable(path)
@@ -235,6 +231,7 @@ def plan_review(request: ReviewRequest) -> ReviewPlan:
     attempts = generated.attempts[: request.limit]
     rejections = (*papers.rejections, *generated.rejections)
     _log_inputs(request, papers, attempts, rejections)
+    traces = TraceFolder(request.traces)
     judging = None
     if request.judges and not (request.strict and rejections):
         judging = make_plan(request.judges, request.config, request.judge_options, reviews=len(attempts))
@@ -243,26 +240,17 @@ def plan_review(request: ReviewRequest) -> ReviewPlan:
     inputs = {f"papers/{name}": digest for name, digest in papers.digests.items()}
     inputs |= {f"reviews/{name}": digest for name, digest in generated.digests.items()}
     if request.traces is not None:
-        inputs["traces"] = _digest_folder(request.traces)
+        content = hashlib.sha256()
+        for file in sorted(request.traces.rglob("*")):
+            if file.is_file():
+                content.update(os.fsencode(file.relative_to(request.traces).as_posix()) + b"\0")
+                with file.open("rb") as stream:
+                    content.update(hashlib.file_digest(stream, "sha256").digest())
+        inputs["traces"] = content.hexdigest()
     if references:
         text = json.dumps({name: asdict(reference) for name, reference in sorted(references.items())}, sort_keys=True)
         inputs["tool_reference"] = digest_text(text)
-    return ReviewPlan(
-        manifest=Manifest("review", config, inputs, _notes(request, papers, attempts, rejections)),
-        skipped=Skipped(len(rejections), next(iter(rejections), None)),
-        request=request,
-        papers=papers,
-        attempts=attempts,
-        judging=judging,
-        references=references,
-    )
-
-
-def _notes(
-    request: ReviewRequest, papers: Papers, attempts: Sequence[Attempt], rejections: Sequence[Rejection]
-) -> dict[str, object]:
-    """Return what a reader of run.json wants to know."""
-    return {
+    notes = {
         "asked": dict(request.asked),
         "papers": dict(papers.counts),
         "paper_notes": {paper.id: list(paper.notes) for paper in papers.papers if paper.notes},
@@ -270,16 +258,16 @@ def _notes(
         "config_notes": list(request.config.notes),
         "rejected": [f"{item.at}: {item.reason}" for item in rejections][:1000],
     }
-
-
-def _digest_folder(folder: Path) -> str:
-    digest = hashlib.sha256()
-    for file in sorted(folder.rglob("*")) if folder.is_dir() else []:
-        if file.is_file():
-            digest.update(os.fsencode(file.relative_to(folder).as_posix()) + b"\0")
-            with file.open("rb") as stream:
-                digest.update(hashlib.file_digest(stream, "sha256").digest())
-    return digest.hexdigest()
+    return ReviewPlan(
+        manifest=Manifest("review", config, inputs, notes),
+        skipped=Skipped(len(rejections), next(iter(rejections), None)),
+        request=request,
+        papers=papers,
+        attempts=attempts,
+        traces=traces,
+        judging=judging,
+        references=references,
+    )
 
 
 def _log_inputs(
@@ -382,17 +370,11 @@ PAPERS_TOGETHER = 32
 _NAMED = 5
 
 
-def evaluate(plan: ReviewPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> WorkEnd:
-    """Measure what is not measured yet, ask the judges what is not answered yet, and score."""
-    review = _Review(plan, journal, machines.executor, watch)
-    review.measure()
-    return review.finish()
-
-
-class _Review:
-    """The work of one run."""
+class ReviewWork:
+    """The work of one run: `measure` what is not measured and ask the judges what is not answered, then `finish`."""
 
     def __init__(self, plan: ReviewPlan, journal: RunWriter, executor: Executor | None, watch: Watcher) -> None:
+        """Measure nothing yet."""
         self.plan, self.writer, self.watch, self.executor = plan, journal, watch, executor
         self.request, self.judging, self.papers, self.attempts = plan.request, plan.judging, plan.papers, plan.attempts
         self.config = plan.request.config
@@ -404,15 +386,15 @@ class _Review:
 
     def measure(self) -> None:
         """Measure all tiers side by side: while judges think, traces are read and texts compared."""
-        traces = TraceFolder(self.request.traces)
         judged = self.judging is not None and 2 in self.config.tiers
         done = sum(self.writer.has("tier1", self._key(attempt)) for attempt in self.attempts)
         self.watch.on_start(self.writer.folder, Start(len(self.attempts), done, done, f"{len(self.attempts)} reviews"))
+        # Judges think for seconds where texts take milliseconds: everything else is done while they are asked.
         with self._asking() if judged else contextlib.nullcontext() as asking:
             start = time.perf_counter()
             if 3 in self.config.tiers or judged:
                 with self.clock.measure("tier3"):
-                    self._tier3(traces, asking)
+                    self._tier3(self.plan.traces, asking)
             if 1 in self.config.tiers:
                 self._tier1(asking)
             if asking is not None:
@@ -452,14 +434,25 @@ class _Review:
         human = {paper.id: paper for paper in self.papers.papers if not self.writer.has("human", (paper.id,))}
         done = 0
         # A few papers at a time: what a semantic model has read of their human reviews is still at hand for the yardstick.
-        for names in _batches(dict.fromkeys((*todo, *human)), PAPERS_TOGETHER):
+        # One empty piece where there are none, so that every tier has its time.
+        paper_ids = list(dict.fromkeys((*todo, *human)))
+        for start in range(0, max(1, len(paper_ids)), PAPERS_TOGETHER):
+            names = paper_ids[start : start + PAPERS_TOGETHER]
             work = [pair for name in names for pair in todo.get(name, ())]
             with self.clock.measure("tier1"):
                 for attempt, record in tier1_rows(self.similarities, work):
                     paper = self.known.get(attempt.sample_id)
-                    self.writer.add("tier1", self._key(attempt), record | _recommendations(attempt, paper))
+                    about: dict[str, object] = {
+                        "recommendation": attempt.meta.get("recommendation"),
+                        "recommendation_scale": attempt.meta.get("recommendation_scale"),
+                        "human_recommendations": paper.recommendations if paper else [],
+                        "scale": list(paper.scale) if paper and paper.scale else None,
+                        "accepted": paper.accepted if paper else None,
+                    }
+                    self.writer.add("tier1", self._key(attempt), record | about)
                     self.watch.did(Progress(f"{attempt.model} {attempt.sample_id} [{attempt.index}]"))
                     if asking is not None:
+                        # A judge that broke off the run says so here, not after all texts are compared.
                         asking.check()
                     if (done := done + 1) % 500 == 0:
                         self.watch.on_note(f"tier 1: {done} of {sum(map(len, todo.values()))} reviews")
@@ -508,6 +501,7 @@ class _Review:
         counter = itertools.count(1)
 
         def keep(question: Any, judged: Judged, key: Key) -> None:
+            # A reply out of the cassette was paid for in another run.
             paid = {} if judged.replayed else {"paid": judged.cost_at_most}
             row = question.record(judged) | paid
             self.writer.add("judgement" if judged.is_lasting else "judgement_gap", key, row)
@@ -560,7 +554,10 @@ class _Review:
             problems += _gaps(rows, "tier1", ("semantic_score",))
         if self.judging is not None and 2 in self.config.tiers:
             problems += _gaps(rows, "tier2", ("technical_accuracy", "constructiveness", "planning_rationality"))
-            problems += _lost_answers(rows)
+            # Samples or judges of a panel that gave nothing where others did: the mean is of fewer than was asked for.
+            details = [detail for row in rows for detail in row["tier2"].get("details", {}).values() if detail["n"]]
+            if lost := sum(detail["n_missing"] for detail in details):
+                problems.append(f"tier2: {lost} of {lost + sum(d['n'] for d in details)} answers are missing")
         if self.request.traces is not None and 3 in self.config.tiers:
             problems += _gaps(rows, "tier3", ("overall_score", "graph_complexity"), only=MissingKind.UNAVAILABLE)
             if not any(True for kind in ("tier3", "tier3_gap") for _ in self.writer.rows(kind)):
@@ -568,25 +565,10 @@ class _Review:
         return problems
 
 
-def _batches(names: Iterable[str], size: int) -> Iterator[list[str]]:
-    """Yield the names in lists of a size; one empty list where there are none, so that every tier has its time."""
-    iterator = iter(names)
-    yield list(itertools.islice(iterator, size))
-    while batch := list(itertools.islice(iterator, size)):
-        yield batch
-
-
 def _read_trace_summary(record: Mapping[str, object]) -> tuple[str, float]:
     """Return what a judge reads of a kept trace, and the share of its steps that this stands for."""
     share = record.get("summary_share")
     return str(record.get("summary", "")), float(share) if isinstance(share, int | float) else 1.0
-
-
-def _lost_answers(rows: Sequence[ReviewRow]) -> list[str]:
-    """Return how many samples or judges of a panel gave nothing where others did."""
-    details = [detail for row in rows for detail in row["tier2"].get("details", {}).values() if detail["n"]]
-    lost = sum(detail["n_missing"] for detail in details)
-    return [f"tier2: {lost} of {lost + sum(detail['n'] for detail in details)} answers are missing"] if lost else []
 
 
 def _gaps(rows: Sequence[ReviewRow], tier: Tier, names: Sequence[str], only: MissingKind | None = None) -> list[str]:
@@ -599,13 +581,3 @@ def _gaps(rows: Sequence[ReviewRow], tier: Tier, names: Sequence[str], only: Mis
         if ours:
             gaps.append(f"{tier}.{name}: {len(ours)} of {len(rows)} ({ours[0].kind}: {ours[0].detail})")
     return gaps
-
-
-def _recommendations(attempt: Attempt, paper: Paper | None) -> dict[str, object]:
-    return {
-        "recommendation": attempt.meta.get("recommendation"),
-        "recommendation_scale": attempt.meta.get("recommendation_scale"),
-        "human_recommendations": paper.recommendations if paper else [],
-        "scale": list(paper.scale) if paper and paper.scale else None,
-        "accepted": paper.accepted if paper else None,
-    }

@@ -26,7 +26,7 @@ from markbook.runs.options import RunOptions, RunSettings, strict_option, worker
 _Profile = Literal["corrected", "documented"]
 
 
-def _asked(default: Any, flag: str, section: str, **declared: Any) -> Any:
+def _review_option(default: Any, flag: str, section: str, **declared: Any) -> Any:
     return option(default, flag, section=section, kept=ASKED, **declared)
 
 
@@ -37,30 +37,30 @@ class ReviewOptions(RunOptions):
     It is kept whole in run.json under `asked`. What of it can change a result is read into a `ReviewConfig`.
     """
 
-    papers: Path | None = _asked(
+    papers: Path | None = _review_option(
         None, "--papers", MARKED, values=FILE, help="Papers and human reviews in the PeerRead layout (folder or file)."
     )
-    reviews: Path | None = _asked(
+    reviews: Path | None = _review_option(
         None,
         "--reviews",
         MARKED,
         values=FILE,
         help="Generated reviews: JSON or JSON Lines, or a folder of them or of runs.",
     )
-    traces: Path | None = _asked(
+    traces: Path | None = _review_option(
         None, "--traces", MARKED, values=FILE, help="A folder with one trace a paper, or <system>/<paper>."
     )
-    tool_reference: Path | None = _asked(
+    tool_reference: Path | None = _review_option(
         None,
         "--tool-reference",
         MARKED,
         values=FILE,
         help="Which tools are right: JSON, a map of contexts to tools (`default` for the rest), for all papers or by paper.",
     )
-    limit: int | None = _asked(
+    limit: int | None = _review_option(
         None, "--limit", MARKED, values=CountRange(1), help="Only the first N generated reviews."
     )
-    judges: Sequence[str] = _asked(
+    judges: Sequence[str] = _review_option(
         ("off",),
         "--judge",
         ASKING_JUDGES,
@@ -68,7 +68,7 @@ class ReviewOptions(RunOptions):
         help="PROVIDER:NAME, several times for a panel; @URL names its own server; or off.",
         danger=judges_would_send_key,
     )
-    config_file: Path | None = _asked(
+    config_file: Path | None = _review_option(
         None,
         "--config",
         SCORES,
@@ -76,9 +76,11 @@ class ReviewOptions(RunOptions):
         values=FILE,
         help="A config_eval.json, in either known shape.",
     )
-    policy: str = _asked("", "--policy", SCORES, help="require_complete (default), renormalise or bounds.")
-    similarity: str = _asked("", "--similarity", SCORES, help="Which similarities: some of semantic,cosine,jaccard.")
-    calibrate: float | None = _asked(
+    policy: str = _review_option("", "--policy", SCORES, help="require_complete (default), renormalise or bounds.")
+    similarity: str = _review_option(
+        "", "--similarity", SCORES, help="Which similarities: some of semantic,cosine,jaccard."
+    )
+    calibrate: float | None = _review_option(
         None,
         "--calibrate",
         SCORES,
@@ -94,7 +96,7 @@ class ReviewOptions(RunOptions):
         section=SCORES,
         changes_results=False,
     )
-    profile: _Profile = _asked(
+    profile: _Profile = _review_option(
         "corrected",
         "--profile",
         SCORES,
@@ -102,7 +104,7 @@ class ReviewOptions(RunOptions):
         help="documented reproduces the document's formulas with their faults.",
         shows_default=True,
     )
-    seed: int = _asked(
+    seed: int = _review_option(
         0, "--seed", SCORES, values=CountRange(), help="Of resampling and of the judge.", shows_default=True
     )
     workers: int | None = workers_option("Processes that compare texts and read traces [default: this one alone].")

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, NotRequired, Required, TypedDict
 
+from markbook.datasets.papers import read_scale
 from markbook.judge.assess import aggregate_ratings
 from markbook.judge.rubrics import RUBRICS
 from markbook.measurements import MissingRecord
@@ -171,7 +172,7 @@ class OwnRecommendation(TypedDict):
     mean_absolute_difference: float | None
     mean_absolute_difference_interval: NotRequired[IntervalRecord | None]
     note: NotRequired[str]
-    """Why there is no interval."""
+    """Why the intervals are lacking."""
 
 
 class PaperRead(TypedDict):
@@ -299,16 +300,12 @@ def lacking(rows: Sequence[ReviewRow], weights: Mapping[str, float]) -> list[Lac
             continue
         reasons = Counter(collect_reasons(row["composite"])[metric].detail for row in gone)
         reason = reasons.most_common(1)[0][0]
-        lacks.append({"metric": metric, "reviews": len(gone), "reason": reason, "give": _give(metric, reason, gone)})
+        give = next((words for name, part, words in _GIVE if name == metric and part in reason), "")
+        graphs = (collect_reasons(row["tier3"]).get("path_convergence") for row in gone)
+        if give == _JUDGE and any(graph is not None and graph.detail == NO_TRACE for graph in graphs):
+            give += f" and {_TRACES}"  # a judge of planning reads the trace
+        lacks.append({"metric": metric, "reviews": len(gone), "reason": reason, "give": give})
     return lacks
-
-
-def _give(metric: str, reason: str, rows: Sequence[ReviewRow]) -> str:
-    give = next((words for name, part, words in _GIVE if name == metric and part in reason), "")
-    graphs = (collect_reasons(row["tier3"]).get("path_convergence") for row in rows)
-    if give == _JUDGE and any(reason is not None and reason.detail == NO_TRACE for reason in graphs):
-        give += f" and {_TRACES}"
-    return give
 
 
 def lines(system: SystemSummary) -> list[str]:
@@ -412,43 +409,31 @@ def _tier1(review: JournaledReview, config: ReviewConfig) -> Numbers:
         off = Missing(MissingKind.NOT_APPLICABLE, "this similarity was switched off")
         lacking = chosen if isinstance(chosen, Missing) else _NOT_ASKED
         fields.put(f"{name}_score", best.get(name, lacking) if name in weights else off)
-    seconds = _seconds(review)
+    # The row's own time counts; where it has none, that of the trace.
+    stated = review.tier1.get("seconds")
+    if stated is None and review.tier3 is not None:
+        stated = review.tier3.get("seconds")
+    seconds: Value = Missing(MissingKind.ABSENT, NO_TIME) if stated is None else float(stated)
+    if stated is not None and stated < 0:
+        seconds = Missing(MissingKind.UNDEFINED, f"an execution time of {stated:g} s is not a time")
     fields.put("execution_time", seconds)
     timed = seconds if isinstance(seconds, Missing) else time_score(seconds, profile=config.profile)
     fields.put("time_score", timed)
     similarity = chosen if isinstance(chosen, Missing) else combine(best, weights)
     fields.put("similarity", similarity)
     fields.put("task_success", task_success(similarity, config.threshold))
-    fields.put("overall_score", _overall1(similarity, timed, config))
+    share = config.time_weight
+    both = {"similarity": similarity, "time_taken": timed}
+    overall = combine(both, {"similarity": 1 - share, "time_taken": share}) if share else similarity
+    fields.put("overall_score", overall)
     if isinstance(chosen, Best):
         fields.record["best_reference"] = chosen.reference
         fields.record["mean_over_references"] = dict(chosen.mean)
         if all(name in best for name in UNREAD):
-            fields.record["semantic_unread_tokens"] = [int(_number(best[name])) for name in UNREAD]
+            counts = [best[name] for name in UNREAD]
+            fields.record["semantic_unread_tokens"] = [0 if isinstance(n, Missing) else int(n) for n in counts]
     fields.record["references"] = len(references)
     return fields.done()
-
-
-def _number(value: Value) -> float:
-    return 0.0 if isinstance(value, Missing) else value
-
-
-def _seconds(review: JournaledReview) -> Value:
-    seconds = review.tier1.get("seconds")
-    if seconds is None and review.tier3 is not None:
-        seconds = review.tier3.get("seconds")
-    if seconds is None:
-        return Missing(MissingKind.ABSENT, NO_TIME)
-    if seconds < 0:
-        return Missing(MissingKind.UNDEFINED, f"an execution time of {seconds:g} s is no time")
-    return float(seconds)
-
-
-def _overall1(similarity: Value, timed: Value, config: ReviewConfig) -> Value:
-    if config.time_weight == 0:
-        return similarity
-    both = {"similarity": similarity, "time_taken": timed}
-    return combine(both, {"similarity": 1 - config.time_weight, "time_taken": config.time_weight})
 
 
 def _tier2(review: JournaledReview, config: ReviewConfig, *, judge_asked: bool, models: Sequence[str]) -> Numbers:
@@ -475,34 +460,21 @@ def _tier2(review: JournaledReview, config: ReviewConfig, *, judge_asked: bool, 
                 "quotes_found": score.quotes_found,
             }
         elif name in review.unanswerable and judge_asked:
-            values[name] = _why_unanswerable(name, review)
+            # A trace that is there and cannot be read says more than "no trace".
+            trace_reason = (review.tier3 or {}).get("reason") if "trace" in rubric.reads else None
+            values[name] = from_json(review.unanswerable[name] if trace_reason is None else trace_reason)
         else:
             values[name] = _NOT_ASKED
         fields.put(name, values[name])
     fields.put("overall_score", _over(values, config.rubric_weights, config))
-    fields.put("api_cost", _cost(review))
+    costs = [row.get("cost") for row in review.judgements]
+    known_costs = [float(cost) for cost in costs if cost is not None]
+    unpriced = Missing(MissingKind.UNAVAILABLE, "no price is known for the judge") if costs else _NOT_ASKED
+    fields.put("api_cost", math.fsum(known_costs) if costs and len(known_costs) == len(costs) else unpriced)
     fields.record["model_used"] = ", ".join(models) if judge_asked else ""
     fields.record["fallback_used"] = False
     fields.record["details"] = details
     return fields.done()
-
-
-def _why_unanswerable(name: str, review: JournaledReview) -> Value:
-    """Return why a rubric was not asked; a trace that is there and cannot be read says more than "no trace"."""
-    trace_reason = (review.tier3 or {}).get("reason")
-    if "trace" in RUBRICS[name].reads and trace_reason is not None:
-        return from_json(trace_reason)
-    return from_json(review.unanswerable[name])
-
-
-def _cost(review: JournaledReview) -> Value:
-    costs = [row.get("cost") for row in review.judgements]
-    known_costs = [float(cost) for cost in costs if cost is not None]
-    if not costs:
-        return _NOT_ASKED
-    if len(known_costs) < len(costs):
-        return Missing(MissingKind.UNAVAILABLE, "no price is known for the judge")
-    return math.fsum(known_costs)
 
 
 def _tier3(review: JournaledReview, config: ReviewConfig) -> Numbers:
@@ -610,9 +582,19 @@ def _read_recommendation(review: JournaledReview, config: ReviewConfig) -> Numbe
     """
     fields = Fields()
     stated = review.tier1.get("recommendation")
-    own = _place_on_scale(stated, review.tier1.get("recommendation_scale") or config.recommendation_scale, config)
+    # A journal may come from anybody, so its scales are read as those of a file are: their ends may be one.
+    low, high = read_scale(review.tier1.get("recommendation_scale")) or config.recommendation_scale
+    own: Value
+    if isinstance(stated, str) and stated in config.label_weights:
+        own = (config.label_weights[stated] + 1) / 2
+    elif not isinstance(stated, int | float):
+        own = Missing(MissingKind.ABSENT, "the review states no recommendation")
+    elif not low <= stated <= high:
+        own = Missing(MissingKind.UNDEFINED, f"a recommendation of {stated:g} is outside {low:g}-{high:g}")
+    else:
+        own = (stated - low) / (high - low)
     fields.put("own", own)
-    humans, scale = review.tier1.get("human_recommendations") or [], review.tier1.get("scale")
+    humans, scale = review.tier1.get("human_recommendations") or [], read_scale(review.tier1.get("scale"))
     people: Value
     if not humans:
         people = Missing(MissingKind.NOT_APPLICABLE, "no human recommendation is known")
@@ -627,14 +609,3 @@ def _read_recommendation(review: JournaledReview, config: ReviewConfig) -> Numbe
     fields.record["accepted"] = review.tier1.get("accepted")
     fields.record["humans"] = len(humans)
     return fields.done()
-
-
-def _place_on_scale(stated: object, ends: Sequence[float], config: ReviewConfig) -> Value:
-    low, high = ends
-    if isinstance(stated, str) and stated in config.label_weights:
-        return (config.label_weights[stated] + 1) / 2
-    if not isinstance(stated, int | float):
-        return Missing(MissingKind.ABSENT, "the review states no recommendation")
-    if not low <= stated <= high:
-        return Missing(MissingKind.UNDEFINED, f"a recommendation of {stated:g} is outside {low:g}-{high:g}")
-    return (stated - low) / (high - low)

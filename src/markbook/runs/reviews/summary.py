@@ -16,13 +16,10 @@ from markbook.judge.rubrics import RUBRICS, TECHNICAL_ACCURACY
 from markbook.measurements import MissingRecord
 from markbook.results.files import SCHEMA
 from markbook.results.summary import summarise_values
-from markbook.runs.reviews.composite import LABELS, Best, choose_reference, combine, label_stability
+from markbook.runs.reviews.composite import LABELS, THRESHOLD, Best, choose_reference, combine, label_stability
 from markbook.runs.reviews.config import ReviewConfig
 from markbook.runs.reviews.review_rows import (
-    HumanYardstick,
     JournaledReview,
-    OwnRecommendation,
-    PaperRead,
     ReviewRow,
     ReviewSummary,
     SpreadRecord,
@@ -104,7 +101,13 @@ def measure_yardstick(papers: Iterable[tuple[int, Sequence[Similarity]]], weight
             values = _drop_missing(row[name] for row in rows)
             pairs[name] += values
             tops[name] += [max(values)] if values else []
-        for closest in _closest(count, rows, weights):
+        pair_of = dict(zip(itertools.combinations(range(count), 2), rows, strict=True))
+        for review in range(count):
+            others = [pair_of[min(review, other), max(review, other)] for other in range(count) if other != review]
+            chosen = choose_reference(others, weights)
+            if not isinstance(chosen, Best):
+                continue
+            closest = others[chosen.reference]
             for name in weights:
                 best[name] += _drop_missing([closest[name]])
             combined += _drop_missing([combine(closest, weights)])
@@ -119,16 +122,6 @@ def measure_yardstick(papers: Iterable[tuple[int, Sequence[Similarity]]], weight
         tuple(combined),
         max(ceilings) if open_semantic else None,
     )
-
-
-def _closest(count: int, rows: Sequence[Similarity], weights: Mapping[str, float]) -> Iterator[Similarity]:
-    """Yield, for each review of a paper that has one, the similarities to its closest other review."""
-    at = dict(zip(itertools.combinations(range(count), 2), rows, strict=True))
-    for review in range(count):
-        others = [at[min(review, other), max(review, other)] for other in range(count) if other != review]
-        chosen = choose_reference(others, weights)
-        if isinstance(chosen, Best):
-            yield others[chosen.reference]
 
 
 def _drop_missing(values: Iterable[float | Missing]) -> list[float]:
@@ -183,16 +176,35 @@ def summarise(
 ) -> ReviewSummary:
     """Return summary.json's content; the same rows give the same bytes."""
     systems = sorted({str(row["system"]) for row in rows})
+    agreements: dict[str, Any] = {}  # a panel's; nothing for a single judge
+    for name, rubric in RUBRICS.items():
+        details = [row["tier2"].get("details", {}).get(name) for row in rows]
+        panels = [detail["by_judge"] for detail in details if detail and detail["by_judge"]]
+        agreement = panel_agreement(panels, [criterion.name for criterion in rubric.criteria])
+        if agreement is not None:
+            agreements[name] = agreement
+    records = [
+        {name: spread.as_record() for name, spread in spreads.items()}
+        for spreads in (yardstick.pairs, yardstick.best, yardstick.best_of_paper)
+    ]
     return {
         "schema": SCHEMA,
         "papers": len(papers),
         "paper_ids": list(papers),
         "reviews": len(rows),
         "systems": {system: _system(system, rows, config, papers) for system in systems},
-        "human_yardstick": _yardstick(yardstick, config),
+        "human_yardstick": {
+            "papers": yardstick.papers,
+            "reviews": yardstick.reviews,
+            "every_pair": records[0],
+            "closest_other": records[1],
+            "closest_pair_of_paper": records[2],
+            "success_rate": yardstick.success_rate(config.threshold),
+            "most_possible_combined": yardstick.most_possible,
+        },
         "task_success_threshold": {"value": config.threshold, "from": threshold_from},
         "weight_sensitivity": _sensitivity(rows, systems, config),
-        "judge_agreement": _agreement(rows),
+        "judge_agreement": agreements,
         "policy": config.policy,
         "profile": config.profile,
     }
@@ -213,6 +225,14 @@ def _system(system: str, rows: Sequence[ReviewRow], config: ReviewConfig, papers
     reviewed = {row["paper_id"] for row in mine}
     absent = sum(paper not in reviewed for paper in papers)
     labels = Counter(row["composite"]["recommendation"] or "missing" for row in mine)
+    own = [(row["own_recommendation"]["difference"], row["paper_id"]) for row in mine]
+    gaps = [(gap, paper) for gap, paper in own if gap is not None]
+    clusters = _find_repeated_papers([paper for _, paper in gaps])
+    signed = _mean([gap for gap, _ in gaps], clusters)
+    absolute = _mean([abs(gap) for gap, _ in gaps], clusters)
+    between, away = signed.interval, absolute.interval
+    details = [row["tier2"].get("details", {}).get(TECHNICAL_ACCURACY.name) for row in mine]
+    shares = [detail["coverage"] for detail in details if detail and detail["coverage"] is not None]
     return {
         "reviews": len(mine),
         "papers_reviewed": len(reviewed),
@@ -220,16 +240,21 @@ def _system(system: str, rows: Sequence[ReviewRow], config: ReviewConfig, papers
         "metrics": {f"{tier}.{name}": _metric(mine, tier, name, absent, config).to_record() for tier, name in FIELDS},
         "recommendations": {label: labels[label] for label in (*LABELS, "missing") if labels[label]},
         "lacking": lacking(mine, config.weights),
-        "own_recommendation": _summarise_recommendations(mine),
-        "paper_read": _paper_read(mine),
+        "own_recommendation": {
+            "n": len(gaps),
+            "n_missing": len(mine) - len(gaps),
+            "note": signed.note,
+            "mean_difference": signed.value,
+            "mean_difference_interval": None if between is None else between.to_record(),
+            "mean_absolute_difference": absolute.value,
+            "mean_absolute_difference_interval": None if away is None else away.to_record(),
+        },
+        "paper_read": {
+            "n": len(shares),
+            "in_part": sum(share < 1 for share in shares),
+            "least_share": min(shares, default=None),
+        },
     }
-
-
-def _paper_read(rows: Sequence[ReviewRow]) -> PaperRead:
-    """Return how many reviews were judged beside their paper, how many beside a part of it, and the least share."""
-    details = [row["tier2"].get("details", {}).get(TECHNICAL_ACCURACY.name) for row in rows]
-    shares = [detail["coverage"] for detail in details if detail and detail["coverage"] is not None]
-    return {"n": len(shares), "in_part": sum(share < 1 for share in shares), "least_share": min(shares, default=None)}
 
 
 def _metric(rows: Sequence[ReviewRow], tier: Tier, name: str, absent: int, config: ReviewConfig) -> Summary:
@@ -262,41 +287,8 @@ def _find_repeated_papers(papers: Sequence[str]) -> Sequence[str] | None:
     return papers if len(set(papers)) < len(papers) else None
 
 
-def _summarise_recommendations(rows: Sequence[ReviewRow]) -> OwnRecommendation:
-    gaps = [(row["own_recommendation"]["difference"], row["paper_id"]) for row in rows]
-    gaps_known = [(gap, paper) for gap, paper in gaps if gap is not None]
-    papers = _find_repeated_papers([paper for _, paper in gaps_known])
-    signed = _mean([gap for gap, _ in gaps_known], papers)
-    absolute = _mean([abs(gap) for gap, _ in gaps_known], papers)
-    between, away = signed.interval, absolute.interval
-    return {
-        "n": len(gaps_known),
-        "n_missing": len(rows) - len(gaps_known),
-        "note": signed.note,
-        "mean_difference": signed.value,
-        "mean_difference_interval": None if between is None else between.to_record(),
-        "mean_absolute_difference": absolute.value,
-        "mean_absolute_difference_interval": None if away is None else away.to_record(),
-    }
-
-
 def _mean(values: Sequence[float], clusters: Sequence[str] | None) -> Estimate:
     return t_interval(values) if clusters is None else clustered_standard_error(values, clusters)
-
-
-def _yardstick(yardstick: Yardstick, config: ReviewConfig) -> HumanYardstick:
-    def spreads(part: Mapping[str, Spread]) -> dict[str, SpreadRecord]:
-        return {name: spread.as_record() for name, spread in part.items()}
-
-    return {
-        "papers": yardstick.papers,
-        "reviews": yardstick.reviews,
-        "every_pair": spreads(yardstick.pairs),
-        "closest_other": spreads(yardstick.best),
-        "closest_pair_of_paper": spreads(yardstick.best_of_paper),
-        "success_rate": yardstick.success_rate(config.threshold),
-        "most_possible_combined": yardstick.most_possible,
-    }
 
 
 def _sensitivity(rows: Sequence[ReviewRow], systems: Sequence[str], config: ReviewConfig) -> WeightSensitivityRecord:
@@ -317,7 +309,10 @@ def _sensitivity(rows: Sequence[ReviewRow], systems: Sequence[str], config: Revi
     if len(ranked) > 1:
         from markbook.stats import weight_sensitivity
 
-        table = [_means([row for row in complete if row["system"] == system], names) for system in ranked]
+        table = []
+        for system in ranked:
+            scores = [row["composite"]["metric_scores"] for row in complete if row["system"] == system]
+            table.append([math.fsum(score[name] for score in scores) / len(scores) for name in names])
         sensitivity = weight_sensitivity(table, [config.weights[name] for name in names], seed=config.seed)
         result["ranks"] = {
             system: {
@@ -327,21 +322,6 @@ def _sensitivity(rows: Sequence[ReviewRow], systems: Sequence[str], config: Revi
             for index, system in enumerate(ranked)
         }
     return result
-
-
-def _means(rows: Sequence[ReviewRow], names: Sequence[str]) -> list[float]:
-    return [math.fsum(row["composite"]["metric_scores"][name] for row in rows) / len(rows) for name in names]
-
-
-def _agreement(rows: Sequence[ReviewRow]) -> dict[str, object]:
-    """Return Krippendorff's ordinal alpha over a panel's marks, by rubric; nothing for a single judge."""
-    agreements: dict[str, Any] = {}
-    for name, rubric in RUBRICS.items():
-        panels = [d["by_judge"] for row in rows if (d := row["tier2"].get("details", {}).get(name)) and d["by_judge"]]
-        agreement = panel_agreement(panels, [criterion.name for criterion in rubric.criteria])
-        if agreement is not None:
-            agreements[name] = agreement
-    return agreements
 
 
 # From a review run's journal to its rows and summary: pure, so a finished run is scored again without measuring anything.
@@ -420,10 +400,10 @@ def read_journal(journaled: Rows) -> tuple[list[JournaledReview], dict[str, Huma
         for row in journaled(kind):
             if len(row.key) < size or (size == 3 and type(row.key[2]) is not int):
                 raise DataError(f"the journal is damaged: {cut(str(row.key), 80)} is not the key of a {kind}")
-            if (place := check(row.data)) is not None:
+            if (damaged_key := check(row.data)) is not None:
                 where = f"{kind} of {cut(', '.join(map(str, row.key)), 80)}"
                 raise DataError(
-                    f"the journal is damaged: {cut(place.removeprefix('.'), 80)!r} in the {where} is not what stands there"
+                    f"the journal is damaged: {cut(damaged_key.removeprefix('.'), 80)!r} in the {where} is not what stands there"
                 )
             yield row
 
@@ -441,6 +421,7 @@ def read_journal(journaled: Rows) -> tuple[list[JournaledReview], dict[str, Huma
     answered: set[Key] = set()
     for kind in ("judgement", "judgement_gap"):
         for row in rows(kind):
+            # Answers that stand come first: the gap of a question that was answered when it was asked again counts no more.
             if row.key not in answered:
                 answered.add(row.key)
                 at(row.key).judgements.append(row.data)
@@ -458,7 +439,7 @@ def list_systems(run: Run) -> list[str]:
 
 
 def score(
-    kept: Sequence[JournaledReview],
+    journaled: Sequence[JournaledReview],
     human: Mapping[str, HumanRecord],
     config: ReviewConfig,
     papers: Sequence[str],
@@ -466,35 +447,22 @@ def score(
     judge_asked: bool,
     models: Sequence[str],
 ) -> tuple[list[ReviewRow], ReviewSummary]:
-    """Return the rows and the summary of what was kept. Pure and idempotent."""
-    yardstick = _from_journal_yardstick(human, config)
-    config, threshold_from = _calibrate(config, yardstick)
-    rows = [build_row(item, config, judge_asked=judge_asked, models=models) for item in kept]
+    """Return the rows and the summary of what was journaled. Pure and idempotent."""
+    humans = []
+    for paper in sorted(human):
+        pairs = [{name: from_json(value) for name, value in row.items()} for row in human[paper]["pairs"]]
+        humans.append((human[paper]["reviews"], pairs))
+    yardstick = measure_yardstick(humans, config.active_similarity())
+    threshold_from = "the configuration" if config.threshold != THRESHOLD else "the document"
+    if config.calibrate is not None:
+        if not yardstick.combined:
+            raise DataError(
+                "the threshold cannot be calibrated: no paper has two human reviews with every similarity",
+                hint="leave out what is not available with --similarity cosine,jaccard",
+            )
+        config = replace(config, threshold=percentile(yardstick.combined, config.calibrate))
+        threshold_from = f"percentile {config.calibrate:g} of {len(yardstick.combined)} human reviews against their closest other one"
+    rows = [build_row(item, config, judge_asked=judge_asked, models=models) for item in journaled]
     add_label_stability(rows, config)
     summary = summarise(rows, config, papers=papers, yardstick=yardstick, threshold_from=threshold_from)
     return rows, summary
-
-
-def _from_journal_yardstick(human: Mapping[str, HumanRecord], config: ReviewConfig) -> Yardstick:
-    papers = []
-    for record in (human[paper] for paper in sorted(human)):
-        pairs: list[dict[str, float | Missing]] = [
-            {name: from_json(value) for name, value in row.items()} for row in record["pairs"]
-        ]
-        papers.append((record["reviews"], pairs))
-    return measure_yardstick(papers, config.active_similarity())
-
-
-def _calibrate(config: ReviewConfig, yardstick: Yardstick) -> tuple[ReviewConfig, str]:
-    if config.calibrate is None:
-        return config, "the configuration" if config.threshold != 0.8 else "the document"
-    if not yardstick.combined:
-        raise DataError(
-            "the threshold cannot be calibrated: no paper has two human reviews with every similarity",
-            hint="leave out what is not available with --similarity cosine,jaccard",
-        )
-    threshold = percentile(yardstick.combined, config.calibrate)
-    source = (
-        f"percentile {config.calibrate:g} of {len(yardstick.combined)} human reviews against their closest other one"
-    )
-    return replace(config, threshold=threshold), source

@@ -96,24 +96,23 @@ def _measure_batch(
     items = [Item(Sample("", references=(reference,)), Attempt("", review)) for review, reference in batch]
     rows: list[dict[str, float | Missing]] = [{} for _ in batch]
     for name, metric in _metrics(similarities)[0].items():
-        for row, measured in zip(rows, _measure(metric, items), strict=True):
+        missing = None
+        try:
+            column: Sequence[Measurement] = metric.measure(items)
+        except ExtraMissingError as error:
+            # Models are loaded at first use, so a missing package or model file may show only now.
+            missing = Missing(MissingKind.UNAVAILABLE, str(error))
+        except Exception as error:  # noqa: BLE001 - the border of one measurement
+            _log.warning("%s failed: %s: %s", metric.name, type(error).__name__, error)
+            missing = Missing(MissingKind.FAILED, f"{type(error).__name__}: {error}")
+        if missing is not None:
+            column = [Measurement(metric.name, missing=missing) for _ in items]
+        for row, measured in zip(rows, column, strict=True):
             row[name] = measured.value if measured.missing is None else measured.missing  # type: ignore[assignment]  # exactly one of the two is there
             cut = measured.stats.get("truncated")
             if isinstance(cut, list | tuple) and len(cut) == len(UNREAD):
                 row.update(zip(UNREAD, map(float, cut), strict=True))
     return rows
-
-
-def _measure(metric: Metric, items: Sequence[Item]) -> Sequence[Measurement]:
-    try:
-        return metric.measure(items)
-    except ExtraMissingError as error:
-        # Models are loaded at first use, so a missing package or model file may show only now.
-        missing = Missing(MissingKind.UNAVAILABLE, str(error))
-    except Exception as error:  # noqa: BLE001 - the border of one measurement
-        _log.warning("%s failed: %s: %s", metric.name, type(error).__name__, error)
-        missing = Missing(MissingKind.FAILED, f"{type(error).__name__}: {error}")
-    return [Measurement(metric.name, missing=missing) for _ in items]
 
 
 def tier1_rows(
@@ -193,6 +192,7 @@ class TraceFolder:
             name = relative.with_name(
                 relative.name.split(".json")[0] if ".json" in relative.name else relative.stem
             ).as_posix()
+            # The first by name wins: two formats of one trace are one trace.
             self._files.setdefault(name, file)
             if relative.name == "trace.json" and len(relative.parts) > 1:
                 self._files.setdefault(relative.parent.as_posix(), file)
@@ -216,7 +216,7 @@ def tool_references(config: ReviewConfig) -> dict[str, Reference]:
 
     Raises:
         DataError: it is not a reference of tools.
-        UsageError: there is no such file.
+        UsageError: the file does not exist.
     """
     tool_reference = config.tool_reference
     if tool_reference is None:

@@ -27,10 +27,21 @@ class Tasks(Kind["TaskOptions", "TasksPlan"]):
         return plan_run(request, machines)
 
     def start(self, plan: TasksPlan, machines: Machines) -> None:
-        """Check the model and start the sandbox."""
-        from markbook.runs.tasks.work import start_run
+        """Find out whether the model and the judges can be asked, and start the sandbox if any task runs tests."""
+        from markbook.runs.asking import check_generator
+        from markbook.runs.tasks.plan import iterate_judges
 
-        start_run(plan, machines)
+        check_generator(plan.generator)
+        for _, metric in iterate_judges(plan.plan.tasks):
+            metric.check()
+        if plan.runs_tests:
+            from markbook.programs.sandboxes import BoxSettings
+
+            options = plan.options
+            languages = {task_plan.passes.language for task_plan in plan.plan.tasks if task_plan.passes} - {""}
+            machines.start_sandbox(
+                BoxSettings(options.workers, options.isolation, languages=tuple(sorted(languages)), explain=True)
+            )
 
     def work(self, plan: TasksPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> WorkEnd:
         """Ask, run and measure."""

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import cast
 
 from markbook.config import TaskGroup
 from markbook.files.spool import Spool
@@ -18,7 +18,7 @@ from markbook.results.files import SCHEMA
 from markbook.results.sheet import Cell, make_cell
 from markbook.runs.tasks.grading import MarkedAnswer
 from markbook.runs.tasks.metrics import result_keys
-from markbook.runs.tasks.plan import Filtered, Plan, TaskPlan
+from markbook.runs.tasks.plan import Filtered, Plan, TaskPlan, is_of_metric
 from markbook.runs.tasks.scorers import NOTHING_SAID, ScoreNames
 from markbook.runs.tasks.summaries import (
     BillRecord,
@@ -40,10 +40,6 @@ from markbook.runs.tasks.task_options import TaskOptions
 from markbook.stats.power import Differences
 from markbook.types import Measurement, Missing
 
-if TYPE_CHECKING:
-    from markbook.runs.tasks.metrics import Bound
-
-
 # Cells of one metric, 8 bytes each where they are bare numbers.
 
 
@@ -60,6 +56,7 @@ class Marks(Mapping[str, Cell]):
         """Take the next sample's cell."""
         if cell.value is None or cell != Cell(cell.value):
             self._others[len(self._values)] = cell
+        # The number holds the row's place in the array; whether there is one says `_others`.
         self._values.append(0.0 if cell.value is None else cell.value)
 
     def __getitem__(self, sample: str) -> Cell:
@@ -129,11 +126,8 @@ class ScoreColumns:
             column = self._kept[number][name] = _Kept(Marks(self._places), self._rows)
             limits = self._plan.scorers[number].get_scored(name).range
             for index in range(self._rows):
-                column.marks.add(self._nothing(number, index, limits))
+                column.marks.add(make_cell([self._lacking[number].get(index, NOTHING_SAID)], limits))
         return column
-
-    def _nothing(self, number: int, index: int, limits: tuple[float, float]) -> Cell:
-        return make_cell([self._lacking[number].get(index, NOTHING_SAID)], limits)
 
     def finish(self) -> None:
         """Take no more rows: a function that never said a name speaks under those of the task file."""
@@ -170,16 +164,6 @@ class ScoreColumns:
         return task_columns
 
 
-def complete_row(row: Mapping[str, object], missed: Iterator[tuple[str, Missing]]) -> dict[str, object]:
-    """Return a published row with the names that came after it."""
-    metrics, missing = row["metrics"], row["missing"]
-    assert isinstance(metrics, dict)
-    assert isinstance(missing, dict)
-    for name, why in missed:
-        metrics[name], missing[name] = None, why.to_record()
-    return {**row, "metrics": metrics, "missing": missing}
-
-
 # One task's marks under one filter pipeline, taken piece by piece: 8 bytes a row and metric, whatever the rows hold.
 
 
@@ -191,7 +175,7 @@ class _Metric:
     signature: str = ""
     """The first that a value was signed with."""
     measurements: list[list[Measurement]] = field(default_factory=list)
-    """Those of each row's answers; only where the number over all rows is no mean of theirs."""
+    """Those of each row's answers; only where the number over all rows is not their mean."""
 
 
 class Columns:
@@ -218,7 +202,18 @@ class Columns:
         for sample in by_sample:
             self._places[sample] = len(self._places)
         for bound in self._plan.metrics:
-            self._take(bound, by_sample)
+            marks_taken = self._metrics[bound.key]
+            keeps = not bound.metric.averages or (isinstance(bound.metric, JudgeMetric) and not bound.is_criterion)
+            for rows in by_sample.values():
+                measurements = [row.measurements[bound.key] for row in rows]
+                marks_taken.marks.add(row_mark(measurements, bound.metric.range))
+                if keeps:
+                    marks_taken.measurements.append(measurements)
+                # Only a metric that was run knows all of its signature, such as a model's digest.
+                values = (measurement for measurement in measurements if measurement.value is not None)
+                marks_taken.signature = marks_taken.signature or next(
+                    filter(None, (value.signature for value in values)), ""
+                )
         for key, column in self._passes.items():
             for rows in by_sample.values():
                 first = rows[0].measurements[key]
@@ -226,25 +221,6 @@ class Columns:
                 column.signature = column.signature or first.signature
         if self._plan.scorers:
             self.scores.add([rows[0] for rows in by_sample.values()])
-
-    def _take(self, bound: Bound, by_sample: Mapping[str, Sequence[MarkedAnswer]]) -> None:
-        column = self._metrics[bound.key]
-        keeps = not bound.metric.averages or (isinstance(bound.metric, JudgeMetric) and not bound.is_criterion)
-        for rows in by_sample.values():
-            measurements = [row.measurements[bound.key] for row in rows]
-            column.marks.add(row_mark(measurements, bound.metric.range))
-            if keeps:
-                column.measurements.append(measurements)
-            if not column.signature:
-                # Only a metric that was run knows all of its signature, such as a model's digest.
-                column.signature = next(
-                    (
-                        measurement.signature
-                        for measurement in measurements
-                        if measurement.value is not None and measurement.signature
-                    ),
-                    "",
-                )
 
     def columns(self) -> list[TaskColumn]:
         """Return a column for each metric, in the task's order."""
@@ -303,6 +279,7 @@ class MarkCollector:
         for answer in marked:
             is_answered = answer.answer.reply.missing is None
             self.answers += is_answered
+            # Once an answer, not once a pipeline that marks it.
             self._answered[plan.task.name] += is_answered and is_first
             for key, measurement in answer.measurements.items():
                 if measurement.missing is not None and measurement.missing.kind.is_ours and key not in parts:
@@ -333,98 +310,81 @@ class MarkCollector:
         """The marks of each task by each metric, once all rows are taken."""
         return [column for columns in self._taken.values() for column in columns.columns()]
 
-    @property
-    def broken(self) -> dict[str, int]:
-        """How many values are missing for a reason that lies in the run, by `task: kind`."""
+    def count_broken(self) -> dict[str, int]:
+        """Return how many values are missing for a reason that lies in the run, by `task: kind`."""
         return dict(sorted(self._broken.items()))
 
     def rows(self) -> Iterator[str]:
         """Yield `results.jsonl`: one line an answer, in the order of tasks and rows."""
         late = {column_key: columns.scores for column_key, columns in self._taken.items() if columns.scores.is_late}
-        return self._complete_lines(late) if late else iter(self._lines)
-
-    def _complete_lines(self, late: Mapping[tuple[str, str], ScoreColumns]) -> Iterator[str]:
-        """Yield the lines with the names that came after them, at each row's first answer."""
         last_rows: dict[tuple[str, str], tuple[int, str]] = {}
         for line in self._lines:
-            row = json.loads(line)
-            column_key = (row["task"], row["pipeline"])
+            # Names that came after a row was written are put in at its first answer; lines without such are as they were.
+            row = json.loads(line) if late else {}
+            column_key = (row.get("task", ""), row.get("pipeline", ""))
             number, last = last_rows.get(column_key, (-1, ""))
             if column_key not in late or row["id"] == last:
                 yield line
                 continue
             last_rows[column_key] = number + 1, row["id"]
-            yield _ENCODER.encode(complete_row(row, late[column_key].iterate_missed(number + 1))) + "\n"
+            for name, why in late[column_key].iterate_missed(number + 1):
+                row["metrics"][name], row["missing"][name] = None, why.to_record()
+            yield _ENCODER.encode(row) + "\n"
 
     def summary(self, model: str) -> TasksSummary:
         """Return `summary.json`."""
-        tasks = {task.task.name: self._task(task) for task in self._plan.tasks}
+        options, tasks = self._options, {}
+        for plan in self._plan.tasks:
+            name = plan.task.name
+            record: TaskRecord = {
+                "alias": plan.alias,
+                "version": plan.task.version,
+                "context": plan.mode,
+                "base": plan.base,
+                "rows": len(plan.samples),
+                "ids": "field" if plan.task.data.id_field else "place",
+                "rows_rejected": len(plan.rows.rejections),
+                "answers": self._answered[name],
+                "answers_rejected": len(plan.answers.rejections) if plan.answers else 0,
+                "answers_unknown": len(plan.answers.unknown) if plan.answers else 0,
+                "metrics": {
+                    column.key: summarise_column(column, policy=options.missing, seed=options.seed).to_record()
+                    for column in self.columns
+                    if column.task == name
+                },
+            }
+            panels: dict[str, PanelAgreement] = {}
+            for filtered in plan.pipelines:
+                if (columns := self._taken.get((name, filtered.pipeline.name))) is not None:
+                    panels |= columns.agreement()
+            tasks[name] = record | {"panels": panels} if panels else record
         return {
             "schema": SCHEMA,
             "model": model,
-            "profile": self._options.profile,
+            "profile": options.profile,
             "tasks": tasks,
             "groups": {group.name: self._group(group, names) for group, names in self._plan.groups},
             "comparisons": [gap.to_record() for gap in adjust_gaps(self._context_gaps())],
         }
 
-    def _task(self, plan: TaskPlan) -> TaskRecord:
-        options = self._options
-        columns = [column for column in self.columns if column.task == plan.task.name]
-        samples = plan.samples
-        record: TaskRecord = {
-            "alias": plan.alias,
-            "version": plan.task.version,
-            "context": plan.mode,
-            "base": plan.base,
-            "rows": len(samples),
-            "ids": "field" if plan.task.data.id_field else "place",
-            "rows_rejected": len(plan.rows.rejections),
-            "answers": self._answered[plan.task.name],
-            "answers_rejected": len(plan.answers.rejections) if plan.answers else 0,
-            "answers_unknown": len(plan.answers.unknown) if plan.answers else 0,
-            "metrics": {
-                column.key: summarise_column(column, policy=options.missing, seed=options.seed).to_record()
-                for column in columns
-            },
-        }
-        if panels := self._panels(plan):
-            record["panels"] = panels
-        return record
-
-    def _panels(self, plan: TaskPlan) -> dict[str, PanelAgreement]:
-        """Return how well the judges of a panel agree, by metric; nothing where one judges alone."""
-        agreements: dict[str, PanelAgreement] = {}
-        for filtered in plan.pipelines:
-            if (columns := self._taken.get((plan.task.name, filtered.pipeline.name))) is not None:
-                agreements |= columns.agreement()
-        return agreements
-
     def _group(self, group: TaskGroup, names: Sequence[str]) -> GroupRecord:
-        options = self._options
         metrics: dict[str, GroupSummaryRecord] = {}
         for aggregate in group.aggregates:
             for key in result_keys(aggregate.metric):
-                matching = self._matching(key, aggregate.pipelines, names)
-                for full_key, columns in matching.items():
+                by_name: dict[str, list[TaskColumn]] = {}
+                for column in self.columns:
+                    if column.task in names and is_of_metric(column.key, (key,), aggregate.pipelines):
+                        by_name.setdefault(column.key, []).append(column)
+                for name, columns in by_name.items():
                     summary = summarise_group(
                         group.name,
                         columns,
                         weight_by_size=aggregate.weight_by_size,
-                        policy=options.missing,
-                        seed=options.seed,
+                        policy=self._options.missing,
+                        seed=self._options.seed,
                     )
-                    metrics[full_key] = {**summary.to_record(), "tasks": [column.task for column in columns]}
+                    metrics[name] = {**summary.to_record(), "tasks": [column.task for column in columns]}
         return {"alias": group.alias, "version": group.version, "tasks": list(names), "metrics": metrics}
-
-    def _matching(self, key: str, pipelines: Sequence[str], names: Sequence[str]) -> dict[str, list[TaskColumn]]:
-        """Return a group metric's columns by their name in results."""
-        columns: dict[str, list[TaskColumn]] = {}
-        for column in self.columns:
-            own, _, pipeline = column.key.partition(",")
-            if own == key and column.task in names and (not pipelines or not pipeline or pipeline in pipelines):
-                columns.setdefault(column.key, []).append(column)
-        return columns
 
     def _context_gaps(self) -> list[tuple[ContextGap, Differences | None]]:
         """Return the paired differences between the context modes of each task, fuller minus less."""
@@ -435,17 +395,15 @@ class MarkCollector:
             variants = [plan for plan in plans if plan.base == base]
             for index, first in enumerate(variants):
                 for second in variants[index + 1 :]:
-                    if [sample.row for sample in first.samples] == [sample.row for sample in second.samples]:
-                        gaps += self._differences(first, second)
+                    if [sample.row for sample in first.samples] != [sample.row for sample in second.samples]:
+                        continue
+                    others = {column.key: column for column in self.columns if column.task == second.task.name}
+                    gaps += [
+                        context_gap(column, others[column.key], (first.mode, second.mode))
+                        for column in self.columns
+                        if column.task == first.task.name and column.key in others
+                    ]
         return gaps
-
-    def _differences(self, first: TaskPlan, second: TaskPlan) -> list[tuple[ContextGap, Differences | None]]:
-        others = {column.key: column for column in self.columns if column.task == second.task.name}
-        return [
-            context_gap(column, others[column.key], (first.mode, second.mode))
-            for column in self.columns
-            if column.task == first.task.name and column.key in others
-        ]
 
 
 def _row(plan: TaskPlan, filtered: Filtered, marked: MarkedAnswer) -> TaskAnswer:
@@ -473,22 +431,14 @@ def _row(plan: TaskPlan, filtered: Filtered, marked: MarkedAnswer) -> TaskAnswer
         "source": answer.sample.source.rpartition("/")[2],
     }
     if reply.missing is None:  # what a question that was not answered took is in run.json
-        bill: BillRecord = {}
-        if reply.finish:
-            bill["finish"] = reply.finish
-        if reply.input_tokens is not None:
-            bill["input_tokens"] = reply.input_tokens
-        if reply.output_tokens is not None:
-            bill["output_tokens"] = reply.output_tokens
-        if reply.cost is not None:
-            bill["cost"] = reply.cost
-        row = {**row, **bill}
+        bill = {name: getattr(reply, name) for name in BillRecord.__annotations__}
+        row = {**row, **cast("BillRecord", {name: value for name, value in bill.items() if value not in (None, "")})}
     if turns := plan.rows.turns.get(answer.sample.id):
         row["turns"] = [list(turn) for turn in turns]
     if reply.missing is None and answer.sample.id in plan.rows.weighings:
         row["likelihoods"] = json.loads(answer.text)
     if marked.tested is not None:
-        row["tests"] = marked.tested.as_record()
+        row["tests"] = marked.tested.to_record()
     stats = {key: dict(measurement.stats) for key, measurement in measurements if measurement.stats}
     if stats:
         row["stats"] = stats

@@ -61,7 +61,10 @@ def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
         if own not in row["metrics"] or pipeline not in ("", row["pipeline"]):
             continue
         sample = sample_name(row, several=several)
-        mark = _mark(row, own)
+        tests = row.get("tests")
+        # Of pass@k alone: the stats of other metrics may be as large as the texts, and no cell is made of them.
+        stats = (row.get("stats") or {}).get(own) if own.startswith("pass@") else None
+        mark = _Mark(get_value(row["metrics"], own, row), bool(tests["passed"]) if tests else None, stats or _NOTHING)
         means.add(str(row["task"]), sample, mark.value)
         marks_by_model.setdefault(str(row["model"] or name), {}).setdefault(sample, []).append(mark)
         by_place = by_place and str(row["id"]) == str(row["doc_id"])
@@ -103,6 +106,7 @@ class _Whole:
         """Whether any task's number is another than the mean of its rows."""
         for task, stated in self._stated.items():
             means = [fmean(values) for values in self._values[task].values()]
+            # Beyond rounding: what was summed in another order is still the mean.
             if not means or not math.isclose(fmean(means), stated, rel_tol=1e-6, abs_tol=1e-9):
                 return True
         return False
@@ -167,12 +171,6 @@ class _Mark:
 
 
 _NOTHING: Mapping[str, Any] = {}
-
-
-def _mark(row: TaskAnswer, metric: str) -> _Mark:
-    tests = row.get("tests")
-    stats = (row.get("stats") or {}).get(metric) or _NOTHING if metric.startswith("pass@") else _NOTHING
-    return _Mark(get_value(row["metrics"], metric, row), bool(tests["passed"]) if tests else None, stats)
 
 
 def _cell(answers: Sequence[_Mark], metric: str, limits: tuple[float, float]) -> Cell:

@@ -25,6 +25,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from markbook import plugins
+from markbook.codec import JsonRecord
 from markbook.datasets.filters import as_list
 from markbook.datasets.user_code import ForeignError
 from markbook.engine import deaf
@@ -37,10 +38,10 @@ from markbook.runs.asking import goes_on
 from markbook.runs.pass_at_k import find_problem
 from markbook.runs.tasks.metrics import RowPassAtK
 from markbook.runs.tasks.plan import Filtered, TaskPlan
-from markbook.runs.tasks.scorers import RowAnswer, RowScore, ScoreNames, score_rows
+from markbook.runs.tasks.scorers import RowAnswer, ScoreNames, score_rows
 from markbook.runs.tasks.summaries import TestedRecord
 from markbook.types import Attempt, Item, Measurement, Metric, Missing, MissingKind, Outcome, Sample, join_words
-from markbook.why import Why, read_why
+from markbook.why import Why
 
 if TYPE_CHECKING:
     from markbook.runs.tasks.task_options import TaskOptions
@@ -65,13 +66,18 @@ def measure_piece(metrics: Sequence[Metric], rows: Sequence[Row]) -> list[list[F
         Item(Sample(name, references=references, context=context), Attempt(name, text, model, index))
         for name, text, references, model, index, context in rows
     ]
-    columns = zip(metrics, measure_together(metrics, items), strict=True)
-    return [[_plain(measurement, metric.signature) for measurement in column] for metric, column in columns]
-
-
-def _plain(measurement: Measurement, usual_signature: str) -> Found:
-    signature = "" if measurement.signature == usual_signature else measurement.signature
-    return measurement.value, measurement.missing, dict(measurement.stats) if measurement.stats else None, signature
+    return [
+        [
+            (
+                measurement.value,
+                measurement.missing,
+                dict(measurement.stats) if measurement.stats else None,
+                "" if measurement.signature == metric.signature else measurement.signature,
+            )
+            for measurement in column
+        ]
+        for metric, column in zip(metrics, measure_together(metrics, items), strict=True)
+    ]
 
 
 def prepare_reports() -> None:
@@ -118,7 +124,11 @@ def start_workers(engine: str, count: int | None, answers: Path | None) -> Itera
             assert other is not None
             yield Workers(other, 1, is_local=False)
         return
-    if count is None or count == 1 or not _is_large(answers):
+    # Size alone says how much there is to measure: nothing is read yet. A model is asked first, and marking is quicker
+    # than any model.
+    files = [] if answers is None else answers.glob("*") if answers.is_dir() else [answers]
+    size = sum(path.stat().st_size for path in files if path.is_file())
+    if count is None or count == 1 or size < _MANY_BYTES:
         yield None
         return
     executor: Executor = plugins.create("engines", engine, workers=count, with_caller=True)
@@ -133,15 +143,6 @@ def start_workers(engine: str, count: int | None, answers: Path | None) -> Itera
         executor.shutdown(cancel_futures=True)  # the pieces under way are short, and nothing is left behind
         raise
     executor.shutdown(wait=False, cancel_futures=True)
-
-
-def _is_large(answers: Path | None) -> bool:
-    """Whether so many answers are likely, judged by size alone: nothing is read yet."""
-    if answers is None:
-        return False  # a model is asked first, and marking is quicker than any model
-    if answers.is_file():
-        return answers.stat().st_size >= _MANY_BYTES
-    return answers.is_dir() and sum(path.stat().st_size for path in answers.glob("*") if path.is_file()) >= _MANY_BYTES
 
 
 def measure_items(metrics: Sequence[Metric], items: Sequence[Item], workers: Workers | None) -> list[list[Measurement]]:
@@ -169,43 +170,41 @@ def measure_items(metrics: Sequence[Metric], items: Sequence[Item], workers: Wor
 def _in_pieces(metrics: Sequence[Metric], items: Sequence[Item], executor: Executor) -> list[list[Measurement]]:
     """Measure piece by piece in the workers; what none has begun when this process has nothing to do, it does."""
     pieces = [items[start : start + _PIECE] for start in range(0, len(items), _PIECE)]
-    futures = [executor.submit(measure_piece, metrics, [_row(item) for item in piece]) for piece in pieces]
+    futures = []
+    for piece in pieces:
+        pairs = [(item.sample, item.attempt) for item in piece]
+        rows = [(s.id, a.text, s.references, a.model, a.index, s.context) for s, a in pairs]
+        futures.append(executor.submit(measure_piece, metrics, rows))
     own: dict[int, list[list[Measurement]]] = {}
+    # From the end, where no worker has begun yet; a future that cannot be cancelled is under way, and so are all before it.
     for index in range(len(pieces) - 1, -1, -1):
         if not futures[index].cancel():
             break
         own[index] = measure_together(metrics, pieces[index])
     measured: list[list[Measurement]] = [[] for _ in metrics]
     for index, piece in enumerate(pieces):
-        if index in own:  # also where it is empty: without a metric that travels there are no columns
+        if index in own:  # also where it is empty: it has no columns where no metric travels
             columns = own[index]
         else:
             columns = [
-                [_read(metric, item, plain) for item, plain in zip(piece, column, strict=True)]
+                [
+                    Measurement(
+                        metric.name,
+                        value,
+                        missing,
+                        sample_id=item.sample.id,
+                        index=item.attempt.index,
+                        model=item.attempt.model,
+                        stats=_NOTHING if stats is None else MappingProxyType(stats),
+                        signature=signature or metric.signature,
+                    )
+                    for item, (value, missing, stats, signature) in zip(piece, column, strict=True)
+                ]
                 for metric, column in zip(metrics, futures[index].result(), strict=True)
             ]
         for column_measured, part in zip(measured, columns, strict=True):
             column_measured.extend(part)
     return measured
-
-
-def _row(item: Item) -> Row:
-    sample, attempt = item.sample, item.attempt
-    return sample.id, attempt.text, sample.references, attempt.model, attempt.index, sample.context
-
-
-def _read(metric: Metric, item: Item, plain: Found) -> Measurement:
-    value, missing, stats, signature = plain
-    return Measurement(
-        metric.name,
-        value,
-        missing,
-        sample_id=item.sample.id,
-        index=item.attempt.index,
-        model=item.attempt.model,
-        stats=_NOTHING if stats is None else MappingProxyType(stats),
-        signature=signature or metric.signature,
-    )
 
 
 def _travels(metric: Metric) -> bool:
@@ -216,6 +215,7 @@ def _travels(metric: Metric) -> bool:
     if metric.whole_batch or not type(metric).__module__.startswith("markbook.metrics."):
         return False
     try:
+        # Tried, not asked: a closure or an open file shows only here.
         pickle.dumps(metric)
     except (pickle.PicklingError, TypeError, AttributeError):
         return False
@@ -288,7 +288,7 @@ Key = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class Tested(JsonRecord[TestedRecord]):
     """What the tests said about one answer, as the journal keeps it."""
 
     passed: bool
@@ -298,25 +298,6 @@ class Tested:
     fault: str = ""
     """Set where the tests themselves are broken."""
     why: Why | None = None
-
-    def as_record(self) -> TestedRecord:
-        """Return it as JSON."""
-        record: TestedRecord = {
-            "passed": self.passed,
-            "verdict": self.verdict,
-            "error": self.error,
-            "detail": self.detail,
-            "fault": self.fault,
-        }
-        if self.why is not None:
-            record["why"] = self.why.to_record()
-        return record
-
-    @classmethod
-    def of(cls, record: TestedRecord) -> Tested:
-        """Return it from its JSON."""
-        why = read_why(record.get("why"))
-        return cls(record["passed"], record["verdict"], record["error"], record["detail"], record["fault"], why)
 
 
 def read_tested(outcome: Outcome) -> Tested:
@@ -381,7 +362,13 @@ def answers(
         recorded = {attempt.index: attempt for attempt in read.get(sample.id, [])}
         key, weighing = (plan.task.name, sample.id), plan.rows.weighings.get(sample.id)
         if plan.answers is not None:
-            replies_found = [_to_reply(key, attempt) for attempt in recorded.values()] or [_to_reply(key, None)]
+            absent = Missing(MissingKind.ABSENT, "nobody answered it")
+            replies_found = [
+                ModelReply((*key, index), missing=absent)
+                if attempt.meta["absent"]
+                else ModelReply((*key, index), text=attempt.text, raw=attempt.text)
+                for index, attempt in recorded.items()
+            ] or [ModelReply((*key, 0), missing=absent)]
         elif weighing is not None:
             replies_found = [together((*key, 0), [replies[*key, position] for position in range(len(weighing.pairs))])]
         else:
@@ -414,38 +401,45 @@ def answers(
             yield FilteredAnswer(filtered.pipeline.name, sample, index, reply, text, name, source, is_list)
 
 
-def _to_reply(name: tuple[str, str], attempt: Attempt | None) -> ModelReply:
-    """Return an answer that exists as a model's reply."""
-    if attempt is None or attempt.meta["absent"]:
-        index = 0 if attempt is None else attempt.index
-        return ModelReply((*name, index), missing=Missing(MissingKind.ABSENT, "nobody answered it"))
-    return ModelReply((*name, attempt.index), text=attempt.text, raw=attempt.text)
-
-
 def measure(
     plan: TaskPlan,
-    given: Sequence[FilteredAnswer],
+    filtered: Sequence[FilteredAnswer],
     outcomes: Mapping[Key, Tested],
     workers: Workers | None,
     names: ScoreNames,
 ) -> Iterator[MarkedAnswer]:
     """Yield each answer with its marks, in order; names are those under which the task's scorers spoke so far."""
-    passes = _pass_marks(plan, plan.passes, given, outcomes) if plan.passes else {}
-    scored = _score_rows(plan, given, names) if plan.scorers else {}
-    answered = [answer for answer in given if answer.reply.missing is None]
+    by_sample: dict[str, list[FilteredAnswer]] = {}
+    for answer in filtered:
+        by_sample.setdefault(answer.sample.id, []).append(answer)
+    passes = _pass_marks(plan, plan.passes, by_sample, outcomes) if plan.passes else {}
+    rows = []
+    for several in by_sample.values() if plan.scorers else ():
+        first = several[0]
+        attempt = Attempt(first.sample.id, first.text, first.model, first.index)
+        texts = [answer.text for answer in several if answer.reply.missing is None]
+        missing = None if texts else first.reply.missing
+        weighing = plan.rows.weighings.get(first.sample.id)
+        rows.append(RowAnswer(first.sample, attempt, texts, missing, weighing, is_list=first.is_list))
+    scores = zip(rows, score_rows(plan.scorers, rows, names), strict=True) if rows else ()
+    scored = {(row.sample.id, row.attempt.index): score for row, score in scores}
+    answered = [answer for answer in filtered if answer.reply.missing is None]
     items = [
         Item(answer.sample, Attempt(answer.sample.id, answer.text, answer.model, answer.index)) for answer in answered
     ]
     metrics = [bound.metric for bound in plan.metrics]
     columns = measure_items(metrics, items, workers)
     number = 0
-    for answer in given:
+    for answer in filtered:
         measurements = passes.get((answer.sample.id, answer.index), {})
         if answer.reply.missing is None:
             measurements |= {bound.key: column[number] for bound, column in zip(plan.metrics, columns, strict=True)}
             number += 1
         else:
-            measurements |= {bound.key: _mark_unanswered(bound.metric.name, answer) for bound in plan.metrics}
+            where = answer.sample.id, answer.index, answer.model
+            measurements |= {
+                bound.key: Measurement(bound.metric.name, None, answer.reply.missing, *where) for bound in plan.metrics
+            }
         own = scored.get((answer.sample.id, answer.index))
         yield MarkedAnswer(
             answer,
@@ -456,81 +450,41 @@ def measure(
         )
 
 
-def _score_rows(
-    plan: TaskPlan, answers_given: Sequence[FilteredAnswer], names: ScoreNames
-) -> dict[tuple[str, int], RowScore]:
-    """Return what the scorers say of each row, at its first answer."""
-    by_sample: dict[str, list[FilteredAnswer]] = {}
-    for answer in answers_given:
-        by_sample.setdefault(answer.sample.id, []).append(answer)
-    rows = []
-    for several in by_sample.values():
-        first = several[0]
-        attempt = Attempt(first.sample.id, first.text, first.model, first.index)
-        texts = [answer.text for answer in several if answer.reply.missing is None]
-        missing = None if texts else first.reply.missing
-        weighing = plan.rows.weighings.get(first.sample.id)
-        rows.append(RowAnswer(first.sample, attempt, texts, missing, weighing, is_list=first.is_list))
-    scores = score_rows(plan.scorers, rows, names)
-    return {(row.sample.id, row.attempt.index): score for row, score in zip(rows, scores, strict=True)}
-
-
-def _mark_unanswered(metric: str, answer: FilteredAnswer) -> Measurement:
-    return Measurement(
-        metric, missing=answer.reply.missing, sample_id=answer.sample.id, index=answer.index, model=answer.model
-    )
-
-
 def _pass_marks(
-    plan: TaskPlan, passes: RowPassAtK, answers_given: Sequence[FilteredAnswer], outcomes: Mapping[Key, Tested]
+    plan: TaskPlan,
+    passes: RowPassAtK,
+    by_sample: Mapping[str, Sequence[FilteredAnswer]],
+    outcomes: Mapping[Key, Tested],
 ) -> dict[tuple[str, int], dict[str, Measurement]]:
     """Return pass@k of each row, at its first answer."""
-    rows: dict[str, list[FilteredAnswer]] = {}
-    for answer in answers_given:
-        rows.setdefault(answer.sample.id, []).append(answer)
-    marks_by_row = {}
-    for sample_id, several in rows.items():
-        marks = {f"pass@{k}": _pass_mark(k, several, plan.task.name, outcomes, passes.language) for k in passes.ks}
-        marks_by_row[sample_id, several[0].index] = marks
-    return marks_by_row
-
-
-def _pass_mark(
-    k: int, several: Sequence[FilteredAnswer], task: str, outcomes: Mapping[Key, Tested], language: str
-) -> Measurement:
     from markbook.stats import pass_at_k
 
-    name = f"pass@{k}"
-    outcomes_known = [outcome for answer in several if (outcome := outcomes.get(answer.key(task))) is not None]
-    n, c = len(outcomes_known), sum(tested.passed for tested in outcomes_known)
-    first = several[0]
-    gaps = Counter(answer.reply.missing.kind.value for answer in several if answer.reply.missing is not None)
-    stats: dict[str, object] = {"n": n, "c": c}
-    value: float | None = None
-    missing: Missing | None = None
-    fault = next((tested.fault for tested in outcomes_known if tested.fault), "")
-    broken = find_problem(first.sample.tests, language)
-    if broken is not None:
-        missing = first.reply.missing or broken
-    elif fault:
-        missing = Missing(MissingKind.UNDEFINED, f"the tests are broken: {fault}")
-    elif not outcomes_known:
-        missing = first.reply.missing or Missing(MissingKind.UNDEFINED, "no answer was run")
-    else:
-        value = pass_at_k(n, c, k).value
-        if value is None:
-            missing = Missing(MissingKind.UNDEFINED, f"{n} answers, and pass@{k} needs {k}")
-        elif gaps:
-            every = n + gaps.total()
-            ends = (pass_at_k(every, right, k).value for right in (c, c + gaps.total()))
-            stats |= {"n_missing": dict(sorted(gaps.items())), "bounds": list(ends)}
-    return Measurement(
-        name,
-        value,
-        missing,
-        sample_id=first.sample.id,
-        index=first.index,
-        model=first.model,
-        stats=stats,
-        signature=f"{name}|unbiased|v1",
-    )
+    marks: dict[tuple[str, int], dict[str, Measurement]] = {}
+    for sample_id, several in by_sample.items():
+        first = several[0]
+        tested = [outcome for answer in several if (outcome := outcomes.get(answer.key(plan.task.name))) is not None]
+        n, c = len(tested), sum(outcome.passed for outcome in tested)
+        gaps = Counter(answer.reply.missing.kind.value for answer in several if answer.reply.missing is not None)
+        fault = next((outcome.fault for outcome in tested if outcome.fault), "")
+        broken = find_problem(first.sample.tests, passes.language)
+        reason: Missing | None = None
+        if broken is not None:
+            reason = first.reply.missing or broken
+        elif fault:
+            reason = Missing(MissingKind.UNDEFINED, f"the tests are broken: {fault}")
+        elif not tested:
+            reason = first.reply.missing or Missing(MissingKind.UNDEFINED, "no answer was run")
+        for k in passes.ks:
+            name, missing = f"pass@{k}", reason
+            stats: dict[str, object] = {"n": n, "c": c}
+            value = None if missing else pass_at_k(n, c, k).value
+            if missing is None and value is None:
+                missing = Missing(MissingKind.UNDEFINED, f"{n} answers, and pass@{k} needs {k}")
+            elif missing is None and gaps:
+                # An answer that was not given may have been wrong or right.
+                ends = [pass_at_k(n + gaps.total(), right, k).value for right in (c, c + gaps.total())]
+                stats |= {"n_missing": dict(sorted(gaps.items())), "bounds": ends}
+            marks.setdefault((sample_id, first.index), {})[name] = Measurement(
+                name, value, missing, sample_id, first.index, first.model, stats, f"{name}|unbiased|v1"
+            )
+    return marks

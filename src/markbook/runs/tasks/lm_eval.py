@@ -44,6 +44,7 @@ class _Spread:
     def add(self, value: float) -> None:
         """Take the next number."""
         self.n += 1
+        # Welford: a plain sum of squares loses the digits of numbers that are near one another.
         off = value - self.mean
         self.mean += off / self.n
         self.squares += off * (value - self.mean)
@@ -61,28 +62,11 @@ def lm_eval_files(view: TasksView) -> Mapping[str, Content]:
     The date is the run's own beginning, so that another report of it has the same names and the same bytes.
 
     Metrics are named `key,filter` as there; all are 0..1. A value that is missing is null. `key_stderr,filter` is the standard
-    error of the rows' mean, as the harness computes it, and "N/A" where the number is no mean. Scores of metrics with an
+    error of the rows' mean, as the harness computes it, and "N/A" where the number is not a mean. Scores of metrics with an
     interval carry it under `key_interval,filter` and its method under `key_interval_method,filter`; every task says how many
     rows were scored under `n_scored`, and which values are missing under `n_missing`, with `key_bounds,filter` beside them.
     """
-    tasks = _look(view)
-    stamp = harness_stamp(view.manifest.get("started"))
-    safe = [_UNSAFE.sub("_", task) for task in tasks]
-    # names of their own stay, unless two are the same when what no file name holds is replaced
-    names = folder_names(safe if len({name.casefold() for name in safe}) == len(safe) else tasks)
-    files: dict[str, Content] = {
-        f"samples_{file}{stamp}.jsonl": _samples(view, name, task)
-        for file, (name, task) in zip(names.values(), tasks.items(), strict=True)
-    }
-    return {
-        f"results{stamp}.json": json.dumps(_results(view, tasks), indent=2, ensure_ascii=False, allow_nan=False) + "\n",
-        **files,
-    }
-
-
-def _look(view: TasksView) -> dict[str, _Task]:
-    """Return what one look at the rows tells of each task."""
-    tasks: dict[str, _Task] = {}
+    tasks: dict[str, _Task] = {}  # one look at the rows; they are read again when they are written
     for location, rows in _together(view.located_rows()):
         first = rows[0]
         task = tasks.setdefault(first["task"], _Task(_pipeline(first), first["model"], location))
@@ -94,7 +78,18 @@ def _look(view: TasksView) -> dict[str, _Task]:
         for key, value in _means(rows).items():
             if value is not None:
                 task.spreads.setdefault((first["pipeline"], key), _Spread()).add(value)
-    return tasks
+    stamp = harness_stamp(view.manifest.get("started"))
+    safe = [_UNSAFE.sub("_", name) for name in tasks]
+    # names of their own stay, unless two are the same when what no file name holds is replaced
+    names = folder_names(safe if len({name.casefold() for name in safe}) == len(safe) else tasks)
+    files: dict[str, Content] = {
+        f"samples_{file}{stamp}.jsonl": _samples(view, name, task)
+        for file, (name, task) in zip(names.values(), tasks.items(), strict=True)
+    }
+    return {
+        f"results{stamp}.json": json.dumps(_results(view, tasks), indent=2, ensure_ascii=False, allow_nan=False) + "\n",
+        **files,
+    }
 
 
 def _together(located: Iterable[tuple[int, TaskAnswer]]) -> Iterator[tuple[int, list[TaskAnswer]]]:
@@ -108,6 +103,9 @@ def _together(located: Iterable[tuple[int, TaskAnswer]]) -> Iterator[tuple[int, 
 def _results(view: TasksView, looked: Mapping[str, _Task]) -> dict[str, object]:
     tasks = view.summary["tasks"]
     config = view.manifest.get("config", {})
+    shots = {name: task.get("num_fewshot") for name, task in config.get("tasks", {}).items()}
+    if config.get("num_fewshot") is not None:
+        shots = dict.fromkeys(tasks, config["num_fewshot"])
     groups = {
         name: _metrics(record, _pipeline({}), {}) | {"alias": record["alias"] or name}
         for name, record in view.summary["groups"].items()
@@ -122,7 +120,7 @@ def _results(view: TasksView, looked: Mapping[str, _Task]) -> dict[str, object]:
         "group_subtasks": {name: record["tasks"] for name, record in view.summary["groups"].items()},
         "configs": {name: {"task": name, **config.get("tasks", {}).get(name, {})} for name in tasks},
         "versions": {name: _version(record["version"]) for name, record in tasks.items()},
-        "n-shot": {name: _shots(config, name) for name in tasks},
+        "n-shot": {name: int(shots.get(name) or 0) for name in tasks},
         "higher_is_better": {
             name: {
                 key.partition(",")[0]: metric_record["direction"] == "higher"
@@ -181,16 +179,12 @@ def _model(looked: Mapping[str, _Task]) -> str:
     return next((task.model for task in looked.values() if task.model), "")
 
 
-def _shots(config: Mapping[str, Any], task: str) -> int:
-    shots = config.get("num_fewshot")
-    return int((config.get("tasks", {}).get(task, {}).get("num_fewshot") if shots is None else shots) or 0)
-
-
 def _version(text: str) -> Any:
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
         return text or None
+    return number if math.isfinite(number) else text  # "nan" is a name, for JSON has no such number
 
 
 def _samples(view: TasksView, name: str, task: _Task) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -15,7 +15,7 @@ from markbook.datasets.filters import METRICS, Documented, last, unregistered_er
 from markbook.errors import ConfigError, MarkbookError, UsageError, suggest
 from markbook.judge.judge_options import split_judge
 from markbook.judge.metric import JudgeMetric
-from markbook.types import Direction, Metric
+from markbook.types import Metric
 
 Profile = Literal["documented", "corrected"]
 
@@ -97,32 +97,61 @@ def bind(
             if entry.metric == PASS_AT_K:
                 if not has_tests:
                     raise ConfigError("pass_at_k needs tests, and this task's rows have none", at=use.at)
-                unknown = sorted(set(use.options) - {"k", "language"})
-                if unknown:
-                    hint = "k, one number or a list, and language"
-                    raise ConfigError(
-                        f"pass_at_k has no option {unknown[0]!r}", at=use.find_place(unknown[0]), hint=hint
-                    )
-                k_option = use.options.get("k", [1])
-                ks: list[Any] = k_option if isinstance(k_option, list) else [k_option]
-                if not ks or any(not isinstance(k, int) or isinstance(k, bool) or k < 1 for k in ks):
-                    raise ConfigError(
-                        f"k must be a whole number from 1 up, or a list of them, not {k_option!r}",
-                        at=use.find_place("k"),
-                    )
-                passes = _joined_passes(passes, RowPassAtK(tuple(sorted(set(ks))), use.at, _language(use)))
+                passes = _bind_passes(use, passes)
                 continue
             documented = _configure_judge(entry, use, judging) if entry.metric == JUDGE else entry
             metric = _make(documented, use, profile, allow_code=allow_code)
-            _check_fit(metric, use, has_references=has_references)
+            if metric.needs_reference and not has_references:
+                raise ConfigError(f"{metric.name} compares with a right answer, and this task has none", at=use.at)
+            if metric.needs_trace:
+                raise ConfigError(f"{metric.name} does not mark texts", at=use.at)
+            # A file that turns a metric upside down would turn its comparisons and gates with it.
+            if use.higher_is_better not in (None, metric.direction == "higher"):
+                stated = f"higher_is_better: {str(use.higher_is_better).lower()}"
+                contradicted = f"{stated} contradicts {metric.name}, where {metric.direction} is better"
+                raise ConfigError(contradicted, at=use.find_place("higher_is_better"))
             bound.append(Bound(entry.key, metric, use.at))
             if isinstance(metric, JudgeMetric):
                 bound += [
                     Bound(f"{entry.key}.{name}", criterion_metric, use.at)
                     for name, criterion_metric in metric.by_criterion().items()
                 ]
-    _refuse_twins(bound)
+    first_places: dict[str, str] = {}
+    for entry_bound in bound:
+        if entry_bound.key in first_places:
+            hint = f"the first is at {first_places[entry_bound.key]}"
+            raise ConfigError(f"two metrics are named {entry_bound.key!r}", at=entry_bound.at, hint=hint)
+        first_places[entry_bound.key] = entry_bound.at
     return bound, passes
+
+
+def _bind_passes(use: Use, first: RowPassAtK | None) -> RowPassAtK:
+    """Return an entry of pass_at_k, joined with those before it: a task has one, with all their k.
+
+    Raises:
+        ConfigError: an option that it does not take, an unknown language, or two languages.
+    """
+    from markbook.languages import language
+
+    if unknown := sorted(set(use.options) - {"k", "language"}):
+        hint = "k, one number or a list, and language"
+        raise ConfigError(f"pass_at_k has no option {unknown[0]!r}", at=use.find_place(unknown[0]), hint=hint)
+    k_option = use.options.get("k", [1])
+    ks: list[Any] = k_option if isinstance(k_option, list) else [k_option]
+    if not ks or any(not isinstance(k, int) or isinstance(k, bool) or k < 1 for k in ks):
+        wrong = f"k must be a whole number from 1 up, or a list of them, not {k_option!r}"
+        raise ConfigError(wrong, at=use.find_place("k"))
+    name = use.options.get("language", "")
+    if not isinstance(name, str):
+        raise ConfigError(f"language is a name, not {name!r}", at=use.find_place("language"))
+    try:
+        own = language(name).name if name else ""
+    except UsageError as error:
+        raise ConfigError(error.message, at=use.find_place("language"), hint=error.hint) from None
+    if first is not None and first.language != own:
+        raise ConfigError("two entries of pass_at_k name two languages, and a task has one", at=use.at)
+    at = use.at if first is None else first.at
+    return RowPassAtK(tuple(sorted({*ks, *(first.ks if first is not None else ())})), at, own)
 
 
 def result_keys(name: str) -> tuple[str, ...]:
@@ -185,85 +214,25 @@ def _make(entry: Documented, use: Use, profile: Profile, *, allow_code: bool) ->
             name, options = entry.documented[0], {**entry.documented[1]}
         elif name in _QUALITY:
             options["profile"] = "documented"
+    # A task file comes from anybody: how untrusted programs are run is not for it to say.
     for option in _NOT_FROM_FILES if name in _RUNS_CODE else ():
         if option in options:
             raise ConfigError(f"{option!r} of {name!r} is not for a task file to choose", at=use.find_place(option))
     try:
-        _check_options(name, options, use, plugins.factory("metrics", name, allow_code=allow_code))
+        factory = plugins.factory("metrics", name, allow_code=allow_code)
+        try:
+            parameters = inspect.signature(factory).parameters
+        except (TypeError, ValueError):
+            parameters = None  # a callable that does not say what it takes refuses it when it is called
+        if parameters is not None and all(part.kind is not part.VAR_KEYWORD for part in parameters.values()):
+            for option in (option for option in options if option not in parameters):
+                hint = suggest(option, list(parameters)) if parameters else "it takes none"
+                spelled = (key for key, ours in _SPELLINGS.items() if ours == option and key in use.options)
+                at = use.find_place(next(spelled, option))
+                raise ConfigError(f"the metric {name!r} has no option {option!r}", at=at, hint=hint)
         metric: Metric = plugins.make("metrics", name, options, allow_code=allow_code)
     except MarkbookError as error:
         if error.at or not isinstance(error, ConfigError | UsageError):
             raise
         raise ConfigError(error.message, at=use.at, hint=error.hint) from error
     return metric
-
-
-def _check_options(name: str, options: Mapping[str, object], use: Use, factory: Callable[..., Any]) -> None:
-    """Refuse an option that a metric does not take, with the nearest that it does."""
-    try:
-        parameters = inspect.signature(factory).parameters
-    except (TypeError, ValueError):
-        return  # a callable that does not say what it takes refuses it when it is called
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
-        return
-    for option in options:
-        if option not in parameters:
-            hint = suggest(option, list(parameters)) if parameters else "it takes none"
-            spelled = next((key for key, ours in _SPELLINGS.items() if ours == option and key in use.options), option)
-            raise ConfigError(
-                f"the metric {name!r} has no option {option!r}",
-                at=use.find_place(spelled),
-                hint=hint,
-            )
-
-
-def _joined_passes(first: RowPassAtK | None, second: RowPassAtK) -> RowPassAtK:
-    """Return two entries of pass_at_k as one.
-
-    Raises:
-        ConfigError: they name two languages.
-    """
-    if first is None:
-        return second
-    if first.language != second.language:
-        raise ConfigError("two entries of pass_at_k name two languages, and a task has one", at=second.at)
-    return RowPassAtK(tuple(sorted({*first.ks, *second.ks})), first.at, first.language)
-
-
-def _language(use: Use) -> str:
-    """Return our name of the language of a task's programs."""
-    from markbook.languages import language
-
-    language_name = use.options.get("language", "")
-    if not isinstance(language_name, str):
-        raise ConfigError(f"language is a name, not {language_name!r}", at=use.find_place("language"))
-    try:
-        return language(language_name).name if language_name else ""
-    except UsageError as error:
-        raise ConfigError(error.message, at=use.find_place("language"), hint=error.hint) from None
-
-
-def _check_fit(metric: Metric, use: Use, *, has_references: bool) -> None:
-    """Refuse a metric that can have no value in this task, or that the file turns upside down."""
-    if metric.needs_reference and not has_references:
-        raise ConfigError(f"{metric.name} compares with a right answer, and this task has none", at=use.at)
-    if metric.needs_trace:
-        raise ConfigError(f"{metric.name} does not mark texts", at=use.at)
-    direction: Direction = "higher" if use.higher_is_better else "lower"
-    if use.higher_is_better is not None and direction != metric.direction:
-        raise ConfigError(
-            f"higher_is_better: {str(use.higher_is_better).lower()} contradicts {metric.name}, where {metric.direction} is better",
-            at=use.find_place("higher_is_better"),
-        )
-
-
-def _refuse_twins(bound: Sequence[Bound]) -> None:
-    first_places: dict[str, str] = {}
-    for bound_metric in bound:
-        if bound_metric.key in first_places:
-            raise ConfigError(
-                f"two metrics are named {bound_metric.key!r}",
-                at=bound_metric.at,
-                hint=f"the first is at {first_places[bound_metric.key]}",
-            )
-        first_places[bound_metric.key] = bound_metric.at

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import itertools
 import os
 from collections import defaultdict
@@ -74,6 +73,7 @@ class JournalMemory(Memory):
         if judged.is_lasting:
             self._known[key] = record
         self._writer.add(JUDGEMENT if judged.is_lasting else GAP, (key,), record)
+        # Each judgement is paid for, so each is safe before the next is asked.
         self._writer.commit()
 
     def spent(self) -> Mapping[str, float]:
@@ -96,17 +96,16 @@ def judge_memory(plan: Plan, writer: RunWriter, watch: Watcher) -> Iterator[tupl
         return
     path = next((metric.plan.cassette for metric in judges if metric.plan.cassette is not None), None)
     memory = JournalMemory(writer, None if path is None else Cassette(Path(path)), watch)
-    yield replace(plan, tasks=tuple(_with(task, memory) for task in plan.tasks)), memory
+    tasks = []
+    for task in plan.tasks:
+        metrics = [
+            replace(bound, metric=bound.metric.remembering(memory)) if isinstance(bound.metric, JudgeMetric) else bound
+            for bound in task.metrics
+        ]
+        tasks.append(replace(task, metrics=tuple(metrics)))
+    yield replace(plan, tasks=tuple(tasks)), memory
     if memory.cassette is not None:
         memory.cassette.close(is_complete=memory.is_complete)
-
-
-def _with(task: TaskPlan, memory: Memory) -> TaskPlan:
-    metrics = [
-        replace(bound, metric=bound.metric.remembering(memory)) if isinstance(bound.metric, JudgeMetric) else bound
-        for bound in task.metrics
-    ]
-    return replace(task, metrics=tuple(metrics))
 
 
 # What the user says over a task file: worked examples, generation, the system message.
@@ -247,14 +246,15 @@ def plan_tasks(options: TaskOptions) -> Plan:
     answered = [plan for plan in plans if plan.answers is not None and plan.answers.attempts]
     if predictions is not None and not answered:
         raise DataError("there is no answer to any row of these tasks", at=str(predictions), hint=_why_none(plans))
-    rejections = [reject for plan in plans for reject in _rejections(plan)]
-    return Plan(
-        tuple(plans),
-        tuple((group, tuple(names)) for group, names in groups) if not options.contexts else (),
-        _inputs(plans),
-        (*_warnings(plans, predictions), *_first_token_notes(plans, options)),
-        tuple(rejections),
-    )
+    inputs: dict[str, str] = {}
+    rejections: list[Rejection] = []
+    for plan in plans:
+        answers = plan.answers or Predictions()
+        rejections += [*plan.rows.rejections, *answers.rejections]
+        digests = {**plan.rows.inputs, **{f"answers/{name}": digest for name, digest in answers.inputs.items()}}
+        inputs |= {f"{plan.task.name}/{name}": digest for name, digest in digests.items()}
+    chosen = [(group, tuple(names)) for group, names in groups] if not options.contexts else ()
+    return Plan(tuple(plans), tuple(chosen), inputs, tuple(_warnings(plans, options)), tuple(rejections))
 
 
 def planned_signatures(plans: Sequence[TaskPlan], key: str) -> dict[str, str]:
@@ -272,14 +272,19 @@ def planned_signatures(plans: Sequence[TaskPlan], key: str) -> dict[str, str]:
 def group_keys(metric: GroupMetric, plans: Sequence[TaskPlan]) -> list[str]:
     """Return the names in results that a group's metric sums up over some tasks."""
     own = result_keys(metric.metric)
-    keys = (key for plan in plans for key in plan.keys)
-    parts = ((key, *key.partition(",")[::2]) for key in keys)
-    named = metric.pipelines
-    return list(dict.fromkeys(key for key, name, of in parts if name in own and (not named or not of or of in named)))
+    keys = dict.fromkeys(key for plan in plans for key in plan.keys)
+    return [key for key in keys if is_of_metric(key, own, metric.pipelines)]
+
+
+def is_of_metric(key: str, names: Sequence[str], pipelines: Sequence[str]) -> bool:
+    """Whether a name in results is one of these metrics' under one of these pipelines; none named are all."""
+    own, _, pipeline = key.partition(",")
+    return own in names and (not pipelines or not pipeline or pipeline in pipelines)
 
 
 def _check_group(group: TaskGroup, plans: Sequence[TaskPlan]) -> None:
     """Refuse a metric that no task of a group has; what functions of the user's own are called is known only later."""
+    # A function of the user's own may bring any name, and is called only later.
     if any(plan.scorers for plan in plans):
         return
     keys_known = list(dict.fromkeys(key.partition(",")[0] for plan in plans for key in plan.keys))
@@ -301,9 +306,7 @@ def _variants(loaded: Loaded, contexts: Sequence[ContextMode]) -> list[tuple[Loa
         return [(loaded, base, None)]
     return [
         (
-            Loaded(
-                dataclasses.replace(loaded.task, name=base + _SUFFIX[mode]), f"{loaded.alias or base} ({mode} context)"
-            ),
+            Loaded(replace(loaded.task, name=base + _SUFFIX[mode]), f"{loaded.alias or base} ({mode} context)"),
             base,
             mode,
         )
@@ -322,16 +325,18 @@ def _plan_one(
             at=task.unsafe_at,
             hint="--allow-unsafe-code allows it; `pass_at_k` of our own format runs tests in the sandbox",
         )
+    # User code that draws rows draws the same ones in a resumed run.
     with seed_generators() if options.allow_code else contextlib.nullcontext():
         rows = _rows(task, options, mode, find)
     if task.output != "generate_until":
         for pipeline in task.pipelines:
             check_likelihood_filters(pipeline)
     row_scorer_, scorers = row_scorer(task, find), function_scorers(task, find)
+    # A number over one token less is another number, so its signature says so.
     if row_scorer_ is not None and _omits_first_token(task, options):
         row_scorer_ = row_scorer_.with_signature("without first token")
     metrics, passes = bind(
-        task if row_scorer_ is None else dataclasses.replace(task, metrics=()),
+        task if row_scorer_ is None else replace(task, metrics=()),
         options.profile,
         has_references=task.references is not None or rows.has_references,
         has_tests=rows.has_tests,
@@ -356,15 +361,6 @@ def _plan_one(
         count=count,
         answers=answers,
     )
-
-
-def _first_token_notes(plans: Sequence[TaskPlan], options: TaskOptions) -> list[str]:
-    return [
-        f"{plan.task.name}: the first token of each text is left out, for no server says how likely it is;"
-        " --system names what stands before it, such as <|endoftext|>"
-        for plan in plans
-        if _omits_first_token(plan.task, options)
-    ]
 
 
 def _omits_first_token(task: Task, options: TaskOptions) -> bool:
@@ -421,22 +417,7 @@ def _why_none(plans: Sequence[TaskPlan]) -> str:
     return f"a folder holds {names} or {plans[0].task.name}.jsonl"
 
 
-def _rejections(plan: TaskPlan) -> list[Rejection]:
-    return [*plan.rows.rejections, *(plan.answers.rejections if plan.answers else [])]
-
-
-def _inputs(plans: Sequence[TaskPlan]) -> dict[str, str]:
-    inputs: dict[str, str] = {}
-    for plan in plans:
-        read = {
-            **plan.rows.inputs,
-            **{f"answers/{n}": d for n, d in (plan.answers.inputs if plan.answers else {}).items()},
-        }
-        inputs |= {f"{plan.task.name}/{name}": digest for name, digest in read.items()}
-    return inputs
-
-
-def _warnings(plans: Sequence[TaskPlan], predictions: Path | None) -> list[str]:
+def _warnings(plans: Sequence[TaskPlan], options: TaskOptions) -> list[str]:
     warnings: list[str] = []
     for plan in plans:
         warnings += [f"{plan.task.name}: {note}" for note in plan.rows.notes]
@@ -452,5 +433,11 @@ def _warnings(plans: Sequence[TaskPlan], predictions: Path | None) -> list[str]:
                 f"{plan.task.name}: {len(plan.answers.unknown)} answers name rows that the task does not have"
             )
         if not plan.answers.attempts:
-            warnings.append(f"{plan.task.name}: no answers in {predictions}")
+            warnings.append(f"{plan.task.name}: no answers in {options.predictions}")
+    warnings += [
+        f"{plan.task.name}: the first token of each text is left out, for no server says how likely it is;"
+        " --system names what stands before it, such as <|endoftext|>"
+        for plan in plans
+        if _omits_first_token(plan.task, options)
+    ]
     return warnings

@@ -29,7 +29,7 @@ class Aggregation:
 
     name: str
     over: Callable[[Sequence[Any]], float]
-    """Raises `ForeignError` or `ValueError` where there is no number."""
+    """Raises `ForeignError` or `ValueError` where rows have no number."""
     one: Callable[[Any], float] | None = None
     """What a single row's is for reading; None where that says nothing."""
     resamples: bool = True
@@ -121,6 +121,7 @@ def _matthews(pairs: Sequence[tuple[Any, Any]]) -> float:
         founds[predicted] = founds.get(predicted, 0) + 1
     n, right = len(pairs), sum(gold == predicted for gold, predicted in pairs)
     both = right * n - sum(golds.get(label, 0) * count for label, count in founds.items())
+    # Sums of squares of whole numbers: exact, and 0 exactly where one labelling never changes.
     spread = (n * n - sum(count**2 for count in golds.values())) * (n * n - sum(c**2 for c in founds.values()))
     return both / math.sqrt(spread) if spread else 0.0
 
@@ -312,18 +313,16 @@ def function_scorers(task: Task, find: Find) -> dict[Function | str, Scorer]:
         if isinstance(use.name, Function):
             if (function := find(use.name)) is not None:
                 scorers[use.name] = _of_function(use.name, use, function, find)
-        elif task.format == "lm-eval" and task.output == "generate_until" and _is_of_pairs(use, find):
-            scorers[use.name] = _of_pairs(use.name, use, find)
+        elif task.format == "lm-eval" and task.output == "generate_until" and use.name in _PAIRED:
+            # These only hand right answer and reply on, to an aggregation that has to be known here. Of the usual ones the
+            # corpus metrics are bound as our own (`metrics.bind`).
+            if isinstance(use.aggregation, Function):
+                is_known = find(use.aggregation) is not None
+            else:
+                is_known = use.name in ("f1", "mcc") and use.aggregation in ("", _PAIRED[use.name])
+            if is_known:
+                scorers[use.name] = _of_pairs(use.name, use, find)
     return scorers
-
-
-def _is_of_pairs(use: Use, find: Find) -> bool:
-    """Whether a metric of the harness only hands right answer and reply on, to an aggregation that is known here."""
-    if use.name not in _PAIRED:
-        return False
-    if isinstance(use.aggregation, Function):
-        return find(use.aggregation) is not None
-    return use.aggregation in ("", _PAIRED[str(use.name)]) and use.name in ("f1", "mcc")
 
 
 def _of_pairs(name: str, use: Use, find: Find) -> Scorer:
@@ -443,18 +442,15 @@ def _measure_row(scored: Scored, values: Mapping[str, object] | Missing, row: Ro
             value = scored.aggregation.of_one(raw)
         else:
             value = _number(raw)
-        if value is None:
-            missing = Missing(MissingKind.UNDEFINED, _no_number(values[scored.key], scored))
+        if value is None and scored.aggregation is not None:
+            why = f"a row has no number of its own: {scored.aggregation.name} is of all rows together"
+            missing = Missing(MissingKind.UNDEFINED, why)
+        elif value is None:
+            missing = Missing(MissingKind.UNDEFINED, f"the function gives {raw!r:.100}, which is not a number")
     attempt = row.attempt
     return Measurement(
         scored.key, value, missing, row.sample.id, attempt.index, attempt.model, signature=scored.signature
     )
-
-
-def _no_number(raw: object, scored: Scored) -> str:
-    if scored.aggregation is not None:
-        return f"a row has no number of its own: {scored.aggregation.name} is of all rows together"
-    return f"the function gives {raw!r:.100}, which is not a number"
 
 
 def _number(raw: object) -> float | None:
@@ -500,18 +496,14 @@ def row_scorer(task: Task, find: Find) -> Scorer | None:
                 f"metric {name!r} is not one of output_type {task.output}", at=use.at, hint=suggest(name, list(by_name))
             )
         score, limits, aggregation = by_name[name]
-        scores[use.key or name] = score
-        scored[use.key or name] = _make_scored(use, name, find, limits, aggregation)
+        key = use.key or name
+        entry = make_scorer(key, use, find, f"{name}|log-likelihoods|v1", limits)
+        if use.aggregation == "" and aggregation:
+            entry = sign_aggregation(entry, AGGREGATIONS[aggregation])
+        lower = name in _LOWER if use.higher_is_better is None else not use.higher_is_better
+        scores[key] = score
+        scored[key] = replace(entry, direction="lower" if lower else "higher")
     return Scorer(scored, lambda row: _score(row, scores), f"{task.output}|v1")
-
-
-def _make_scored(use: Use, name: str, find: Find, limits: tuple[float, float], aggregation: str) -> Scored:
-    key = use.key or name
-    scored = make_scorer(key, use, find, f"{name}|log-likelihoods|v1", limits)
-    if use.aggregation == "" and aggregation:
-        scored = sign_aggregation(scored, AGGREGATIONS[aggregation])
-    lower = name in _LOWER if use.higher_is_better is None else not use.higher_is_better
-    return replace(scored, direction="lower" if lower else "higher")
 
 
 _DEFAULTS: Mapping[str, str] = {
@@ -529,14 +521,6 @@ _DEFAULTS: Mapping[str, str] = {
 """How lm-evaluation-harness sums up its own metrics where an entry names no aggregation; all others are means."""
 
 
-def _with_default(name: str, use: Use, scored: Scored) -> Scored:
-    """Return how what a function gives under a metric's name is summed up: as that metric, where the file says nothing."""
-    direction = "lower" if use.higher_is_better is None and name in _LOWER | {"ter"} else scored.direction
-    if use.aggregation == "" and name in _DEFAULTS:
-        return sign_aggregation(replace(scored, direction=direction), AGGREGATIONS[_DEFAULTS[name]])
-    return replace(scored, direction=direction)
-
-
 def _by_function(task: Task, function: Function, find: Find) -> Scorer:
     own = find(function)
     if own is None:
@@ -545,7 +529,13 @@ def _by_function(task: Task, function: Function, find: Find) -> Scorer:
     for use in task.metrics:
         name = use.name.name.rpartition(".")[2] if isinstance(use.name, Function) else use.name
         signature = f"{name}|foreign:{function.name}|code:{code_digest(own)}|v1"
-        scored_by_name[name] = _with_default(name, use, make_scorer(name, use, find, signature))
+        scored = make_scorer(name, use, find, signature)
+        if use.higher_is_better is None and name in _LOWER | {"ter"}:
+            scored = replace(scored, direction="lower")
+        if use.aggregation == "" and name in _DEFAULTS:
+            # What a function gives under a metric's name is summed up as that metric where the file says nothing.
+            scored = sign_aggregation(scored, AGGREGATIONS[_DEFAULTS[name]])
+        scored_by_name[name] = scored
 
     def give(row: RowAnswer) -> Mapping[str, object]:
         results: list[Any] = [row.result] if row.texts else []
@@ -605,6 +595,7 @@ def _mutual(weighing: Weighing, likelihoods: Sequence[float], _greedy: Sequence[
     count = len(weighing.choices)
     if len(likelihoods) < 2 * count:
         return None
+    # The second half of the pairs weighs each choice without its question: what is left is what the question adds.
     values = [likelihoods[index] - likelihoods[count + index] for index in range(count)]
     return float(_best(values) in right_places(weighing))
 
@@ -623,6 +614,7 @@ def _chances(
 ) -> tuple[int, list[float]] | None:
     golds = right_places(weighing)
     values = likelihoods[: len(weighing.choices)]
+    # The largest taken off first: exp of a log-likelihood of -2,000 is 0, and chances cannot be shares of a sum of zeros.
     top = max(values)
     shares = [math.exp(value - top) for value in values]
     return (golds[0], [share / math.fsum(shares) for share in shares]) if golds else None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from markbook.report import charts
@@ -15,6 +14,7 @@ from markbook.results.files import collect_reasons, reasons_text
 from markbook.results.sheet import Status, find_status
 from markbook.results.stopping import describe_stop
 from markbook.results.summary import summarise_warnings
+from markbook.runs.rows import chart_bars
 from markbook.runs.tasks.summaries import ContextGap, GroupRecord, TaskAnswer, TaskRecord, TasksSummary, TasksView
 from markbook.text import cut
 from markbook.text.format import NOTHING, format_interval, format_number, format_p
@@ -28,12 +28,36 @@ from markbook.why import Evidence, Why, read_why
 def tables(summary: TasksSummary) -> list[Table]:
     """Return the tables of a `summary.json`: one a task, the groups, the comparisons."""
     tables = [_task(name, record) for name, record in summary["tasks"].items()]
-    groups = [row for name, record in summary["groups"].items() for row in _group(name, record)]
+    groups = []
+    for name, record in summary["groups"].items():
+        for key, metric in record["metrics"].items():
+            total = Summary.from_record(metric)
+            interval = NOTHING
+            if total.interval is not None:
+                ends = format_interval(total.interval.low, total.interval.high)
+                interval = f"{ends} ({total.interval.method})"
+            over = f"{len(metric['tasks'])} of {len(record['tasks'])} tasks"
+            groups.append((record["alias"] or name, key, format_number(total.value), interval, str(total.n), over))
     if groups:
-        headers = ("group", "metric", "value", "interval", "rows", "over")
+        headers: tuple[str, ...] = ("group", "metric", "value", "interval", "rows", "over")
         tables.append(Table("Groups", headers, tuple(groups), frozenset({2, 4})))
     if summary["comparisons"]:
-        tables.append(_comparisons([ContextGap.from_record(record) for record in summary["comparisons"]]))
+        gaps = [ContextGap.from_record(record) for record in summary["comparisons"]]
+        rows = tuple(
+            (
+                f"{gap.first} - {gap.second}",
+                gap.metric,
+                format_number(gap.difference, signed=True),
+                NOTHING if gap.interval is None else format_interval(gap.interval.low, gap.interval.high, signed=True),
+                format_p(gap.p_adjusted),
+                str(gap.n),
+                gap.verdict,
+            )
+            for gap in gaps
+        )
+        headers = ("difference", "metric", "paired mean", "interval", "p (Holm)", "rows", "verdict")
+        note = f"p is adjusted over all {len(gaps)} comparisons of this table."
+        tables.append(Table("Context modes compared, row by row", headers, rows, frozenset({2, 4, 5}), note))
     panels = panel_rows(summary["tasks"])
     if panels:
         headers = ("task", "metric", "Krippendorff's alpha", "interval", "rated", "judges")
@@ -63,7 +87,20 @@ def summary_text(summary: TasksSummary) -> str:
 def _task(name: str, record: TaskRecord) -> Table:
     metrics = {key: Summary.from_record(metric) for key, metric in record["metrics"].items()}
     is_whole = not any(metric.n_missing for metric in metrics.values())
-    rows = tuple(_metric(key, summary, record["rows"], is_whole=is_whole) for key, summary in metrics.items())
+    rows = []
+    for key, summary in metrics.items():
+        interval, bounds = summary.interval, summary.bounds
+        cells: tuple[str, ...] = (
+            key if summary.direction == "higher" else f"{key} (lower is better)",
+            format_number(summary.value),
+            NOTHING if interval is None else format_interval(interval.low, interval.high),
+            NOTHING if interval is None else interval.method,
+            f"{summary.n} of {record['rows']}",
+        )
+        if not is_whole:
+            missing = ", ".join(f"{count} {kind}" for kind, count in summary.n_missing.items())
+            cells += (missing or NOTHING, format_interval(*bounds) if missing and bounds else NOTHING)
+        rows.append(cells)
     parts = [f"{record['rows']} rows, {record['answers']} answers"]
     for count, words in (
         (record["rows_rejected"], "rows could not be used"),
@@ -77,59 +114,7 @@ def _task(name: str, record: TaskRecord) -> Table:
     title = record["alias"] or name
     title = title if title == name else f"{title} ({name})"
     headers = ("metric", "value", "interval", "method", "scored", *(() if is_whole else ("missing", "bounds")))
-    return Table(title, headers, rows, frozenset({1}), "; ".join(parts))
-
-
-def _metric(key: str, summary: Summary, rows: int, *, is_whole: bool) -> tuple[str, ...]:
-    interval, bounds = summary.interval, summary.bounds
-    cells = (
-        key if summary.direction == "higher" else f"{key} (lower is better)",
-        format_number(summary.value),
-        NOTHING if interval is None else format_interval(interval.low, interval.high),
-        NOTHING if interval is None else interval.method,
-        f"{summary.n} of {rows}",
-    )
-    if is_whole:
-        return cells
-    missing = ", ".join(f"{count} {kind}" for kind, count in summary.n_missing.items())
-    return (*cells, missing or NOTHING, format_interval(*bounds) if missing and bounds else NOTHING)
-
-
-def _group(name: str, record: GroupRecord) -> list[tuple[str, ...]]:
-    rows: list[tuple[str, ...]] = []
-    for key, metric in record["metrics"].items():
-        summary = Summary.from_record(metric)
-        interval = summary.interval
-        over = f"{len(metric['tasks'])} of {len(record['tasks'])} tasks"
-        rows.append(
-            (
-                record["alias"] or name,
-                key,
-                format_number(summary.value),
-                NOTHING if interval is None else f"{format_interval(interval.low, interval.high)} ({interval.method})",
-                str(summary.n),
-                over,
-            )
-        )
-    return rows
-
-
-def _comparisons(gaps: Sequence[ContextGap]) -> Table:
-    rows = tuple(
-        (
-            f"{gap.first} - {gap.second}",
-            gap.metric,
-            format_number(gap.difference, signed=True),
-            NOTHING if gap.interval is None else format_interval(gap.interval.low, gap.interval.high, signed=True),
-            format_p(gap.p_adjusted),
-            str(gap.n),
-            gap.verdict,
-        )
-        for gap in gaps
-    )
-    headers = ("difference", "metric", "paired mean", "interval", "p (Holm)", "rows", "verdict")
-    note = f"p is adjusted over all {len(gaps)} comparisons of this table."
-    return Table("Context modes compared, row by row", headers, rows, frozenset({2, 4, 5}), note)
+    return Table(title, headers, tuple(rows), frozenset({1}), "; ".join(parts))
 
 
 # What a run of tasks shows of cost: each task's score against what its answers cost.
@@ -140,7 +125,12 @@ def cost_sections(view: TasksView) -> list[Section]:
 
     An unknown price is unknown, not 0: it is left out of the mean, counted, and a task without any is not drawn.
     """
-    costs = _costs(view)
+    by_answer: dict[str, dict[tuple[Any, Any], float | None]] = {}
+    for row in view.rows():
+        if row.get("reply") is not None:  # an answer that several pipelines mark is one, and costs once
+            cost = row.get("cost")
+            by_answer.setdefault(str(row["task"]), {})[row["id"], row["index"]] = None if cost is None else float(cost)
+    costs = {task: list(answer_costs.values()) for task, answer_costs in by_answer.items()}
     if not any(cost is not None for task_costs in costs.values() for cost in task_costs):
         return []
     lines, cells = [], []
@@ -168,16 +158,6 @@ def cost_sections(view: TasksView) -> list[Section]:
     return [Section("cost", "Score against cost", "Further to the left is cheaper.", (table,), chart)]
 
 
-def _costs(view: TasksView) -> dict[str, list[float | None]]:
-    """Return the cost of each answer by task, None where its price is unknown; an answer marked twice costs once."""
-    costs: dict[str, dict[tuple[Any, Any], float | None]] = {}
-    for row in view.rows():
-        if row.get("reply") is not None:
-            cost = row.get("cost")
-            costs.setdefault(str(row["task"]), {})[row["id"], row["index"]] = None if cost is None else float(cost)
-    return {task: list(costs.values()) for task, costs in costs.items()}
-
-
 # The page of a run of tasks: every metric with its interval, contexts compared, and the rows.
 
 ROWS_SHOWN = 300
@@ -202,6 +182,7 @@ def task_page(view: TasksView) -> Page:
         size = (
             len(str(row.get("prompt") or "")) + len(str(row.get("text") or "")) + len(str(row.get("references") or ""))
         )
+        # Answers to a row that is shown are all shown, or it would look as if a model had not answered.
         if key not in answers_by_row and (len(answers_by_row) >= ROWS_SHOWN or spent + size > MOST_BYTES):
             if once:
                 break  # no later row can belong to one that is shown
@@ -213,6 +194,13 @@ def task_page(view: TasksView) -> Page:
     problems = [
         _problem(task if several else "", sample, rows, room) for (task, sample), rows in answers_by_row.items()
     ]
+    warnings = describe_stop(summary["stopped"]) if "stopped" in summary else []
+    for name, task in tasks.items():
+        if task["answers"] < task["rows"]:
+            warnings.append(f"{name}: {task['rows'] - task['answers']} of {task['rows']} rows have no answer.")
+        if task["rows_rejected"] or task["answers_rejected"]:
+            rows_lost, answers_lost = task["rows_rejected"], task["answers_rejected"]
+            warnings.append(f"{name}: {rows_lost} rows and {answers_lost} answers could not be read.")
     asks_model = bool(view.manifest.get("config", {}).get("model"))  # answers that existed already have no price here
     return Page(
         title="Tasks: " + ", ".join(list(tasks)[:4]) + (" and more" if len(tasks) > 4 else ""),
@@ -223,7 +211,7 @@ def task_page(view: TasksView) -> Page:
             ("Model", summary["model"] or "recorded answers"),
             ("Profile", str(summary["profile"])),
         ),
-        warnings=(*(describe_stop(summary["stopped"]) if "stopped" in summary else ()), *_warnings(tasks)),
+        warnings=tuple(warnings),
         sections=(*_sections(summary), *(cost_sections(view) if asks_model else ())),
         problems=tuple(problems),
         problems_total=sum(task["rows"] for task in tasks.values()),
@@ -231,18 +219,6 @@ def task_page(view: TasksView) -> Page:
         models=tuple(dict.fromkeys(answer.model for problem in problems for answer in problem.answers)),
         topics=tuple(sorted(tasks)) if len(tasks) > 1 else (),
     )
-
-
-def _warnings(tasks: Mapping[str, TaskRecord]) -> list[str]:
-    warnings = []
-    for name, task in tasks.items():
-        if task["answers"] < task["rows"]:
-            warnings.append(f"{name}: {task['rows'] - task['answers']} of {task['rows']} rows have no answer.")
-        if task["rows_rejected"] or task["answers_rejected"]:
-            warnings.append(
-                f"{name}: {task['rows_rejected']} rows and {task['answers_rejected']} answers could not be read."
-            )
-    return warnings
 
 
 def _sections(summary: TasksSummary) -> list[Section]:
@@ -281,13 +257,7 @@ def _metrics(name: str, title: str, tasks: Mapping[str, TaskRecord] | Mapping[st
     metrics = list(dict.fromkeys(str(cell["group"]) for cell in cells))
     series = list(tasks)[:8]
     cells_shown = [cell for cell in cells if cell["series"] in series]
-    ends = [float(str(cell[name])) for cell in cells for name in ("value", "low", "high") if cell.get(name) is not None]
-    low, high = min([0.0, *ends]), max([1.0, *ends])
-    chart = (
-        Chart(charts.bars(cells_shown, metrics, series, "Value", (low, high)), f"{title} by task")
-        if cells_shown
-        else None
-    )
+    chart = chart_bars(cells_shown, metrics, series, "Value", f"{title} by task")
     return Section(name, title, lead, (table,), chart)
 
 
@@ -334,7 +304,26 @@ def _contexts(gaps: Sequence[ContextGap]) -> Section:
 
 
 def _problem(task: str, sample: str, rows: Sequence[TaskAnswer], room: Room) -> Problem:
-    answers = tuple(replace(_answer(row, several=len(rows) > 1), evidence=room(row_evidence(row))) for row in rows)
+    answers = []
+    for row in rows:
+        tests, model = row.get("tests"), str(row.get("model") or "answer")
+        parts = [str(row["pipeline"])] if row.get("pipeline") else []
+        words = f"{tests['error']} {tests['detail']}".strip() if tests and not tests["passed"] else ""
+        answers.append(
+            ShownAnswer(
+                model=model,
+                label=f"{model}, {' '.join([*parts, str(row['index'] + 1)])}" if len(rows) > 1 else model,
+                status=answer_status(row),
+                score=None,
+                passed=int(bool(tests and tests["passed"])),
+                total=1 if tests else 0,
+                code=cut(str(row.get("text") or ""), _TEXT_CAP),
+                error=cut("; ".join(part for part in (words, reasons_text(row)) if part), 2000),
+                note=", ".join(f"{name} {format_number(value)}" for name, value in row["metrics"].items()),
+                why=row_why(row, brief=True),
+                evidence=room(row_evidence(row)),
+            )
+        )
     references = "\n\n".join(f"Reference: {text}" for text in rows[0].get("references") or ())
     prompt = "\n\n".join(part for part in (rows[0].get("system"), rows[0].get("prompt"), references) if part)
     outcomes: dict[str, tuple[str, Status, str]] = {}
@@ -343,7 +332,7 @@ def _problem(task: str, sample: str, rows: Sequence[TaskAnswer], room: Room) -> 
         detail = f"{first[0]} {format_number(first[1])}" if first else "no value"
         outcomes.setdefault(answer.model, (answer.model, answer.status, detail if answer.status == "scored" else ""))
     return Problem(
-        id=sample, topic=task, complexity="", kind="", prompt=cut(prompt, _TEXT_CAP), checks=(), answers=answers,
+        id=sample, topic=task, complexity="", kind="", prompt=cut(prompt, _TEXT_CAP), checks=(), answers=tuple(answers),
         outcomes=tuple(outcomes.values()),
     )  # fmt: skip
 
@@ -373,26 +362,4 @@ def row_evidence(row: TaskAnswer) -> tuple[Evidence, ...]:
         row.get("text"),
         row.get("references") or (),
         compares=not row.get("tests") and not row.get("likelihoods"),
-    )
-
-
-def _answer(row: TaskAnswer, *, several: bool) -> ShownAnswer:
-    tests = row.get("tests")
-    status = answer_status(row)
-    model = str(row.get("model") or "answer")
-    parts = [str(row["pipeline"])] if row.get("pipeline") else []
-    label = f"{model}, {' '.join([*parts, str(row['index'] + 1)])}" if several else model
-    words = f"{tests['error']} {tests['detail']}".strip() if tests and not tests["passed"] else ""
-    values = ", ".join(f"{name} {format_number(value)}" for name, value in row["metrics"].items())
-    return ShownAnswer(
-        model=model,
-        label=label,
-        status=status,
-        score=None,
-        passed=int(bool(tests and tests["passed"])),
-        total=1 if tests else 0,
-        code=cut(str(row.get("text") or ""), _TEXT_CAP),
-        error=cut("; ".join(part for part in (words, reasons_text(row)) if part), 2000),
-        note=values,
-        why=row_why(row, brief=True),
     )

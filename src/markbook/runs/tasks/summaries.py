@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, NotRequired, Self, TypedDict, cast
+from typing import Any, NotRequired, Self, TypedDict
 
 from markbook.datasets.user_code import ForeignError
 from markbook.judge.assess import PanelAgreement
@@ -136,7 +135,7 @@ class TaskColumn:
     direction: Direction
     signature: str
     metric: Metric | None = None
-    """Set where the number over all rows is no mean."""
+    """Set where the number over all rows is not their mean."""
     measurements: Sequence[Sequence[Measurement]] = ()
     """Then those of each row's answers."""
     aggregation: Aggregation | None = None
@@ -155,21 +154,13 @@ def row_mark(measurements: Sequence[Measurement], limits: tuple[float, float]) -
     return make_cell([measurement.result for measurement in measurements], limits)
 
 
-class _PassStats(TypedDict, total=False):
-    """What pass@k says beside its number."""
-
-    bounds: Sequence[float] | None
-    n_missing: Mapping[str, int]
-
-
-def pass_cell(value: float | Missing, stats: Mapping[str, object], *, passed: bool | None = None) -> Cell:
+def pass_cell(value: float | Missing, stats: Mapping[str, Any], *, passed: bool | None = None) -> Cell:
     """Return the cell of a row's pass@k, whose stats tell which of its answers are missing and what that leaves open."""
     if isinstance(value, Missing):
         return Cell(None, value, passed=passed)
-    pass_stats = cast("_PassStats", stats)
-    bounds = pass_stats.get("bounds")
+    bounds = stats.get("bounds")
     span = None if bounds is None else (float(bounds[0]), float(bounds[1]))
-    return Cell(value, passed=passed, n_missing=pass_stats.get("n_missing") or {}, span=span)
+    return Cell(value, passed=passed, n_missing=stats.get("n_missing") or {}, span=span)
 
 
 def summarise_column(column: TaskColumn, *, policy: Policy, seed: int) -> Summary:
@@ -182,12 +173,12 @@ def summarise_column(column: TaskColumn, *, policy: Policy, seed: int) -> Summar
 
 
 def _left_out(summary: Summary, policy: Policy) -> Summary:
-    """Return the number over all rows, which is no mean, with the note that the policy counts nothing there."""
+    """Return the number over all rows, which is not a mean, with the note that the policy counts nothing there."""
     lost = sum(summary.n_missing.values())
     if policy == "exclude" or not lost:
         return summary
-    note = f"{lost} missing left out: in a number that is no mean none has a worst value"
-    return dataclasses.replace(summary, note="; ".join(part for part in (summary.note, note) if part))
+    note = f"{lost} missing left out: in a number that is not a mean none has a worst value"
+    return replace(summary, note="; ".join(part for part in (summary.note, note) if part))
 
 
 def _aggregate(column: TaskColumn, aggregation: Aggregation, *, seed: int) -> Summary:
@@ -197,7 +188,14 @@ def _aggregate(column: TaskColumn, aggregation: Aggregation, *, seed: int) -> Su
     if value is not None and not aggregation.resamples:
         note = f"{aggregation.name} is not computed a thousand times over: no interval"
     elif value is not None and len(column.raws) > 1:
-        interval = _bootstrap(aggregation, column.raws, seed)
+        rng = random.Random(seed)  # noqa: S311 - resampling, not a secret
+        samples = (rng.choices(column.raws, k=len(column.raws)) for _ in range(_RESAMPLES))
+        estimates = sorted(drawn for sample in samples if (drawn := _over(aggregation, sample)[0]) is not None)
+        # Where more than half of the samples have no number, the others do not show how it varies.
+        if len(estimates) >= _RESAMPLES // 2:
+            tail = round(0.025 * (len(estimates) - 1))
+            low, high = estimates[tail], estimates[-1 - tail]
+            interval = Interval(low, high, "bootstrap") if high > low else None
         note = "" if interval else "resamplings without a value or without variation: no interval"
     gaps: dict[str, int] = {}
     for mark in column.marks.values():
@@ -236,21 +234,6 @@ def _over(aggregation: Aggregation, raws: Sequence[object]) -> tuple[float | Non
     return (value, "") if math.isfinite(value) else (None, f"{aggregation.name} gives {value!r}")
 
 
-def _bootstrap(aggregation: Aggregation, raws: Sequence[object], seed: int) -> Interval | None:
-    rng = random.Random(seed)  # noqa: S311 - resampling, not a secret
-    estimates = []
-    for _ in range(_RESAMPLES):
-        value, _why = _over(aggregation, rng.choices(raws, k=len(raws)))
-        if value is not None:
-            estimates.append(value)
-    estimates.sort()
-    if len(estimates) < _RESAMPLES // 2:
-        return None
-    cut = round(0.025 * (len(estimates) - 1))
-    low, high = estimates[cut], estimates[-1 - cut]
-    return Interval(low, high, "bootstrap") if high > low else None
-
-
 def _mean(columns: Sequence[TaskColumn], group: str, *, policy: Policy, seed: int) -> Summary:
     first = columns[0]
     summary = summarise_cells(
@@ -262,9 +245,9 @@ def _mean(columns: Sequence[TaskColumn], group: str, *, policy: Policy, seed: in
         policy=policy,
         seed=seed,
     )
-    # A foreign metric states no range, and without one there is no worst and no best case.
+    # A foreign metric states no range, and only a range has a worst and a best case.
     bounds = summary.bounds if math.isfinite(first.range[1] - first.range[0]) else None
-    return dataclasses.replace(summary, signature=first.signature, bounds=bounds)
+    return replace(summary, signature=first.signature, bounds=bounds)
 
 
 def summarise_group(
@@ -288,7 +271,7 @@ def summarise_group(
             if task_summary.value is not None
         ]
         total = math.fsum(size for _, size in weighted)
-        summary = dataclasses.replace(
+        summary = replace(
             pooled,
             value=math.fsum(value * size for value, size in weighted) / total if total else None,
             n=sum(task_summary.n for task_summary, _ in summaries),
@@ -310,9 +293,10 @@ def summarise_group(
     interval = None
     if policy == "exclude" and len(mean_values) == len(columns):
         values = [[mark.value for mark in column.marks.values() if mark.value is not None] for column in columns]
+        # Missing rows under another policy count for something, and a resampled mean of what is there would not know of it.
         interval = mean_of_means(values, limits=columns[0].range).interval
     note = "the mean of the tasks' numbers, each task counting the same"
-    return dataclasses.replace(
+    return replace(
         pooled,
         value=math.fsum(mean_values) / len(mean_values) if mean_values else None,
         interval=interval,
@@ -405,22 +389,20 @@ def adjust_gaps(gaps: Sequence[tuple[ContextGap, Differences | None]]) -> list[C
     from markbook.stats.power import detectable_difference
 
     ps = holm([gap.p for gap, _ in gaps])
+    # By Holm, what is decided already frees its share of the error for the others: the least gap is told at that level.
     still_open = [p is not None and p >= 1 - CONFIDENCE for p in ps]
     adjusted_gaps = []
     for at, ((gap, differences), p) in enumerate(zip(gaps, ps, strict=True)):
         level = (1 - CONFIDENCE) / (1 + sum(still_open[:at]) + sum(still_open[at + 1 :]))
         least = None if differences is None else detectable_difference(differences, alpha=level)
-        verdict = _verdict(gap, p)
+        if p is None or gap.difference is None:
+            verdict = "no error can be estimated" if gap.difference else "equal on every row"
+        elif p >= 1 - CONFIDENCE:
+            verdict = "not distinguishable"
+        else:
+            better = (gap.difference > 0) == (gap.direction == "higher")
+            verdict = f"{gap.first if better else gap.second} is better"
         adjusted_gaps.append(
             replace(gap, p_adjusted=p, family=len(gaps), verdict=verdict, minimum_detectable_effect=least)
         )
     return adjusted_gaps
-
-
-def _verdict(gap: ContextGap, p: float | None) -> str:
-    if p is None or gap.difference is None:
-        return "no error can be estimated" if gap.difference else "equal on every row"
-    if p >= 1 - CONFIDENCE:
-        return "not distinguishable"
-    better = (gap.difference > 0) == (gap.direction == "higher")
-    return f"{gap.first if better else gap.second} is better"

@@ -20,13 +20,12 @@ because numbers over whole tasks (corpus BLEU, aggregations of user code) are no
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from markbook.errors import UsageError
 from markbook.judge.judge_options import plain_judge
@@ -45,7 +44,7 @@ from markbook.results.stopping import (
     stop_identity,
     until_enough,
 )
-from markbook.runs.asking import Replies, check_generator, connect_generator, goes_on, sum_usage, timings
+from markbook.runs.asking import Replies, connect_generator, goes_on, sum_usage, timings
 from markbook.runs.kind import Planned, Skipped, Watcher, WorkEnd
 from markbook.runs.machines import Machines
 from markbook.runs.options import ASKING, with_answerer
@@ -75,10 +74,6 @@ from markbook.runs.tasks.task_options import JUDGING, TaskOptions
 from markbook.store import Manifest, RunWriter
 from markbook.store.reader import latest_run
 from markbook.types import Direction, Limits, Missing, MissingKind, Sample
-
-if TYPE_CHECKING:
-    from markbook.runs.tasks.summaries import TestedRecord
-
 
 # A run of tasks that stops when it has seen enough: which of its metrics decides, and the plan of a part of its rows.
 
@@ -112,20 +107,28 @@ def plan_stop(plan: Plan, options: TaskOptions) -> TaskStop | None:
         raise UsageError("context modes are compared row by row, so all of them need all rows")
     metric, limits, direction, baseline_sheet = _deciding(plan, baseline)
     if baseline_sheet is not None and options.allow_different_measures:
-        baseline_sheet = dataclasses.replace(baseline_sheet, signatures={})
-    model = (
-        options.model
-        or next((model_name for task_plan in plan.tasks for model_name in _models(task_plan)), "")
-        or "answers"
+        baseline_sheet = replace(baseline_sheet, signatures={})
+    recorded = (
+        attempt.model
+        for task_plan in plan.tasks
+        if task_plan.answers is not None
+        for attempts in task_plan.answers.attempts.values()
+        for attempt in attempts
     )
-    own = _sheet(plan, model, metric, limits, direction)
+    model = options.model or next(recorded, "") or "answers"
+    # The rows that there will be, as `task_sheet` will name them: the baseline is compared with these before anything is asked.
+    several = len(plan.tasks) > 1
+    digests = {}
+    by_place = all(not task_plan.task.data.id_field for task_plan in plan.tasks)
+    for name, task_plan, sample in _name_rows(plan):
+        assert sample.row is not None  # a task's samples are made of its rows
+        digests[name] = digest([task_plan.task.name, sample.row.record] if several else sample.row.record)
+        by_place = by_place and sample.id == str(sample.row.place)
+    marks = {model: dict.fromkeys(digests, _TO_COME)}
+    signatures = planned_signatures(plan.tasks, metric)
+    own = Sheet(metric, marks, limits, direction, digests=digests, by_place=by_place, signatures=signatures)
     stopping = Stopping(parse_rule(options.stop_when), own, baseline_sheet, seed=options.seed)
     return TaskStop(stopping, model, metric, stop_identity(stopping, baseline_sheet))
-
-
-def _models(plan: TaskPlan) -> list[str]:
-    read = plan.answers.attempts if plan.answers is not None else {}
-    return [attempt.model for several in read.values() for attempt in several]
 
 
 def _deciding(plan: Plan, baseline: Finished | None) -> tuple[str, tuple[float, float], Direction, Sheet | None]:
@@ -160,20 +163,6 @@ def _name_rows(plan: Plan) -> list[tuple[str, TaskPlan, Sample]]:
     ]
 
 
-def _sheet(plan: Plan, model: str, metric: str, limits: tuple[float, float], direction: Direction) -> Sheet:
-    """Return the rows that there will be, as `task_sheet` will name them."""
-    several = len(plan.tasks) > 1
-    digests = {}
-    by_place = all(not task_plan.task.data.id_field for task_plan in plan.tasks)
-    for name, task_plan, sample in _name_rows(plan):
-        assert sample.row is not None  # a task's samples are made of its rows
-        digests[name] = digest([task_plan.task.name, sample.row.record] if several else sample.row.record)
-        by_place = by_place and sample.id == str(sample.row.place)
-    marks = {model: dict.fromkeys(digests, _TO_COME)}
-    signatures = planned_signatures(plan.tasks, metric)
-    return Sheet(metric, marks, limits, direction, digests=digests, by_place=by_place, signatures=signatures)
-
-
 def subset_plan(plan: Plan, names: Collection[str]) -> Plan:
     """Return the plan of these rows only; a task without any is left out."""
     chosen: dict[str, list[Sample]] = {}
@@ -181,13 +170,11 @@ def subset_plan(plan: Plan, names: Collection[str]) -> Plan:
         if name in names:
             chosen.setdefault(task_plan.task.name, []).append(sample)
     tasks = [
-        dataclasses.replace(
-            task_plan, rows=dataclasses.replace(task_plan.rows, samples=tuple(chosen[task_plan.task.name]))
-        )
+        replace(task_plan, rows=replace(task_plan.rows, samples=tuple(chosen[task_plan.task.name])))
         for task_plan in plan.tasks
         if task_plan.task.name in chosen
     ]
-    return dataclasses.replace(plan, tasks=tuple(tasks))
+    return replace(plan, tasks=tuple(tasks))
 
 
 def ask_until_enough(
@@ -270,26 +257,6 @@ def plan_run(options: TaskOptions, machines: Machines) -> TasksPlan:
     )
 
 
-def start_run(plan: TasksPlan, machines: Machines) -> None:
-    """Find out whether the model can be asked, and start the sandbox if any task runs tests.
-
-    Raises:
-        UsageError: the model cannot be asked.
-        EnvironmentUnfitError: the machine cannot isolate the code well enough, or lacks a language's toolchain.
-    """
-    check_generator(plan.generator)
-    for _, metric in iterate_judges(plan.plan.tasks):
-        metric.check()
-    if plan.runs_tests:
-        from markbook.programs.sandboxes import BoxSettings
-
-        languages = {task_plan.passes.language for task_plan in plan.plan.tasks if task_plan.passes} - {""}
-        box = BoxSettings(
-            plan.options.workers, plan.options.isolation, languages=tuple(sorted(languages)), explain=True
-        )
-        machines.start_sandbox(box)
-
-
 def answer_and_mark(plan: TasksPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> WorkEnd:
     """Ask what is not answered yet, run what is not run yet, and measure."""
     options, box = plan.options, machines.box
@@ -302,9 +269,7 @@ def answer_and_mark(plan: TasksPlan, journal: RunWriter, machines: Machines, wat
             replies = replies_to(part)
             results, options = MarkCollector(part, plan.options), plan.options
             earlier = (
-                {row.key: Tested.of(cast("TestedRecord", row.data)) for row in journal.rows(OUTCOME)}
-                if plan.runs_tests
-                else {}
+                {row.key: Tested.from_record(row.data) for row in journal.rows(OUTCOME)} if plan.runs_tests else {}
             )
             for task in part.tasks:
                 for filtered in task.pipelines:
@@ -320,6 +285,7 @@ def answer_and_mark(plan: TasksPlan, journal: RunWriter, machines: Machines, wat
 
         if plan.stop is not None:
             done, stopped = ask_until_enough(plan.stop, judged, journal, mark_part)
+        # All rows once more as one: numbers over whole tasks are not sums of those over batches.
         results = mark_part(done)
     replies = replies_to(done)
     summary = results.summary(options.model or "") | ({"stopped": stopped} if stopped else {})
@@ -332,7 +298,7 @@ def answer_and_mark(plan: TasksPlan, journal: RunWriter, machines: Machines, wat
         "timings.jsonl": timings(replies),
     }
     usage = sum_usage(list(replies.values())) if plan.generator is not None else None
-    broken = results.broken
+    broken = results.count_broken()
     facts = {"answers": results.answers, "broken": broken, **({"usage": usage} if usage else {})}
     if memory is not None:
         facts["judge_account"] = memory.accounts
@@ -358,6 +324,7 @@ def split_rows(plan: TaskPlan) -> Iterator[Sequence[Sample]]:
     """Yield a task's rows in the pieces in which they are marked: as one where something has to see all of them."""
     size = len(plan.samples)
     if not any(bound.metric.whole_batch for bound in plan.metrics):
+        # Every metric sees its rows alone, so pieces change no number.
         size = PIECE
     for start in range(0, len(plan.samples), size):
         yield plan.samples[start : start + size]
@@ -381,6 +348,13 @@ def _manifest(work: Plan, options: TaskOptions, stop: TaskStop | None) -> Manife
         config["generator"] = options.generator
     if stop is not None:
         config["stop"] = {**stop.identity, "metric": stop.metric}
+    # Keys that stand in an address are not the manifest's to keep.
+    judging = {
+        **options.collect_kept(JUDGING),
+        "judges": list(map(plain_judge, options.judges)),
+        "cassette": None if options.cassette is None else os.fspath(options.cassette),
+        "judge_url": without_secrets(options.judge_url),
+    }
     extra = {
         "sources": {
             "tasks": [os.fspath(task) for task in options.tasks],
@@ -391,7 +365,7 @@ def _manifest(work: Plan, options: TaskOptions, stop: TaskStop | None) -> Manife
             **({} if options.against is None else {"against": os.fspath(options.against)}),
         },
         ASKING: options.collect_kept(ASKING),
-        **({JUDGING: _plain_judging(options)} if judges else {}),
+        **({JUDGING: judging} if judges else {}),
         "files": {task_plan.task.name: task_plan.task.file.name for task_plan in work.tasks},
         "rows": len(work),
         "skipped": {"rows_and_answers": len(work.rejections)},
@@ -399,18 +373,6 @@ def _manifest(work: Plan, options: TaskOptions, stop: TaskStop | None) -> Manife
         "workers": options.workers,
     }
     return Manifest("run", json.loads(json.dumps(config)), work.inputs, extra, recent=("prompts_and_targets",))
-
-
-def _plain_judging(options: TaskOptions) -> dict[str, object]:
-    """Return how the judges are asked, as JSON and without secrets."""
-    judge_options = options.collect_kept(JUDGING)
-    cassette = None if options.cassette is None else os.fspath(options.cassette)
-    return {
-        **judge_options,
-        "judges": list(map(plain_judge, options.judges)),
-        "cassette": cassette,
-        "judge_url": without_secrets(options.judge_url),
-    }
 
 
 def _execute(
@@ -439,5 +401,5 @@ def _execute(
     for job, outcome in box.run([job for _key, job in waiting.values()]):
         key = waiting[job.key][0]
         done[key] = read_tested(outcome)
-        writer.add(OUTCOME, key, done[key].as_record(), remember=False)
+        writer.add(OUTCOME, key, done[key].to_record(), remember=False)
     return done
