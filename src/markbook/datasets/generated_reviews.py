@@ -44,7 +44,7 @@ class GeneratedReviews:
         """Read every generated review of a file or folder, in a stable order.
 
         Raises:
-            DataError: there is no such path, it holds no row that names a paper, or a file of rows breaks off.
+            DataError: the path does not exist, it holds no row that names a paper, or a file of rows breaks off.
         """
         if not path.exists():
             raise DataError("there is no such file or folder", at=str(path), hint=suggest_path(path))

@@ -246,7 +246,7 @@ class PeerRead:
         """Read every paper under a folder, or one file.
 
         Raises:
-            DataError: there is no such path, or it holds no paper at all.
+            DataError: the path does not exist, or it holds no paper at all.
         """
         if not path.exists():
             raise DataError("there is no such file or folder", at=str(path), hint=suggest_path(path))

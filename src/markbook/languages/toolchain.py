@@ -102,7 +102,7 @@ def find(name: str) -> Toolchain:
     """Return the toolchain of a language.
 
     Raises:
-        UsageError: there is no such language.
+        UsageError: the language is unknown.
         EnvironmentUnfitError: its toolchain is not here; the hint has the package's name.
     """
     definition = language(name)

@@ -287,7 +287,7 @@ class ProgramMarker:
 
         Raises:
             EnvironmentUnfitError: the toolchain of one of them is not here.
-            UsageError: there is no such language.
+            UsageError: the language is unknown.
         """
         toolchains = {name: find(name) for name in languages}
         self._names = {name: tool.language.name for name, tool in toolchains.items()}
