@@ -69,11 +69,11 @@ def command(**options: Any) -> int:
     for package in ("starlette", "uvicorn"):
         need(package, extra="serve")
     from markbook.programs.sandboxes import BoxSettings
-    from markbook.serve.guard import Guard
+    from markbook.serve.guard import Guard, is_loopback
     from markbook.serve.items import Defaults
     from markbook.serve.marking import ServerSettings
     from markbook.serve.pool import PoolSettings
-    from markbook.serve.serve import bind, is_loopback, read_token, serve
+    from markbook.serve.serve import bind, read_token, serve
 
     token = read_token(Path(options["token_file"])) if options["token_file"] else ""
     if not token and not is_loopback(options["host"]):

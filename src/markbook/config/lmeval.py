@@ -223,6 +223,18 @@ def _task(model: TaskFile, node: Node, file: Path) -> spec.Task:
         raise ConfigError("output_type multiple_choice needs doc_to_choice", at=find(node, ("output_type",)).at)
     if model.output_type != "generate_until" and model.doc_to_target is None:
         raise ConfigError(f"output_type {model.output_type} needs doc_to_target", at=find(node, ("output_type",)).at)
+    mode = model.metadata.get("context_mode", "full")  # as the documented variants state it
+    if mode not in spec.CONTEXT_MODES:
+        raise ConfigError(
+            f"context_mode {mode!r} is none of {', '.join(spec.CONTEXT_MODES)}",
+            at=find(node, ("metadata", "context_mode")).at,
+        )
+    notes = [_NO_DECONTAMINATION] if model.should_decontaminate else []
+    generation = model.generation_kwargs
+    if generation is not None and generation.do_sample is False and generation.temperature:
+        notes.append(
+            f"do_sample: false changes nothing: a server is asked at the temperature {generation.temperature:g}"
+        )
     is_plain = model.output_type == "generate_until" and model.process_results is None
     if is_plain and model.doc_to_target is None and model.metric_list is None:
         raise ConfigError("'doc_to_target' is missing", at=node.at)
@@ -237,14 +249,14 @@ def _task(model: TaskFile, node: Node, file: Path) -> spec.Task:
             _use(metric_entry, node, position, model.output_type) for position, metric_entry in enumerate(metrics)
         ),
         format="lm-eval",
-        context=_context(model, node),
+        context=mode,
         description=model.description,
         process=model.process_docs,
         results=model.process_results,
         prefix=model.gen_prefix or "",
         output=model.output_type,
         choices=None if model.doc_to_choice is None else _text(model.doc_to_choice, node, "doc_to_choice"),
-        notes=_notes(model),
+        notes=tuple(notes),
         pipelines=_pipelines(model, node),
         sampling=_sampling(model, node),
         few_shot=_few_shot(model, node, split),
@@ -254,17 +266,6 @@ def _task(model: TaskFile, node: Node, file: Path) -> spec.Task:
         unsafe_at=find(node, ("unsafe_code",)).at if model.unsafe_code else "",
         resolved=_record_node(node),
     )
-
-
-def _notes(model: TaskFile) -> tuple[str, ...]:
-    """Return what the user should know of keys that change nothing here."""
-    notes = [_NO_DECONTAMINATION] if model.should_decontaminate else []
-    generation = model.generation_kwargs
-    if generation is not None and generation.do_sample is False and generation.temperature:
-        notes.append(
-            f"do_sample: false changes nothing: a server is asked at the temperature {generation.temperature:g}"
-        )
-    return tuple(notes)
 
 
 def _member(node: Node, file: Path) -> spec.Member:
@@ -448,18 +449,6 @@ def _sampling(model: TaskFile, node: Node) -> spec.Sampling:
         samples=model.repeats,
         beams=generation.num_beams,
     )
-
-
-def _context(model: TaskFile, node: Node) -> spec.ContextMode:
-    """Return the context mode that the metadata states, as the documented variants do."""
-    mode = model.metadata.get("context_mode", "full")
-    if mode not in spec.CONTEXT_MODES:
-        raise ConfigError(
-            f"context_mode {mode!r} is none of {', '.join(spec.CONTEXT_MODES)}",
-            at=find(node, ("metadata", "context_mode")).at,
-        )
-    chosen: spec.ContextMode = mode
-    return chosen
 
 
 def _record_node(node: Node) -> dict[str, object]:

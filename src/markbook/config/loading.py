@@ -257,7 +257,7 @@ def _find_member_files(group: spec.TaskGroup, member: spec.Member) -> list[Path]
 
 def _read(path: Path, over: Node | None = None) -> spec.Task | spec.TaskGroup:
     twice: list[Twice] = []
-    node = _merge_parents(path, (), twice)
+    node = _merge_parents(path, (), twice, {})
     node = node if over is None else _over(node, over, deep=False)
     if lmeval.is_lm_eval(node):
         imported = lmeval.read_lm_eval(node, path)
@@ -268,9 +268,14 @@ def _read(path: Path, over: Node | None = None) -> spec.Task | spec.TaskGroup:
     return native.read_native(node, path)
 
 
-def _merge_parents(path: Path, above: tuple[Path, ...], twice: list[Twice]) -> Node:
-    """Return a file's tree with what it extends or includes under it."""
+def _merge_parents(path: Path, above: tuple[Path, ...], twice: list[Twice], merged: dict[Path, Node]) -> Node:
+    """Return a file's tree with what it extends or includes under it, `merged` for the next that does so.
+
+    Each file is read once: where each of a few names the next ten times, they would be read millions of times.
+    """
     real = path.resolve()
+    if real in merged:
+        return merged[real]
     if real in above:
         raise ConfigError(
             "it extends itself, by way of " + " -> ".join(ancestor.name for ancestor in (*above, real)), at=str(path)
@@ -283,15 +288,17 @@ def _merge_parents(path: Path, above: tuple[Path, ...], twice: list[Twice]) -> N
     key = "include" if "include" in node.value else "extends"
     parents = node.value.get(key)
     if parents is None:
+        merged[real] = node
         return node
     values = parents.value if isinstance(parents.value, list) else [parents]
     result: Node | None = None
     for value in values:
-        base = _merge_parents(_parent(value, path), (*above, real), twice)
+        base = _merge_parents(_parent(value, path), (*above, real), twice, merged)
         result = base if result is None else _over(result, base, deep=key == "extends")
     own = {name: value for name, value in node.value.items() if name != key}
     child = Node(own, node.file, node.line, node.column, node.size, node.keys)
-    return child if result is None else _over(result, child, deep=key == "extends")
+    merged[real] = child if result is None else _over(result, child, deep=key == "extends")
+    return merged[real]
 
 
 def _parent(value: Node, path: Path) -> Path:

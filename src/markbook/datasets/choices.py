@@ -308,21 +308,27 @@ def _is_same_prompt(question: RecordedQuestion, sample: Sample, weighing: Weighi
             return False
     elif weighing is not None:
         expected = [sample.input]  # our own results keep the row's question, and a whole text has nothing before it
-    return all(_holds(recorded, text, question) for recorded, text in zip(question.prompts, expected, strict=False))
-
-
-def _holds(recorded: str, expected: str, question: RecordedQuestion) -> bool:
-    """Whether a recorded prompt is the expected one, or holds it: a chat template puts words around it."""
-    if question.has_turns and expected.endswith(recorded):
-        return True
-    return recorded == expected or expected.strip() in recorded
+    # a chat template puts words around a prompt, and turns of their own leave out what stands before it
+    return all(
+        recorded == text or text.strip() in recorded or (question.has_turns and text.endswith(recorded))
+        for recorded, text in zip(question.prompts, expected, strict=False)
+    )
 
 
 def _is_same_target(question: RecordedQuestion, sample: Sample, weighing: Weighing | None) -> bool:
     if question.target is None and not question.target_hash:
         return True
     if weighing is not None:
-        return question.target is None or _names_same_choice(question.target, weighing, sample.references)
+        if question.target is None:
+            return True
+        gold = weighing.gold if isinstance(weighing.gold, list) else [weighing.gold]
+        if _places(question.target, weighing.choices) == _places(list(map(str, gold)), weighing.choices):
+            return True
+        texts = {text.strip() for _, text in weighing.pairs} | {str(weighing.gold).strip()}
+        # where what follows is the same for all, and what stands before differs, its text names the right one
+        is_one_text = len({text for _, text in weighing.pairs}) == 1
+        is_named = is_one_text and " ".join(question.target).strip() in texts
+        return is_named or _strip_texts(question.target) == _strip_texts(sample.references)
     if not sample.references:
         return True  # the task takes its right answers from elsewhere
     if question.target is None:
@@ -332,15 +338,6 @@ def _is_same_target(question: RecordedQuestion, sample: Sample, weighing: Weighi
     return any(_strip_texts(question.target) == _strip_texts(texts) for texts in targets if texts) or (
         len(sample.references) == 1 and question.target == _texts(sample.references[0])
     )
-
-
-def _names_same_choice(target: tuple[str, ...], weighing: Weighing, references: tuple[str, ...]) -> bool:
-    gold = weighing.gold if isinstance(weighing.gold, list) else [weighing.gold]
-    if _places(target, weighing.choices) == _places([str(choice) for choice in gold], weighing.choices):
-        return True
-    texts = {text.strip() for _, text in weighing.pairs} | {str(weighing.gold).strip()}
-    is_one_text = len({text for _, text in weighing.pairs}) == 1  # what follows is the same, what stands before differs
-    return (is_one_text and " ".join(target).strip() in texts) or _strip_texts(target) == _strip_texts(references)
 
 
 def _places(texts: Sequence[str], choices: tuple[str, ...]) -> list[object]:

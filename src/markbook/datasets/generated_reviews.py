@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from markbook.datasets.papers import ASPECTS, as_number, as_text, mend, read_object, read_scale
+from markbook.datasets.papers import ASPECTS, as_number, as_text, mend, read_object, read_scale, visible_files
 from markbook.errors import DamagedError, DataError, suggest_path
 from markbook.files.jsonl import Line, Rejection, read_jsonl
 from markbook.types import Attempt
@@ -44,14 +44,14 @@ class GeneratedReviews:
         """Read every generated review of a file or folder, in a stable order.
 
         Raises:
-            DataError: there is no such path, it holds no row that names a paper, or a file of rows breaks off.
+            DataError: the path does not exist, it holds no row that names a paper, or a file of rows breaks off.
         """
         if not path.exists():
             raise DataError("there is no such file or folder", at=str(path), hint=suggest_path(path))
         rejections: list[Rejection] = []
         digests: dict[str, str] = {}
         attempts: list[Attempt] = []
-        for file in _files(path):
+        for file in visible_files(path, (".json", ".jsonl", ".json.gz", ".jsonl.gz")):
             name = file.relative_to(path).as_posix() if path.is_dir() else file.name
             for item in _read(file, digests, name):
                 if isinstance(item, Rejection):
@@ -69,16 +69,6 @@ class GeneratedReviews:
             attempts[number] = replace(attempt, index=counts[key])
             counts[key] += 1
         return Generated(tuple(attempts), tuple(rejections), digests)
-
-
-def _files(path: Path) -> Iterator[Path]:
-    if path.is_file():
-        yield path
-        return
-    for file in sorted(path.rglob("*")):
-        hidden = any(part.startswith(".") for part in file.relative_to(path).parts)
-        if file.is_file() and not hidden and file.name.endswith((".json", ".jsonl", ".json.gz", ".jsonl.gz")):
-            yield file
 
 
 def _read(file: Path, digests: dict[str, str], name: str) -> Iterator[Attempt | Rejection]:

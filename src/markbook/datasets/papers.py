@@ -246,7 +246,7 @@ class PeerRead:
         """Read every paper under a folder, or one file.
 
         Raises:
-            DataError: there is no such path, or it holds no paper at all.
+            DataError: the path does not exist, or it holds no paper at all.
         """
         if not path.exists():
             raise DataError("there is no such file or folder", at=str(path), hint=suggest_path(path))
@@ -282,7 +282,7 @@ _Group = dict[str, tuple[Path, DigestedObject]]
 def _groups(path: Path, rejections: list[Rejection], digests: dict[str, str]) -> dict[tuple[Path, str], _Group]:
     """Read the files and put a paper's review file and its text together."""
     groups: dict[tuple[Path, str], _Group] = {}
-    for file in _files(path):
+    for file in visible_files(path, (".json",)):
         is_text = file.name.endswith(".pdf.json")
         read = read_object(file)
         if isinstance(read, Rejection):
@@ -306,12 +306,14 @@ def _groups(path: Path, rejections: list[Rejection], digests: dict[str, str]) ->
     return groups
 
 
-def _files(path: Path) -> Iterator[Path]:
+def visible_files(path: Path, suffixes: tuple[str, ...]) -> Iterator[Path]:
+    """Yield the files of these endings below a folder that are not hidden, in order; a file is its own only one."""
     if path.is_file():
         yield path
         return
-    for file in sorted(path.rglob("*.json")):
-        if file.is_file() and not any(part.startswith(".") for part in file.relative_to(path).parts):
+    for file in sorted(path.rglob("*")):
+        is_hidden = any(part.startswith(".") for part in file.relative_to(path).parts)
+        if file.name.endswith(suffixes) and file.is_file() and not is_hidden:
             yield file
 
 

@@ -62,11 +62,24 @@ def read_task_rows(
         IncompleteError: the hub cannot be reached, or refuses.
     """
     reading = Reading()
-    if data is None and task.data.remote and fetches:
-        _read_hub(task, reading)
+    if data is not None:
+        read_rows(data, reading)
+    elif task.data.remote and not fetches:
+        raise ConfigError(
+            f"data set {task.data.remote!r} would have to be fetched over the network, which is never done unasked",
+            at=task.data.at,
+            hint="--allow-download fetches it; `markbook get` saves it to a file, and --data names one",
+        )
+    elif task.data.remote:
+        from markbook.files.hub import find
+
+        fetched = find(task.data.remote, task.data.config, task.data.split)
+        for path, name in zip(fetched.fetch(), fetched.files, strict=True):
+            # its commit stands among the inputs: the rows of another one would be others
+            read_rows(path, reading, f"{fetched.repository}@{fetched.revision}/{name}")
     else:
-        for path in [data] if data is not None else _paths(task):
-            read_rows(path, reading)
+        for name in task.data.paths:
+            read_rows(data_file(task, name), reading)
     if selects:
         chosen = select(reading.rows)
         reading.rows = Spool(Numbered(numbered.row, numbered.at, number) for number, numbered in enumerate(chosen))
@@ -107,25 +120,6 @@ def data_file(task: Task, name: str, folder: Path | None = None) -> Path:
         hint = "; ".join(part for part in (suggest_path(near), "--data names another") if part)
         raise ConfigError(f"there is no data file {str(near)!r}", at=task.data.at, hint=hint)
     return path
-
-
-def _read_hub(task: Task, reading: Reading) -> None:
-    """Add the rows of a data set of the hub; its commit is told among the inputs."""
-    from markbook.files.hub import find
-
-    data = find(task.data.remote, task.data.config, task.data.split)
-    for path, name in zip(data.fetch(), data.files, strict=True):
-        read_rows(path, reading, f"{data.repository}@{data.revision}/{name}")
-
-
-def _paths(task: Task) -> list[Path]:
-    if task.data.remote:
-        raise ConfigError(
-            f"data set {task.data.remote!r} would have to be fetched over the network, which is never done unasked",
-            at=task.data.at,
-            hint="--allow-download fetches it; `markbook get` saves it to a file, and --data names one",
-        )
-    return [data_file(task, name) for name in task.data.paths]
 
 
 def check_fields(rows: Sequence[Numbered], names: Iterable[str], at: str) -> None:

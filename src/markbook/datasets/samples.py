@@ -143,18 +143,23 @@ def _read_samples(builder: _Builder, reading: Reading, examples: Examples, limit
                 raise DataError(f"two rows have the id {sample.id!r}", at=numbered.at, hint=f"the first is {first}")
             ids.add(sample.id)
         samples.append(sample)
-        builder.digest.update(_question_record(sample, builder).encode("utf-8", "surrogatepass"))
+        # what the row asks and what is right, as one text that no other row has
+        weighing = builder.weighings.get(sample.id)
+        weighed = None if weighing is None else [weighing.pairs, weighing.choices, str(weighing.gold)]
+        tests = [test.program for test in sample.tests]
+        content = [
+            sample.id,
+            sample.system,
+            builder.turns.get(sample.id),
+            sample.input,
+            sample.references,
+            tests,
+            weighed,
+        ]
+        builder.digest.update(json.dumps(content).encode("utf-8", "surrogatepass"))
         builder.has_references = builder.has_references or bool(sample.references)
         builder.has_tests = builder.has_tests or bool(sample.tests)
     return samples
-
-
-def _question_record(sample: Sample, builder: _Builder) -> str:
-    """Return what a row asks and what is right, as one text that no other row has."""
-    weighing, turns = builder.weighings.get(sample.id), builder.turns.get(sample.id)
-    weighed = None if weighing is None else [weighing.pairs, weighing.choices, str(weighing.gold)]
-    tests = [test.program for test in sample.tests]
-    return json.dumps([sample.id, sample.system, turns, sample.input, sample.references, tests, weighed])
 
 
 def check_sources(task: Task, find: Find = nothing) -> None:

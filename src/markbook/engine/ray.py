@@ -66,9 +66,10 @@ def ray(workers: int | None = None) -> Executor:
                 f"the Ray cluster cannot be joined: {error}", at=address, hint="is RAY_ADDRESS right?"
             ) from error
         finally:
-            if threading.current_thread() is threading.main_thread():
+            if before is not None and threading.current_thread() is threading.main_thread():
                 signal.signal(signal.SIGTERM, before)  # Ray puts its own in its place
-    processors = int(package.cluster_resources().get("CPU", 1))
+    # a part of a processor, or none beside the machine that was joined, is room for one piece: none would wait for ever
+    processors = max(1, int(package.cluster_resources().get("CPU", 1)))
     return RayExecutor(package, window=workers or AHEAD * processors, owned=owned)
 
 
@@ -103,7 +104,11 @@ class RayExecutor(Executor):
                 if not self._waiting or len(self._flying) >= self._window:
                     return
                 future, fn, args, kwargs = self._waiting.popleft()
-                reference = self._flying[future] = self._task.remote(fn, args, kwargs)
+                try:
+                    reference = self._flying[future] = self._task.remote(fn, args, kwargs)
+                except Exception as error:  # noqa: BLE001 - it cannot be sent, say: whoever waits for its result is told
+                    future.set_exception(error)
+                    continue
             reference.future().add_done_callback(lambda done, future=future: self._on_landing(future, done))
 
     def _on_landing(self, future: Future[Any], done: Future[Any]) -> None:

@@ -140,7 +140,7 @@ def _ask_hub(repository: str, ask: Callable[[], _T]) -> _T:
     """Return what the hub's client gives.
 
     Raises:
-        UsageError: there is no such data set.
+        UsageError: the data set does not exist.
         IncompleteError: the hub cannot be reached, or refuses.
     """
     errors = need("huggingface_hub.errors", extra="hub")

@@ -122,14 +122,13 @@ def _files(folder: Path) -> list[Path]:
     listed = about.get("_data_files")
     listed = listed if isinstance(listed, list) else []
     names = [entry.get("filename") if isinstance(entry, dict) else None for entry in listed]
-    if not names or len(names) > _MOST_FILES or not all(isinstance(name, str) and _is_plain(name) for name in names):
+    are_inside = all(
+        isinstance(name, str) and name not in ("", ".", "..") and not any(sign in name for sign in "/\\\0")
+        for name in names
+    )
+    if not names or len(names) > _MOST_FILES or not are_inside:
         raise DataError("the list of its files is damaged", at=str(folder / _STATE))
     return [folder / str(name) for name in names]
-
-
-def _is_plain(name: str) -> bool:
-    """Whether a name stays in its folder."""
-    return name not in ("", ".", "..") and not any(sign in name for sign in "/\\\0")
 
 
 def _feed(path: Path, digest: hashlib._Hash | None) -> None:

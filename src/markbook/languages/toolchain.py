@@ -102,7 +102,7 @@ def find(name: str) -> Toolchain:
     """Return the toolchain of a language.
 
     Raises:
-        UsageError: there is no such language.
+        UsageError: the language is unknown.
         EnvironmentUnfitError: its toolchain is not here; the hint has the package's name.
     """
     definition = language(name)
@@ -232,9 +232,31 @@ class Prebuilt:
         if cached is not None and cached.is_dir():
             shutil.copytree(cached, folder)
         else:
-            _make(tool, preparation, folder)
-            if cached is not None:
-                _keep(folder, cached)
+            folder.mkdir()
+            with tempfile.TemporaryDirectory() as work:
+                for name, text in preparation.files.items():
+                    path = Path(work, name)
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_text(text, encoding="utf-8")
+                words = {"kept": str(folder)}
+                around = {**tool.places.environment, **preparation.environment}
+                environment = {**os.environ, **{name: fill_template(value, words) for name, value in around.items()}}
+                # where it fails what there is has to do, and the self-test says what does not work
+                with contextlib.suppress(OSError, subprocess.SubprocessError):
+                    subprocess.run(
+                        tool.command(preparation.command, words),
+                        cwd=work,
+                        env=environment,
+                        capture_output=True,
+                        timeout=_SECONDS,
+                        check=False,
+                    )
+            if cached is not None and any(folder.iterdir()):
+                with contextlib.suppress(OSError, shutil.Error):  # nothing depends on the copy for the next run
+                    cached.parent.mkdir(parents=True, exist_ok=True)
+                    with tempfile.TemporaryDirectory(dir=cached.parent) as copy:
+                        shutil.copytree(folder, Path(copy, "made"))
+                        Path(copy, "made").replace(cached)
         for path in (folder, *folder.rglob("*")):
             path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
 
@@ -342,39 +364,6 @@ def _put(source: Path, cached: Path | None) -> None:
             path.unlink()
 
 
-def _make(tool: Toolchain, preparation: Prepared, target: Path) -> None:
-    """Run the command; where it fails what there is has to do, and the self-test says what does not work."""
-    target.mkdir()
-    with tempfile.TemporaryDirectory() as folder:
-        for name, text in preparation.files.items():
-            path = Path(folder, name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-        words = {"kept": str(target)}
-        around = {**tool.places.environment, **preparation.environment}
-        environment = {**os.environ, **{name: fill_template(value, words) for name, value in around.items()}}
-        with contextlib.suppress(OSError, subprocess.SubprocessError):
-            subprocess.run(
-                tool.command(preparation.command, words),
-                cwd=folder,
-                env=environment,
-                capture_output=True,
-                timeout=_SECONDS,
-                check=False,
-            )
-
-
-def _keep(source: Path, cached: Path) -> None:
-    """Keep a copy for the next run, if there is anything; nothing depends on it."""
-    if not any(source.iterdir()):
-        return
-    with contextlib.suppress(OSError, shutil.Error):
-        cached.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=cached.parent) as folder:
-            shutil.copytree(source, Path(folder, "made"))
-            Path(folder, "made").replace(cached)
-
-
 # Answers that are whole programs, with nothing of ours in them: how each language builds and starts one.
 
 
@@ -391,14 +380,21 @@ class Whole:
     build_environment: Mapping[str, str] = field(default_factory=dict)
 
 
-def whole(tool: Toolchain, given: str | Mapping[str, bytes]) -> Whole:
-    """Return how a program is made of its text, or of several files."""
+def whole(tool: Toolchain, content: str | Mapping[str, bytes]) -> Whole:
+    """Return how a program is made of its text, or of several files; the one that is started comes first."""
     language, alone = tool.language, tool.language.alone
-    files = _name_files(language, given)
+    if isinstance(content, str):
+        content = {"": (language.prelude + content).encode("utf-8", "surrogatepass")}
+    endings = language.suffixes or (language.source.rpartition(".")[2],)
+    sources = tuple(name for name in content if not name or name.rpartition(".")[2].lower() in endings)
+    if not sources:
+        raise ValueError(f"none of its files is {language.title}")
+    first = min(sources, key=lambda name: (PurePosixPath(name).stem not in ("__main__", "main", "Main"), name))
+    source = alone.name(content[first].decode("utf-8", "replace")) if alone.name else alone.source or language.source
+    files = {source: content[first], **{name: data for name, data in content.items() if name != first}}
     text = next(iter(files.values())).decode("utf-8", "replace")
     words = dict(language.words(text)) if language.words else {}
     words |= alone.words(text, tuple(files)) if alone.words else {}
-    endings = _endings(language)
     sources = tuple(name for name in files if name.rpartition(".")[2].lower() in endings)
     build = language.build if alone.build is None else alone.build
     place = build.index("{sources}") if "{sources}" in build else len(build)
@@ -434,23 +430,3 @@ def _by_suffix() -> dict[str, Language]:
         for suffix in definition.suffixes:
             known.setdefault(suffix, definition)
     return known
-
-
-def _name_files(language: Language, content: str | Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return the files of a program, the one that is started first; a single one has the name that its language wants."""
-    if isinstance(content, str):
-        content = {"": (language.prelude + content).encode("utf-8", "surrogatepass")}
-    endings = _endings(language)
-    sources = [name for name in content if not name or name.rpartition(".")[2].lower() in endings]
-    if not sources:
-        raise ValueError(f"none of its files is {language.title}")
-    first = min(sources, key=lambda name: (PurePosixPath(name).stem not in ("__main__", "main", "Main"), name))
-    others = {name: text for name, text in content.items() if name != first}
-    alone = language.alone
-    name = alone.name(content[first].decode("utf-8", "replace")) if alone.name else alone.source or language.source
-    return {name: content[first], **others}
-
-
-def _endings(language: Language) -> tuple[str, ...]:
-    """Return how the names of a language's files end."""
-    return language.suffixes or (language.source.rpartition(".")[2],)

@@ -270,7 +270,13 @@ def judge_phases(tool: Toolchain, run: MarkedRun, executed: list[Executed], *, p
     seconds, wall = sum(phase.seconds for phase in executed), sum(phase.wall_seconds for phase in executed)
     runs = run.in_order(executed)
     if not runs:
-        return Found(*_not_built(tool, executed[0]), seconds=seconds, wall=wall)
+        built = executed[0]
+        line = _line(tool.language.failures.build, _text(built.stderr) + _text(built.stdout))
+        message = line or built.refused or f"the compiler ended with {built.status}"
+        if built.limit:
+            message = f"the compiler reached its limit ({built.limit})"
+        failed = TestResult(passed=False, error_type="CompileError", error_message=clean(message))
+        return Found(failed, ErrorKind.SYNTAX, built.limit, seconds=seconds, wall=wall)
     quiet = tool.language.failures.quiet
     passed = _prints(runs[0], run.token + run.said if tool.language.ending.catches else run.token, quiet)
     forged = _prints(runs[0], run.written.nonce + run.said, quiet)
@@ -294,23 +300,9 @@ def _prints(executed: Executed, line: str, quiet: str) -> bool:
 
 def not_built(tool: Toolchain, compiler_output: str) -> Found:
     """Return what a program comes to that the compiler refused with these words."""
-    message = (
-        _line(tool.language.failures.build, _text(compiler_output.encode("utf-8", "replace")))
-        or "the compiler refused it"
-    )
-    failed = TestResult(passed=False, error_type="CompileError", error_message=clean(message))
-    return Found(failed, ErrorKind.SYNTAX)
-
-
-def _not_built(tool: Toolchain, executed: Executed) -> tuple[TestResult, ErrorKind, str]:
-    output = _text(executed.stderr) + _text(executed.stdout)
-    message = (
-        _line(tool.language.failures.build, output) or executed.refused or f"the compiler ended with {executed.status}"
-    )
-    if executed.limit:
-        message = f"the compiler reached its limit ({executed.limit})"
-    failed = TestResult(passed=False, error_type="CompileError", error_message=clean(message))
-    return failed, ErrorKind.SYNTAX, executed.limit
+    line = _line(tool.language.failures.build, _text(compiler_output.encode("utf-8", "replace")))
+    message = clean(line or "the compiler refused it")
+    return Found(TestResult(passed=False, error_type="CompileError", error_message=message), ErrorKind.SYNTAX)
 
 
 def _explain_failure(tool: Toolchain, executed: Executed, run: MarkedRun) -> tuple[TestResult, ErrorKind | None, str]:

@@ -144,7 +144,14 @@ def check_marks(box: Sandbox) -> None:
             for number, code in enumerate(exercise.wrong, start=1)
         ]
     outcomes = {job.key: outcome for job, outcome in box.run(jobs)}
-    faults = [fault for job in jobs if (fault := _fault(job.key, outcomes[job.key]))]
+    faults = []
+    for job in jobs:
+        outcome = outcomes[job.key]
+        passed, total = outcome.passed, len(outcome.tests)
+        expected = total if job.key.startswith("right") else 0
+        if not total or passed != expected or (outcome.error is not None and expected):
+            why = f": {outcome.error_type or outcome.error} {outcome.error_message}".rstrip() if outcome.error else ""
+            faults.append(f"the {job.key}, which passed {passed} of {total} tests instead of {expected}{why}")
     if faults:
         level = "" if sys.platform == "linux" else f" on {sys.platform}"
         raise EnvironmentUnfitError(
@@ -152,16 +159,6 @@ def check_marks(box: Sandbox) -> None:
             f"programs, first {faults[0]}",
             hint="nothing was marked; `markbook doctor` says what this machine lacks",
         )
-
-
-def _fault(name: str, outcome: Outcome) -> str:
-    """Return how an outcome differs from what its program deserves; empty if it does not."""
-    passed, total = outcome.passed, len(outcome.tests)
-    expected = total if name.startswith("right") else 0
-    if total and passed == expected and (outcome.error is None or expected == 0):
-        return ""
-    why = f": {outcome.error_type or outcome.error} {outcome.error_message}".rstrip() if outcome.error else ""
-    return f"the {name}, which passed {passed} of {total} tests instead of {expected}{why}"
 
 
 # Building many programs in one process: what waits for one another, and what came of each.
@@ -193,14 +190,7 @@ class PendingBuild:
         self._under[key], self.waiting = self.waiting, {}
         texts = [written_program.files[self.tool.language.source] for written_program in self._under[key].values()]
         stdin = b"".join(_LENGTH.pack(len(text)) + text for text in texts)
-        limits = build_limits(self.tool.language)
-        limits = Limits(
-            seconds=limits.seconds,
-            memory_bytes=limits.memory_bytes,
-            output_bytes=_OUTPUT,
-            file_bytes=limits.file_bytes,
-            processes=limits.processes,
-        )
+        limits = replace(build_limits(self.tool.language), output_bytes=_OUTPUT)
         files = {name: text.encode() for name, text in self.batch.files.items()}
         around = {**self.tool.places.environment, **self.tool.language.environment}
         command = self.tool.command(self.batch.command, {})
@@ -297,7 +287,7 @@ class ProgramMarker:
 
         Raises:
             EnvironmentUnfitError: the toolchain of one of them is not here.
-            UsageError: there is no such language.
+            UsageError: the language is unknown.
         """
         toolchains = {name: find(name) for name in languages}
         self._names = {name: tool.language.name for name, tool in toolchains.items()}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from markbook.engine.executors import other_engine
+from markbook.engine import other_engine
 from markbook.programs.marker import MixedBox, ProgramMarker, ensure_marks, refuse_unsupported
 from markbook.sandbox import Job, Sandbox
 from markbook.sandbox.record_store import usual

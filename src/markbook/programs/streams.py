@@ -202,10 +202,6 @@ def said_by(judge: Judge, heard: Executed, passes_left: int) -> Checked:
         return checkers.icpc(status, heard.files, passes_left=passes_left)
     if judge.convention == "testlib":
         return checkers.testlib(status, heard.stderr)
-    return _read_returned(heard, status)
-
-
-def _read_returned(heard: Executed, status: int) -> Checked:
     try:
         reply = json.loads(heard.files["returned.json"])
         if "returned" in reply:

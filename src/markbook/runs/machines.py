@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from markbook import plugins
-from markbook.engine.executors import lost_workers, other_engine
+from markbook.engine import lost_workers, other_engine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

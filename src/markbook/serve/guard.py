@@ -9,8 +9,9 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -84,12 +85,21 @@ SHARE = 0.75
 """How much of all that there is room for one client may have."""
 _NAME = 64
 """Characters of a client's name."""
-LOOPBACK = frozenset(("127.0.0.1", "localhost", "::1"))
 OPEN = frozenset(("/health",))
 """What is answered without a token: whether the server lives."""
 _TOO_MUCH = 429
 _OF_STRANGERS = 1 << 20
 """Bytes that are taken in of a body whose sender may not ask."""
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is this machine's own and nobody else's."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 class Refused(Exception):
@@ -129,11 +139,15 @@ class Guard:
                 what = "a wrong token" if authorization else "no token"
                 message = f"{what}: send the header 'Authorization: Bearer ...' with what the server's token file holds"
                 raise Refused(401, message, WWW_Authenticate="Bearer")
-        elif _host(headers.get("host", "")) not in LOOPBACK:
-            raise Refused(421, "this server answers to 127.0.0.1 and localhost only: name it so in the address")
-        origin = headers.get("origin")
-        if origin is not None and _place(origin) != headers.get("host", "").lower():
-            raise Refused(403, "a page of another site may not ask this server")
+        else:
+            # a page may point a name of its own at this machine, and ask as if it came from here; it cannot own the number
+            named = _split_address("//" + headers.get("host", ""))
+            if named is None or not is_loopback((named.hostname or "").rstrip(".")):
+                raise Refused(421, "this server answers to 127.0.0.1 and localhost only: name it so in the address")
+        if (origin := headers.get("origin")) is not None:
+            page = _split_address(origin)
+            if page is None or page.netloc.lower() != headers.get("host", "").lower():
+                raise Refused(403, "a page of another site may not ask this server")
 
     async def json(self, request: Request) -> dict[str, object]:
         """Return the object that a request's body holds.
@@ -186,17 +200,9 @@ class Guard:
         return bytes(data)
 
 
-def _host(header: str) -> str:
+def _split_address(address: str) -> SplitResult | None:
     try:
-        return (urlsplit(f"//{header}").hostname or "").rstrip(".")
-    except ValueError:
-        return ""
-
-
-def _place(origin: str) -> str | None:
-    """Return the host and port of a page's origin; None where that is not an address."""
-    try:
-        return urlsplit(origin).netloc.lower()
+        return urlsplit(address)
     except ValueError:
         return None
 
@@ -250,7 +256,12 @@ class GuardedApp:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         request = Request(scope)
-        client, headers = identify_client(request), _headers(scope)
+        client = identify_client(request)
+        headers: dict[str, str] = {}
+        for raw, value in scope["headers"]:
+            # what stands there twice is joined, so that no reader takes another one than this guard
+            name, text = raw.decode("latin-1").lower(), value.decode("latin-1")
+            headers[name] = f"{headers[name]},{text}" if name in headers else text
         try:
             self._guard.check(scope["path"], headers)
             if scope["path"] not in OPEN:
@@ -286,12 +297,3 @@ def identify_client(request: Request) -> str:
     """Return the name under which a caller has its turns: the one that it gives itself, or its address."""
     named = request.headers.get("x-markbook-client", "")[:_NAME]
     return named or (request.client.host if request.client else "")
-
-
-def _headers(scope: Scope) -> dict[str, str]:
-    """Return a request's headers; what stands there twice is joined, so that no reader takes another one than this guard."""
-    headers: dict[str, str] = {}
-    for raw, value in scope["headers"]:
-        name, text = raw.decode("latin-1").lower(), value.decode("latin-1")
-        headers[name] = f"{headers[name]},{text}" if name in headers else text
-    return headers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import threading
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -67,7 +68,6 @@ class BenchmarkShelf:
         Raises:
             DataError: the folder cannot be read.
         """
-        self._places: dict[str, Path] = {}
         paths = list(files)
         if folder is not None:
             if not folder.is_dir():
@@ -76,16 +76,19 @@ class BenchmarkShelf:
             inner = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
             paths += [*data_files(folder), *(path for path in inner if is_package(path))]
             paths += [path for path in inner if path.is_dir() and not is_package(path) and data_files(path)]
+        self._places = {path.name: path for path in paths}
+        stems = Counter(path.name.partition(".")[0] for path in paths)
         for path in paths:
-            for name in (path.name, path.name.partition(".")[0]):
-                self._places.setdefault(name, path)
+            # a whole name goes before a short one, and what is short for several is the name of none
+            if stems[stem := path.name.partition(".")[0]] == 1:
+                self._places.setdefault(stem, path)
         self._loaded: dict[Path, dict[str, Sample]] = {}
         self._lock = threading.Lock()
 
     @property
     def names(self) -> list[str]:
-        """The names without their suffixes."""
-        return sorted({path.name.partition(".")[0] for path in self._places.values()})
+        """The shortest name of each."""
+        return sorted({path: name for name, path in self._places.items()}.values())
 
     def is_loaded(self, name: str) -> bool:
         """Whether asking for a sample of it takes no time; so for an unknown name."""
@@ -101,6 +104,8 @@ class BenchmarkShelf:
         path = self._places.get(name)
         if path is None:
             raise UsageError(f"there is no benchmark {name[:80]!r} here", hint=suggest(name[:80], self.names))
+        if path in self._loaded:  # without the lock, which another thread holds for as long as it reads a large one
+            return self._loaded[path]
         with self._lock:
             if path not in self._loaded:
                 try:
@@ -155,7 +160,13 @@ def read_tests(value: object, at: str, *, elsewhere: bool, entry: str = "") -> t
     if value is None or value in ([], ""):
         raise UsageError("it has no tests", at=at, hint="give 'tests', or 'benchmark' with 'task_id'")
     if isinstance(value, str):
-        value = [{"program": value} if elsewhere else _comparison(value)]
+        claim = {"program": value} if elsewhere else _claim(value)
+        if "assertion" in claim and (tree := programs.parse(value)) is not None:
+            node = tree.body[0]
+            # a program that is a comparison and nothing else is what it claims; a lone call may be what runs the tests
+            if not isinstance(node, ast.Expr) or isinstance(node.value, ast.Call):
+                claim = {"program": value}
+        value = [claim]
     if not isinstance(value, list):
         raise UsageError("'tests' is neither a list nor a string", at=at)
     if len(value) > MAX_TESTS:
@@ -164,7 +175,9 @@ def read_tests(value: object, at: str, *, elsewhere: bool, entry: str = "") -> t
     most = MAX_STREAMS if all(isinstance(test, Mapping) and "stdout" in test for test in value) else MAX_TEXT
     if _length(value) > most:
         raise UsageError("the tests are too long", at=at, hint=f"at most {most} characters together")
-    tests = tuple(_read_test(test, f"{at}.tests[{number}]", elsewhere, entry) for number, test in enumerate(value))
+    tests = tuple(
+        _read_test(test, f"{at}.tests[{number}]", elsewhere=elsewhere, entry=entry) for number, test in enumerate(value)
+    )
     if len({test.stdin is None for test in tests}) > 1:
         hint = "a program reads and writes, or has tests that call it"
         raise UsageError("some of its tests have 'stdin' and others have not", at=at, hint=hint)
@@ -181,7 +194,7 @@ def _length(value: object, depth: int = 3) -> int:
     return sum(_length(part, depth - 1) for part in parts)
 
 
-def _read_test(value: object, at: str, elsewhere: bool, entry: str) -> Test:  # noqa: FBT001 - a part of `read_tests`
+def _read_test(value: object, at: str, *, elsewhere: bool, entry: str) -> Test:
     if isinstance(value, str):
         value = {"program": value} if elsewhere else _claim(value)
     if not isinstance(value, Mapping):
@@ -207,14 +220,6 @@ def _read_test(value: object, at: str, elsewhere: bool, entry: str) -> Test:  # 
     if fault := find_fault(test, "" if is_stream else entry):
         raise UnmarkableError(fault, at=at)
     return test
-
-
-def _comparison(text: str) -> dict[str, str]:
-    """Return a test program; one that is a comparison and nothing else is what it claims."""
-    claim = _claim(text)
-    node = programs.parse(text) if "assertion" in claim else None
-    is_claim = node is not None and isinstance(node.body[0], ast.Expr) and not isinstance(node.body[0].value, ast.Call)
-    return claim if is_claim else {"program": text}
 
 
 def _claim(text: str) -> dict[str, str]:
@@ -269,6 +274,11 @@ def read_items(values: object, shelf: BenchmarkShelf, defaults: Defaults, most: 
     return [read_item(value, f"items[{number}]", shelf, defaults) for number, value in enumerate(values)]
 
 
+def without_nulls(item: Mapping[str, object]) -> dict[str, object]:
+    """Return what an item says: a table has null for what a row does not, but a null answer is one that nobody gave."""
+    return {name: value for name, value in item.items() if value is not None or name in ITEM_KEYS}
+
+
 def read_item(value: object, at: str, shelf: BenchmarkShelf, defaults: Defaults) -> Order:
     """Return the order of one item.
 
@@ -278,12 +288,23 @@ def read_item(value: object, at: str, shelf: BenchmarkShelf, defaults: Defaults)
     if not isinstance(value, Mapping):
         raise UsageError("it is not an object", at=at)
     bounds = {"timeout": defaults.most_timeout, "memory_mb": defaults.most_memory_mb}
-    item = requests.check(requests.MarkItem, value, at, bounds)
+    item = requests.check(requests.MarkItem, without_nulls(value), at, bounds)
+    missing, code = None, ""
     try:
         sample = _find_sample(item, at, shelf, defaults)
-        missing, code = _read_code(item, at, sample)
+        keys = [key for key in ITEM_KEYS if key in item.model_fields_set]
+        keys = [key for key in keys if getattr(item, key) is not None] or keys[:1]  # a table has null in the other one
+        if len(keys) != 1:
+            what = "it has 'code' and 'completion'" if keys else "it has neither 'code' nor 'completion'"
+            raise UsageError(what, at=at, hint="an item has one of them")
+        text = item.code if keys == ["code"] else item.completion
+        if text is None:
+            missing = Missing(MissingKind.ABSENT, "nobody answered: the code is null")
+        else:  # assembled as an exam does
+            row = RowText(text, "candidate_solution" if keys == ["code"] else "completion")
+            code = assemble(row, sample).text
     except UnmarkableError as error:
-        sample, missing, code = Sample(id=""), Missing(MissingKind.UNDEFINED, str(error)), ""
+        sample, missing = Sample(id=""), Missing(MissingKind.UNDEFINED, str(error))
     limits = Limits(
         seconds=defaults.timeout if item.timeout is None else item.timeout,
         memory_bytes=int(defaults.memory_mb if item.memory_mb is None else item.memory_mb) << 20,
@@ -323,7 +344,12 @@ def _in_language(sample: Sample, name: str) -> Sample:
     for language in sample.judge.languages if sample.judge is not None else ():
         find_installed(language)
     if sample.language:
-        find_installed(sample.language)
+        own = find_installed(sample.language).language.name
+        # marked as another language than its caller says it is, an answer would be wrong by no fault of its own
+        if name:
+            is_same = own in PYTHON if name.lower() in PYTHON else find_installed(name).language.name == own
+            if not is_same:
+                raise UsageError(f"{sample.id!r} is answered in {sample.language!r}, not in {name!r}")
         return sample
     tool = toolchain(name)
     if tool is None:
@@ -331,19 +357,6 @@ def _in_language(sample: Sample, name: str) -> Sample:
     if sample.problem_type is not ProblemType.STDIN:
         raise UsageError(f"{sample.id!r} is answered in Python, not in {name!r}")
     return replace(sample, language=tool.language.name)
-
-
-def _read_code(item: requests.MarkItem, at: str, sample: Sample) -> tuple[Missing | None, str]:
-    """Return the program of an item, assembled as an exam does, or why there is none."""
-    keys = set(ITEM_KEYS) & item.model_fields_set
-    if len(keys) != 1:
-        what = "it has 'code' and 'completion'" if keys else "it has neither 'code' nor 'completion'"
-        raise UsageError(what, at=at, hint="an item has one of them")
-    text = item.code if "code" in keys else item.completion
-    if text is None:
-        return Missing(MissingKind.ABSENT, "nobody answered: the code is null"), ""
-    row = RowText(text, "candidate_solution" if "code" in keys else "completion")
-    return None, assemble(row, sample).text
 
 
 def _own_sample(item: requests.MarkItem, at: str) -> Sample:

@@ -168,19 +168,17 @@ class Marking:
             requests.check(requests.RewardRequest, body)
         )  # none for a server that has nothing to do when there are more servers than queries
         orders = await self._orders(request, items, self._defaults) if items else []
+        # this shape has no place for a reason, and asking again is of no use
         reasons = [order.missing for order in orders if order.missing is not None]
         if broken := [reason.detail for reason in reasons if reason.kind is MissingKind.UNDEFINED]:
-            raise Refused(400, broken[0])  # there is no place for a reason in this shape, and asking again is of no use
+            raise Refused(400, broken[0])
         tickets = self._offer(request, orders, self._deadline)
         marked = await self._all(request, rewards(self._pool, orders, tickets), tickets, began)
-        if unmeasured := [reward for reward in marked if not reward.valid]:
-            # there is no place for a reason in this shape, and a number would be trained on
-            first = unmeasured[0]
-            raise Refused(
-                503,
-                f"{len(unmeasured)} of {len(marked)} queries have no reward; the first: {first.message}",
-                Retry_After="1",
-            )
+        if unmeasured := [reward.missing for reward in marked if reward.missing is not None]:
+            # a number would be trained on; asking again helps where ours failed, not where a test proved to be broken
+            final = [missing for missing in unmeasured if not missing.kind.is_ours]
+            words = f"{len(unmeasured)} of {len(marked)} queries have no reward; the first: {(final or unmeasured)[0].detail}"
+            raise Refused(400, words) if final else Refused(503, words, Retry_After="1")
         numbers = [reward.reward for reward in marked]
         passed = [float(reward.passed == reward.total) for reward in marked]
         return as_json({"rewards": numbers, "scores": numbers, "extra_logs": {"all_passed": passed}})
@@ -289,28 +287,25 @@ def read_labelled(body: requests.RewardRequest) -> list[dict[str, object]]:
     if not len(body.query) == len(body.labels) == len(body.prompts):
         raise Refused(400, "'query', 'prompts' and 'labels' are not equally long")
     items = []
-    for number, (query, label, prompt) in enumerate(zip(body.query, body.labels, body.prompts, strict=True)):
-        if isinstance(label, str):
-            label = read_object(label.encode(), f"labels[{number}]")  # noqa: PLW2901 - the same label, read
+    for number, (query, text, prompt) in enumerate(zip(body.query, body.labels, body.prompts, strict=True)):
+        label = read_object(text.encode(), f"labels[{number}]") if isinstance(text, str) else text
         if not isinstance(label, dict) or any(key in label for key in ITEM_KEYS):
             raise Refused(
                 400,
                 f"labels[{number}] says not by what to mark: an object (or its JSON) with 'tests', or 'benchmark' and 'task_id'",
             )
-        items.append({"id": str(number), "code": _answer(query, prompt, number), **label})
+        if not isinstance(prompt, str):
+            raise Refused(400, f"prompts[{number}] is not a string")
+        answer = query
+        if isinstance(query, str) and prompt:
+            # a tokenizer may have put a sign before the prompt, so that the query does not begin with it
+            _, separator, answer = query.partition(prompt)
+            if not separator:
+                raise Refused(
+                    400, f"query[{number}] does not hold prompts[{number}]: what is the answer cannot be told"
+                )
+        items.append({"id": str(number), "code": answer, **label})
     return items
-
-
-def _answer(query: object, prompt: object, number: int) -> object:
-    """Return what stands behind the prompt in a query, before which a tokenizer may have put a sign; what is not a text as it is."""
-    if not isinstance(prompt, str):
-        raise Refused(400, f"prompts[{number}] is not a string")
-    if not isinstance(query, str):
-        return query
-    _, separator, answer = query.partition(prompt) if prompt else ("", "", query)
-    if prompt and not separator:
-        raise Refused(400, f"query[{number}] does not hold prompts[{number}]: what is the answer cannot be told")
-    return answer
 
 
 # `POST /v1/score`: texts by metrics, as `markbook score` has them.
@@ -334,29 +329,30 @@ class Scoring:
         """Answer it."""
         body = await self._guard.json(request)
         texts = requests.check(requests.ScoreRequest, body)
-        names = _expand_metrics(texts.metrics)
+        if len(texts.metrics) > _MOST_METRICS:
+            raise Refused(400, f"{len(texts.metrics)} metrics are too many at once: at most {_MOST_METRICS}")
+        there = [*plugins.names("metrics"), *ALIASES]  # a name of another form would import what it names
+        for name in texts.metrics:
+            if name not in there:
+                raise Refused(400, f"unknown metric {name[:40]!r} ({suggest(name[:40], there)})")
         items = _read_items(texts.items)
         if self._waiting >= _MOST_WAITING:
             raise Refused(429, f"{self._waiting} requests for scores wait already", Retry_After="1")
         self._waiting += 1
         try:
             async with self._turn:
-                rows = await asyncio.to_thread(_measure_items, names, items)
+                candidates, references = [item.candidate for item in items], [item.against for item in items]
+                measured = await asyncio.to_thread(measure, expand(texts.metrics), candidates, references)
         except MarkbookError as error:
             raise Refused(400, str(error)) from None
         finally:
             self._waiting -= 1
+        rows: list[dict[str, Any]] = [{"id": item.id} for item in items]
+        for name, measurements in measured.items():
+            for row, measurement in zip(rows, measurements, strict=True):
+                missing = None if measurement.missing is None else measurement.missing.kind.value
+                row[name] = {"value": measurement.value, "valid": measurement.missing is None, "reason": missing}
         return as_json({"results": rows})
-
-
-def _expand_metrics(names: list[str]) -> list[str]:
-    if len(names) > _MOST_METRICS:
-        raise Refused(400, f"{len(names)} metrics are too many at once: at most {_MOST_METRICS}")
-    there = [*plugins.names("metrics"), *ALIASES]  # a name of another form would import what it names
-    for name in names:
-        if name not in there:
-            raise Refused(400, f"unknown metric {name[:40]!r} ({suggest(name[:40], there)})")
-    return expand(names)
 
 
 def _read_items(values: Sequence[object]) -> list[requests.ScoreItem]:
@@ -374,13 +370,3 @@ def _read_items(values: Sequence[object]) -> list[requests.ScoreItem]:
             raise UsageError(f"a text has more than {_MOST_TEXT} characters", at=at)
         items.append(item)
     return items
-
-
-def _measure_items(names: list[str], items: list[requests.ScoreItem]) -> list[dict[str, object]]:
-    measured = measure(names, [item.candidate for item in items], [item.against for item in items])
-    rows: list[dict[str, Any]] = [{"id": item.id} for item in items]
-    for name, measurements in measured.items():
-        for row, measurement in zip(rows, measurements, strict=True):
-            missing = None if measurement.missing is None else measurement.missing.kind.value
-            row[name] = {"value": measurement.value, "valid": measurement.missing is None, "reason": missing}
-    return rows

@@ -33,7 +33,7 @@ import math
 import os
 import time
 from collections import Counter, OrderedDict, deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -238,17 +238,16 @@ class Pool:
         # one timer for all that end at the same time: a batch of a thousand would else set a thousand
         for wait, group in by_time.items():
             handle = self._loop.call_later(wait, self._expire, group, wait)
-            remaining = len(group)
+            countdown = iter(range(len(group) - 1))
 
-            def on_landing(_: object, handle: asyncio.TimerHandle = handle) -> None:
-                nonlocal remaining
-                remaining -= 1
-                if not remaining:
+            def on_landing(
+                _: object, handle: asyncio.TimerHandle = handle, countdown: Iterator[int] = countdown
+            ) -> None:
+                if next(countdown, None) is None:  # the last one: nothing of a batch stays once it is answered
                     handle.cancel()
 
-            if len(by_time) == 1:  # the usual case: nothing of a batch stays once it is answered
-                for ticket in group:
-                    ticket.future.add_done_callback(on_landing)
+            for ticket in group:
+                ticket.future.add_done_callback(on_landing)
 
     def _expire(self, tickets: Sequence[Ticket], seconds: float) -> None:
         for ticket in tickets:

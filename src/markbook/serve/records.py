@@ -135,18 +135,17 @@ class Reward:
             separated=record.get("separated"),
             unchecked=int(record.get("unchecked", 0)),
             isolation=str(record.get("isolation", "")),
-            tests=tuple(map(_test, record.get("tests", ()))),
+            tests=tuple(
+                TestResult(
+                    passed=test["passed"] is True,
+                    verdict=Verdict(test["verdict"]),
+                    error_type=test.get("error_type") or "",
+                    error_message=test.get("error_message") or "",
+                    own_operator=bool(test.get("own_operator")),
+                )
+                for test in record.get("tests", ())
+            ),
         )
-
-
-def _test(record: TestDetail) -> TestResult:
-    return TestResult(
-        passed=record["passed"] is True,
-        verdict=Verdict(record["verdict"]),
-        error_type=record.get("error_type") or "",
-        error_message=record.get("error_message") or "",
-        own_operator=bool(record.get("own_operator")),
-    )
 
 
 def make_reward(order: Order, outcome: Outcome | Missing) -> Reward:
@@ -155,7 +154,14 @@ def make_reward(order: Order, outcome: Outcome | Missing) -> Reward:
         return Reward(order.id, None, outcome, message=outcome.detail)
     got, isolation = mark(order.sample, outcome), outcome.isolation.value
     measurement = got.measurement(order.policy)
-    missing = _find_unmeasured(outcome) or measurement.missing
+    missing = measurement.missing
+    # what says nothing of the code has no number, whatever the exam's rule makes of it
+    if LOST in outcome.flags:
+        missing = Missing(MissingKind.UNAVAILABLE, outcome.error_message)
+    elif outcome.benchmark_fault:
+        missing = Missing(MissingKind.UNDEFINED, f"a test is broken: {outcome.benchmark_fault}")
+    elif not outcome.tests:
+        missing = Missing(MissingKind.UNDEFINED, "there is no test")
     if missing is not None:
         return Reward(order.id, None, missing, message=missing.detail, isolation=isolation)
     test_results = tuple(counted_tests(order.sample, outcome))
@@ -172,14 +178,3 @@ def make_reward(order: Order, outcome: Outcome | Missing) -> Reward:
         isolation=isolation,
         tests=test_results,
     )
-
-
-def _find_unmeasured(outcome: Outcome) -> Missing | None:
-    """Return why an outcome says nothing of the code, None if it does."""
-    if LOST in outcome.flags:
-        return Missing(MissingKind.UNAVAILABLE, outcome.error_message)
-    if outcome.benchmark_fault:
-        return Missing(MissingKind.UNDEFINED, f"a test is broken: {outcome.benchmark_fault}")
-    if not outcome.tests:
-        return Missing(MissingKind.UNDEFINED, "there is no test")
-    return None

@@ -43,35 +43,22 @@ class Sentence:
     hint: str = ""
 
 
-def _check_bounds(most: float, least: float = 0.0) -> Callable[[object, ValidationInfo], object]:
-    """Return a check that a value is a number above 0, or from `least` on, up to `most` or what the context sets for its field."""
+def _number(rule: str, most: float, is_good: Callable[[float, float], bool]) -> BeforeValidator:
+    """Return a check that a value is a good number: given `most`, or what the context sets as the most of its field."""
 
     def check(value: object, info: ValidationInfo) -> object:
         bound = (info.context or {}).get(info.field_name, most)
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or not least <= value <= bound or value == 0:  # type: ignore[operator]  # it is a number by then
-            span = f"from {least:g} to {bound:g}" if least else f"above 0 and at most {bound:g}"
-            raise _wrong_value(value, f"has to be a number {span}")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not is_good(value, bound):
+            kind = ", which is text" if isinstance(value, str) else ""
+            words = f"is {str(value)[:40]}{kind}, and has to be {rule.format(most=bound)}"
+            raise PydanticCustomError("value", "{words}", {"words": words})
         return value
 
-    return check
+    return BeforeValidator(check)
 
 
-def _wrong_value(value: object, rule: str) -> PydanticCustomError:
-    kind = ", which is text" if isinstance(value, str) else ""
-    return PydanticCustomError("value", "{words}", {"words": f"is {str(value)[:40]}{kind}, and {rule}"})
-
-
-def _check_points(value: object) -> object:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MOST_POINTS:
-        raise _wrong_value(value, "has to be a number of 0 or more")
-    return value
-
-
-def _check_memory(value: object) -> object:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not (value == -1 or 16 <= value <= 65536):
-        raise _wrong_value(value, "has to be from 16 to 65536, or -1")
-    return value
+def _above_zero(most: float) -> BeforeValidator:
+    return _number("a number above 0 and at most {most:g}", most, lambda value, bound: 0 < value <= bound)
 
 
 def _check_id(value: object) -> object:
@@ -109,8 +96,7 @@ Code = Annotated[str, Field(max_length=MAX_CODE), _WRITABLE]
 Name = Annotated[str, Field(max_length=_MOST_NAME), _WRITABLE]
 Language = Annotated[str, Field(max_length=80), _WRITABLE]
 Id = Annotated[str | int, BeforeValidator(_check_id)]
-Seconds = Annotated[float, BeforeValidator(_check_bounds(600.0))]
-SecondsOfDay = Annotated[float, BeforeValidator(_check_bounds(DAY))]
+Seconds = Annotated[float, _above_zero(600.0)]
 
 
 class _Request(BaseModel):
@@ -149,7 +135,9 @@ class StreamTest(_Request):
     stdin: Text | None = None
     stdout: Text
     checker: Text | None = None
-    points: Annotated[float, BeforeValidator(_check_points)] | None = None
+    points: (
+        Annotated[float, _number("a number of 0 or more", _MOST_POINTS, lambda value, bound: 0 <= value < bound)] | None
+    ) = None
 
 
 class MarkItem(_Request):
@@ -159,9 +147,12 @@ class MarkItem(_Request):
     code: Code | None = None
     completion: Code | None = None
     language: Language | None = None
-    timeout: Annotated[float, BeforeValidator(_check_bounds(600.0))] | None = None
-    deadline: SecondsOfDay | None = None
-    memory_mb: Annotated[float, BeforeValidator(_check_bounds(8192, 64))] | None = None
+    timeout: Seconds | None = None
+    deadline: Annotated[float, _above_zero(DAY)] | None = None
+    memory_mb: (
+        Annotated[float, _number("a number from 64 to {most:g}", 8192, lambda value, bound: 64 <= value <= bound)]
+        | None
+    ) = None
     tests: SkipValidation[str | list[str | PythonTest | ProgramTest | StreamTest] | None] = None
     entry_point: Name | None = None
     canonical: Code | None = None
@@ -180,7 +171,9 @@ class MarkRequest(_Request):
     items: Annotated[SkipValidation[list[MarkItem]], NOT_A_LIST]
     detail: bool = False
     deadline: Seconds = 600.0
-    waited: SecondsOfDay = 0.0
+    waited: Annotated[float, _number("a number from 0 to {most:g}", DAY, lambda value, bound: 0 <= value <= bound)] = (
+        0.0
+    )
     error_policy: Literal["zero", "partial"] = "zero"
 
 
@@ -243,7 +236,9 @@ class RunCodeRequest(_Request):
     stdin: Annotated[str | None, Sentence("'stdin' is neither a string nor null")] = None
     compile_timeout: Seconds = 10.0
     run_timeout: Seconds = 10.0
-    memory: Annotated[float, BeforeValidator(_check_memory)] = Field(default=-1, alias="memory_limit_MB")
+    memory: Annotated[
+        float, _number("from 16 to 65536, or -1", 65536, lambda value, bound: value == -1 or 16 <= value <= bound)
+    ] = Field(default=-1, alias="memory_limit_MB")
     files: dict[str, SkipValidation[str | None]] | None = None
     fetch_files: SkipValidation[list[str] | None] = None
 

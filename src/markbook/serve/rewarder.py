@@ -6,7 +6,10 @@ import asyncio
 import json
 import logging
 import os
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -16,7 +19,7 @@ from markbook.plugins import need
 from markbook.programs.sandboxes import BoxSettings
 from markbook.runs.exam.grading import ErrorPolicy
 from markbook.runs.options import make_options
-from markbook.serve.items import BenchmarkShelf, Defaults, read_item
+from markbook.serve.items import BenchmarkShelf, Defaults, read_item, without_nulls
 from markbook.serve.pool import Pool, PoolSettings
 from markbook.serve.records import Busy, Order, Reward, make_reward
 from markbook.serve.work_queue import Ticket
@@ -35,114 +38,146 @@ _WAIT = 1.0
 _JSON = {"Content-Type": "application/json"}
 _MARGIN = 15.0
 """Seconds beyond the deadline after which no answer is expected any more."""
+_DEADLINE = re.compile(r"'deadline' is .* at most ([0-9.e+]+)$")
+"""How a server says the longest deadline of a request that it takes."""
+_ITEM = re.compile(r"^items\[(\d+)\]")
 _NOTICED = 0.5
 """Seconds of waiting from which on a server is told of it."""
 
 
-class Remote:
-    """A client of `markbook serve`."""
+@dataclass(slots=True)
+class _Server:
+    """One of the servers that share the work."""
 
-    def __init__(self, url: str, token: str, benchmark: str, timeout: float, policy: ErrorPolicy | None = None) -> None:
+    url: str
+    client: Any = None
+    is_reached: bool = True
+    under_way: int = 0
+    rests_until: float = 0.0
+    """It is not asked before: it was busy, or could not be reached."""
+
+
+class Remote:
+    """A client of `markbook serve`, on one machine or several that share the work."""
+
+    def __init__(
+        self, urls: Sequence[str], token: str, benchmark: str, timeout: float, policy: ErrorPolicy | None = None
+    ) -> None:
         """Set up, asking nothing.
 
         Raises:
             ExtraMissingError: httpx is not installed.
-            UsageError: it is not an address.
+            UsageError: one is not an address.
         """
-        if not url.startswith(("http://", "https://")):
-            raise UsageError(f"url={url!r} is not an address of a server", hint="such as http://127.0.0.1:8080")
+        for url in urls:
+            if not url.startswith(("http://", "https://")):
+                raise UsageError(f"url={url!r} is not an address of a server", hint="such as http://127.0.0.1:8080")
         self._httpx = need("httpx", extra="serve")
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
-        self._options = {"base_url": url.rstrip("/"), "headers": headers, "trust_env": False}
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._servers = [_Server(url.rstrip("/")) for url in urls]
         self._benchmark = benchmark
         self._timeout = timeout
         self._policy = {} if policy is None else {"error_policy": policy}
-        self._client: Any = None
-        self._is_reached = True
 
     async def open(self) -> None:
         """Open it."""
-        self._client = self._httpx.AsyncClient(**self._options)
+        for server in self._servers:
+            server.client = self._httpx.AsyncClient(base_url=server.url, headers=self._headers, trust_env=False)
 
     async def close(self) -> None:
         """Close its connections."""
-        await self._client.aclose()
+        for server in self._servers:
+            if server.client is not None:
+                await server.client.aclose()
 
     async def stream(self, items: Sequence[Mapping[str, object]], seconds: float) -> Numbered:
         """Yield rewards in batches, as these are answered."""
         began = asyncio.get_running_loop().time()
-        until = began + seconds
-        turns = asyncio.Semaphore(_AT_ONCE)
+        turns = asyncio.Semaphore(_AT_ONCE * len(self._servers))
+        completed = [self._complete(item, number) for number, item in enumerate(items)]
 
-        async def batch(start: int) -> list[tuple[int, Reward]]:
+        async def mark_batch(start: int) -> list[tuple[int, Reward]]:
             async with turns:
-                part = [self._whole(item) for item in items[start : start + _BATCH]]
-                return [
-                    (start + index, reward) for index, reward in enumerate(await self._ask_server(part, began, until))
-                ]
+                batch = completed[start : start + _BATCH]
+                return list(enumerate(await self._ask_servers(batch, start, began, began + seconds), start))
 
-        tasks = [asyncio.create_task(batch(start)) for start in range(0, len(items), _BATCH)]
+        tasks = [asyncio.create_task(mark_batch(start)) for start in range(0, len(items), _BATCH)]
         try:
-            for done in asyncio.as_completed(tasks):
-                for pair in await done:
+            for task in asyncio.as_completed(tasks):
+                for pair in await task:
                     yield pair
         finally:
             for task in tasks:
                 task.cancel()
+            # where several batches are refused, the first refusal is told, and the others are not lost unseen
+            await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _whole(self, item: Mapping[str, object]) -> dict[str, object]:
-        named = {} if "tests" in item or "benchmark" in item or not self._benchmark else {"benchmark": self._benchmark}
-        return {"timeout": self._timeout, **named, **item}
+    def _complete(self, item: Mapping[str, object], number: int) -> dict[str, object]:
+        """Return an item with what holds for this rewarder, so that it is marked as on this machine.
 
-    async def _ask_server(self, items: list[dict[str, object]], began: float, until: float) -> list[Reward]:
+        Raises:
+            UsageError: it is not an object.
+        """
+        if not isinstance(item, Mapping):
+            raise UsageError("it is not an object", at=f"items[{number}]")
+        fields = without_nulls(item)
+        named = (
+            {} if "tests" in fields or "benchmark" in fields or not self._benchmark else {"benchmark": self._benchmark}
+        )
+        # the server counts the items of one request, its caller those of all
+        return {"id": f"items[{number}]", "timeout": self._timeout, **named, **fields}
+
+    async def _ask_servers(
+        self, items: list[dict[str, object]], start: int, began: float, until: float
+    ) -> list[Reward]:
         """Return the rewards of a batch; a server that cannot be reached or is busy is asked again until it is too late."""
         loop = asyncio.get_running_loop()
         why = "the server was not asked in time"
-        while (remaining := until - loop.time()) > 0:
-            waited = {"waited": already} if (already := loop.time() - began) >= _NOTICED else {}
-            body = _body({"items": items, "deadline": remaining, "detail": True, **waited, **self._policy})
+        while (remaining := until - (now := loop.time())) > 0:
+            free = [server for server in self._servers if server.rests_until <= now]
+            # among those that may be asked, the one with the least to do; else the first that may be
+            server = min(free or self._servers, key=attrgetter("under_way" if free else "rests_until"))
+            if server.rests_until > now:
+                await asyncio.sleep(min(server.rests_until - now, remaining))
+                continue
+            waited = {"waited": now - began} if now - began >= _NOTICED else {}
             try:
-                got = await self._client.post("/v1/mark", content=body, headers=_JSON, timeout=remaining + _MARGIN)
+                value = {"items": items, "deadline": remaining, "detail": True, **waited, **self._policy}
+                body = json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+            except (ValueError, TypeError, RecursionError) as error:
+                raise UsageError(f"the items cannot be sent: {error}") from None
+            server.under_way += 1
+            try:
+                got = await server.client.post("/v1/mark", content=body, headers=_JSON, timeout=remaining + _MARGIN)
             except self._httpx.TransportError as error:
-                why, wait = f"the server cannot be reached: {type(error).__name__}: {error}", _WAIT
-                if (
-                    self._is_reached
-                ):  # said once: a server that is started anew is asked again, a wrong address for nothing
-                    self._is_reached = False
-                    _log.warning("%s: %s; asking again for %.0f seconds", self._options["base_url"], why, remaining)
+                why = f"the server cannot be reached: {type(error).__name__}: {error}"
+                if server.is_reached:  # said once: one that is started anew is asked again, a wrong address for nothing
+                    _log.warning("%s: %s; asking again for %.0f seconds", server.url, why, remaining)
+                server.is_reached, server.rests_until = False, loop.time() + _WAIT
+                continue
+            finally:
+                server.under_way -= 1
+            server.is_reached = True
+            if got.status_code == 200:
+                return _read_rewards(got.text, items)
+            try:
+                why = str(got.json()["error"])
+            except (ValueError, KeyError, TypeError):
+                why = f"status {got.status_code}"
+            if got.status_code == 413 and len(items) > 1:  # more than this server takes at once
+                half = len(items) // 2
+                first = await self._ask_servers(items[:half], start, began, until)
+                return [*first, *await self._ask_servers(items[half:], start + half, began, until)]
+            longest = _DEADLINE.match(why)  # of the request: that of an item is the caller's to mend
+            if got.status_code == 400 and longest:
+                until = min(until, loop.time() + float(longest[1]))
+            elif got.status_code in (429, 502, 503, 504):
+                server.rests_until = loop.time() + max(_TURN, _wait(got.headers.get("retry-after", "")))
             else:
-                self._is_reached = True
-                if got.status_code == 200:
-                    return _rewards(got.text, items)
-                try:
-                    why = str(got.json()["error"])
-                except (ValueError, KeyError, TypeError):
-                    why = f"status {got.status_code}"
-                if got.status_code == 400 and "'deadline'" in why:
-                    until = min(until, loop.time() + _most(why))
-                    continue
-                if got.status_code == 413 and len(items) > 1:  # more than this server takes at once
-                    half = len(items) // 2
-                    first = await self._ask_server(items[:half], began, until)
-                    return [*first, *await self._ask_server(items[half:], began, until)]
-                if got.status_code not in (429, 502, 503, 504):
-                    raise UsageError(f"the server refuses: {why}")
-                wait = _wait(got.headers.get("retry-after", ""))
-            await asyncio.sleep(min(wait, max(0.0, until - loop.time())))
+                numbered = _ITEM.sub(lambda match: f"items[{int(match[1]) + start}]", why)
+                raise UsageError(f"the server refuses: {numbered}")
         missing = Missing(MissingKind.UNAVAILABLE, why)
-        return [Reward(str(item.get("id", "")), None, missing, message=why) for item in items]
-
-
-def _body(value: object) -> bytes:
-    """Return what is sent.
-
-    Raises:
-        UsageError: it is not JSON: a number that is none, half a character, a type of somebody's own.
-    """
-    try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
-    except (ValueError, TypeError, RecursionError) as error:
-        raise UsageError(f"the items cannot be sent: {error}") from None
+        return [Reward(str(item["id"]), None, missing, message=why) for item in items]
 
 
 def _wait(header: str) -> float:
@@ -153,15 +188,7 @@ def _wait(header: str) -> float:
         return _WAIT
 
 
-def _most(why: str) -> float:
-    """Return the longest deadline that a server says it takes."""
-    try:
-        return float(why.rpartition(" ")[2])
-    except ValueError:
-        raise UsageError(f"the server refuses: {why}") from None
-
-
-def _rewards(text: str, items: Sequence[Mapping[str, object]]) -> list[Reward]:
+def _read_rewards(text: str, items: Sequence[Mapping[str, object]]) -> list[Reward]:
     """Return what a server has answered.
 
     Raises:
@@ -169,7 +196,7 @@ def _rewards(text: str, items: Sequence[Mapping[str, object]]) -> list[Reward]:
     """
     try:
         rewards = [Reward.from_record(record) for record in json.loads(text)["results"]]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise IncompleteError(f"the server's answer cannot be read: {error}") from error
     if len(rewards) != len(items):
         raise IncompleteError(f"the server answered {len(rewards)} of {len(items)} items")
@@ -201,7 +228,7 @@ class Rewarder:
     def __init__(
         self,
         *,
-        url: str = "",
+        url: str | Sequence[str] = "",
         token: str = "",
         benchmark: str | os.PathLike[str] = "",
         seconds: float = 600.0,
@@ -212,8 +239,9 @@ class Rewarder:
         """Set up, starting nothing.
 
         Args:
-            url: of a server (`markbook serve`) that does the work; without it sandboxes of this machine do.
-            token: of that server.
+            url: of a server (`markbook serve`) that does the work, or of several that share it; without it sandboxes of
+                this machine do.
+            token: of that server, or of all of them.
             benchmark: a file, or with `url` a name, by whose tasks items without tests are marked.
             seconds: how long a call waits for its items; what still waits for its turn then has the reason `timeout`, and
                 what took most of that by itself is out of time.
@@ -232,14 +260,18 @@ class Rewarder:
         if url:
             if options:
                 raise UsageError(f"{next(iter(options))!r} is for sandboxes of this machine", hint="leave out url")
-
-            self._source = Remote(url, token, os.fspath(benchmark), timeout, error_policy)
+            urls = (url,) if isinstance(url, str) else tuple(url)
+            self._source = Remote(urls, token, os.fspath(benchmark), timeout, error_policy)
         else:
             box = make_options(BoxSettings, {"adaptive": True, **options}, "Rewarder")
             self._source = _Local(Pool(PoolSettings(box=box)), benchmark, timeout, error_policy or "zero")
 
     async def __aenter__(self) -> Self:
-        await self._source.open()
+        try:
+            await self._source.open()
+        except BaseException:  # what has been started of it is ended: nobody else could
+            await self._source.close()
+            raise
         self._is_open = True
         return self
 

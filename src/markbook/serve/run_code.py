@@ -101,17 +101,22 @@ def read_program(body: Mapping[str, object], python: str) -> ProgramRequest:
     names = [] if fields.fetch_files is None else fields.fetch_files
     if not isinstance(names, list) or len(names) > _MOST_FILES:
         raise UsageError(f"'fetch_files' is not a list of at most {_MOST_FILES} paths")
-    code_request = _Given(
-        code=fields.code,
-        stdin=(fields.stdin or "").encode(),
-        limits=Limits(seconds=running, wall_seconds=running, memory_bytes=memory),
-        files=_read_files(fields.files or {}),
-        fetched=tuple(_read_path(name, "fetch_files") for name in names),
+    files = _read_files(fields.files or {})
+    phase = Phase(
+        (python, "-B", f"{{build}}/{_MAIN}"),
+        Limits(seconds=running, wall_seconds=running, memory_bytes=memory),
+        (fields.stdin or "").encode(),
+        builds=True,  # its text is interpreted: it may write beside it, and files are fetched from there
+        environment=_PLAIN,
+        fetches=tuple(_read_path(name, "fetch_files") for name in names),
     )
     if tool is None:
-        program_request = _in_python(code_request, python)
+        named = dict.fromkeys([*_FOLDERS, sys.base_prefix, sys.prefix, str(Path(python).parent.parent)])
+        folders = tuple(folder for folder in named if folder.strip("/.") and Path(folder).exists())
+        run = ProgramRun("", {**files, _MAIN: fields.code.encode()}, (phase,))
+        program_request = ProgramRequest(run, "", folders, builds=False)
     else:
-        program_request = _elsewhere(code_request, tool, fields.compile_timeout)
+        program_request = _elsewhere(fields.code, files, phase, tool, fields.compile_timeout)
     names_taken = program_request.run.files
     for name in names_taken:
         if both := next((str(path) for path in PurePosixPath(name).parents if str(path) in names_taken), ""):
@@ -119,47 +124,21 @@ def read_program(body: Mapping[str, object], python: str) -> ProgramRequest:
     return program_request
 
 
-@dataclass(frozen=True, slots=True)
-class _Given:
-    """What a request says of a program."""
-
-    code: str
-    stdin: bytes
-    limits: Limits
-    files: dict[str, bytes]
-    fetched: tuple[str, ...]
-
-
 _PLAIN = {"PYTHONIOENCODING": "utf-8", "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 _COPYING = ("/bin/sh", "-c", 'cp -R "$0/." . && exec "$@"', "{build}/.given")
 """Puts the caller's files where a program that was compiled begins."""
 
 
-def _in_python(program_request: _Given, python: str) -> ProgramRequest:
-    files = {**program_request.files, _MAIN: program_request.code.encode()}
-    command = (python, "-B", f"{{build}}/{_MAIN}")
-    phase = Phase(
-        command,
-        program_request.limits,
-        program_request.stdin,
-        builds=True,
-        environment=_PLAIN,
-        fetches=program_request.fetched,
-    )
-    named = dict.fromkeys([*_FOLDERS, sys.base_prefix, sys.prefix, str(Path(python).parent.parent)])
-    folders = tuple(folder for folder in named if folder.strip("/.") and Path(folder).exists())
-    return ProgramRequest(ProgramRun("", files, (phase,)), "", folders, builds=False)
-
-
-def _elsewhere(program_request: _Given, tool: Toolchain, compiling: float) -> ProgramRequest:
+def _elsewhere(
+    code: str, own_files: Mapping[str, bytes], phase: Phase, tool: Toolchain, compiling: float
+) -> ProgramRequest:
     """Return a program in another language: what a compiler makes may only be run where it cannot be changed any more."""
     language = tool.language
-    program = whole(tool, program_request.code)
-    limits = replace(program_request.limits, processes=max(program_request.limits.processes, language.processes))
-    files = {**program_request.files, **program.files}
+    program = whole(tool, code)
+    files = {**own_files, **program.files}
     command = program.run
-    if program.programs and program_request.files:
-        files |= {f".given/{name}": data for name, data in program_request.files.items()}
+    if program.programs and own_files:
+        files |= {f".given/{name}": data for name, data in own_files.items()}
         command = (*_COPYING, *command)
     phases = []
     if program.build:
@@ -171,18 +150,9 @@ def _elsewhere(program_request: _Given, tool: Toolchain, compiling: float) -> Pr
             processes=_BUILD_PROCESSES,
         )
         phases.append(Phase(program.build, bounds, builds=True, environment=program.build_environment))
-    stays = not program.programs  # its text is interpreted: it may write beside it, and files are fetched from there
-    environment = program.environment
-    phases.append(
-        Phase(
-            command,
-            limits,
-            program_request.stdin,
-            builds=stays,
-            environment=environment,
-            fetches=program_request.fetched,
-        )
-    )
+    limits = replace(phase.limits, processes=max(phase.limits.processes, language.processes))
+    is_text = not program.programs
+    phases.append(replace(phase, argv=command, limits=limits, builds=is_text, environment=program.environment))
     run = ProgramRun("", files, tuple(phases), programs=program.programs)
     return ProgramRequest(run, language.name, tool.folders, builds=bool(program.build))
 
@@ -287,7 +257,8 @@ class SeatQueue(Generic[_Seat]):
         """
         own = len(self._waiting.get(client, ()))
         if own >= self._of_one or sum(map(len, self._waiting.values())) >= self._most:
-            raise Refused(429, f"{own} programs of yours wait already", Retry_After="1")
+            waiting = sum(map(len, self._waiting.values()))
+            raise Refused(429, f"{own} programs of yours wait already, {waiting} of all", Retry_After="1")
         seat_future: asyncio.Future[_Seat] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(client, deque()).append(seat_future)
         self._hand_out()

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from markbook.engine.executors import lost_workers, other_engine
+from markbook.engine import lost_workers, other_engine
 from markbook.errors import EnvironmentUnfitError, MarkbookError
 from markbook.programs.sandboxes import BoxSettings, RemoteSandbox
 from markbook.programs.streams import languages_for
@@ -84,7 +84,7 @@ class EngineSandboxes:
             EnvironmentUnfitError: it cannot.
             ExtraMissingError: the engine's package is not installed.
             IncompleteError: the engine cannot be joined.
-            UsageError: there is no such engine.
+            UsageError: the engine is unknown.
         """
         self._executor = self._open.enter_context(other_engine(self._engine, self._settings.workers))
         self._box(())

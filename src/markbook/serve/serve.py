@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import html
+import math
 import resource
 import signal
 import socket
@@ -12,7 +13,6 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -71,7 +71,7 @@ def page(pool: Pool, figures: Figures) -> str:
 
 
 def _seconds(value: float | None) -> str:
-    return "no item yet" if value is None else f"{value:g} s"
+    return "no item yet" if value is None else f"{value:g} s" if math.isfinite(value) else "more than 300 s"
 
 
 # What the server offers, as OpenAPI: the requests from the models that check them, the responses from what is declared here.
@@ -106,19 +106,17 @@ class Refusal(TypedDict):
 _RESPONSES = (Rewards, Scores, ProgramAnswer, Numbers, Refusal)
 
 
-def _schema(record: type) -> dict[str, Any]:
-    schema = make_schema(record.__name__, record)
-    return {key: value for key, value in schema.items() if key != "$schema"}
-
-
 def document(version: str) -> dict[str, object]:
     """Return it."""
+    responses = {record.__name__: make_schema(record.__name__, record) for record in _RESPONSES}
+    for schema in responses.values():
+        schema.pop("$schema", None)
     return {
         "openapi": "3.1.0",
         "info": {"title": "Markbook's reward server", "version": version},
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-            "schemas": {**component_schemas(), **{record.__name__: _schema(record) for record in _RESPONSES}},
+            "schemas": {**component_schemas(), **responses},
         },
         "security": [{"token": []}, {}],
         "paths": {
@@ -258,16 +256,6 @@ _SHORT = 16
 """Characters that a token has at least."""
 
 
-def is_loopback(host: str) -> bool:
-    """Whether an address is this machine's own and nobody else's."""
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 def read_token(path: Path) -> str:
     """Return the token that a file holds.
 
@@ -346,7 +334,7 @@ class _Server(uvicorn.Server):
         self._pool = service.pool
         self._programs = service.programs
         self._grace = grace
-        self._draining: list[asyncio.Future[tuple[None, None]]] = []
+        self.draining: list[asyncio.Future[tuple[None, None]]] = []
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -368,11 +356,11 @@ class _Server(uvicorn.Server):
     def drain(self) -> None:
         """Take nothing new and finish; asked a second time, end at once."""
         self.should_exit = True
-        grace = 0.0 if self._draining else self._grace
+        grace = 0.0 if self.draining else self._grace
         ends = asyncio.gather(self._pool.close(grace), self._programs.end(grace))
-        if self._draining:  # a caller who does not read is not waited for either
+        if self.draining:  # a caller who does not read is not waited for either
             asyncio.get_running_loop().call_later(_MARGIN, setattr, self, "force_exit", True)
-        self._draining.append(ends)
+        self.draining.append(ends)
 
 
 async def serve(
@@ -400,4 +388,7 @@ async def serve(
     finally:
         await service.pool.close()
         await service.programs.close()
+        await asyncio.gather(
+            *server.draining, return_exceptions=True
+        )  # else its end is told as an error that nobody saw
         sock.close()

@@ -291,3 +291,16 @@ def test_bare_words_of_the_harness_stay_texts_where_texts_are_wanted(tmp_path):
     )
 
     assert loading.load(write(tmp_path, text)).choices.constant == ["yes", "no"]
+
+
+def test_files_that_name_one_another_many_times_are_read_once_each(tmp_path, monkeypatch):
+    (tmp_path / "f7.yaml").write_text(LM_EVAL)
+    for number in range(7):
+        names = ", ".join([f"f{number + 1}.yaml"] * 12)
+        (tmp_path / f"f{number}.yaml").write_text(f"include: [{names}]\ntask: t{number}\n")
+    read, read_tree = [], loading.read_tree
+    monkeypatch.setattr(loading, "read_tree", lambda path, twice: read.append(path.name) or read_tree(path, twice))
+
+    assert loading.load(str(tmp_path / "f0.yaml")).name == "t0"
+
+    assert sorted(read) == [f"f{number}.yaml" for number in range(8)]  # twelve to the seventh power, before

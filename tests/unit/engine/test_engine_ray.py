@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 import urllib.request
+from concurrent.futures import Future
+from types import SimpleNamespace
 
 import pytest
 from support import review_kit
@@ -166,3 +168,47 @@ def test_the_reward_server_marks_on_a_cluster():
 
     assert [one["reward"] for one in results] == [1.0, 0.0], said
     assert server.returncode == 0, said
+
+
+class FakeRay:
+    """As much of Ray as an executor calls; what it is handed is done at once, or refused as what cannot be pickled."""
+
+    def __init__(self, processors):
+        self._resources = {} if processors is None else {"CPU": processors}
+
+    def is_initialized(self):
+        return True
+
+    def cluster_resources(self):
+        return self._resources
+
+    def remote(self, **_options):
+        def wrap(call):
+            class Task:
+                @staticmethod
+                def remote(fn, args, kwargs):
+                    if fn is None:
+                        raise TypeError("cannot pickle")
+                    done = Future()
+                    done.set_result(call(fn, args, kwargs))
+                    return SimpleNamespace(future=lambda: done)
+
+            return Task
+
+        return wrap
+
+
+@pytest.mark.parametrize("processors", [None, 0.5, 0, 3])
+def test_a_cluster_with_less_than_a_processor_does_work(monkeypatch, processors):
+    monkeypatch.setitem(sys.modules, "ray", FakeRay(processors))
+
+    assert plugins.create("engines", "ray").submit(abs, -1).result(5) == 1
+
+
+def test_what_cannot_be_sent_is_the_error_of_its_own_future(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", FakeRay(2))
+    executor = plugins.create("engines", "ray")
+
+    futures = [executor.submit(work, -1) for work in (abs, None, abs)]
+
+    assert [type(future.exception(5)) for future in futures] == [type(None), TypeError, type(None)]

@@ -6,12 +6,14 @@ import multiprocessing
 import os
 import random
 import signal
+import threading
 from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 from support.exam_kit import hold, problem, rows, write_rows
 
 from markbook.errors import DataError, UsageError
+from markbook.programs.marker import ensure_marks
 from markbook.programs.sandboxes import BoxSettings
 from markbook.rewards import Rewarder
 from markbook.serve.items import BenchmarkShelf, Defaults, read_item, read_items
@@ -577,3 +579,92 @@ def test_a_reward_survives_its_record():
     one = Reward("a", 0.5, None, 1, 2, None, "", 1.0, 0, "A")
     two = Reward("b", None, Missing(MissingKind.TIMEOUT, "late"), message="late")
     assert [Reward.from_record(reward.to_record(detail=True)) for reward in (one, two)] == [one, two]
+
+
+def test_a_benchmark_that_is_there_is_had_while_another_is_read(tmp_path):
+    write_rows(tmp_path / "quiz.jsonl", [problem("t/1")])
+    shelf = BenchmarkShelf(tmp_path)
+    shelf.load("quiz")
+    had = threading.Event()
+
+    with shelf._lock:  # as a thread holds it that reads a large one
+        threading.Thread(target=lambda: shelf.load("quiz") and had.set(), daemon=True).start()
+        assert had.wait(10)
+
+
+def test_a_whole_name_goes_before_a_short_one_and_a_short_one_of_several_is_nobodys(tmp_path):
+    for name in ("quiz.jsonl", "v1.0.jsonl", "v1.1.jsonl"):
+        write_rows(tmp_path / name, [problem(name)])
+    (tmp_path / "quiz").mkdir()
+    write_rows(tmp_path / "quiz" / "a.jsonl", [problem("inside")])
+    shelf = BenchmarkShelf(tmp_path)
+
+    assert [list(shelf.load(name)) for name in ("quiz", "quiz.jsonl", "v1.1.jsonl")] == [
+        ["inside"], ["quiz.jsonl"], ["v1.1.jsonl"],
+    ]  # fmt: skip
+    assert shelf.names == ["quiz", "quiz.jsonl", "v1.0.jsonl", "v1.1.jsonl"]
+    with pytest.raises(UsageError, match="there is no benchmark 'v1' here"):
+        shelf.load("v1")
+
+
+def test_a_task_of_one_language_is_not_marked_as_another(tmp_path):
+    row = {"task_id": "s/1", "language": "bash", "tests": "[ $(f 1) = 1 ]", "canonical_solution": "f() { echo $1; }"}
+    write_rows(tmp_path / "shell.jsonl", [row])
+    shelf = BenchmarkShelf(tmp_path)
+    asked = {"code": "f() { echo $1; }", "benchmark": "shell", "task_id": "s/1"}
+
+    assert read_item({**asked, "language": "bash"}, "items[0]", shelf, Defaults()).sample.language == "bash"
+    with pytest.raises(UsageError, match="'s/1' is answered in 'bash', not in 'python'"):
+        read_item({**asked, "language": "python"}, "items[0]", shelf, Defaults())
+
+
+def test_null_is_what_a_table_has_instead_of_nothing(tmp_path):
+    write_rows(tmp_path / "quiz.jsonl", [problem("t/1")])
+    shelf = BenchmarkShelf(tmp_path)
+    row = {"task_id": "t/1", "code": None, "completion": "    return x\n", "tests": None, "timeout": None}
+
+    order = read_item(row, "items[0]", shelf, Defaults(timeout=7.0, benchmark="quiz"))
+
+    assert (order.sample.id, order.missing, order.limits.seconds) == ("t/1", None, 7.0)
+    absent = read_item({**row, "completion": None}, "items[0]", shelf, Defaults(benchmark="quiz"))
+    assert absent.missing.kind is MissingKind.ABSENT
+
+
+def test_nothing_waits_for_the_deadlines_of_what_is_answered():
+    async def body(pool):
+        tickets = pool.offer("", [order(RIGHT, deadline=50 + number) for number in range(3)], 59.0)
+        for ticket in tickets:
+            await ticket.future
+        await asyncio.sleep(0)
+        return [handle for handle in asyncio.get_running_loop()._scheduled if not handle.cancelled()]
+
+    left = with_pool(body)
+
+    assert not [handle for handle in left if "_expire" in repr(handle)]
+
+
+def test_a_rewarder_that_cannot_start_leaves_nothing_behind(monkeypatch):
+    rewarder = Rewarder(workers=2, isolation="weak")
+    monkeypatch.setattr("markbook.serve.pool.ensure_marks", fail_second := FailSecond())
+
+    async def main():
+        async with rewarder:
+            pass
+
+    with pytest.raises(OSError, match="no more"):
+        asyncio.run(main())
+    assert fail_second.boxes
+    assert not any(box.pids for box in fail_second.boxes)
+
+
+class FailSecond:
+    """Starts the first worker, and has no room for a second."""
+
+    def __init__(self):
+        self.boxes = []
+
+    def __call__(self, box):
+        if self.boxes:
+            raise OSError("no more")
+        self.boxes.append(box)
+        ensure_marks(box)

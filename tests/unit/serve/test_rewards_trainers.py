@@ -1,11 +1,14 @@
 """Rewards in the shapes of trainers, and from a server's address."""
 
 import asyncio
+import http.server
 import json
 import math
 import os
 import runpy
 import sys
+import threading
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -13,7 +16,7 @@ from support.exam_kit import write_rows
 from support.paths import ROOT
 from test_server import RIGHT, SLEEP, TESTS, Running, item, settings
 
-from markbook.errors import UsageError
+from markbook.errors import IncompleteError, UsageError
 from markbook.rewards import (
     NoReward,
     Rewarder,
@@ -329,3 +332,81 @@ def test_the_example_runs(capsys, monkeypatch):
     said = capsys.readouterr().out.splitlines()
     assert said[0] == "TRL       [1.0, 0.5]"
     assert said[-1] == "verifiers 1.0"
+
+
+def ask(url, items, **options):
+    async def main():
+        async with Rewarder(url=url, **{"seconds": 60, **options}) as rewarder:
+            return await rewarder.mark(items)
+
+    return asyncio.run(main())
+
+
+@pytest.fixture(scope="module")
+def servers():
+    started = [Running(settings()) for _ in range(2)]
+    yield started
+    for server in started:
+        server.drain()
+        server.join()
+
+
+def test_several_servers_share_the_work_and_one_that_is_gone_is_done_without(servers, caplog):
+    items = [{key: value for key, value in item(f"{RIGHT}# {n}\n").items() if key != "id"} for n in range(70)]
+    before = [server.pool.counts["measured"] for server in servers]
+
+    rewards = ask([server.address for server in servers], items)
+
+    assert [reward.reward for reward in rewards] == [1.0] * 70
+    assert [reward.id for reward in rewards] == [f"items[{n}]" for n in range(70)]
+    shares = [server.pool.counts["measured"] - count for server, count in zip(servers, before, strict=True)]
+    assert sum(shares) == 70
+    assert all(shares)
+    assert [reward.reward for reward in ask(["http://127.0.0.1:9", servers[0].address], items[:3])] == [1.0] * 3
+    assert "http://127.0.0.1:9: the server cannot be reached" in caplog.text
+
+
+def test_a_bad_item_is_named_by_its_place_among_all(servers):
+    items = [item(RIGHT)] * 70
+
+    with pytest.raises(UsageError, match=r"the server refuses: items\[66\]: unknown field 'teststs'"):
+        ask(servers[0].address, [*items[:66], {**items[66], "teststs": 1}])
+    with pytest.raises(UsageError, match=r"items\[1\]: it is not an object"):
+        ask(servers[0].address, [items[0], None])
+
+
+def test_an_items_deadline_that_is_too_long_is_said_at_once(servers):
+    began = time.monotonic()
+
+    with pytest.raises(UsageError, match=r"items\[0\]: 'deadline' is 1000000, and has to be a number above 0"):
+        ask(servers[0].address, [item(RIGHT, deadline=1_000_000)])
+
+    assert time.monotonic() - began < 30
+
+
+@pytest.mark.parametrize("body", ['{"results": [1]}', '{"results": 1}', "[]", "{"])
+def test_an_answer_of_another_server_is_a_sentence(body):
+    class Answer(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Answer) as server:
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        with pytest.raises(IncompleteError, match="the server's answer cannot be read"):
+            ask(f"http://127.0.0.1:{server.server_port}", [item(RIGHT)])
+
+
+def test_a_null_in_an_item_is_what_its_rewarder_says():
+    from markbook.serve.rewarder import Remote
+
+    remote = Remote(["http://x"], "", "quiz", 7.0)
+
+    assert remote._complete({"task_id": "a", "code": None, "timeout": None, "benchmark": None, "tests": None}, 3) == {
+        "id": "items[3]", "timeout": 7.0, "benchmark": "quiz", "task_id": "a", "code": None,
+    }  # fmt: skip

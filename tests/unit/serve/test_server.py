@@ -16,7 +16,7 @@ httpx = pytest.importorskip("httpx")
 pytest.importorskip("uvicorn")
 
 from markbook.programs.sandboxes import BoxSettings  # noqa: E402
-from markbook.serve.guard import Guard  # noqa: E402
+from markbook.serve.guard import Guard, Refused  # noqa: E402
 from markbook.serve.items import UnsupportedLanguage, toolchain  # noqa: E402 - after the extra is known
 from markbook.serve.marking import ServerSettings  # noqa: E402
 from markbook.serve.pool import PoolSettings  # noqa: E402
@@ -159,7 +159,7 @@ def test_openrlhf_gets_its_shape(client):
     idle = client.post("/get_reward", json={"query": [], "prompts": [], "labels": []})  # fewer queries than servers
     assert (idle.status_code, idle.json()["rewards"]) == (200, [])
     refused = client.post("/get_reward", json={"query": [None], "prompts": [""], "labels": [label]})
-    assert refused.status_code == 503  # there is no place for a reason, and no number is made up
+    assert refused.status_code == 400  # there is no place for a reason, no number is made up, and it will be null again
     assert "1 of 1 queries have no reward" in refused.json()["error"]
 
 
@@ -540,3 +540,31 @@ def test_an_answer_waits_for_no_acknowledgement():
         return found
 
     assert asyncio.run(main()) == 1
+
+
+def test_a_query_that_nobody_can_answer_is_not_to_be_asked_again(client):
+    label = {"tests": TESTS}
+
+    answered = client.post("/get_reward", json={"query": [None, RIGHT], "prompts": ["", ""], "labels": [label] * 2})
+
+    assert (answered.status_code, answered.json()["error"]) == (
+        400,
+        "1 of 2 queries have no reward; the first: nobody answered: the code is null",
+    )
+    assert "retry-after" not in answered.headers
+
+
+def test_a_caller_that_has_not_waited_may_say_so(client):
+    assert mark(client, [item(RIGHT)], waited=0).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("host", "is_let_in"), [("127.0.0.2:80", True), ("[::1]:80", True), ("127.0.0.1.nip.io", False)]
+)
+def test_every_number_of_this_machine_is_its_own(host, is_let_in):
+    try:
+        Guard().check("/", {"host": host})
+    except Refused as refused:
+        assert (refused.status, is_let_in) == (421, False)
+    else:
+        assert is_let_in

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from markbook import plugins
 from markbook.datasets.papers import Paper
-from markbook.engine.executors import in_order
+from markbook.engine import in_order
 from markbook.errors import ConfigError, ExtraMissingError, MarkbookError, UsageError, suggest_path
 from markbook.files.content import check_readable
 from markbook.judge.assess import NO_REVIEW

@@ -28,8 +28,7 @@ from markbook import plugins
 from markbook.codec import JsonRecord
 from markbook.datasets.filters import as_list
 from markbook.datasets.user_code import ForeignError
-from markbook.engine import deaf
-from markbook.engine.executors import lost_workers, other_engine
+from markbook.engine import deaf, lost_workers, other_engine
 from markbook.errors import UsageError
 from markbook.metrics.measure import measure_together
 from markbook.model import ModelReply
