@@ -55,8 +55,8 @@ class AnswerSpool:
 
     def put(self, row: SpooledAnswer) -> int:
         """Put an answer aside; return where it lies."""
-        # the file has no name and is this process's own: what is read back is what was written, so not JSON, whose
-        # writing and reading would cost an answer of a kilobyte 20 microseconds; and a seek to its end would empty the buffer
+        # The file has no name and is this process's own: what is read back is what was written. So it need not be JSON, which
+        # takes longer to write and to read; and a seek to its end would empty the buffer.
         data, offset = marshal.dumps(cast("dict[str, Any]", row)), self._end
         self._file.seek(offset)
         self._file.write(len(data).to_bytes(_SIZE, "little") + data)
