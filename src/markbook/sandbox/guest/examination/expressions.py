@@ -131,6 +131,12 @@ def assignments(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
             loops.append((node.target, node.iter))
         elif isinstance(node, ast.withitem) and node.optional_vars is not None:
             _assign(assigned, node.optional_vars, node.context_expr)
+        elif isinstance(node, ast.ClassDef):  # what stands in its body is read as `Case.want` or `self.want`
+            for part in node.body:
+                if isinstance(part, ast.Assign | ast.AnnAssign) and part.value is not None:
+                    for name in part.targets if isinstance(part, ast.Assign) else [part.target]:
+                        if isinstance(name, ast.Name):
+                            _assign(assigned, ast.Attribute(name, name.id, ast.Store()), part.value)
     for target, source in loops:
         for item in _items(source, assigned):
             _assign(assigned, target, item)
