@@ -112,6 +112,13 @@ def test_names_that_another_test_may_have_bound_are_known():
     assert read("DATA = [1]").bound == {"DATA"}
 
 
+def test_a_text_that_is_too_deep_to_be_read_counts_as_read_again():
+    lending = read(f"def g(): return 1\nassert f([1]) == {'+'.join(['x()'] * 2_000)}")
+
+    assert lending.reads_again()
+    assert lending.find_pure() == frozenset()
+
+
 def test_literals_of_a_megabyte_are_not_gone_through():
     tree = ast.parse(f"rows = {[[1, 2]] * 20_000}\nassert f(rows) == 1")
     nodes = expressions.nodes(tree)

@@ -161,12 +161,16 @@ class Lending:
         }
         """Parameters of which no call in the text says what they are."""
         self._changeable |= self._unknown
-        for _ in range(2):  # what a variable is bound to later in a loop is known by the second time
-            self._loads.clear()
-            for tree in parts:
-                self._visit(tree, _Place())
-            if self.reads_again():
-                break
+        try:
+            for _ in range(2):  # what a variable is bound to later in a loop is known by the second time
+                self._loads.clear()
+                for tree in parts:
+                    self._visit(tree, _Place())
+                if self.reads_again():
+                    break
+        except RecursionError:  # a sum of a thousand terms: such a text says nothing
+            self._is_unclear = True
+            self._functions.clear()
 
     @property
     def bound(self) -> set[str]:
