@@ -37,6 +37,8 @@ AGAIN = {
     "a class that counts": "class C:\n    n = 7\n    def __init__(self): C.n = 0\nassert f(C) == C.n * 2",
     "a loop": "items = [3, 1]\nfor _ in range(2):\n    assert f(items) == 4",
     "a later name in a loop": "x = f(1)\nfor _ in range(2):\n    assert f(x) == sorted(x)\n    x = [3, 1]",
+    "a pattern": "rows = [[3, 1]]\nmatch rows:\n    case [row]:\n        assert f(row) == sorted(rows[0])",
+    "an exception": "try:\n    raise E([3, 1])\nexcept E as error:\n    assert f(error.args[0]) == sorted(error.args[0])",
     "a global": "def fill():\n    global items\n    items = [3, 1]\nfill()\nassert f(items) == sorted(items)",
     "a test case": "class T(TestCase):\n    def test(self): self.assertEqual(f(self.items), sorted(self.items))",
 }  # fmt: skip

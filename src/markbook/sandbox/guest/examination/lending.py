@@ -386,6 +386,10 @@ class Lending:
                 _is_constant(item) for side in displays for item in _items(side)
             ):
                 self._is_unclear = True  # one object in several places
+        elif isinstance(node, ast.Match):
+            self._is_unclear = True  # its patterns bind parts of what they match
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            self._changeable.add(self._find_root(node.name, place) or (0, node.name))
         elif isinstance(node, ast.withitem) and node.optional_vars is not None:
             self._bind(node.optional_vars, node.context_expr, place)
         elif isinstance(node, ast.Return | ast.Yield | ast.YieldFrom) and node.value is not None:
