@@ -14,6 +14,12 @@ TESTS = {
     "check": "def check(candidate):\n    for n in range(4):\n        assert candidate(n) == Point(n, n * n)\ncheck(f)\n",
     "name": "for n in range(4):\n    want = Point(n, n * n)\n    assert f(n) == want\n",
     "keywords": "for n in range(4):\n    assert f(n) == Point(a=n, b=n * n)\n",
+    "class body": "class Want:\n    point = Point(3, 9)\nassert f(3) == Want.point\n",
+    "pair in a class body": "class Want:\n    n, point = 3, Point(3, 9)\nassert f(Want.n) == Want.point\n",
+    "class body of a case": (
+        "import unittest\nclass T(unittest.TestCase):\n    want = Point(3, 9)\n"
+        "    def test_a(self): self.assertEqual(f(3), self.want)\nT('test_a').debug()\n"
+    ),
     "case": (
         "import unittest\nclass T(unittest.TestCase):\n    def test_a(self):\n        for n in range(4):\n"
         "            self.assertEqual(f(n), Point(n, n * n))\nT('test_a').debug()\n"

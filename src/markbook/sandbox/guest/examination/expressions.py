@@ -131,6 +131,11 @@ def assignments(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
             loops.append((node.target, node.iter))
         elif isinstance(node, ast.withitem) and node.optional_vars is not None:
             _assign(assigned, node.optional_vars, node.context_expr)
+        elif isinstance(node, ast.ClassDef):  # what stands in its body is read as `Case.want` or `self.want`
+            for part in node.body:
+                if isinstance(part, ast.Assign | ast.AnnAssign) and part.value is not None:
+                    for target in part.targets if isinstance(part, ast.Assign) else [part.target]:
+                        _assign(assigned, _as_attribute(target), part.value)
     for target, source in loops:
         for item in _items(source, assigned):
             _assign(assigned, target, item)
@@ -194,6 +199,13 @@ def _assign(assigned: dict[str, list[ast.expr]], target: ast.expr, value: ast.ex
             _assign(assigned, part, value.elts[position] if same else value)  # type: ignore[attr-defined]  # `same` says so
     elif key := expression_key(target):
         assigned.setdefault(key, []).append(value)
+
+
+def _as_attribute(target: ast.expr) -> ast.expr:
+    """Return the target of an assignment in a class body as other code names it."""
+    if isinstance(target, ast.Tuple | ast.List):
+        return ast.Tuple([_as_attribute(part) for part in target.elts], ast.Store())
+    return ast.Attribute(target, target.id, ast.Store()) if isinstance(target, ast.Name) else target
 
 
 def expression_key(node: ast.AST) -> str:

@@ -93,6 +93,9 @@ class _Place:
     def enter_loop(self, names: set[str]) -> _Place:
         return _Place(self.scopes, (*self.loops, names), self.owners, self.lambdas, in_class=self.in_class)
 
+    def leave_lambdas(self) -> _Place:
+        return _Place(self.scopes, self.loops, self.owners, in_class=self.in_class) if self.lambdas else self
+
     def enter(self, scope: int, owner: Root | None, *, is_class: bool = False, is_lent: bool = False) -> _Place:
         outer = self.scopes[:-1] if self.in_class else self.scopes  # a method does not see the names of its class
         owners = self.owners if owner is None else (*self.owners, (len(outer), owner))
@@ -137,6 +140,13 @@ class Lending:
         handed = {
             node.id for node in every if isinstance(node, ast.Name) and _is_read(node) and id(node) not in callees
         }
+        stored = {node.id for node in every if isinstance(node, ast.Name) and not _is_read(node)}
+        self._plain = {
+            name
+            for name, functions in self._functions.items()
+            if name not in stored and all(map(_is_undecorated, functions))
+        }
+        """Names of functions that are what their text says."""
         methods = {id(part) for node in every if isinstance(node, ast.ClassDef) for part in node.body}
         self._unknown = {
             (id(function), name)
@@ -151,12 +161,16 @@ class Lending:
         }
         """Parameters of which no call in the text says what they are."""
         self._changeable |= self._unknown
-        for _ in range(2):  # what a variable is bound to later in a loop is known by the second time
-            self._loads.clear()
-            for tree in parts:
-                self._visit(tree, _Place())
-            if self.reads_again():
-                break
+        try:
+            for _ in range(2):  # what a variable is bound to later in a loop is known by the second time
+                self._loads.clear()
+                for tree in parts:
+                    self._visit(tree, _Place())
+                if self.reads_again():
+                    break
+        except RecursionError:  # a sum of a thousand terms: such a text says nothing
+            self._is_unclear = True
+            self._functions.clear()
 
     @property
     def bound(self) -> set[str]:
@@ -234,8 +248,6 @@ class Lending:
             values = value.elts if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(parts) else None
             for index, part in enumerate(parts):
                 self._bind(part, values[index] if values is not None else value, place)
-                if values is None and isinstance(value, ast.BinOp) and isinstance(part, ast.Name):
-                    self._load(part.id, place, is_lent=False)  # `a, b = [[]] * 2`: one object by two names
             return
         base = target
         while isinstance(base, ast.Attribute | ast.Subscript | ast.Starred):
@@ -286,8 +298,7 @@ class Lending:
             if kind is ast.Constant:
                 plain.add(id(node))
             elif kind in _DISPLAYS:
-                items = [*node.keys, *node.values] if kind is ast.Dict else node.elts  # type: ignore[attr-defined]  # displays
-                if all(id(item) in plain for item in items):
+                if all(id(item) in plain for item in _items(node)):
                     plain.add(id(node))
                     self._literals.add(id(node))
             elif kind is ast.UnaryOp and id(node.operand) in plain:  # type: ignore[attr-defined]  # it is one
@@ -346,7 +357,7 @@ class Lending:
         elif isinstance(node, ast.For | ast.AsyncFor | ast.While):
             self._visit_loop(node, place)
         else:
-            self._note_binding(node, place)
+            self._note_binding(node, place, is_lent=is_lent)
             for name, part in ast.iter_fields(node):
                 if name == "annotation":
                     continue
@@ -354,18 +365,31 @@ class Lending:
                     if isinstance(each, ast.AST):
                         self._visit(each, place, is_lent=is_lent)
 
-    def _note_binding(self, node: ast.AST, place: _Place) -> None:
+    def _note_binding(self, node: ast.AST, place: _Place, *, is_lent: bool) -> None:
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 self._bind(target, node.value, place)
                 if len(node.targets) > 1 and isinstance(target, ast.Name):
                     self._load(target.id, place, is_lent=False)  # one object by several names
-                if isinstance(target, ast.Attribute) and self._names_solution(node.value, place):
+                hands_over = any(self._names_solution(part, place) for part in _arguments(node.value))
+                if isinstance(target, ast.Attribute) and (hands_over or self._names_solution(node.value, place)):
                     self._is_unclear = True  # it may become a method
+                elif hands_over and isinstance(target, ast.Name) and (root := self._find_root(target.id, place)):
+                    self._lent.add(root)  # `partial(f, items)`: calling it lends what it holds
         elif isinstance(node, ast.AnnAssign | ast.AugAssign | ast.NamedExpr) and node.value is not None:
             self._bind(node.target, node.value, place)
             if not isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                self._load(node.target.id, place, is_lent=False)
+                self._load(node.target.id, place, is_lent=is_lent)
+        elif isinstance(node, ast.BinOp):
+            displays = [side for side in (node.left, node.right) if type(side) in _DISPLAYS]
+            if isinstance(node.op, ast.Mult) and not all(
+                _is_constant(item) for side in displays for item in _items(side)
+            ):
+                self._is_unclear = True  # one object in several places
+        elif isinstance(node, ast.Match):
+            self._is_unclear = True  # its patterns bind parts of what they match
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            self._changeable.add(self._find_root(node.name, place) or (0, node.name))
         elif isinstance(node, ast.withitem) and node.optional_vars is not None:
             self._bind(node.optional_vars, node.context_expr, place)
         elif isinstance(node, ast.Return | ast.Yield | ast.YieldFrom) and node.value is not None:
@@ -393,12 +417,15 @@ class Lending:
         else:
             # what a function of the test's does with it stands in its body
             is_read = name in _LIBRARY_READS or (is_builtin and name in _ONLY_READ and not node.keywords)
-            lends = is_lent or not (is_assertion or is_read or (base is None and name in self._functions))
+            lends_here = not (is_assertion or is_read or (base is None and name in self._plain))
+            lends = is_lent or lends_here
+            if lends_here:  # whatever its own function hands over
+                place = place.leave_lambdas()
         if base is None:
             self._visit(node.func, place, is_lent=is_lent)  # it may return what it leads to
         elif isinstance(base, ast.Name) and (is_assertion or name in _OF_TEST_CASES or name in _CALLING):
             pass  # the test case itself
-        elif name in self._functions:
+        elif name in self._plain:
             self._visit(base, place, is_lent=is_lent)  # its body says what it lends
         else:
             is_answer = isinstance(base, ast.Name) and self._find_root(base.id, place) not in self._changeable
@@ -437,7 +464,7 @@ class Lending:
             if owner is not None:
                 self._changeable.add(owner)
             self._is_unclear = True  # what is its default is the same object in every call
-        inner = place.enter(scope, owner, is_lent=is_lambda)
+        inner = place.enter(scope, owner, is_lent=is_lambda and is_lent)
         for part in body:
             self._visit(part, inner, is_lent=is_lambda and is_lent)
 
@@ -447,7 +474,7 @@ class Lending:
         owner = self._find_root(node.name, place)
         for part in node.body:
             value = part.value if isinstance(part, ast.Assign | ast.AnnAssign) else None
-            if owner is not None and value is not None and not _is_constant(value):
+            if owner is not None and value is not None:
                 self._changeable.add(owner)
         self._bound[id(node)] = self._bound_names(node.body)
         inner = place.enter(id(node), owner, is_class=True)
@@ -488,6 +515,19 @@ def _is_read(node: Any) -> bool:
 
 def _name(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def _arguments(value: ast.AST) -> list[ast.expr]:
+    return [*value.args, *(keyword.value for keyword in value.keywords)] if isinstance(value, ast.Call) else []
+
+
+def _items(display: Any) -> list[ast.expr]:
+    return [*filter(None, display.keys), *display.values] if isinstance(display, ast.Dict) else display.elts
+
+
+def _is_undecorated(function: Any) -> bool:
+    decorators = {_name(decorator) for decorator in getattr(function, "decorator_list", ())}
+    return decorators <= {"property", "staticmethod", "classmethod", "contextmanager"}
 
 
 def _parameters(function: Any) -> list[str]:

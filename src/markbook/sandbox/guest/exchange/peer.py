@@ -251,7 +251,7 @@ class Peer(Objects):
         """Have the other side do something; return or raise what came of it.
 
         Raises:
-            Gone: there is no other side any more.
+            Gone: the other side has ended.
         """
         if self.dead:
             raise wire.Gone(self.dead)
@@ -303,7 +303,7 @@ class Peer(Objects):
         """Have a function over there called; return or raise what came of it. Most requests are this one.
 
         Raises:
-            Gone: there is no other side any more.
+            Gone: the other side has ended.
         """
         if self.dead:
             raise wire.Gone(self.dead)
@@ -318,7 +318,7 @@ class Peer(Objects):
         """Say unasked what there is: the reply that the other side's `opening` waits for.
 
         Raises:
-            Gone: there is no other side.
+            Gone: the other side has ended.
         """
         transfer = Transfer(self)
         transfer.begin(objects)  # as it is the first container of the reply
@@ -339,7 +339,7 @@ class Peer(Objects):
         """Return what the other side says unasked at the beginning: that it cannot, or what it has of what is asked for.
 
         Raises:
-            Gone: there is no other side, or it says something else.
+            Gone: the other side has ended, or says something else.
         """
         frame = self._receive()
         if type(frame) is dict:
@@ -353,7 +353,7 @@ class Peer(Objects):
         """Return what it has of further names.
 
         Raises:
-            Gone: there is no other side, or it says something else.
+            Gone: the other side has ended, or says something else.
         """
         self.is_opening = True
         objects = self.request("names", asked)

@@ -1,0 +1,130 @@
+"""What the text of a test says of what it lends: whether it reads it again, and which of its functions change nothing."""
+
+import ast
+
+import pytest
+
+from markbook.sandbox.guest.examination import expressions
+from markbook.sandbox.guest.examination.lending import Lending
+
+AGAIN = {
+    "an argument": "items = [3, 1]\nassert f(items) == sorted(items)",
+    "a walrus": "assert f(a := [3, 1]) == sorted(a)",
+    "two names": "a = b = [3, 1]\nassert f(a) == sorted(b)",
+    "two names of one item": "a, b = [[3, 1]] * 2\nassert f(a) == sorted(b)",
+    "two names in a loop": "for a, b in [([3, 1],) * 2]:\n    assert f(a) == sorted(b)",
+    "an item": "inner = [3, 1]\nouter = [inner]\nassert f(outer[0]) == sorted(inner)",
+    "what was appended": "rows, items = [], [3, 1]\nrows.append(items)\nassert f(items) == sorted(rows[0])",
+    "a closure": (
+        "def outer():\n    items = [3, 1]\n    def want(): return sorted(items)\n    assert f(items) == want()\nouter()"
+    ),
+    "a default": "def t(items=[3, 1]):\n    return f(items)\nassert t() == sorted(t.__defaults__[0])",
+    "a class attribute": "class C:\n    items = [3, 1]\nassert f(C().items) == sorted(C().items)",
+    "what a generator yields": "D = [3, 1]\ndef g():\n    yield D\n    yield D\nx, y = g()\nassert f(x) == sorted(y)",
+    "pairs": "D = [[3, 1]]\nfor a, b in zip(D, D):\n    assert f(a) == sorted(b)",
+    "a copy that shares its items": "rows = [[3, 1]]\nassert f(list(rows)[0]) == sorted(rows[0])",
+    "a helper": "def run(call, items): return call(items), sorted(items)\na, b = run(f, [3, 1])\nassert a == b",
+    "a lambda": "run = lambda call, items: (call(items), sorted(items))\na, b = run(f, [3, 1])\nassert a == b",
+    "a lambda that is mapped": "rows = [[3, 1]]\nassert all(map(lambda x: f(x) == sorted(x), rows))",
+    "starred arguments": "args = ([3, 1],)\nassert f(*args) == sorted(args[0])",
+    "keyword arguments": "words = {'items': [3, 1]}\nassert f(**words) == sorted(words['items'])",
+    "a partial function": "import functools\np = functools.partial(f, [3, 1])\nassert p() == sorted(p.args[0])",
+    "a method": "class C:\n    run = f\n    def __init__(self): self.n = 7\nc = C()\nassert c.run() == c.n * 2",
+    "a property": "class C:\n    run = property(f)\n    def __init__(self): self.n = 7\nc = C()\nassert c.run == c.n * 2",
+    "a method that is set": "class C:\n    n = 7\nC.run = f\nc = C()\nassert c.run() == c.n * 2",
+    "a decorated function": "seen = [3, 1]\n@f\ndef g(x): return sum(x)\nassert g(seen) == sum(seen)",
+    "a function bound again": "seen = [3, 1]\ndef g(x): return sum(x)\ng = f(g)\nassert g(seen) == sum(seen)",
+    "a class that counts": "class C:\n    n = 7\n    def __init__(self): C.n = 0\nassert f(C) == C.n * 2",
+    "a loop": "items = [3, 1]\nfor _ in range(2):\n    assert f(items) == 4",
+    "a later name in a loop": "x = f(1)\nfor _ in range(2):\n    assert f(x) == sorted(x)\n    x = [3, 1]",
+    "a pattern": "rows = [[3, 1]]\nmatch rows:\n    case [row]:\n        assert f(row) == sorted(rows[0])",
+    "an exception": "try:\n    raise E([3, 1])\nexcept E as error:\n    assert f(error.args[0]) == sorted(error.args[0])",
+    "a global": "def fill():\n    global items\n    items = [3, 1]\nfill()\nassert f(items) == sorted(items)",
+    "a test case": "class T(TestCase):\n    def test(self): self.assertEqual(f(self.items), sorted(self.items))",
+}  # fmt: skip
+ONCE = {
+    "a literal": "assert f([3, 1]) == [1, 3]",
+    "a name": "items = [3, 1]\nresult = f(items)\nassert result == [1, 3]\nassert len(result) == 2",
+    "cases": "for items, want in [([3, 1], [1, 3]), ([], [])]:\n    assert f(items) == want",
+    "a check": "def check(candidate):\n    assert candidate([3, 1]) == [1, 3]\n    assert candidate([2]) == [2]\ncheck(f)",
+    "a number": "n = 3\nassert f(n) == n * n",
+    "a deep copy": "import copy\nitems = [3, 1]\nassert f(copy.deepcopy(items)) == sorted(items)",
+    "a key": "assert f([3, 1], lambda n: -n) == [3, 1]",
+    "an object of the solution's": "stack = f()\nstack.push([1])\nassert stack.pop() == [1] and stack.size == 0",
+    "a library": "import math\nassert math.isclose(f([3.0]), math.sqrt(9)) and math.isclose(f([4.0]), 4)",
+    "a test case": "class T(TestCase):\n    def test(self):\n        self.assertEqual(f([1]), 1)\n        self.assertEqual(f([2]), 2)",
+}  # fmt: skip
+
+
+def read(text):
+    tree = expressions.parse(text)
+    return Lending([tree, None], expressions.nodes(tree), {"f", "candidate"})
+
+
+@pytest.mark.parametrize("name", AGAIN)
+def test_what_leads_to_an_argument_and_is_read_twice_is_read_again(name):
+    assert read(AGAIN[name]).reads_again()
+
+
+@pytest.mark.parametrize("name", ONCE)
+def test_what_is_lent_and_read_once_is_not_read_again(name):
+    assert not read(ONCE[name]).reads_again()
+
+
+FUNCTIONS = """
+items, it = [1], iter([1])
+def double(n): return 2 * n
+def total(rows): return sum(double(row) for row in rows)
+def put(x): items[0] = x
+def add(x): items.append(x)
+def count():
+    global number
+    number = 1
+def extend(x):
+    x += [1]
+def through(x): add(x)
+def drain(): return list(it)
+class Node:
+    def __init__(self, value): self.value = value
+    def get(self): return self.value
+    def set(self, value): self.value = value
+def make(): return Node(1)
+"""
+
+
+def test_functions_change_nothing_that_neither_write_nor_call_one_that_does():
+    assert read(FUNCTIONS).find_pure() == {"double", "total", "__init__", "get", "make"}
+
+
+def test_a_constructor_that_writes_elsewhere_is_not_pure_nor_is_who_calls_it():
+    text = FUNCTIONS.replace("self.value = value\n    def get", "Node.count = 1\n    def get")
+
+    assert read(text).find_pure() == {"double", "get"}
+
+
+@pytest.mark.parametrize("method", ["__len__", "__iter__", "__eq__"])
+def test_where_a_special_method_writes_any_function_may(method):
+    assert read(f"{FUNCTIONS}class C:\n    def {method}(self, *a): self.n = 1\n").find_pure() == frozenset()
+
+
+def test_names_that_another_test_may_have_bound_are_known():
+    lending = read("assert f(DATA) == sorted(DATA)")
+
+    assert "DATA" in lending.unbound
+    assert read("DATA = [1]").bound == {"DATA"}
+
+
+def test_a_text_that_is_too_deep_to_be_read_counts_as_read_again():
+    lending = read(f"def g(): return 1\nassert f([1]) == {'+'.join(['x()'] * 2_000)}")
+
+    assert lending.reads_again()
+    assert lending.find_pure() == frozenset()
+
+
+def test_literals_of_a_megabyte_are_not_gone_through():
+    tree = ast.parse(f"rows = {[[1, 2]] * 20_000}\nassert f(rows) == 1")
+    nodes = expressions.nodes(tree)
+
+    lending = Lending([tree], nodes, {"f"})
+
+    assert len(lending._walk(tree)) < 50
