@@ -23,13 +23,7 @@ BUILD, WORK = "{build}", "{work}"
 """What stands in commands for the folder of a program's files, and for the empty one in which each of its runs begins."""
 EVERY = "*"
 """Among the names of programs: every file of that folder."""
-_ENVIRONMENT = {
-    "PATH": "/usr/bin:/bin",
-    "HOME": WORK,
-    "TMPDIR": WORK,
-    "LANG": "C.UTF-8",
-    "TZ": "UTC",
-}
+_ENVIRONMENT = {"PATH": "/usr/bin:/bin", "HOME": WORK, "TMPDIR": WORK, "LANG": "C.UTF-8", "TZ": "UTC"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,14 +277,13 @@ class ProgramSandbox(WorkerBox):
 
     def _feed(self) -> None:
         for worker in list(self._worker_pool.workers):
-            if self._waiting and not worker.jobs:
-                self._give(worker, *self._waiting.popleft())
-
-    def _give(self, worker: Worker, run: ProgramRun, tries: int) -> None:
-        try:
-            worker.give((run, tries), on_wire(run, next(self._numbers)))
-        except WorkerLost:
-            self._lost(worker)
+            if not self._waiting or worker.jobs:
+                continue
+            run, tries = self._waiting.popleft()
+            try:
+                worker.give((run, tries), on_wire(run, next(self._numbers)))
+            except WorkerLost:
+                self._lost(worker)
 
     def _collect(self) -> None:
         with selectors.DefaultSelector() as selector:
@@ -302,7 +295,9 @@ class ProgramSandbox(WorkerBox):
             patience = min(map(_deadline, busy)) - time.monotonic()
             events = selector.select(max(0.0, patience))
         if any(key.data is None for key, _ in events):
-            self._end()
+            self.close()
+            self._waiting.clear()
+            self._done.clear()
             raise Stopped
         for key, _ in events:
             self._read(key.data)
@@ -310,12 +305,6 @@ class ProgramSandbox(WorkerBox):
             for worker in busy:
                 if time.monotonic() > _deadline(worker):
                     self._lost(worker)
-
-    def _end(self) -> None:
-        """End what runs and forget what waits."""
-        self.close()
-        self._waiting.clear()
-        self._done.clear()
 
     def _read(self, worker: Worker) -> None:
         try:

@@ -54,7 +54,7 @@ class Usage:
             pages += int(fields[21])
             self.shared += _measure_shared(number) if shares else 0
         self.resident = pages * _PAGE
-        ended_faults, ended = self._ended()
+        ended_faults, ended = self._measure_ended()
         self.cpu = ended + ((running + ticks) / _TICKS if processes else _measure_first(group))
         self._compare(faults + ended_faults, ticks + ended * _TICKS + _ROUNDED * (len(processes) + 1))
         for process, (its_faults, its_ticks) in self._last.items():
@@ -65,7 +65,7 @@ class Usage:
 
     def end(self) -> None:
         """Take in that no process is there any more."""
-        faults, self.cpu = self._ended()
+        faults, self.cpu = self._measure_ended()
         self._faults += sum(its for its, _ in self._last.values())
         self._ticks += sum(its for _, its in self._last.values())
         self._last = {}
@@ -79,7 +79,7 @@ class Usage:
         """
         self.is_incomplete = self.is_incomplete or self._faults > faults or self._ticks > ticks
 
-    def _ended(self) -> tuple[int, float]:
+    def _measure_ended(self) -> tuple[int, float]:
         now = _measure_children()
         return now[0] - self._before[0], now[1] - self._before[1]
 
