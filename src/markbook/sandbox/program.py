@@ -115,31 +115,30 @@ class Executed:
 
 def on_wire(run: ProgramRun, number: int) -> dict[str, object]:
     """Return a run as the worker takes it."""
+    phases: list[dict[str, object]] = []
+    for phase in run.phases:
+        limits = phase.limits
+        numbers = [limits.memory_bytes, limits.file_bytes, limits.processes, limits.output_bytes]
+        record = {
+            "argv": list(phase.argv),
+            "environment": {**_ENVIRONMENT, **phase.environment},
+            "builds": phase.builds,
+            "stdin": phase.stdin.decode("latin-1"),
+            "work": {name: data.decode("latin-1") for name, data in phase.work.items()},
+            "takes": phase.takes,
+            "fetches": list(phase.fetches),
+            "linked": phase.is_linked,
+            "limits": [limits.seconds, *wall_limits(limits), *numbers],
+        }
+        phases.append(record)
     return {
         "id": number,
         "files": {name: data.decode("latin-1") for name, data in run.files.items()},
-        "phases": [_phase(phase) for phase in run.phases],
+        "phases": phases,
         "drop": list(run.drop),
         "programs": list(run.programs),
         "goes_on": run.goes_on,
         "stays": run.stays,
-    }
-
-
-def _phase(phase: Phase) -> dict[str, object]:
-    limits = phase.limits
-    sleeping, busy = wall_limits(limits)
-    numbers = [limits.memory_bytes, limits.file_bytes, limits.processes, limits.output_bytes]
-    return {
-        "argv": list(phase.argv),
-        "environment": {**_ENVIRONMENT, **phase.environment},
-        "builds": phase.builds,
-        "stdin": phase.stdin.decode("latin-1"),
-        "work": {name: data.decode("latin-1") for name, data in phase.work.items()},
-        "takes": phase.takes,
-        "fetches": list(phase.fetches),
-        "linked": phase.is_linked,
-        "limits": [limits.seconds, sleeping, busy, *numbers],
     }
 
 

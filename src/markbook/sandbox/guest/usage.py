@@ -52,7 +52,14 @@ class Usage:
             running += own
             self.tasks += int(fields[17])
             pages += int(fields[21])
-            self.shared += _measure_shared(number) if shares else 0
+            if not shares:
+                continue
+            try:  # what is resident, and neither its own nor a file's
+                with open(f"/proc/{number}/status", "rb") as file:
+                    line = file.read().partition(b"\nRssShmem:")[2]
+            except OSError:
+                continue
+            self.shared += int(line.split(maxsplit=1)[0]) << 10 if line else 0
         self.resident = pages * _PAGE
         ended_faults, ended = self._measure_ended()
         self.cpu = ended + ((running + ticks) / _TICKS if processes else _measure_first(group))
@@ -104,16 +111,6 @@ def _processes(group: int) -> Iterator[tuple[int, list[bytes]]]:
             continue
         if int(fields[2]) == group:
             yield number, fields
-
-
-def _measure_shared(process: int) -> int:
-    """Return the resident bytes of a process that are neither its own nor a file's."""
-    try:
-        with open(f"/proc/{process}/status", "rb") as file:
-            line = file.read().partition(b"\nRssShmem:")[2]
-    except OSError:
-        return 0
-    return int(line.split(maxsplit=1)[0]) << 10 if line else 0
 
 
 def _measure_first(group: int) -> float:
