@@ -344,6 +344,7 @@ class Scheduler:
             self._done.append((job, failed))
             return
         task = self._task(job)
+        # with the model: equal answers of two models are two attempts, each by an examiner of its own
         digest = jobs.digest(job.code, task.name, repr(jobs.limits_for(job)), "all" if job.meets_all else "", job.model)
         twin = self._open.get(digest) if self._rules.dedupe else None
         if twin is not None:
@@ -449,6 +450,7 @@ class Scheduler:
     def _give(self, worker: Worker, entry: QueuedJob) -> bool:
         plan = self._known.plans.get(entry.task.name)
         limits = jobs.limits_for(entry.job)
+        # drawn each time that it is given: no answer that was made before can be the one to this
         entry.token = secrets.token_hex(8)
         if self._rules.adaptive and plan is not None and plan.seconds is not None:
             limits = replace(limits, seconds=min(limits.seconds, max(ADAPTIVE_LEAST, ADAPTIVE_FACTOR * plan.seconds)))

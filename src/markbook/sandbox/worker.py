@@ -156,6 +156,7 @@ def sweep_scratch() -> None:
         except OSError:
             continue
         try:
+            # a lock goes with its holder, however that ended: what can be locked is nobody's
             fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
             _remove_scratch(str(folder))
         except OSError:

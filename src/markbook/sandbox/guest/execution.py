@@ -131,6 +131,7 @@ class Execution:
             self._watch(started)
             ended = time.monotonic()
             self.end()
+            # only now: what lived on could have printed further, and what was printed before is in the pipes still
             for descriptor in self._seen:
                 while self._take(descriptor):
                     pass

@@ -358,6 +358,7 @@ class Conversation:
             self._link.send(portable((*begin, index, compiled[index])))
             begin = ()
             frame = self._next()
+            # the nonce came with the tests: what the solution wrote while it was loaded cannot have it
             if [frame.get(name) for name in ("nonce", "i", "left")] != [self._nonce, index, len(wanted) - position]:
                 raise wire.Gone("not a frame of ours")
             done = frame.get("done")  # how often which parts went well, as the candidate's process says it

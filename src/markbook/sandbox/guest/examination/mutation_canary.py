@@ -114,7 +114,7 @@ class Canary:
         Nothing else is changed but what says the same once more: a solution is not to tell this from the true test by
         anything but what is expected.
         """
-        mutated_values.draw_from(seed)
+        mutated_values.draw_from(seed)  # the same wrong values each time: what a right answer failed is what is asked
         try:
             trees, sites = self._find_sites()
             same = [site for site in sites if site is not sites[place] and site.says_as(sites[place])]
