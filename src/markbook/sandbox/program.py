@@ -158,9 +158,9 @@ class _ExecutedRecord(TypedDict):
     files: NotRequired[dict[str, str]]
 
 
-def read_executed(said: Mapping[str, object]) -> Executed:
+def read_executed(answer: Mapping[str, object]) -> Executed:
     """Return what a worker says of a phase."""
-    record = cast("_ExecutedRecord", said)
+    record = cast("_ExecutedRecord", answer)
     return Executed(
         status=record["exit"],
         signal=record["signal"],

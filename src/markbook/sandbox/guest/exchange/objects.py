@@ -97,8 +97,8 @@ class Arrived:
         """
         if self.is_spelled or any(spelled in self.text for spelled in _OTHER_SPELLINGS):
             return True
-        known = [*self.described, *(["__len__"] if is_special_method else ())]
-        if "_" in self.text and _count_edges(self.text) > sum(_count_edges(name) for name in known):
+        expected = [*self.described, *(["__len__"] if is_special_method else ())]
+        if "_" in self.text and _count_edges(self.text) > sum(_count_edges(name) for name in expected):
             return True
         if not any(tag in self.text for tag in _BYTES):
             return False
@@ -113,7 +113,7 @@ def _count_edges(text: str) -> int:
     every attempt would carry the modules of a regular expression.)
     """
     parts = text.split("_")
-    return sum(not (left[-1:].isalnum() and right[:1].isalnum()) for left, right in itertools.pairwise(parts))
+    return sum(not (before[-1:].isalnum() and behind[:1].isalnum()) for before, behind in itertools.pairwise(parts))
 
 
 class Objects:

@@ -248,7 +248,7 @@ class Peer(Objects):
         """Have the other side do something; return or raise what came of it.
 
         Raises:
-            Gone: the other side is not there any more.
+            Gone: the other side has ended.
         """
         if self.dead:
             raise wire.Gone(self.dead)
@@ -302,7 +302,7 @@ class Peer(Objects):
         """Have a function over there called; return or raise what came of it. Most requests are this one.
 
         Raises:
-            Gone: the other side is not there any more.
+            Gone: the other side has ended.
         """
         if self.dead:
             raise wire.Gone(self.dead)
@@ -317,7 +317,7 @@ class Peer(Objects):
         """Say unasked what there is: the reply that the other side's `opening` waits for.
 
         Raises:
-            Gone: the other side is not there.
+            Gone: the other side has ended.
         """
         transfer = Transfer(self)
         transfer.begin(objects)  # as it is the first container of the reply
@@ -338,7 +338,7 @@ class Peer(Objects):
         """Return what the other side says unasked at the beginning: that it cannot, or what it has of what is asked for.
 
         Raises:
-            Gone: the other side is not there, or says something else.
+            Gone: the other side has ended, or says something else.
         """
         frame = self._receive()
         if type(frame) is dict:
@@ -352,7 +352,7 @@ class Peer(Objects):
         """Return what it has of further names.
 
         Raises:
-            Gone: the other side is not there, or says something else.
+            Gone: the other side has ended, or says something else.
         """
         self.is_opening = True
         objects = self.request("names", asked)
