@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -158,6 +159,9 @@ class Sandbox(WorkerBox):
 
 _LOCK = threading.Lock()
 _IDLE: dict[tuple[str, bool], list[Sandbox]] = {}
+if hasattr(os, "register_at_fork"):
+    # they are the parent's: a child that ran there, or ended them with itself, would take their folders away from it
+    os.register_at_fork(after_in_child=_IDLE.clear)
 
 
 def run_tests(

@@ -126,15 +126,8 @@ def wall_limits(limits: Limits) -> tuple[float, float]:
 def limits_on_wire(limits: Limits) -> list[float]:
     """Return the limits in the order that the examiner expects."""
     sleeping, busy = wall_limits(limits)
-    return [
-        limits.seconds,
-        sleeping,
-        busy,
-        limits.memory_bytes,
-        limits.file_bytes,
-        limits.processes,
-        limits.output_bytes,
-    ]
+    numbers = [limits.memory_bytes, limits.file_bytes, limits.processes, limits.output_bytes]
+    return [limits.seconds, sleeping, busy, *numbers]
 
 
 def task_text(sample: Sample) -> str:
@@ -262,7 +255,13 @@ def outcome(record: WorkerAnswer, isolation: Isolation) -> Outcome:
     """Return the outcome of one attempt from the examiner's record of it."""
     tests = record["tests"]
     first = record.get("error") or next((raw for raw in tests if not raw.get("p") and raw.get("k") in _KINDS), None)
-    hit = record.get("hit") or _limit(first)
+    hit = record.get("hit") or ""
+    if not hit and first is not None:
+        # no limit of ours was seen to be hit: the kernel had refused what the code asked for, and the code says so
+        message = str(first.get("m", ""))
+        refusals = {"memory": first.get("k") == "m", "file": message.startswith(_FILE_ERRORS)}
+        refusals["processes"] = message.startswith(_PROCESS_ERRORS)
+        hit = next((limit for limit, is_hit in refusals.items() if is_hit), "")
     return Outcome(
         tests=tuple(test_result(raw) for raw in tests),
         error=_KINDS.get(first.get("k", "o"), ErrorKind.OTHER) if first else None,
@@ -282,7 +281,7 @@ def _seconds(value: float | None) -> float | None:
     """Return a time that the examiner says.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not a time.
     """
     if value is not None and not (type(value) in (int, float) and 0 <= value < math.inf):
         raise ValueError("not a time")
@@ -313,19 +312,6 @@ def _scrub(value: object) -> object:
     if isinstance(value, list):
         return [_scrub(item) for item in value]
     return {name: _scrub(item) for name, item in value.items()} if isinstance(value, dict) else value
-
-
-def _limit(first: RawTest | None) -> str:
-    if first is None:
-        return ""
-    message = str(first.get("m", ""))
-    if first.get("k") == "m":
-        return "memory"
-    if message.startswith(_FILE_ERRORS):
-        return "file"
-    if message.startswith(_PROCESS_ERRORS):
-        return "processes"
-    return ""
 
 
 def all_failed(

@@ -23,13 +23,7 @@ BUILD, WORK = "{build}", "{work}"
 """What stands in commands for the folder of a program's files, and for the empty one in which each of its runs begins."""
 EVERY = "*"
 """Among the names of programs: every file of that folder."""
-_ENVIRONMENT = {
-    "PATH": "/usr/bin:/bin",
-    "HOME": WORK,
-    "TMPDIR": WORK,
-    "LANG": "C.UTF-8",
-    "TZ": "UTC",
-}
+_ENVIRONMENT = {"PATH": "/usr/bin:/bin", "HOME": WORK, "TMPDIR": WORK, "LANG": "C.UTF-8", "TZ": "UTC"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,31 +115,30 @@ class Executed:
 
 def on_wire(run: ProgramRun, number: int) -> dict[str, object]:
     """Return a run as the worker takes it."""
+    phases: list[dict[str, object]] = []
+    for phase in run.phases:
+        limits = phase.limits
+        numbers = [limits.memory_bytes, limits.file_bytes, limits.processes, limits.output_bytes]
+        record = {
+            "argv": list(phase.argv),
+            "environment": {**_ENVIRONMENT, **phase.environment},
+            "builds": phase.builds,
+            "stdin": phase.stdin.decode("latin-1"),
+            "work": {name: data.decode("latin-1") for name, data in phase.work.items()},
+            "takes": phase.takes,
+            "fetches": list(phase.fetches),
+            "linked": phase.is_linked,
+            "limits": [limits.seconds, *wall_limits(limits), *numbers],
+        }
+        phases.append(record)
     return {
         "id": number,
         "files": {name: data.decode("latin-1") for name, data in run.files.items()},
-        "phases": [_phase(phase) for phase in run.phases],
+        "phases": phases,
         "drop": list(run.drop),
         "programs": list(run.programs),
         "goes_on": run.goes_on,
         "stays": run.stays,
-    }
-
-
-def _phase(phase: Phase) -> dict[str, object]:
-    limits = phase.limits
-    sleeping, busy = wall_limits(limits)
-    numbers = [limits.memory_bytes, limits.file_bytes, limits.processes, limits.output_bytes]
-    return {
-        "argv": list(phase.argv),
-        "environment": {**_ENVIRONMENT, **phase.environment},
-        "builds": phase.builds,
-        "stdin": phase.stdin.decode("latin-1"),
-        "work": {name: data.decode("latin-1") for name, data in phase.work.items()},
-        "takes": phase.takes,
-        "fetches": list(phase.fetches),
-        "linked": phase.is_linked,
-        "limits": [limits.seconds, sleeping, busy, *numbers],
     }
 
 
@@ -165,9 +158,9 @@ class _ExecutedRecord(TypedDict):
     files: NotRequired[dict[str, str]]
 
 
-def read_executed(said: Mapping[str, object]) -> Executed:
+def read_executed(answer: Mapping[str, object]) -> Executed:
     """Return what a worker says of a phase."""
-    record = cast("_ExecutedRecord", said)
+    record = cast("_ExecutedRecord", answer)
     return Executed(
         status=record["exit"],
         signal=record["signal"],
@@ -283,14 +276,13 @@ class ProgramSandbox(WorkerBox):
 
     def _feed(self) -> None:
         for worker in list(self._worker_pool.workers):
-            if self._waiting and not worker.jobs:
-                self._give(worker, *self._waiting.popleft())
-
-    def _give(self, worker: Worker, run: ProgramRun, tries: int) -> None:
-        try:
-            worker.give((run, tries), on_wire(run, next(self._numbers)))
-        except WorkerLost:
-            self._lost(worker)
+            if not self._waiting or worker.jobs:
+                continue
+            run, tries = self._waiting.popleft()
+            try:
+                worker.give((run, tries), on_wire(run, next(self._numbers)))
+            except WorkerLost:
+                self._lost(worker)
 
     def _collect(self) -> None:
         with selectors.DefaultSelector() as selector:
@@ -302,7 +294,9 @@ class ProgramSandbox(WorkerBox):
             patience = min(map(_deadline, busy)) - time.monotonic()
             events = selector.select(max(0.0, patience))
         if any(key.data is None for key, _ in events):
-            self._end()
+            self.close()
+            self._waiting.clear()
+            self._done.clear()
             raise Stopped
         for key, _ in events:
             self._read(key.data)
@@ -310,12 +304,6 @@ class ProgramSandbox(WorkerBox):
             for worker in busy:
                 if time.monotonic() > _deadline(worker):
                     self._lost(worker)
-
-    def _end(self) -> None:
-        """End what runs and forget what waits."""
-        self.close()
-        self._waiting.clear()
-        self._done.clear()
 
     def _read(self, worker: Worker) -> None:
         try:

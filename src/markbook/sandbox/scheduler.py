@@ -79,9 +79,7 @@ class Findings:
         if task.name not in self.plans:
             sample_plan = self.kept_plans.get(jobs.digest(self.identity, task.name, task.canonical))
             if sample_plan is not None:
-                self.plans[task.name] = SamplePlan(
-                    sample_plan["record"], sample_plan["seconds"], sample_plan["compiled"]
-                )
+                self.plans[task.name] = SamplePlan(**sample_plan)
         return self.plans.get(task.name)
 
     def learn(self, task: SampleJobs, plan: SamplePlan, *, keep: bool) -> None:
@@ -316,7 +314,8 @@ class Scheduler:
                 self._refill()
                 self._release()
                 self._feed()
-                yield from self._take_done()
+                finished, self._done = self._done, []
+                yield from finished
                 if not any(worker.jobs for worker in self._worker_pool.workers):
                     if self._exhausted and not (
                         self._waiting or self._alone or self._done or self._held or self._later
@@ -329,10 +328,6 @@ class Scheduler:
             if any(worker.jobs for worker in self._worker_pool.workers):
                 self._worker_pool.close()  # left early: what runs is of no use to anybody
 
-    def _take_done(self) -> list[tuple[Job, Outcome]]:
-        finished, self._done = self._done, []
-        return finished
-
     def _refill(self) -> None:
         while not self._exhausted and len(self._waiting) + len(self._done) < _WINDOW:
             job = next(self._source, None)
@@ -343,19 +338,13 @@ class Scheduler:
 
     def _add(self, job: Job) -> None:
         if not job.code.strip():
-            self._done.append(
-                (
-                    job,
-                    all_failed(
-                        job.sample,
-                        ErrorKind.NO_COMPLETION,
-                        message="the solution is empty",
-                        isolation=self._worker_pool.level,
-                    ),
-                )
+            failed = all_failed(
+                job.sample, ErrorKind.NO_COMPLETION, message="the solution is empty", isolation=self._worker_pool.level
             )
+            self._done.append((job, failed))
             return
         task = self._task(job)
+        # with the model: equal answers of two models are two attempts, each by an examiner of its own
         digest = jobs.digest(job.code, task.name, repr(jobs.limits_for(job)), "all" if job.meets_all else "", job.model)
         twin = self._open.get(digest) if self._rules.dedupe else None
         if twin is not None:
@@ -461,14 +450,11 @@ class Scheduler:
     def _give(self, worker: Worker, entry: QueuedJob) -> bool:
         plan = self._known.plans.get(entry.task.name)
         limits = jobs.limits_for(entry.job)
+        # drawn each time that it is given: no answer that was made before can be the one to this
         entry.token = secrets.token_hex(8)
         if self._rules.adaptive and plan is not None and plan.seconds is not None:
             limits = replace(limits, seconds=min(limits.seconds, max(ADAPTIVE_LEAST, ADAPTIVE_FACTOR * plan.seconds)))
-        record: dict[str, Any] = {
-            "id": entry.token,
-            "code": entry.job.code,
-            "limits": jobs.limits_on_wire(limits),
-        }
+        record: dict[str, Any] = {"id": entry.token, "code": entry.job.code, "limits": jobs.limits_on_wire(limits)}
         if entry.modules:
             record["preload"] = entry.modules
             worker.weight = max(worker.weight, entry.weight)
@@ -500,7 +486,8 @@ class Scheduler:
         return True
 
     def _collect(self) -> None:
-        events = self._selector.select(self._patience())
+        waits = [self._deadline(worker) - time.monotonic() for worker in self._worker_pool.workers if worker.jobs]
+        events = self._selector.select(max(0.0, min(waits)))
         if any(key.data is None for key, _ in events):
             raise Stopped
         for key, _ in events:
@@ -524,10 +511,6 @@ class Scheduler:
     def _deadline(worker: Worker) -> float:
         job: Job = worker.jobs[0].job
         return worker.since + jobs.wall_limits(jobs.limits_for(job))[1] * job.most_tests + _GRACE
-
-    def _patience(self) -> float:
-        waits = [self._deadline(worker) - time.monotonic() for worker in self._worker_pool.workers if worker.jobs]
-        return max(0.0, min(waits))
 
     def _settle(self, worker: Worker, record: WorkerAnswer) -> None:
         entry: QueuedJob = worker.jobs[0]
@@ -576,8 +559,7 @@ class Scheduler:
         if outcome.seconds is not None:
             self._known.seconds[entry.job.sample.id] = outcome.seconds
         self._open.pop(entry.digest, None)
-        self._done.append((entry.job, outcome))
-        self._done.extend((twin, outcome) for twin in entry.twins)
+        self._done += [(job, outcome) for job in (entry.job, *entry.twins)]
 
     def _lost(self, worker: Worker) -> None:
         """Replace a worker; run what it had under way once more, alone, and then call it a crash.
@@ -587,6 +569,7 @@ class Scheduler:
         jobs = worker.jobs
         worker.jobs = []
         self._replace_worker(worker)
+        # only the first of them was run: it may be what the worker was lost by, and is believed in another one alone
         for entry in jobs[1:]:
             self._waiting.push(entry)
         for entry in jobs[:1]:

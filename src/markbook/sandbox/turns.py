@@ -236,6 +236,7 @@ class Seats(Generic[T]):
         """Replace the workers of a seat, and begin its attempt once more; the second time it is given up."""
         seat.close_pipes()
         waiting, seat.waits = seat.waits, set()
+        # the other side too, where it is still at it: its answer would be one to a turn that is not there any more
         for role in {side, *waiting}:
             worker = self._worker(seat, role)
             self._selector.unregister(worker.sock)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
 from markbook.errors import EnvironmentUnfitError, UsageError
 from markbook.sandbox.guest import scratch, wire
+from markbook.sandbox.guest.walls.isolation import SCRATCH
 from markbook.sandbox.job import PRELOADED
 from markbook.types import Isolation
 
@@ -36,7 +37,7 @@ START_SECONDS = 20.0
 _BOOT = "import gc, sys; gc.disable(); sys.path.insert(0, sys.argv.pop(2)); from guest.{} import main; main()"
 
 
-_SCRATCH = "markbook-worker-"
+_PREFIX = "markbook-worker-"
 _SETTLED = 60.0
 """Seconds after which a scratch folder that nobody claims is nobody's: it is claimed right after it was made."""
 _OLDEST = (3, 11)
@@ -66,7 +67,12 @@ class Interpreter:
 
     def __init__(self, python: Path | None = None) -> None:
         self.python = str(python or sys.executable)
-        self.facts: InterpreterFacts = json.loads(_facts_here()) if python is None else self._ask_interpreter()
+        if python is None:
+            printed: list[str] = []
+            exec(_ASK, {"print": printed.append})  # noqa: S102 - our own few lines, the same that another one is asked
+            self.facts: InterpreterFacts = json.loads(printed[0])
+        else:
+            self.facts = self._ask_interpreter()
 
     def _ask_interpreter(self) -> InterpreterFacts:
         """Return what the interpreter says of itself.
@@ -105,12 +111,19 @@ _ASK = (
 )
 
 
-def _facts_here() -> str:
-    printed: list[str] = []
-    exec(_ASK, {"print": printed.append})  # noqa: S102 - our own few lines, the same that another interpreter is asked
-    return printed[0]
-
-
+_ENVIRONMENT = {
+    "PYTHONHASHSEED": "0",
+    "PYTHONUTF8": "1",
+    "LANG": "C.UTF-8",
+    "TZ": "UTC",
+    "HOME": SCRATCH,
+    "TMPDIR": SCRATCH,
+    "PATH": "/usr/bin:/bin",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+}
+"""Nothing of the user's: what a solution does is to depend neither on it nor on how many processors there are."""
 _PLAINLY = ("-s", "-S", "-P", "-X", "no_debug_ranges")
 """No packages, no folder of its own; and no columns in code, whose widths would tell what stood there before it was made wrong."""
 
@@ -132,7 +145,7 @@ def sweep_scratch() -> None:
     """Remove, once a process, the scratch folders of processes of this user that were killed."""
     import fcntl  # only here, as above
 
-    for folder in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*"):
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         if folder.name.endswith(_TESTS):
             continue  # it goes with the folder that it belongs to, which is the one that is claimed
         try:
@@ -143,6 +156,7 @@ def sweep_scratch() -> None:
         except OSError:
             continue
         try:
+            # a lock goes with its holder, however that ended: what can be locked is nobody's
             fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
             _remove_scratch(str(folder))
         except OSError:
@@ -189,10 +203,10 @@ class Worker:
         import fcntl  # only here: this module is imported on systems without it
 
         sweep_scratch()
-        folder = tempfile.mkdtemp(prefix=_SCRATCH)
+        folder = tempfile.mkdtemp(prefix=_PREFIX)
         claim = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        self._scratch, self._claim = (folder, claim)
+        self._scratch, self._claim = folder, claim
         self.sock = self._door = self._start(interpreter, main, str(level), processor, list(folders))
         """Where it is given jobs: where its process is, of which each examiner gets another one."""
         self.sock.setblocking(False)
@@ -224,8 +238,8 @@ class Worker:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=None if os.environ.get("MARKBOOK_SANDBOX_DEBUG") else subprocess.DEVNULL,
-                pass_fds=((theirs.fileno(), lifeline)),
-                env=_environment(),
+                pass_fds=(theirs.fileno(), lifeline),
+                env=_ENVIRONMENT | ({"PYTHONDONTWRITEBYTECODE": "1"} if sys.dont_write_bytecode else {}),
                 start_new_session=True,
             )
         except OSError as error:  # no process can be made now, or the interpreter has gone
@@ -342,23 +356,6 @@ class Worker:
             self._claim = -1
 
 
-def _environment() -> dict[str, str]:
-    caution = {"PYTHONDONTWRITEBYTECODE": "1"} if sys.dont_write_bytecode else {}
-    return {
-        **caution,
-        "PYTHONHASHSEED": "0",
-        "PYTHONUTF8": "1",
-        "LANG": "C.UTF-8",
-        "TZ": "UTC",
-        "HOME": "/tmp",  # noqa: S108 - inside the sandbox it is the scratch folder
-        "TMPDIR": "/tmp",  # noqa: S108 - as above
-        "PATH": "/usr/bin:/bin",
-        "OMP_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-        "MKL_NUM_THREADS": "1",
-    }
-
-
 # The workers of a sandbox: started at the best isolation that this machine allows, replaced, and ended.
 
 _STARTS = 3
@@ -433,7 +430,10 @@ class WorkerPool:
         for level in (level for level in Isolation if level >= self._at_most):
             self._target = self.level = level
             self._begin_all(count)
-            hello = self._first_hello()
+            try:
+                hello = self.workers[0].greet()
+            except WorkerLost as error:
+                hello = {"unfit": str(error), "layers": [{"name": "start", "ok": False, "detail": str(error)}]}
             self.layers = [Layer(layer["name"], layer["ok"], layer["detail"]) for layer in hello["layers"]]
             if "unfit" not in hello:
                 break
@@ -441,7 +441,14 @@ class WorkerPool:
         else:
             raise EnvironmentUnfitError("the sandbox's workers do not start", hint="markbook doctor says more")
         self.level = reduce_level(level, self.layers)
-        self._refuse_below()
+        least = {"strict": Isolation.A, "auto": Isolation.B, "weak": Isolation.D}[self._isolation]
+        if self.level > least:
+            failed = "; ".join(f"{layer.name} ({layer.detail})" for layer in self.layers if not layer.ok)
+            self.close()
+            raise EnvironmentUnfitError(
+                f"isolation level {least} is wanted and this machine allows {self.level}: {failed or 'not Linux'}",
+                hint="--isolation weak runs the code all the same; only for code that you trust",
+            )
         try:
             for worker in self.workers[1:]:
                 self._greet(worker)
@@ -474,23 +481,6 @@ class WorkerPool:
                 f"a worker that takes another's place reaches isolation level {level}, where {self.level} was: {lost}",
                 hint="markbook doctor says what this machine allows now; --resume goes on with the run",
             )
-
-    def _first_hello(self) -> Hello:
-        try:
-            return self.workers[0].greet()
-        except WorkerLost as error:
-            return {"unfit": str(error), "layers": [{"name": "start", "ok": False, "detail": str(error)}]}
-
-    def _refuse_below(self) -> None:
-        least = {"strict": Isolation.A, "auto": Isolation.B, "weak": Isolation.D}[self._isolation]
-        if self.level <= least:
-            return
-        failed = "; ".join(f"{layer.name} ({layer.detail})" for layer in self.layers if not layer.ok)
-        self.close()
-        raise EnvironmentUnfitError(
-            f"isolation level {least} is wanted and this machine allows {self.level}: {failed or 'not Linux'}",
-            hint="--isolation weak runs the code all the same; only for code that you trust",
-        )
 
     def close(self) -> None:
         """End the workers and everything in them."""
@@ -536,8 +526,7 @@ def reduce_level(target: Isolation, layers: list[Layer]) -> Isolation:
     bad = {layer.name for layer in layers if not layer.ok}
     if "seccomp" not in good or "limits" not in good or "self-test" in bad:
         return Isolation.D
-    files = "landlock" in good or "private root" in good
-    if not files:
+    if good.isdisjoint(("landlock", "private root")):
         return Isolation.C
     layers_needed = {"namespaces", "private root", "landlock", "capabilities", "no new privileges"}
     return Isolation.A if target == Isolation.A and layers_needed <= good else Isolation.B

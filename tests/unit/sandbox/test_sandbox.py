@@ -210,3 +210,31 @@ def test_a_part_of_a_test_is_never_trusted_more_than_the_test():
     found = result_of({"p": False, "v": "in_process", "parts": [{"p": True, "v": "separated"}]})
 
     assert [part.verdict for part in found.parts] == ["in_process"]
+
+
+_FORKS = """
+import os, sys
+from pathlib import Path
+from markbook.sandbox import run_tests
+from markbook.sandbox.controller import _IDLE
+
+def run():
+    outcome = run_tests("def f(x): return x + 1", "assert f(1) == 2", entry_point="f")
+    ((box,),) = _IDLE.values()
+    (worker,) = box._worker_pool.workers
+    return outcome.passed, worker.pid, Path(worker._scratch)
+
+passed, pid, folder = run()
+child = os.fork()
+if child == 0:
+    again, other_pid, _ = run()
+    sys.exit(0 if (again, other_pid != pid) == (1, True) else 9)
+print(passed, os.waitpid(child, 0)[1], folder.exists(), run() == (passed, pid, folder))
+"""
+
+
+def test_a_process_that_was_forked_runs_tests_in_workers_of_its_own():
+    """It ends by itself, and with it the workers that it knows: those of its parent go on and keep their folder."""
+    completed = subprocess.run([sys.executable, "-c", _FORKS], capture_output=True, text=True, timeout=120, check=False)
+
+    assert (completed.stdout, completed.returncode) == ("1 0 True True\n", 0), completed.stderr

@@ -33,7 +33,9 @@ class Awaited:
         import asyncio
 
         running = asyncio._get_running_loop()  # noqa: SLF001 - listed in its module's __all__
-        loop = running or _own_loop()
+        if running is None and (not _loops or _loops[0].is_closed()):
+            _loops[:] = [asyncio.new_event_loop()]
+        loop = running or _loops[0]
         if self._task is None:
             self._task = loop.create_task(_drive(self._awaitable))
         if running is None and not self._task.done():
@@ -50,14 +52,6 @@ class Awaited:
 
 async def _drive(awaitable: Any) -> Any:
     return await awaitable
-
-
-def _own_loop() -> asyncio.AbstractEventLoop:
-    import asyncio
-
-    if not _loops or _loops[0].is_closed():
-        _loops[:] = [asyncio.new_event_loop()]
-    return _loops[0]
 
 
 def _run(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any], seconds: float) -> None:

@@ -62,7 +62,7 @@ class Place:
         if self.filter is not None:
             self.filter.install(os.getpid())
 
-    def filled(self, argument: str) -> str:
+    def fill_in(self, argument: str) -> str:
         """Return a word of a command with the folders' names in it; a path of the machine's is where it is found here."""
         if self.private and argument.startswith("/"):
             argument = isolation.inside(argument)
@@ -73,8 +73,8 @@ class CommandSpec:
     """What is to be executed, as the host says it."""
 
     def __init__(self, record: dict[str, Any], folders: Place) -> None:
-        self.argv = [folders.filled(word) for word in record["argv"]]
-        self.environment = {name: folders.filled(value) for name, value in record["environment"].items()}
+        self.argv = [folders.fill_in(word) for word in record["argv"]]
+        self.environment = {name: folders.fill_in(value) for name, value in record["environment"].items()}
         self.builds: bool = record["builds"]
         self.stdin = record["stdin"].encode("latin-1")
         limits = record["limits"]
@@ -108,7 +108,16 @@ class Execution:
         out, out_end = os.pipe()
         err, err_end = os.pipe()
         fault, fault_end = os.pipe()
-        stdin = _open_given(self._phase.stdin) if link is None else link.reader
+        if link is not None:
+            stdin = link.reader
+        elif not self._phase.stdin:
+            stdin = os.open(os.devnull, os.O_RDONLY)
+        else:  # a file of its own: its size is known, and the program may go back in it
+            stdin = os.memfd_create("stdin")
+            view = memoryview(self._phase.stdin)
+            while view:
+                view = view[os.write(stdin, view) :]
+            os.lseek(stdin, 0, os.SEEK_SET)
         self._pid = os.fork()
         if self._pid == 0:
             _become(self._phase, self._place, (stdin, out_end, err_end), fault_end, self._account)
@@ -122,6 +131,7 @@ class Execution:
             self._watch(started)
             ended = time.monotonic()
             self.end()
+            # only now: what lived on could have printed further, and what was printed before is in the pipes still
             for descriptor in self._seen:
                 while self._take(descriptor):
                     pass
@@ -282,18 +292,6 @@ class Execution:
                     self._status = status
         except ChildProcessError:
             return
-
-
-def _open_given(data: bytes) -> int:
-    """Return a descriptor from which a program reads these bytes, a file of its own."""
-    if not data:
-        return os.open(os.devnull, os.O_RDONLY)
-    descriptor = os.memfd_create("stdin")
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    return descriptor
 
 
 def _become(

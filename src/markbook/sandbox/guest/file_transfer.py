@@ -73,6 +73,7 @@ def fetch_files(folder: str, names: list[str]) -> dict[str, str]:
 def _open_folder(path: list[str]) -> int | None:
     """Open a folder, one step after the other."""
     handle: int | None = None
+    # never by the whole path: O_NOFOLLOW holds for its last part alone, and a link before that would lead out
     for step in path:
         try:
             inner = os.open(step, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=handle)
@@ -92,6 +93,7 @@ def _content(name: str, folder: int, most: int) -> bytes | None:
     except OSError:
         return None
     try:
+        # looked at once it is open: by its name it could be another file by then
         about = os.fstat(descriptor)
         if not stat.S_ISREG(about.st_mode) or about.st_size > most:
             return None

@@ -105,6 +105,7 @@ def receive_result(form: Any, parts: int = 0) -> Result:
     """
     if type(form) is not dict or type(form.get("p")) is not bool:
         raise wire.Gone("no result")
+    # the named fields alone: whatever else that process sends would stand in the record of the attempt
     texts = {name: form[name][:MESSAGE_LENGTH] for name in ("k", "t", "m") if type(form.get(name)) is str}
     result = {"p": form["p"], **texts}
     if form.get("parts"):

@@ -75,8 +75,24 @@ def _main(code: Any, seed: bool, *, is_last: bool = True) -> int:
         import random
 
         random.seed(0)
-    status = _execute(code, module)
-    status = _left(status, is_last=is_last)
+    status = 0
+    try:
+        exec(compile_solution(code) if type(code) is str else code, vars(module))
+    except SystemExit as error:
+        status = _exit_status(error.code)
+    except BaseException as error:
+        status = _report_error(error)
+    # what an interpreter does at its end, in this order: wait for threads, call what was registered, write out what is held
+    try:
+        threading = sys.modules.get("threading")
+        if threading is not None and is_last:  # after it nobody starts a pool of threads any more
+            threading._shutdown()  # noqa: SLF001 - as an interpreter does
+        atexit._run_exitfuncs()  # noqa: SLF001 - as above
+    except SystemExit as error:
+        status = _exit_status(error.code)
+    except BaseException as error:
+        status = status or _report_error(error)
+    status = status if _flush_streams() else status or FLUSH_FAILED
     sys.stdin, sys.stdout, sys.stderr = stdin, printed, stderr  # what the program has put in their place is at its end
     vars(module).clear()  # a file that is still open is written out when nobody holds it any more
     return status if _flush_streams() else status or FLUSH_FAILED
@@ -108,28 +124,9 @@ def prepare() -> None:
 
 
 def _streams() -> list[TextIOWrapper]:
-    return [
-        _stream(0, "r", "surrogateescape"),
-        _stream(1, "w", "surrogateescape"),
-        _stream(2, "w", "backslashreplace", buffering=1),
-    ]
-
-
-def _stream(number: int, mode: str, errors: str, buffering: int = -1) -> TextIOWrapper:
-    return _io.open(number, mode, buffering, "utf-8", errors, closefd=False)  # type: ignore[return-value]  # by its mode
-
-
-def _execute(code: Any, module: ModuleType) -> int:
-    """Execute the program; return the exit status, and say on standard error what ended it."""
-    try:
-        if type(code) is str:
-            code = compile_solution(code)
-        exec(code, vars(module))
-    except SystemExit as error:
-        return _exit_status(error.code)
-    except BaseException as error:
-        return _report_error(error)
-    return 0
+    escaping, replacing = "surrogateescape", "backslashreplace"  # as an interpreter in UTF-8 mode opens them
+    ways = ((0, "r", -1, escaping), (1, "w", -1, escaping), (2, "w", 1, replacing))
+    return [_io.open(number, mode, size, "utf-8", how, closefd=False) for number, mode, size, how in ways]  # type: ignore[misc]  # by its mode
 
 
 def _report_error(error: BaseException) -> int:
@@ -140,16 +137,13 @@ def _report_error(error: BaseException) -> int:
             return 1
         return 1
     message = error_text(error).partition("\n")[0]
-    lines = "".join(f'  File "<{MODULE}>", line {line}, in {function}\n' for line, function in _lines(error))
+    try:
+        trace = traceback_lines(error)
+    except BaseException:  # its traceback is what a class of the program's says that it is
+        trace = []
+    lines = "".join(f'  File "<{MODULE}>", line {line}, in {function}\n' for line, function in trace)
     os.write(2, f"\n{lines}{error_name(error)}: {message}\n".encode("utf-8", "replace"))
     return 1
-
-
-def _lines(error: BaseException) -> list[list[Any]]:
-    try:
-        return traceback_lines(error)
-    except BaseException:  # its traceback is what a class of the program's says that it is
-        return []
 
 
 def _exit_status(code: object) -> int:
@@ -159,20 +153,6 @@ def _exit_status(code: object) -> int:
         return code & 0xFF
     os.write(2, f"\n{code}\n".encode("utf-8", "replace"))
     return 1
-
-
-def _left(status: int, *, is_last: bool) -> int:
-    """Wait for threads, call what was registered for the end, and write out what is held back."""
-    try:
-        threading = sys.modules.get("threading")
-        if threading is not None and is_last:  # after it nobody starts a pool of threads any more
-            threading._shutdown()  # noqa: SLF001 - what an interpreter does at its end
-        atexit._run_exitfuncs()  # noqa: SLF001 - as above
-    except SystemExit as error:
-        status = _exit_status(error.code)
-    except BaseException as error:
-        status = status or _report_error(error)
-    return status if _flush_streams() else status or FLUSH_FAILED
 
 
 def _flush_streams() -> bool:

@@ -102,21 +102,17 @@ def _inherit_setup(config: WorkerSettings) -> WorkerSettings:
     if processor is not None:
         os.sched_setaffinity(0, [processor])
     os.chdir(config["scratch"])
-    config["files"] = _open_files({config["control"], config["lifeline"]})
-    return config
-
-
-def _open_files(ours: set[int]) -> list[tuple[int, str]]:
-    """Return the descriptors of files that libraries keep open, each with the path: libffi does with itself, for example."""
-    open_files: list[tuple[int, str]] = []
+    # files that libraries keep open, each with its path: libffi does with itself, for example
+    config["files"] = []
     for name in os.listdir("/proc/self/fd") if linux.SUPPORTED else ():
-        number = int(name)
+        descriptor = int(name)
         try:
-            if number > 2 and number not in ours and stat.S_ISREG(os.fstat(number).st_mode):
-                open_files.append((number, os.readlink(f"/proc/self/fd/{name}")))
+            is_file = descriptor > 2 and stat.S_ISREG(os.fstat(descriptor).st_mode)
+            if is_file and descriptor not in (config["control"], config["lifeline"]):
+                config["files"].append((descriptor, os.readlink(f"/proc/self/fd/{name}")))
         except OSError:
             continue  # that of the listing
-    return open_files
+    return config
 
 
 def _pristine(config: WorkerSettings, door: _socket.socket, line: _socket.socket) -> NoReturn:

@@ -52,9 +52,16 @@ class Usage:
             running += own
             self.tasks += int(fields[17])
             pages += int(fields[21])
-            self.shared += _measure_shared(number) if shares else 0
+            if not shares:
+                continue
+            try:  # what is resident, and neither its own nor a file's
+                with open(f"/proc/{number}/status", "rb") as file:
+                    line = file.read().partition(b"\nRssShmem:")[2]
+            except OSError:
+                continue
+            self.shared += int(line.split(maxsplit=1)[0]) << 10 if line else 0
         self.resident = pages * _PAGE
-        ended_faults, ended = self._ended()
+        ended_faults, ended = self._measure_ended()
         self.cpu = ended + ((running + ticks) / _TICKS if processes else _measure_first(group))
         self._compare(faults + ended_faults, ticks + ended * _TICKS + _ROUNDED * (len(processes) + 1))
         for process, (its_faults, its_ticks) in self._last.items():
@@ -65,7 +72,7 @@ class Usage:
 
     def end(self) -> None:
         """Take in that no process is there any more."""
-        faults, self.cpu = self._ended()
+        faults, self.cpu = self._measure_ended()
         self._faults += sum(its for its, _ in self._last.values())
         self._ticks += sum(its for _, its in self._last.values())
         self._last = {}
@@ -79,7 +86,7 @@ class Usage:
         """
         self.is_incomplete = self.is_incomplete or self._faults > faults or self._ticks > ticks
 
-    def _ended(self) -> tuple[int, float]:
+    def _measure_ended(self) -> tuple[int, float]:
         now = _measure_children()
         return now[0] - self._before[0], now[1] - self._before[1]
 
@@ -104,16 +111,6 @@ def _processes(group: int) -> Iterator[tuple[int, list[bytes]]]:
             continue
         if int(fields[2]) == group:
             yield number, fields
-
-
-def _measure_shared(process: int) -> int:
-    """Return the resident bytes of a process that are neither its own nor a file's."""
-    try:
-        with open(f"/proc/{process}/status", "rb") as file:
-            line = file.read().partition(b"\nRssShmem:")[2]
-    except OSError:
-        return 0
-    return int(line.split(maxsplit=1)[0]) << 10 if line else 0
 
 
 def _measure_first(group: int) -> float:

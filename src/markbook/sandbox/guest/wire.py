@@ -181,6 +181,7 @@ class PipePair:
             rest = size + 4 - len(data)
             if rest:
                 if rest < 0:
+                    # who speaks in turn never sends two: the second would be taken for an answer to what is asked next
                     raise Gone("more than one frame")
                 data += self._exactly(rest)
         except OSError as error:
@@ -251,6 +252,7 @@ class Stream:
         if len(self._data) < 4:
             return None
         (size,) = _LENGTH.unpack_from(self._data)
+        # refused by its length alone: else who only says a large one has this side fill its memory
         if size > MAX_RECORD:
             raise Gone("frame too long")
         if len(self._data) < size + 4:

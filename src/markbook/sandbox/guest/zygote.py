@@ -136,8 +136,8 @@ class Zygote:
             except OSError:
                 return
             ends = [end for (end,) in _DESCRIPTOR.iter_unpack(descriptors[0][2])] if descriptors else []
-            if len(ends) in (2, 4) and _is_job(request):
-                limits: Limits = JOB.unpack_from(request)
+            limits: Limits | None = JOB.unpack_from(request) if len(request) >= JOB.size else None
+            if len(ends) in (2, 4) and limits is not None and all(0 <= limit < _BOUND for limit in limits):
                 if len(request) > JOB.size:
                     self._load(request[JOB.size :].decode("ascii", "replace"))
                 ended = self._attempt(limits, ends)
@@ -257,17 +257,13 @@ class Zygote:
                 return None if handle in dict(events) else b""
 
 
-def _is_job(request: bytes) -> bool:
-    return len(request) >= JOB.size and all(0 <= limit < _BOUND for limit in JOB.unpack_from(request))
-
-
 def _lower(kind: int, value: int) -> None:
     hard = resource.getrlimit(kind)[1]
     resource.setrlimit(kind, (value if hard == resource.RLIM_INFINITY else min(value, hard), hard))
 
 
 def _for_good(_pid: int) -> None:
-    """Make the limits hard: there is no guard that keeps a child from raising them."""
+    """Make the limits hard, where no guard keeps a child from raising them."""
     for kind in (resource.RLIMIT_AS, resource.RLIMIT_FSIZE, resource.RLIMIT_NPROC):
         soft, _ = resource.getrlimit(kind)
         resource.setrlimit(kind, (soft, soft))

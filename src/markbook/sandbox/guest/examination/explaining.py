@@ -192,7 +192,7 @@ def _run(
     try:
         attempt.link.send(marshal.dumps((EXPLAIN, code, expressions.speaks_of_random(job["code"]), limits[6], request)))
         stream = wire.Stream(attempt.link)
-        for _ in range(_MESSAGES):
+        for _ in range(_MESSAGES):  # each says all that is known by then, so the last one that came is enough
             message = stream.next()
             record = message or record
             if message is None or message.get("done"):

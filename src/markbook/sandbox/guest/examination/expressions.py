@@ -25,15 +25,8 @@ _KEEPING = frozenset(
 _MEASURES = frozenset(("abs", "absolute", "fabs", "norm", "square"))
 """Calls that make a size of a difference."""
 _OF_MANY = {
-    "average": False,
-    "float": True,
-    "item": True,
-    "max": True,
-    "amax": True,
-    "mean": False,
-    "sqrt": True,
-    "sum": True,
-}
+    "average": False, "float": True, "item": True, "max": True, "amax": True, "mean": False, "sqrt": True, "sum": True,
+}  # fmt: skip
 """Calls that make one size of many, each with whether a large one stays large."""
 _PLACES, _ABSOLUTE, _RELATIVE = ("places", "decimal"), ("delta", "abs", "abs_tol", "atol"), ("rel", "rel_tol", "rtol")
 TOLERANCE = frozenset((*_PLACES, *_ABSOLUTE, *_RELATIVE))
@@ -55,20 +48,30 @@ def constants(node: ast.expr) -> list[ast.Constant]:
 
     Left alone are indices, keyword arguments and the way in which values are formatted.
     """
-    constants_found: list[ast.Constant] = []
     if isinstance(node, ast.Constant):
         return [node] if node.value is not ... else []
+    parts: list[ast.expr | None] = []
     if isinstance(node, ast.Call):
-        return [part for argument in _values(node) for part in constants(argument)]
-    if isinstance(node, ast.Dict):
-        return [part for pair in _pairs(node) for side in pair if side is not None for part in constants(side)]
-    for name, value in ast.iter_fields(node):
-        if name in ("slice", "format_spec", "generators"):
-            continue
-        for part in value if isinstance(value, list) else [value]:
-            if isinstance(part, ast.expr):
-                constants_found += constants(part)
-    return constants_found
+        # the argument of a constructor that is a value: no type code, no encoding, no `float("inf")`
+        parts += node.args[:1]
+        if parts and isinstance(parts[0], ast.Constant) and isinstance(parts[0].value, str):
+            name = get_called_name(node)
+            if name == "array":
+                parts[:] = node.args[1:2]
+            elif name in _NUMBERS and not set(parts[0].value) <= set("0123456789.-+"):
+                return []
+    elif isinstance(node, ast.Dict):
+        # without the pairs of a key that comes again: nothing of them is in the dict; 1, True and 1.0 are one key
+        last: dict[object, tuple[ast.expr | None, ast.expr]] = {}
+        for position, (key, value) in enumerate(zip(node.keys, node.values, strict=True)):
+            dumped = ast.dump(key) if key is not None else position
+            last[("constant", key.value) if isinstance(key, ast.Constant) else dumped] = key, value
+        parts += [part for pair in last.values() for part in pair]
+    else:
+        for name, value in ast.iter_fields(node):
+            if name not in ("slice", "format_spec", "generators"):
+                parts += value if isinstance(value, list) else [value]
+    return [constant for part in parts if isinstance(part, ast.expr) for constant in constants(part)]
 
 
 def keeps_values(node: ast.expr) -> bool:
@@ -77,39 +80,15 @@ def keeps_values(node: ast.expr) -> bool:
     It need not be where a call says how the value is made (`approx(3, rel=.2)`, `deque([1, 2, 3], maxlen=2)`) or leaves
     some of it out (`int(2.9)`, `Counter(a=0)`).
     """
-    calls = [part for part in ast.walk(node) if isinstance(part, ast.Call)]
-    return all(
-        get_called_name(call) in _KEEPING and not call.keywords and len(call.args) - _has_code(call) <= 1
-        for call in calls
-    )
-
-
-def _has_code(call: ast.Call) -> bool:
-    """Whether this is `array("i", [..])`, whose first argument says of what type the values are."""
-    return get_called_name(call) == "array" and isinstance(call.args[0] if call.args else None, ast.Constant)
-
-
-def _pairs(node: ast.Dict) -> list[tuple[ast.expr | None, ast.expr]]:
-    """Return the keys and values of a dict, without those of a key that comes again."""
-    last: dict[object, tuple[ast.expr | None, ast.expr]] = {}
-    for position, (key, value) in enumerate(zip(node.keys, node.values, strict=True)):
-        if isinstance(key, ast.Constant):
-            last["constant", key.value] = key, value  # 1, True and 1.0 are one key
-        else:
-            last[ast.dump(key) if key is not None else position] = key, value
-    return list(last.values())
-
-
-def _values(node: ast.Call) -> list[ast.expr]:
-    """Return the arguments of a constructor that are a value: no type code, no encoding, no `float("inf")`."""
-    first = node.args[:1]
-    if first and isinstance(first[0], ast.Constant) and isinstance(first[0].value, str):
-        name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
-        if name == "array":
-            return node.args[1:2]
-        if name in _NUMBERS and not set(first[0].value) <= set("0123456789.-+"):
-            return []
-    return first
+    for call in ast.walk(node):
+        if not isinstance(call, ast.Call):
+            continue
+        name = get_called_name(call)
+        # the first argument of `array("i", [..])` says of what type the values are
+        has_code = name == "array" and bool(call.args) and isinstance(call.args[0], ast.Constant)
+        if name not in _KEEPING or call.keywords or len(call.args) - has_code > 1:
+            return False
+    return True
 
 
 def is_computed(node: ast.expr) -> bool:
@@ -137,7 +116,17 @@ def assignments(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
                     for target in part.targets if isinstance(part, ast.Assign) else [part.target]:
                         _assign(assigned, _as_attribute(target), part.value)
     for target, source in loops:
-        for item in _items(source, assigned):
+        # what the loop goes through where that is written down, else the whole of it
+        items = _list_literal_items(source, assigned, _NESTED)
+        if items is None:
+            key = expression_key(source)
+            items = [
+                ast.Tuple(value.args, ast.Load())
+                if isinstance(value, ast.Call) and get_called_name(value) == "zip"
+                else value
+                for value in (assigned.get(key, [source]) if key else [source])
+            ]
+        for item in items:
             _assign(assigned, target, item)
     return assigned
 
@@ -154,20 +143,6 @@ def cases(nodes: list[ast.AST], assigned: dict[str, list[ast.expr]]) -> set[str]
                 if key := expression_key(target):
                     counts[key] = counts.get(key, 0) + len(items)
     return {name for name, count in counts.items() if count == len(assigned.get(name, ()))}
-
-
-def _items(source: ast.expr, assigned: dict[str, list[ast.expr]]) -> list[ast.expr]:
-    """Return what a loop over this goes through where that is written down, else the whole."""
-    items = _list_literal_items(source, assigned, _NESTED)
-    if items is not None:
-        return items
-    values = (
-        assigned.get(expression_key(source), [source]) if isinstance(source, ast.Name | ast.Attribute) else [source]
-    )
-    return [
-        ast.Tuple(value.args, ast.Load()) if isinstance(value, ast.Call) and get_called_name(value) == "zip" else value
-        for value in values
-    ]
 
 
 def _list_literal_items(source: ast.expr, assigned: dict[str, list[ast.expr]], steps: int) -> list[ast.expr] | None:
@@ -277,11 +252,10 @@ def get_called_name(node: ast.Call) -> str:
 
 def is_literal(node: ast.expr) -> bool:
     """Whether an expression is made of literals, and of calls that take any."""
-    for part in ast.walk(node):
-        if isinstance(part, ast.Call) and get_called_name(part) not in _BUILT:
-            return False
-    names = {id(part.func) for part in ast.walk(node) if isinstance(part, ast.Call)}
-    inner = {id(within) for part in ast.walk(node) if id(part) in names for within in ast.walk(part)}
+    calls = [part for part in ast.walk(node) if isinstance(part, ast.Call)]
+    if any(get_called_name(call) not in _BUILT for call in calls):
+        return False
+    inner = {id(within) for call in calls for within in ast.walk(call.func)}
     free = [part for part in ast.walk(node) if isinstance(part, ast.Name | ast.Lambda) and id(part) not in inner]
     empty = isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict)
     return not free and bool(constants(node) or empty)

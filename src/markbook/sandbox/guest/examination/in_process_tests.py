@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from .mutation_proof import Useful, Variant
     from .tasks import CompiledTests, ExaminerJob
 
-
-if TYPE_CHECKING:
     Run = Callable[[list[Compiled], set[int]], dict[str, Any]]
     """Runs these tests, of all that are given those with these numbers."""
 
@@ -125,7 +123,7 @@ class _Trial:
         else:
             again = self._again(self._show_tests())
             for index in self._which:
-                again["tests"][index] = self._found[index].told(again["tests"][index])
+                again["tests"][index] = self._found[index].restore_messages(again["tests"][index])
         if self.record:
             for index in self._which:
                 if self.record["tests"][index]["p"] and not again["tests"][index]["p"]:
@@ -140,13 +138,6 @@ class _Trial:
             for index, test in enumerate(self._task.compiled)
         ]
 
-    def _follow(self, first: int, tests: dict[int, Compiled | None]) -> None:
-        """Make wrong in the other tests, too, what one says that was made wrong: they are not to contradict it."""
-        for index in self._which - tests.keys():
-            variant = self._found[index].following(self._found[first])
-            if variant is not None:
-                tests[index] = variant
-
     def run_wrong(self, deal: dict[int, Variant], turn: int) -> None:
         """Run them with something wrong in some, and note which of these pass.
 
@@ -158,7 +149,11 @@ class _Trial:
             if index not in tests:
                 tests[index] = self._found[index].wrong(site_index, new_seed(turn) if seed is None else seed)
                 judged.add(index)
-                self._follow(index, tests)
+                # wrong in the other tests too, where they say the same: they are not to contradict it
+                for other in self._which - tests.keys():
+                    variant = self._found[other].following(self._found[index])
+                    if variant is not None:
+                        tests[other] = variant
         compiled = self._task.compiled if self._apart else self._show_tests()
         again = self._again([tests.get(index) or test for index, test in enumerate(compiled)])
         for index, (site_index, _) in deal.items():
@@ -184,10 +179,6 @@ class _Trial:
 
     def _is_doubted(self, index: int) -> bool:
         return any(map(any, self._said[index].values())) and self._proof(index) == "proved"
-
-    def _heard(self, index: int) -> int:
-        """Return how many wrong runs of a test have said something."""
-        return sum(map(len, self._said[index].values()))
 
     def _proof(self, index: int) -> str:
         has_useful, canary = self._right.useful[index] is not None, self._found[index]
@@ -227,10 +218,10 @@ class _Trial:
             )
             if other == "parts":
                 label = "other parts"
-            elif label == "proved" and (
-                other or index in self._taken_in or self._task.draws[index] or short or self._heard(index) < _LEAST
-            ):
-                label = "open"
+            elif label == "proved":
+                telling = sum(map(len, self._said[index].values()))  # wrong runs that have said something
+                if other or index in self._taken_in or self._task.draws[index] or short or telling < _LEAST:
+                    label = "open"
             self.record["tests"][index] = _label_result(self.record["tests"][index], label)
         return self.record
 
@@ -334,17 +325,6 @@ def _is_verdict(result: Result) -> bool:
     return result.get("t") not in ("SyntaxError", "NameError", "TimeoutError", "ProcessExited")
 
 
-def _read_counts(form: Any) -> Count:
-    """Return how often which parts went well, as a candidate's process says it.
-
-    Raises:
-        Gone: it says something else.
-    """
-    if type(form) is not list or not all(type(part) is list and list(map(type, part)) == [int, int] for part in form):
-        raise wire.Gone("no parts of a test")
-    return form
-
-
 class Conversation:
     """One child that runs tests beside the candidate: what is said to it, and what it says."""
 
@@ -378,9 +358,14 @@ class Conversation:
             self._link.send(portable((*begin, index, compiled[index])))
             begin = ()
             frame = self._next()
+            # the nonce came with the tests: what the solution wrote while it was loaded cannot have it
             if [frame.get(name) for name in ("nonce", "i", "left")] != [self._nonce, index, len(wanted) - position]:
                 raise wire.Gone("not a frame of ours")
-            done = _read_counts(frame.get("done"))
+            done = frame.get("done")  # how often which parts went well, as the candidate's process says it
+            if type(done) is not list or not all(
+                type(part) is list and [*map(type, part)] == [int, int] for part in done
+            ):
+                raise wire.Gone("no parts of a test")
             self.results.append(receive_result(frame.get("r"), compiled[index][3]))
             self.done[index] = done
 

@@ -68,13 +68,11 @@ from .mutation_operators import (
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from typing import Any
 
     from .mutation_operators import Put
 
-
-if TYPE_CHECKING:
     Operands = tuple[ast.expr, ast.expr]
 
 _EQUAL = frozenset(
@@ -96,13 +94,6 @@ _STEPS = 3
 """So many assignments are followed from an expectation to its literal."""
 
 
-def _of_part(part: ast.stmt) -> Iterator[ast.AST]:
-    """Yield what belongs to a part of a program: not what is done within a `with`, whose parts are their own."""
-    if not isinstance(part, ast.With | ast.AsyncWith):
-        return ast.walk(part)
-    return iter((part, *(node for item in part.items for node in ast.walk(item))))
-
-
 class ExpectationFinder:
     """Finds the sites of one test, in an order that only depends on its text."""
 
@@ -120,7 +111,12 @@ class ExpectationFinder:
             makers: names of the solution's by which a test makes what it expects.
         """
         self._makers = makers
-        self._part_of = {id(node): number for number, part in enumerate(parts) for node in _of_part(part)}
+        self._part_of: dict[int, int] = {}
+        for number, part in enumerate(parts):
+            # what is done within a `with` are parts of their own
+            own = part.items if isinstance(part, ast.With | ast.AsyncWith) else [part]
+            self._part_of[id(part)] = number
+            self._part_of |= {id(node): number for tree in own for node in ast.walk(tree)}
         self._part: int | None = None
         self.sites: list[MutationSite] = []
         self._claim = 0
@@ -132,7 +128,11 @@ class ExpectationFinder:
         self._nodes = [node for tree in trees for node in expressions.nodes(tree)]
         self._made = assignments(self._nodes)
         self._flows = flows(self._nodes) if makers else {}
-        self._told = self._from_candidate()
+        # the names of what is tested, and of whatever is computed from it
+        self._told, size = set(entry), -1
+        while size != len(self._told):
+            size = len(self._told)
+            self._told |= {name for name, values in self._made.items() if any(map(self._is_told, values))}
         self._cases = cases(self._nodes, self._made)
         strings = {
             id(part) for node in self._nodes if isinstance(node, ast.Assert) and node.msg for part in ast.walk(node.msg)
@@ -154,19 +154,23 @@ class ExpectationFinder:
     def _visit(self, node: ast.AST) -> None:
         before = len(self.sites)
         self._look_at(node)
-        if self._makers and any(map(self._is_looked_up, ast.walk(node) if len(self.sites) > before else ())):
+        if not self._makers or len(self.sites) == before:
+            return
+        # looked for by a method, what the solution makes is equal to it or not, unasked
+        sides = [
+            side
+            for call in ast.walk(node)
+            if isinstance(call, ast.Call) and get_called_name(call) in LOOKS_UP
+            for side in call.args
+        ]
+        if any(map(self._is_made, sides)):
             for site in self.sites[before:]:
                 site.is_circular = True
 
-    def _is_looked_up(self, node: ast.AST) -> bool:
-        """Whether something is looked for by a method, and what the solution makes is equal to it or not."""
-        if not isinstance(node, ast.Call) or get_called_name(node) not in LOOKS_UP:
-            return False
-        return any(
-            mentions(expression, set(self._makers))
-            for side in node.args
-            for expression in trace_names(side, self._flows)
-        )
+    def _is_made(self, node: ast.expr) -> bool:
+        """Whether the solution makes an expression, or what a name in it was given."""
+        makers = set(self._makers)
+        return bool(makers) and any(mentions(expression, makers) for expression in trace_names(node, self._flows))
 
     def _look_at(self, node: ast.AST) -> None:
         self._claim += 1
@@ -189,19 +193,6 @@ class ExpectationFinder:
                     self._add(swap_error(handler, "type"), sure=False)
 
     # what comes from the candidate
-
-    def _from_candidate(self) -> set[str]:
-        """Return the names of what is tested and of whatever was computed from it."""
-        names_tested = set(self._entry)
-        while True:
-            more = {
-                name
-                for name, values in self._made.items()
-                if name not in names_tested and any(mentions(value, names_tested) for value in values)
-            }
-            if not more:
-                return names_tested
-            names_tested |= more
 
     def _is_told(self, node: ast.AST) -> bool:
         return mentions(node, self._told)
@@ -253,21 +244,17 @@ class ExpectationFinder:
             self._order(denied, denied=True)
         elif self._is_told(node):
             bare = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) else node
-            if put is not None and self._is_answer(
-                bare
-            ):  # the answer itself is what is true or not: a literal left out
+            # the answer itself is what is true or not: a literal left out
+            if put is not None and self._is_answer(bare):
                 other = ast.UnaryOp(ast.Not(), node, lineno=node.lineno, col_offset=node.col_offset)
                 self._add(partial(put, other if bare is node else bare), sure=True)
-            self._find_comparisons(node)
+            # functions of the test's own may compare an answer with what stands first beside it
+            for call in ast.walk(node):
+                if isinstance(call, ast.Call) and not self._is_told(call.func) and any(map(self._is_told, call.args)):
+                    for value in [value for value in call.args if not self._is_told(value)][:1]:
+                        self._literals(value, sure=False)
+                        self._indices(value)
             self._inputs(node)
-
-    def _find_comparisons(self, node: ast.expr) -> None:
-        """Find what functions of the test's own compare an answer with."""
-        for part in ast.walk(node):
-            if isinstance(part, ast.Call) and not self._is_told(part.func) and any(map(self._is_told, part.args)):
-                for value in [value for value in part.args if not self._is_told(value)][:1]:
-                    self._literals(value, sure=False)
-                    self._indices(value)
 
     def _is_answer(self, node: ast.expr) -> bool:
         """Whether an expression is what the candidate's function returned, with nothing of its own asked."""
@@ -332,9 +319,7 @@ class ExpectationFinder:
 
     def _other(self, put: Put, value: ast.expr, rank: int) -> None:
         """Note that something equal to nothing may stand in the place of a value."""
-        makers = set(self._makers)
-        circular = bool(makers) and any(mentions(expression, makers) for expression in trace_names(value, self._flows))
-        self._site(partial(make_other, put, value), rank, is_shown=True, is_circular=circular)
+        self._site(partial(make_other, put, value), rank, is_shown=True, is_circular=self._is_made(value))
 
     def _arguments(self, expected: ast.expr) -> None:
         """Note that what the solution makes, and the test expects, may be made of something else."""

@@ -47,10 +47,15 @@ def hide(trees: list[ast.AST]) -> list[str]:
             if isinstance(node, ast.Assert) and node.msg is not None:
                 _number(node.msg, hidden)
         for call in _asserting(nodes):
-            for message in _messages(call):
+            name = get_called_name(call)
+            at = 0 if name == "fail" else 1 if name in _ONE else 2 if name in MESSAGE_THIRD else len(call.args)
+            for message in (*call.args[at:], *(word.value for word in call.keywords if word.arg in _NAMED)):
                 _number(message, hidden)
     if not any(getattr(node, name, None) in _READ for node in nodes for name in ("attr", "id", "name")):
-        for node in _find_documented(trees, nodes):
+        # of modules, test cases and functions that nobody names: those that no solution is meant to read
+        named = {node.id for node in nodes if isinstance(node, ast.Name)}
+        modules = [tree for tree in trees if isinstance(tree, ast.Module)]
+        for node in (part for module in modules for part in (module, *_iterate_cases(module.body, named))):
             if ast.get_docstring(node, clean=False) is not None:  # type: ignore[arg-type]  # of the kinds that have one
                 _number(node.body[0], hidden)  # type: ignore[attr-defined]
     return hidden
@@ -103,22 +108,6 @@ def _asserting(nodes: list[ast.AST]) -> Iterator[ast.Call]:
             )
         if is_known:
             yield node
-
-
-def _messages(call: ast.Call) -> Iterator[ast.AST]:
-    name = get_called_name(call)
-    at = 0 if name == "fail" else 1 if name in _ONE else 2 if name in MESSAGE_THIRD else len(call.args)
-    yield from call.args[at:]
-    yield from (keyword.value for keyword in call.keywords if keyword.arg in _NAMED)
-
-
-def _find_documented(trees: list[ast.AST], nodes: list[ast.AST]) -> Iterator[ast.AST]:
-    """Yield what has a docstring that no solution is meant to read: modules, test cases, functions that nobody names."""
-    named = {node.id for node in nodes if isinstance(node, ast.Name)}
-    for tree in trees:
-        if isinstance(tree, ast.Module):
-            yield tree
-            yield from _iterate_cases(tree.body, named)
 
 
 def _iterate_cases(body: list[ast.stmt], named: set[str]) -> Iterator[ast.AST]:

@@ -63,10 +63,8 @@ class Canary:
             sites = self._find_sites()[1]
             self.expected = self._pool.values
             self.ranks, self.claims = [site.rank for site in sites], [site.claim for site in sites]
-            self.shown = [site.is_shown for site in sites]
-            self.parts = [site.part for site in sites]
-            self.says = [site.says for site in sites]
-            self.circular = [site.is_circular for site in sites]
+            self.shown, self.parts = [site.is_shown for site in sites], [site.part for site in sites]
+            self.says, self.circular = [site.says for site in sites], [site.is_circular for site in sites]
         except _FAULTS:
             return
 
@@ -101,17 +99,14 @@ class Canary:
                 self._hidden = []
         return self._as_shown
 
-    def told(self, result: Result) -> Result:
+    def restore_messages(self, result: Result) -> Result:
         """Return a result of the test as it is shown with the messages of the whole one."""
         restored = dict(result)
         if "m" in result:
-            restored["m"] = self._restore_text(result["m"])
+            restored["m"] = mutated_values.restore_hidden(result["m"], self._hidden)
         if "parts" in result:
-            restored["parts"] = [self.told(part) for part in result["parts"]]
+            restored["parts"] = [self.restore_messages(part) for part in result["parts"]]
         return restored
-
-    def _restore_text(self, text: str) -> str:
-        return mutated_values.restore_hidden(text, self._hidden)
 
     def wrong(self, place: int, seed: int) -> Compiled | None:
         """Return the test compiled with this made wrong as the seed says; None where that is not a test any more.
@@ -119,7 +114,7 @@ class Canary:
         Nothing else is changed but what says the same once more: a solution is not to tell this from the true test by
         anything but what is expected.
         """
-        mutated_values.draw_from(seed)
+        mutated_values.draw_from(seed)  # the same wrong values each time: what a right answer failed is what is asked
         try:
             trees, sites = self._find_sites()
             same = [site for site in sites if site is not sites[place] and site.says_as(sites[place])]

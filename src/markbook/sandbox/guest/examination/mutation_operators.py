@@ -412,15 +412,15 @@ def find_conjuncts(node: ast.Call) -> Sequence[ast.expr] | None:
 
 def swap_error(holder: ast.ExceptHandler | list[ast.expr], position: str | int) -> Callable[[], None]:
     """Return what puts another exception in the place of one."""
-    return partial(_changes_swap, holder, position, mutated_values.other_error)
+    return partial(_swap_name, holder, position, mutated_values.other_error)
 
 
 def swap_type(holder: list[ast.expr], position: int) -> Callable[[], None]:
     """Return what puts another class in the place of one."""
-    return partial(_changes_swap, holder, position, mutated_values.other_type)
+    return partial(_swap_name, holder, position, mutated_values.other_type)
 
 
-def _changes_swap(holder: ast.ExceptHandler | list[ast.expr], position: str | int, name: Callable[[str], str]) -> None:
+def _swap_name(holder: ast.ExceptHandler | list[ast.expr], position: str | int, name: Callable[[str], str]) -> None:
     old = holder[int(position)] if isinstance(holder, list) else holder.type
     if old is None:
         return

@@ -33,7 +33,7 @@ Useful = list[list[list[int]] | None]
 def proof(
     canary: Canary, outcomes: dict[int, list[bool]], *, is_useful: bool, apart: bool, undone: Container[int] = ()
 ) -> str:
-    """Return whether the wrong runs prove a pass: `prove_passes`, `forged`, or `open`.
+    """Return whether the wrong runs prove a pass: `proved`, `forged`, or `open`.
 
     Where one literal is expected no right answer passes with another. Elsewhere one may: where a right answer is known
     it fails all that was asked, and a pass leaves the test open; where none is, what passes often does. By an operator
@@ -96,15 +96,14 @@ def list_claims(canary: Canary, useful: list[list[int]] | None) -> list[list[Var
         if canary.shown[site_index]:
             visible.setdefault(site_index, []).append(variant)
         else:
-            claim = canary.claims[site_index]
+            claim_number = canary.claims[site_index]
             sure = useful is not None or canary.ranks[site_index] == SURE
-            by_claim.setdefault(claim if sure else abs(claim), []).append(variant)
-    return [_best(canary, claim) for claim in by_claim.values()] + list(visible.values())
-
-
-def _best(canary: Canary, variants: list[Variant]) -> list[Variant]:
-    rank = min(canary.ranks[site_index] for site_index, _ in variants)
-    return [variant for variant in variants if canary.ranks[variant[0]] == rank]
+            by_claim.setdefault(claim_number if sure else abs(claim_number), []).append(variant)
+    best = []
+    for claim in by_claim.values():
+        rank = min(canary.ranks[site_index] for site_index, _ in claim)
+        best.append([variant for variant in claim if canary.ranks[variant[0]] == rank])
+    return best + list(visible.values())
 
 
 def partition_claims(claims: Claims, canaries: Sequence[Canary]) -> tuple[Claims, Claims]:

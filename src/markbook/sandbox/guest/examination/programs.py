@@ -30,12 +30,14 @@ def compile_test(test: dict[str, Any], program: ast.Module | None = None) -> Com
     Raises:
         BrokenTest: a part of it is not Python.
     """
-    setup = _compile(test.get("setup", ""), "exec", "setup")
-    if test.get("program"):
-        tree = program or _parse(test["program"], "program")
-        count = instrument(tree)
-        return ("p", setup, _code(tree, "program"), count)
-    return ("a", setup, _compile(test.get("assertion", "").strip(), "eval", "assertion"), 0)
+    text = test.get("setup", "")
+    setup = _compile(text, "exec", "setup") if text.strip() else None
+    if not test.get("program"):
+        text = test.get("assertion", "").strip()
+        return ("a", setup, _compile(text, "eval", "assertion") if text else None, 0)
+    program = program or _compile(test["program"], "exec", "program", ast.PyCF_ONLY_AST)
+    count = instrument(program)
+    return ("p", setup, _compile(program, "exec", "program"), count)
 
 
 def flatten(node: ast.AST, line: int = 1, column: int = 0) -> None:
@@ -63,7 +65,7 @@ def portable(value: Any) -> bytes:
 
 
 def _copy_texts(value: Any) -> Any:
-    """Return the same with texts that nobody else has: whether one is kept by name elsewhere stands in the bytes, too."""
+    """Return the same with texts that nobody else has: whether one is interned stands in the bytes, too."""
     if isinstance(value, CodeType):
         return value.replace(co_consts=_copy_texts(value.co_consts))
     if type(value) is str:
@@ -73,25 +75,9 @@ def _copy_texts(value: Any) -> Any:
     return value
 
 
-def _compile(text: str, mode: str, what: str) -> Any:
-    if not text.strip():
-        return None
+def _compile(source: Any, mode: str, what: str, flags: int = 0) -> Any:
     try:
-        return compile(text, FILE, mode, dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
-        raise BrokenTest(f"{what} does not compile: {type(error).__name__}: {error}") from None
-
-
-def _parse(text: str, what: str) -> ast.Module:
-    try:
-        return ast.parse(text, FILE)
-    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
-        raise BrokenTest(f"{what} does not compile: {type(error).__name__}: {error}") from None
-
-
-def _code(tree: ast.Module, what: str) -> Any:
-    try:
-        return compile(tree, FILE, "exec", dont_inherit=True)
+        return compile(source, FILE, mode, flags, dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
         raise BrokenTest(f"{what} does not compile: {type(error).__name__}: {error}") from None
 

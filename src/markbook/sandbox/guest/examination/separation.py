@@ -56,17 +56,11 @@ def runs_beside(nodes: list[ast.AST], entry: str) -> bool:
         elif kind is ast.Attribute:
             if node.attr in _BESIDE and node.attr != entry:  # type: ignore[attr-defined]  # it is an attribute
                 return True
-        elif isinstance(node, ast.Import | ast.ImportFrom) and _imports_beside(node):
-            return True
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            modules = [getattr(node, "module", "") or "", *(alias.name for alias in node.names)]
+            if any(part in _BESIDE or part in _BESIDE_MODULES for name in modules for part in name.split(".")):
+                return True
     return False
-
-
-def _imports_beside(node: ast.Import | ast.ImportFrom) -> bool:
-    modules = [alias.name for alias in node.names]
-    if isinstance(node, ast.ImportFrom):
-        modules.append(node.module or "")
-    heads = {part for name in modules for part in name.split(".")}
-    return bool(heads & (_BESIDE | _BESIDE_MODULES))
 
 
 def names_used(nodes: list[ast.AST]) -> set[str]:
@@ -220,13 +214,13 @@ class Hall:
         with self._prepare_policy(policy):
             for _ in explained.run([test], self.namespace, watch):
                 pass
-            return self.said()
+            return self.ask_report()
 
     def find_lines(self, error: BaseException) -> Any:
         """Return the solution's lines through which an error came, as its process says them; none of one of the test's."""
-        return self.said().get("lines") if self.peer.is_from_there(error) else []
+        return self.ask_report().get("lines") if self.peer.is_from_there(error) else []
 
-    def said(self) -> dict[object, Any]:
+    def ask_report(self) -> dict[object, Any]:
         """Return what the solution's process says of itself; nothing where it answers as none of ours does.
 
         Raises:

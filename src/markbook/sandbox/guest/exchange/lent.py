@@ -47,189 +47,58 @@ _OBJECT = frozenset(
 _ITERATED = frozenset(["__iter__", "__next__", "__reversed__", "__length_hint__"])
 _SEQUENCE = frozenset(
     [
-        "__len__",
-        "__iter__",
-        "__getitem__",
-        "__contains__",
-        "__reversed__",
-        "index",
-        "count",
-        "__add__",
-        "__mul__",
+        "__len__", "__iter__", "__getitem__", "__contains__", "__reversed__", "index", "count", "__add__", "__mul__",
         "__rmul__",
     ]
-)
+)  # fmt: skip
 _CHANGED = frozenset(["__setitem__", "__delitem__", "clear", "pop", "remove"])
 _NUMBER = frozenset(
     {name for name, kind in OPERATORS.items() if kind not in ("order", "eq", "in", "isinstance")}
     | {
-        "__abs__",
-        "__neg__",
-        "__pos__",
-        "__invert__",
-        "__round__",
-        "__trunc__",
-        "__floor__",
-        "__ceil__",
-        "__int__",
-        "__float__",
-        "__complex__",
+        "__abs__", "__neg__", "__pos__", "__invert__", "__round__", "__trunc__", "__floor__", "__ceil__", "__int__",
+        "__float__", "__complex__",
     }
     | {"__index__", "__format__", "real", "imag", "numerator", "denominator", "conjugate", "bit_length", "is_integer"}
-)
+)  # fmt: skip
 _SETS = frozenset(
     [
-        "__len__",
-        "__iter__",
-        "__contains__",
-        "__and__",
-        "__or__",
-        "__sub__",
-        "__xor__",
-        "__rand__",
-        "__ror__",
-        "__rsub__",
-        "__rxor__",
-        "union",
-        "intersection",
-        "difference",
-        "symmetric_difference",
-        "isdisjoint",
-        "issubset",
-        "issuperset",
+        "__len__", "__iter__", "__contains__", "__and__", "__or__", "__sub__", "__xor__", "__rand__", "__ror__",
+        "__rsub__", "__rxor__", "union", "intersection", "difference", "symmetric_difference", "isdisjoint",
+        "issubset", "issuperset",
     ]
-)
+)  # fmt: skip
 _MAPPING = frozenset(
     [
-        "__len__",
-        "__iter__",
-        "__getitem__",
-        "__contains__",
-        "__reversed__",
-        "__or__",
-        "__ror__",
-        "get",
-        "keys",
-        "values",
-        "items",
+        "__len__", "__iter__", "__getitem__", "__contains__", "__reversed__", "__or__", "__ror__", "get", "keys",
+        "values", "items",
     ]
-)
+)  # fmt: skip
 _WORDS = frozenset(
     [
-        "capitalize",
-        "casefold",
-        "center",
-        "count",
-        "encode",
-        "endswith",
-        "expandtabs",
-        "find",
-        "index",
-        "isalnum",
-        "isalpha",
-        "isascii",
-        "isdecimal",
-        "isdigit",
-        "isidentifier",
-        "islower",
-        "isnumeric",
-        "isprintable",
-        "isspace",
-        "istitle",
-        "isupper",
-        "join",
-        "ljust",
-        "lower",
-        "lstrip",
-        "partition",
-        "removeprefix",
-        "removesuffix",
-        "replace",
-        "rfind",
-        "rindex",
-        "rjust",
-        "rpartition",
-        "rsplit",
-        "rstrip",
-        "split",
-        "splitlines",
-        "startswith",
-        "strip",
-        "swapcase",
-        "title",
-        "upper",
-        "zfill",
+        "capitalize", "casefold", "center", "count", "encode", "endswith", "expandtabs", "find", "index", "isalnum",
+        "isalpha", "isascii", "isdecimal", "isdigit", "isidentifier", "islower", "isnumeric", "isprintable",
+        "isspace", "istitle", "isupper", "join", "ljust", "lower", "lstrip", "partition", "removeprefix",
+        "removesuffix", "replace", "rfind", "rindex", "rjust", "rpartition", "rsplit", "rstrip", "split",
+        "splitlines", "startswith", "strip", "swapcase", "title", "upper", "zfill",
     ]
-)  # neither `format` nor `format_map`, which read attributes, nor `%` and `translate`, which ask their arguments
+)  # fmt: skip
+"""Neither `format` nor `format_map`, which read attributes, nor `%` and `translate`, which ask their arguments."""
 _STREAM = frozenset(
     [
-        "read",
-        "readline",
-        "readlines",
-        "write",
-        "writelines",
-        "getvalue",
-        "seek",
-        "tell",
-        "truncate",
-        "close",
-        "flush",
-        "readable",
-        "writable",
-        "seekable",
-        "isatty",
-        "closed",
-        "__iter__",
-        "__next__",
-        "__enter__",
+        "read", "readline", "readlines", "write", "writelines", "getvalue", "seek", "tell", "truncate", "close",
+        "flush", "readable", "writable", "seekable", "isatty", "closed", "__iter__", "__next__", "__enter__",
         "__exit__",
     ]
-)
+)  # fmt: skip
 _CLOCK = frozenset(
     [
-        "year",
-        "month",
-        "day",
-        "hour",
-        "minute",
-        "second",
-        "microsecond",
-        "fold",
-        "days",
-        "seconds",
-        "microseconds",
-        "isoformat",
-        "weekday",
-        "isoweekday",
-        "isocalendar",
-        "toordinal",
-        "timetuple",
-        "utctimetuple",
-        "timestamp",
-        "date",
-        "time",
-        "timetz",
-        "utcoffset",
-        "tzname",
-        "dst",
-        "total_seconds",
-        "replace",
-        "astimezone",
-        "__add__",
-        "__radd__",
-        "__sub__",
-        "__rsub__",
-        "__mul__",
-        "__rmul__",
-        "__truediv__",
-        "__floordiv__",
-        "__mod__",
-        "__divmod__",
-        "__neg__",
-        "__pos__",
-        "__abs__",
+        "year", "month", "day", "hour", "minute", "second", "microsecond", "fold", "days", "seconds", "microseconds",
+        "isoformat", "weekday", "isoweekday", "isocalendar", "toordinal", "timetuple", "utctimetuple", "timestamp",
+        "date", "time", "timetz", "utcoffset", "tzname", "dst", "total_seconds", "replace", "astimezone", "__add__",
+        "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__", "__truediv__", "__floordiv__", "__mod__",
+        "__divmod__", "__neg__", "__pos__", "__abs__",
     ]
-)
+)  # fmt: skip
 
 _REVIEWED: dict[type, frozenset[str]] = {
     object: _OBJECT,
@@ -251,17 +120,8 @@ _REVIEWED: dict[type, frozenset[str]] = {
     | _CHANGED
     | frozenset(
         [
-            "append",
-            "appendleft",
-            "extend",
-            "extendleft",
-            "insert",
-            "popleft",
-            "reverse",
-            "rotate",
-            "copy",
-            "maxlen",
-            "__iadd__",
+            "append", "appendleft", "extend", "extendleft", "insert", "popleft", "reverse", "rotate", "copy",
+            "maxlen", "__iadd__",
         ]
     ),
     set: _SETS
@@ -279,17 +139,8 @@ _REVIEWED: dict[type, frozenset[str]] = {
     | _CHANGED
     | frozenset(
         [
-            "copy",
-            "elements",
-            "most_common",
-            "subtract",
-            "total",
-            "update",
-            "__missing__",
-            "__add__",
-            "__sub__",
-            "__and__",
-            "__iadd__",
+            "copy", "elements", "most_common", "subtract", "total", "update", "__missing__", "__add__", "__sub__",
+            "__and__", "__iadd__",
         ]
     ),
     types.MappingProxyType: _MAPPING,
@@ -302,34 +153,14 @@ _REVIEWED: dict[type, frozenset[str]] = {
     **{base: _STREAM for base in (*io.StringIO.__mro__, *io.BytesIO.__mro__) if base.__module__ == "_io"},
     re.Match: frozenset(
         [
-            "group",
-            "groups",
-            "groupdict",
-            "start",
-            "end",
-            "span",
-            "string",
-            "pos",
-            "endpos",
-            "lastindex",
-            "lastgroup",
-            "__getitem__",
+            "group", "groups", "groupdict", "start", "end", "span", "string", "pos", "endpos", "lastindex",
+            "lastgroup", "__getitem__",
         ]
     ),
     re.Pattern: frozenset(
         [
-            "search",
-            "match",
-            "fullmatch",
-            "findall",
-            "finditer",
-            "split",
-            "sub",
-            "subn",
-            "pattern",
-            "flags",
-            "groups",
-            "groupindex",
+            "search", "match", "fullmatch", "findall", "finditer", "split", "sub", "subn", "pattern", "flags",
+            "groups", "groupindex",
         ]
     ),
     operator.itemgetter: frozenset(("__call__",)),
@@ -339,15 +170,7 @@ _REVIEWED: dict[type, frozenset[str]] = {
     enum.Enum: frozenset(["name", "value", "__format__", "__iter__", "__len__", "__contains__"]),
     enum.Flag: frozenset(
         [
-            "__or__",
-            "__and__",
-            "__xor__",
-            "__invert__",
-            "__ror__",
-            "__rand__",
-            "__rxor__",
-            "__iter__",
-            "__len__",
+            "__or__", "__and__", "__xor__", "__invert__", "__ror__", "__rand__", "__rxor__", "__iter__", "__len__",
             "__contains__",
         ]
     ),
@@ -356,7 +179,7 @@ _REVIEWED: dict[type, frozenset[str]] = {
     OSError: frozenset(("errno", "strerror", "filename")),
     StopIteration: frozenset(("value",)),
     SystemExit: frozenset(("code",)),
-}
+}  # fmt: skip
 _made: Any
 for _made in (
     iter([]), iter(()), iter({}), iter({}.values()), iter({}.items()), iter(set()), iter(""), iter("é"), iter(b""),
@@ -367,28 +190,11 @@ for _made in (
 
 _DRAWING = frozenset(
     [
-        "random",
-        "seed",
-        "getrandbits",
-        "randint",
-        "randrange",
-        "choice",
-        "choices",
-        "shuffle",
-        "sample",
-        "uniform",
-        "triangular",
-        "gauss",
-        "normalvariate",
-        "betavariate",
-        "expovariate",
-        "gammavariate",
-        "lognormvariate",
-        "paretovariate",
-        "weibullvariate",
-        "vonmisesvariate",
+        "random", "seed", "getrandbits", "randint", "randrange", "choice", "choices", "shuffle", "sample", "uniform",
+        "triangular", "gauss", "normalvariate", "betavariate", "expovariate", "gammavariate", "lognormvariate",
+        "paretovariate", "weibullvariate", "vonmisesvariate",
     ]
-)
+)  # fmt: skip
 _REVIEWED_OF_MODULES: dict[tuple[str, str], frozenset[str]] = {
     **{("datetime", name): _CLOCK for name in ("date", "datetime", "time", "timedelta")},
     ("datetime", "timezone"): frozenset(("utcoffset", "tzname", "dst")),
@@ -400,20 +206,10 @@ and `random` seeds itself anew in every child."""
 
 _CONSTRUCTED = frozenset(
     (
-        object,
-        int,
-        float,
-        complex,
-        tuple,
-        list,
-        dict,
-        set,
-        frozenset,
-        collections.deque,
-        collections.OrderedDict,
+        object, int, float, complex, tuple, list, dict, set, frozenset, collections.deque, collections.OrderedDict,
         enum.Enum,
     )
-)
+)  # fmt: skip
 """Classes whose own constructors only take values; a text's is not among them, since a text may be a template."""
 _ONLY_TAKES_VALUES = frozenset(
     [

@@ -97,8 +97,8 @@ class Arrived:
         """
         if self.is_spelled or any(spelled in self.text for spelled in _OTHER_SPELLINGS):
             return True
-        known = [*self.described, *(["__len__"] if is_special_method else ())]
-        if "_" in self.text and _count_edges(self.text) > sum(_count_edges(name) for name in known):
+        expected = [*self.described, *(["__len__"] if is_special_method else ())]
+        if "_" in self.text and _count_edges(self.text) > sum(_count_edges(name) for name in expected):
             return True
         if not any(tag in self.text for tag in _BYTES):
             return False
@@ -113,7 +113,7 @@ def _count_edges(text: str) -> int:
     every attempt would carry the modules of a regular expression.)
     """
     parts = text.split("_")
-    return sum(not (left[-1:].isalnum() and right[:1].isalnum()) for left, right in itertools.pairwise(parts))
+    return sum(not (before[-1:].isalnum() and behind[:1].isalnum()) for before, behind in itertools.pairwise(parts))
 
 
 class Objects:
@@ -264,7 +264,12 @@ class Objects:
         bases_kept = (kind for kind in parents if kind is not object and names.name_for(kind) is None)
         bases = [self._class_form(kind, transfer) for kind in bases_kept if not isinstance(kind, Meta)]
         methods = own_special(cls, base)
-        own = [] if base is None or issubclass(base, BaseException) else _own_names(cls, base)
+        own: list[str] = []
+        if base is not None and not issubclass(base, BaseException):
+            lineage = type.__dict__["__mro__"].__get__(cls)
+            base_lineage = set(type.__dict__["__mro__"].__get__(base))
+            extending = (kind for kind in lineage if kind not in base_lineage)
+            own = sorted({name for kind in extending for name in type.__dict__["__dict__"].__get__(kind)})
         meta = type(cls)
         special = [] if meta is type else [name for name in own_special(meta, type) if name[0] != "!"]
         exported = names.name_for(base) if base is not None else ""
@@ -437,8 +442,21 @@ class Objects:
 
     def _note(self, token: int, items: list[Any]) -> None:
         """Remember of an object over there of which this side has a copy whether the copy holds a text of that kind."""
-        parts = [self._theirs[token], *_parts(items)]  # of bytes the items are numbers
-        if self.examines and any(spells(part) or get_token(part) in self._spelled for part in parts):
+        if not self.examines:
+            return
+        # what containers hold at any depth, each container once
+        parts, met = list(items), set()
+        for part in parts:  # which grows meanwhile
+            kind = type(part)
+            if id(part) in met or kind is bytearray:
+                continue
+            met.add(id(part))
+            if issubclass(kind, MUTABLE_BASES):
+                parts += contents(part)
+            elif issubclass(kind, tuple | frozenset):
+                parts += _plain(tuple if issubclass(kind, tuple) else frozenset, part)
+        parts.append(self._theirs[token])  # of bytes the items are numbers
+        if any(spells(part) or get_token(part) in self._spelled for part in parts):
             self._spelled.add(token)
 
 
@@ -451,21 +469,6 @@ def spells(value: Any) -> bool:
         return False
     text = "".join(str.__iter__(value))
     return _count_edges(text) > 0 or any(special in text for special in _SPELLED)
-
-
-def _parts(items: list[Any]) -> list[Any]:
-    """Return what containers hold at any depth, each container once."""
-    parts, met = list(items), set()
-    for part in parts:  # which grows meanwhile
-        kind = type(part)
-        if id(part) in met or kind is bytearray:
-            continue
-        met.add(id(part))
-        if issubclass(kind, MUTABLE_BASES):
-            parts += contents(part)
-        elif issubclass(kind, tuple | frozenset):
-            parts += _plain(tuple if issubclass(kind, tuple) else frozenset, part)
-    return parts
 
 
 def _plain(base: Any, value: Any) -> list[Any]:
@@ -506,11 +509,3 @@ def _is_texts(value: Any) -> bool:
 def _short(name: Any) -> str:
     text = name if type(name) is str else "object"
     return text[:MAX_NAME].replace("\0", "").encode("utf-8", "replace").decode("utf-8")
-
-
-def _own_names(cls: type, base: type) -> list[str]:
-    lineage = type.__dict__["__mro__"].__get__(cls)
-    base_lineage = set(type.__dict__["__mro__"].__get__(base))
-    return sorted(
-        {name for kind in lineage if kind not in base_lineage for name in type.__dict__["__dict__"].__get__(kind)}
-    )

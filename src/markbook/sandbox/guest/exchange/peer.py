@@ -82,9 +82,11 @@ class Crossed:
             key = self._turns.popleft()
             is_held = _references(self.known, key) > _ALONE
             value, before = self.known[key]
-            if key not in current and not _same(now := contents(value), before):
-                self._note(value, now)
-                has_changed = True
+            if key not in current:
+                now = contents(value)
+                if len(now) != len(before) or not all(map(is_, now, before)):
+                    self._note(value, now)
+                    has_changed = True
             if is_held:
                 self._turns.append(key)
             else:
@@ -95,16 +97,11 @@ class Crossed:
         """Return whether one has changed on the other side that the test still holds here, if only perhaps."""
         if not self.late:
             return False
-        counts: dict[int, int] = {}
+        within: dict[int, int] = {}
         for value, before in self.known.values():
             for item in (*before, *contents(value)):
-                counts[id(item)] = counts.get(id(item), 0) + 1
-        within = counts
+                within[id(item)] = within.get(id(item), 0) + 1
         return any(_references(self.known, key) > _ALONE + within.get(key, 0) for key in self.known)
-
-
-def _same(now: list[Any], before: list[Any]) -> bool:
-    return len(now) == len(before) and all(map(is_, now, before))
 
 
 def _references(watched: dict[int, tuple[Any, list[Any]]], key: int) -> int:
@@ -293,7 +290,9 @@ class Peer(Objects):
                 self._raised_there = error
                 if not isinstance(error, StopIteration | StopAsyncIteration):
                     raise
-                if self.examines and not _asks_for_next(request) and not self.policy.may_stop():
+                # by a request for the next of something, that is how it says that there is no more
+                is_asked = request[1] in _NEXT or (request[1] == "d" and request[2][1] in STEPS)
+                if self.examines and not is_asked and not self.policy.may_stop():
                     raise RuntimeError(f"the solution raised {type(error).__name__}") from None
                 raise
             finally:
@@ -567,11 +566,6 @@ def _simple_forms(values: tuple[Any, ...]) -> list[Any] | None:
         else:
             return None
     return forms
-
-
-def _asks_for_next(request: list[Any]) -> bool:
-    """Whether a request is answered with a StopIteration where there is no more."""
-    return request[1] in _NEXT or (request[1] == "d" and request[2][1] in STEPS)
 
 
 def _lower_recursion_limit(limit: int) -> None:

@@ -48,19 +48,10 @@ _STEPPED = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
 _STEPS = frozenset(("iter", "n", "send", "close", "throw", "await"))
 _STEP_METHODS = frozenset(
     [
-        "__iter__",
-        "__next__",
-        "__aiter__",
-        "__anext__",
-        "__await__",
-        "send",
-        "close",
-        "throw",
-        "asend",
-        "athrow",
+        "__iter__", "__next__", "__aiter__", "__anext__", "__await__", "send", "close", "throw", "asend", "athrow",
         "aclose",
     ]
-)
+)  # fmt: skip
 _SPECIAL = frozenset(SPECIAL)
 _FRAMEWORKS = ("unittest.", "_pytest.", "pytest", "doctest", "hypothesis.")
 _NEVER = frozenset(("class", "copy", "refill", "seed", "names"))

@@ -270,28 +270,17 @@ def _get_list(t: Transfer, form: list[Any]) -> Any:
     return items
 
 
-def _get_tuple(t: Transfer, form: list[Any]) -> Any:
-    number = len(t.numbered)
-    t.numbered.append(_UNFINISHED)
-    items = t.numbered[number] = tuple(t.all(form[1]))
-    t.index[id(items)] = number
-    return items
+def _get_finished(make: Any) -> Any:
+    """Return what takes off the wire a container that cannot be referred to before all that it holds is there."""
 
+    def get(t: Transfer, form: list[Any]) -> Any:
+        number = len(t.numbered)
+        t.numbered.append(_UNFINISHED)
+        items = t.numbered[number] = make(t.all(form[1]))
+        t.index[id(items)] = number
+        return items
 
-def _get_frozen(t: Transfer, form: list[Any]) -> Any:
-    number = len(t.numbered)
-    t.numbered.append(_UNFINISHED)
-    items = t.numbered[number] = frozenset(ordered_set(t.all(form[1])))
-    t.index[id(items)] = number
-    return items
-
-
-def _get_set(t: Transfer, form: list[Any]) -> Any:
-    number = len(t.numbered)
-    t.numbered.append(_UNFINISHED)
-    items = t.numbered[number] = ordered_set(t.all(form[1]))
-    t.index[id(items)] = number
-    return items
+    return get
 
 
 def _get_mapping(make: Any) -> Any:
@@ -451,10 +440,10 @@ _PUT: dict[type, Any] = {
 _CONTAINERS = frozenset((list, tuple, dict, set, frozenset, bytearray, deque, Counter, OrderedDict, defaultdict))
 _GET: dict[str, Any] = {
     "L": _get_list,
-    "T": _get_tuple,
+    "T": _get_finished(tuple),
     "D": _get_mapping(dict),
-    "S": _get_set,
-    "F": _get_frozen,
+    "S": _get_finished(ordered_set),
+    "F": _get_finished(lambda items: frozenset(ordered_set(items))),
     "B": lambda _t, form: bytes.fromhex(read_text(form)),
     "Y": lambda t, form: t.begin(bytearray.fromhex(read_text(form))),
     "C": _get_complex,

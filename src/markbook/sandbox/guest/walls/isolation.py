@@ -208,6 +208,7 @@ def confine(report: Report, config: WorkerSettings, *, makes_files: bool) -> Non
     scratch = SCRATCH if private else config["scratch"]
     linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
     step(report, "capabilities", linux.drop_capabilities)
+    # before the next two: from who has no capabilities the kernel takes neither rules nor filters without it
     step(report, "no new privileges", lambda: linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1))
     step(report, "not dumpable", lambda: linux.prctl(linux.PR_SET_DUMPABLE, 0))
     if config["level"] in "AB":

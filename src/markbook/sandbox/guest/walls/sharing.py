@@ -53,7 +53,7 @@ def hand_over(channel: _socket.socket, listener: int) -> None:
     os.close(listener)
 
 
-def heard(channel: _socket.socket) -> tuple[bytes, int]:
+def receive_listener(channel: _socket.socket) -> tuple[bytes, int]:
     """Return what is said on a channel, and the descriptor that is handed over by it; -1 for none."""
     message, descriptors, _, _ = channel.recvmsg(64, _socket.CMSG_SPACE(_DESCRIPTOR.size))
     return message, _DESCRIPTOR.unpack(descriptors[0][2])[0] if descriptors else -1
@@ -110,7 +110,7 @@ class SharedGrants:
     def listen(self) -> None:
         """Take over where the questions arrive, once the program is forked."""
         self._far.close()
-        _, self.listener = heard(self._near)
+        _, self.listener = receive_listener(self._near)
         if self.listener >= 0:
             os.set_inheritable(self.listener, False)
 
@@ -184,7 +184,7 @@ class Granting:
 
     def hear(self) -> bool:
         """Take what the zygote says; False when it has nothing to say any more."""
-        message, listener = heard(self._channel)
+        message, listener = receive_listener(self._channel)
         if listener >= 0:
             self.listener = listener
         elif message:
