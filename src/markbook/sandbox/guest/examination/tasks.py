@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 
 from .. import wire
 from ..marking import Compiled
@@ -74,8 +75,8 @@ class CompiledTests:
         """The parts of each that go well as often as the answer has it."""
         self.makers: list[set[str]] = []
         """By which names of the solution's each makes what it expects: such a pass is tried whatever the objects are."""
-        self.pure: list[frozenset[str] | None] = []
-        """Of each the names of its functions that change nothing; None where it reads nothing again of what it lends."""
+        self.lendings: list[tuple[bool, frozenset[str]]] = []
+        """Whether each may read again what it lends by calls, and the names of its functions that change nothing."""
         self.canaries: list[Canary] | None = None
         """What of each test can be made wrong; looked for when first wanted."""
         self.watched: dict[int, tuple[Any, list[str]]] = {}
@@ -103,14 +104,14 @@ class CompiledTests:
         names = helpers.co_names if helpers is not None else ()
         for made in self.makers:
             made.difference_update(names)
-        self._find_pure(set(names))
+        self._find_lent(set(names))
 
     def compiled_text(self) -> str:
         """Return what another examiner needs to know this sample's tests without compiling them; empty if it has to."""
         if self.kind == STDIN:
             return ""
         makers = [frozenset(names) for names in self.makers]
-        facts = (self.faults, self.beside, self.draws, self.silent, self.counted, self.repeated, makers, self.pure)
+        facts = (self.faults, self.beside, self.draws, self.silent, self.counted, self.repeated, makers, self.lendings)
         data = portable((self.compiled, self.before, self.asks, *facts))
         return data.hex() if len(data) < _MOST_COMPILED else ""
 
@@ -118,7 +119,9 @@ class CompiledTests:
         """Know the tests by what another examiner said of them; False if that cannot be read."""
         try:
             self.compiled, self.before, self.asks, *facts = wire.load_code(bytes.fromhex(compiled))
-            self.faults, self.beside, self.draws, self.silent, self.counted, self.repeated, makers, self.pure = facts
+            self.faults, self.beside, self.draws, self.silent, self.counted, self.repeated, makers, self.lendings = (
+                facts
+            )
         except (ValueError, TypeError, EOFError):  # what was kept on a disk has suffered there
             return False
         self.makers = [set(names) for names in makers]
@@ -126,16 +129,20 @@ class CompiledTests:
         self.patterns = [expressions.compile_pattern(pattern)[0] if pattern else None for pattern in patterns]
         return True
 
-    def _find_pure(self, helpers: set[str]) -> None:
+    def _find_lent(self, helpers: set[str]) -> None:
         """Find what the tests read again of what they lend, and which of their functions change nothing.
 
         The tests share their variables, and those of the prompt: another one may read what this one has lent.
         """
+        # names that more than one test uses: those that some test binds and some other one only reads
+        bound = Counter(name for lending in self._lendings for name in lending.bound)
+        unbound = Counter(name for lending in self._lendings for name in lending.unbound)
         for lending in self._lendings:
-            others = (other for other in self._lendings if other is not lending)
-            shares = any(lending.unbound & other.bound or other.unbound & lending.bound for other in others)
+            shares = any(bound[name] > (name in lending.bound) for name in lending.unbound) or any(
+                unbound[name] > (name in lending.unbound) for name in lending.bound
+            )
             is_sure = not (shares or lending.unbound & helpers or lending.reads_again())
-            self.pure.append(None if is_sure else lending.find_pure())
+            self.lendings.append((not is_sure, lending.find_pure()))
         self._lendings.clear()
 
     def _add_rule(self, test: dict[str, Any]) -> None:

@@ -71,16 +71,19 @@ class Policy:
     `ask:OPERATION:OBJECT:ARGUMENTS`, what a solution asked of an object of the test's; or `change:...`, what it changed.
     """
 
-    def __init__(self, allowed: list[str] | None, pure: frozenset[str] | None = frozenset()) -> None:
+    def __init__(
+        self, allowed: list[str] | None, pure: frozenset[str] = frozenset(), *, reads_again: bool = True
+    ) -> None:
         """Begin with what the reference needed.
 
         Args:
             allowed: the entries; None for the run of the reference itself.
-            pure: the names of the test's functions that change nothing; None for a test that reads nothing again of
-                what it lends by calls.
+            pure: the names of the test's functions that change nothing.
+            reads_again: whether the test may read again what it lends by calls.
         """
         self.learning = allowed is None
         self.pure = pure
+        self.reads_again = reads_again
         self.written = False
         """Whether the candidate changed something of the test's in a way in which the right answer has not."""
         self._writes = 0
@@ -157,7 +160,7 @@ class Policy:
         The entry has all that was sent, but for the object that was asked, and what is left of it: a solution that
         sorts in place where the reference does is not one that empties.
         """
-        if (self.learning or not self.written) and (self.pure is not None or request[1] not in _CALLS):
+        if (self.learning or not self.written) and (self.reads_again or request[1] not in _CALLS):
             self._note_write(wire.encode([request[1], request[2][1:], request[3], changes]))
 
     def note_request(self, operation: str, arguments: list[Any], options: dict[str, Any], during: str) -> None:
@@ -169,11 +172,11 @@ class Policy:
             options: its keyword arguments.
             during: the operation of the test's that is under way.
         """
-        if (self.written and not self.learning) or (self.pure is None and during in _CALLS):
+        if (self.written and not self.learning) or (not self.reads_again and during in _CALLS):
             return
         from . import lent
 
-        if lent.may_write(operation, arguments[0], arguments, self.pure or frozenset()):
+        if lent.may_write(operation, arguments[0], arguments, self.pure):
             values = [
                 _describe_value(value) for value in (*arguments[1:], *(options[name] for name in sorted(options)))
             ]
