@@ -211,8 +211,8 @@ class Examiner:
         if plan is None:
             return in_process_tests.mark_unchecked(self._in_process(task, job, task.sound))
         policies = [
-            None if policy is None else Policy(policy, pure, reads_again=again)
-            for policy, (again, pure) in zip(plan["tests"], task.lendings, strict=True)
+            None if policy is None else Policy(policy, partial(task.find_lent, index))
+            for index, policy in enumerate(plan["tests"])
         ]
         right = in_process_tests.Right(
             plan.get("canary", [None] * len(policies)), plan.get("done", ()), *plan.get("took", ())
@@ -352,8 +352,7 @@ class Examiner:
             plan = {"tests": [None if there else [] for there in needed], "pins": {}, "sure": False}
             return {"tests": [{"p": False}] * len(task.tests), "error": None, "plan": plan}
         policies = [
-            None if there else Policy(None, pure, reads_again=again)
-            for there, (again, pure) in zip(needed, task.lendings, strict=True)
+            None if there else Policy(None, partial(task.find_lent, index)) for index, there in enumerate(needed)
         ]
         pins: dict[str, str] = {}
         done: list[Any] = []

@@ -75,8 +75,6 @@ class CompiledTests:
         """The parts of each that go well as often as the answer has it."""
         self.makers: list[set[str]] = []
         """By which names of the solution's each makes what it expects: such a pass is tried whatever the objects are."""
-        self.lendings: list[tuple[bool, frozenset[str]]] = []
-        """Whether each may read again what it lends by calls, and the names of its functions that change nothing."""
         self.canaries: list[Canary] | None = None
         """What of each test can be made wrong; looked for when first wanted."""
         self.watched: dict[int, tuple[Any, list[str]]] = {}
@@ -87,7 +85,7 @@ class CompiledTests:
         """What the tests may want of the solution: the identifiers that they use and the name of what they test."""
         self.before: list[Any] = []
         """Helpers from the prompt, compiled."""
-        self._lendings: list[Lending] = []
+        self._lent: list[tuple[bool, frozenset[str]]] = []
         if not (compiled and self._take(compiled)):
             self._compile(spec.get("prompt", ""))
 
@@ -104,14 +102,13 @@ class CompiledTests:
         names = helpers.co_names if helpers is not None else ()
         for made in self.makers:
             made.difference_update(names)
-        self._find_lent(set(names))
 
     def compiled_text(self) -> str:
         """Return what another examiner needs to know this sample's tests without compiling them; empty if it has to."""
         if self.kind == STDIN:
             return ""
         makers = [frozenset(names) for names in self.makers]
-        facts = (self.faults, self.beside, self.draws, self.silent, self.counted, self.repeated, makers, self.lendings)
+        facts = (self.faults, self.beside, self.draws, self.silent, self.counted, self.repeated, makers)
         data = portable((self.compiled, self.before, self.asks, *facts))
         return data.hex() if len(data) < _MOST_COMPILED else ""
 
@@ -119,9 +116,7 @@ class CompiledTests:
         """Know the tests by what another examiner said of them; False if that cannot be read."""
         try:
             self.compiled, self.before, self.asks, *facts = wire.load_code(bytes.fromhex(compiled))
-            self.faults, self.beside, self.draws, self.silent, self.counted, self.repeated, makers, self.lendings = (
-                facts
-            )
+            self.faults, self.beside, self.draws, self.silent, self.counted, self.repeated, makers = facts
         except (ValueError, TypeError, EOFError):  # what was kept on a disk has suffered there
             return False
         self.makers = [set(names) for names in makers]
@@ -129,21 +124,43 @@ class CompiledTests:
         self.patterns = [expressions.compile_pattern(pattern)[0] if pattern else None for pattern in patterns]
         return True
 
-    def _find_lent(self, helpers: set[str]) -> None:
-        """Find what the tests read again of what they lend, and which of their functions change nothing.
+    def find_lent(self, index: int) -> tuple[bool, frozenset[str]]:
+        """Return whether a test may read again what it lends by calls, and which of its functions change nothing.
 
-        The tests share their variables, and those of the prompt: another one may read what this one has lent.
+        The tests share their variables, and those of the prompt: another one may read what this one has lent. Finding it
+        takes as long as compiling the tests, so it waits for a solution that changes something: most change nothing.
         """
+        if not self._lent:
+            self._find_lent()
+        return self._lent[index]
+
+    def _find_lent(self) -> None:
+        entry = self._entry
+        lendings = []
+        for test in self.tests:
+            trees = self._parse(test)
+            nodes = [node for tree in trees if tree is not None for node in expressions.nodes(tree)]
+            lendings.append(Lending(trees, nodes, entry))
+        helpers = {name for code in self.before for name in code.co_names}
         # names that more than one test uses: those that some test binds and some other one only reads
-        bound = Counter(name for lending in self._lendings for name in lending.bound)
-        unbound = Counter(name for lending in self._lendings for name in lending.unbound)
-        for lending in self._lendings:
+        bound = Counter(name for lending in lendings for name in lending.bound)
+        unbound = Counter(name for lending in lendings for name in lending.unbound)
+        for lending in lendings:
             shares = any(bound[name] > (name in lending.bound) for name in lending.unbound) or any(
                 unbound[name] > (name in lending.unbound) for name in lending.bound
             )
-            is_sure = not (shares or lending.unbound & helpers or lending.reads_again())
-            self.lendings.append((not is_sure, lending.find_pure()))
-        self._lendings.clear()
+            reads_again = shares or bool(lending.unbound & helpers) or lending.reads_again()
+            self._lent.append((reads_again, lending.find_pure()))
+
+    @property
+    def _entry(self) -> set[str]:
+        """What the tests call what is tested."""
+        return {self.name, *self.aliases, "candidate"} - {""}
+
+    @staticmethod
+    def _parse(test: dict[str, Any]) -> list[ast.Module | None]:
+        program = expressions.parse(test["program"]) if test.get("program") else None
+        return [program, *(expressions.parse(test.get(part, "").strip()) for part in ("setup", "assertion"))]
 
     def _add_rule(self, test: dict[str, Any]) -> None:
         """Find how the output of a test is compared."""
@@ -158,8 +175,8 @@ class CompiledTests:
 
     def _add(self, test: dict[str, Any]) -> set[str]:
         """Compile a test; return the identifiers that it uses."""
-        program = expressions.parse(test["program"]) if test.get("program") else None
-        trees = [program, *(expressions.parse(test.get(part, "").strip()) for part in ("setup", "assertion"))]
+        trees = self._parse(test)
+        program = trees[0]
         nodes = [node for tree in trees if tree is not None for node in expressions.nodes(tree)]
         self.beside.append(runs_beside(nodes, self.name))
         self.draws.append(any(map(_draws, nodes)))
@@ -167,8 +184,7 @@ class CompiledTests:
         self.silent.append(not any(test.get(part) for part in _CLAIMS) and not claims)
         self.counted.append(program is not None and claims == {"assert"})
         used = names_used(nodes)  # before the program is changed
-        entry = {self.name, *self.aliases, "candidate"} - {""}
-        self._lendings.append(Lending(trees, nodes, entry))
+        entry = self._entry
         self.makers.append(makers(nodes, used | entry if self.kind == "class" else used - entry, entry))
         self.repeated.append(repeated_parts(program) if program is not None else frozenset())
         fault = ""

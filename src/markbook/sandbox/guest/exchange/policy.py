@@ -42,6 +42,7 @@ from .standin import get_token
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 _STEPPED = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
@@ -72,18 +73,17 @@ class Policy:
     """
 
     def __init__(
-        self, allowed: list[str] | None, pure: frozenset[str] = frozenset(), *, reads_again: bool = True
+        self, allowed: list[str] | None, find_lent: Callable[[], tuple[bool, frozenset[str]]] | None = None
     ) -> None:
         """Begin with what the reference needed.
 
         Args:
             allowed: the entries; None for the run of the reference itself.
-            pure: the names of the test's functions that change nothing.
-            reads_again: whether the test may read again what it lends by calls.
+            find_lent: returns whether the test may read again what it lends by calls, and the names of its functions
+                that change nothing; without it all may be, and none.
         """
         self.learning = allowed is None
-        self.pure = pure
-        self.reads_again = reads_again
+        self._find_lent = find_lent or (lambda: (True, frozenset()))
         self.written = False
         """Whether the candidate changed something of the test's in a way in which the right answer has not."""
         self._writes = 0
@@ -160,7 +160,7 @@ class Policy:
         The entry has all that was sent, but for the object that was asked, and what is left of it: a solution that
         sorts in place where the reference does is not one that empties.
         """
-        if (self.learning or not self.written) and (self.reads_again or request[1] not in _CALLS):
+        if (self.learning or not self.written) and (request[1] not in _CALLS or self._find_lent()[0]):
             self._note_write(wire.encode([request[1], request[2][1:], request[3], changes]))
 
     def note_request(self, operation: str, arguments: list[Any], options: dict[str, Any], during: str) -> None:
@@ -172,11 +172,14 @@ class Policy:
             options: its keyword arguments.
             during: the operation of the test's that is under way.
         """
-        if (self.written and not self.learning) or (not self.reads_again and during in _CALLS):
+        if self.written and not self.learning:
             return
         from . import lent
 
-        if lent.may_write(operation, arguments[0], arguments, self.pure):
+        if not lent.may_write(operation, arguments[0], arguments, frozenset()):
+            return
+        reads_again, pure = self._find_lent()
+        if (reads_again or during not in _CALLS) and lent.may_write(operation, arguments[0], arguments, pure):
             values = [
                 _describe_value(value) for value in (*arguments[1:], *(options[name] for name in sorted(options)))
             ]
