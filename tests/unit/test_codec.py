@@ -14,6 +14,8 @@ from hypothesis import given, settings, strategies as st
 
 import markbook
 from markbook.codec import JsonRecord
+from markbook.judge.labels import Label
+from markbook.runs.tasks import grading
 from markbook.types import (
     ErrorKind,
     Interval,
@@ -73,12 +75,17 @@ RECORDS = {
         st.dictionaries(WORDS, NAMES).map(lambda lists: tuple(lists.items())),
         st.lists(st.tuples(st.sampled_from(["same", "lost"]), WORDS), max_size=2).map(tuple), WORDS,
     ),
+    grading.Tested: st.builds(grading.Tested, st.booleans(), WORDS, WORDS, WORDS, WORDS, st.none() | WHYS),
+    Label: st.builds(
+        Label, WORDS, st.none() | NUMBERS, WORDS, WORDS, WORDS, st.none() | NUMBERS, st.dictionaries(WORDS, COUNTS),
+        WORDS, WORDS, WORDS, WORDS,
+    ),
 }  # fmt: skip
 
 
 def test_every_record_with_a_json_form_is_held_to_the_round_trip():
-    for module in pkgutil.iter_modules(markbook.__path__, "markbook."):
-        if not module.ispkg and module.name != "markbook.__main__":
+    for module in pkgutil.walk_packages(markbook.__path__, "markbook."):
+        if "JsonRecord" in Path(module.module_finder.find_spec(module.name).origin).read_text(encoding="utf-8"):
             importlib.import_module(module.name)
 
     # A slotted dataclass is made twice; the class that its module holds is the one that counts.
