@@ -231,6 +231,7 @@ class Marking:
                 self._figures.took(time.perf_counter() - began)
         except asyncio.CancelledError:
             if gone.done() and not gone.cancelled():
+                # the number that nginx has for this; nobody is there to read it
                 raise Refused(499, "the caller left") from None
             raise
         finally:

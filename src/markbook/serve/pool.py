@@ -180,6 +180,7 @@ class Pool:
         if self._closing:
             raise Closing("the server is shutting down and takes nothing new")
         keys = [_key(order) for order in orders]
+        # equal orders of a batch are one piece of work and need one place
         new = {key for key, _ in keys if key not in self._cache and key not in self._works}
         room = self._desk.room(client)
         if len(new) > room:
@@ -259,6 +260,7 @@ class Pool:
         """Return what a ticket comes to at its deadline: out of time if most of that was its own, else nobody knows."""
         work, now = ticket.work, time.monotonic()
         since = self.lanes[work.lane].since(work) if work is not None and work.state is State.RUNS else None
+        # the work may have been running for others before this ticket came
         ran = 0.0 if since is None else now - max(since, ticket.since)
         if ran < max(_OWN_LEAST, _OWN_SHARE * (now - ticket.since)):
             return Missing(MissingKind.TIMEOUT, f"not marked within its deadline of {seconds:g} s")
@@ -335,6 +337,7 @@ class Pool:
     async def _end(self) -> None:
         while self._works and time.monotonic() < self._until:  # noqa: ASYNC110 - once in its life; an event would be kept for it
             await asyncio.sleep(0.02)
+        # copies, because `_leave` takes from both
         for work in list(self._works.values()):
             for ticket in list(work.tickets):
                 self._answer(ticket, Missing(MissingKind.UNAVAILABLE, "the server shut down before it was marked"))
@@ -358,6 +361,7 @@ def _key(order: Order) -> tuple[str, str]:
     """Return what names an order's content, and what names its task."""
     sample = order.sample
     names_known = _ids.get(id(sample))
+    # with the object itself, because the id of one that has gone may be another's now
     if names_known is None or names_known[0] is not sample:
         names_known = (sample, task_name(sample))
         if sample.id:  # a benchmark's: an item's own tests are a new sample each time

@@ -118,6 +118,7 @@ def document(version: str) -> dict[str, object]:
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
             "schemas": {**component_schemas(), **responses},
         },
+        # one of the two is enough: whether a token is wanted is for the settings of the server
         "security": [{"token": []}, {}],
         "paths": {
             "/v1/mark": _post("Mark a batch of programs by their tests.", "MarkRequest", "Rewards"),
@@ -204,6 +205,7 @@ class Service:
         if path in _MARKED:
             try:
                 self._marking.ensure_room(request)
+            # counted here, because the route that counts its answers is not reached
             except Refused as refused:
                 self.figures.requests[path, refused.status] += 1
                 raise
@@ -291,6 +293,7 @@ def bind(host: str, port: int) -> socket.socket:
         # client's delayed acknowledgement of its head, 40 ms.
         sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # else a server that is started again finds its address taken by connections that have ended
         sock.bind((host, port))
     except (OSError, OverflowError) as error:
         if sock is not None:

@@ -232,6 +232,7 @@ def _apart(link: wire.Ends, stage: Stage, names: list[str]) -> None:
     peer.link = link
     peer.open(stage.get_named(names))
     while True:
+        # until the examiner closes its end, at which `receive` raises `Gone`
         peer.serve(wire.decode(link.receive().decode("utf-8")))
 
 
