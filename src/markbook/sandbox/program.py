@@ -293,6 +293,7 @@ class ProgramSandbox(WorkerBox):
                 selector.register(self.stop, selectors.EVENT_READ, None)
             patience = min(map(_deadline, busy)) - time.monotonic()
             events = selector.select(max(0.0, patience))
+        # made anew each time, because workers may have been replaced since the last
         if any(key.data is None for key, _ in events):
             self.close()
             self._waiting.clear()

@@ -362,7 +362,7 @@ class Scheduler:
             self._done.append((job, outcome(verdict, self._worker_pool.level)))
             return
         seconds_known = self._known.seconds.get(job.sample.id)
-        # of a sample that never ran nothing is known: the length of its code only breaks ties
+        # of a sample that never ran only the length of its code is known, which weighs little beside a measured time
         expected = seconds_known if seconds_known is not None else len(job.code) * 1e-7
         weight, modules = jobs.preload(job.code)
         entry = QueuedJob(

@@ -160,6 +160,7 @@ class Pool:
         """Return how many pieces of work ended a second of late."""
         since = time.monotonic() - _RECENT
         recent = [end for end in self._ends if end > since]
+        # over a second at least, or two ends close to one another would make any rate
         return len(recent) / max(1.0, time.monotonic() - recent[0]) if recent else 0.0
 
     def offer(self, client: str, orders: Sequence[Order], seconds: float, *, waited: float = 0.0) -> list[Ticket]:
@@ -215,6 +216,7 @@ class Pool:
             return None
         cached = self._cache.get(key)
         if cached is not None:
+            # so that what was wanted last goes last
             self._cache.move_to_end(key)
             self.counts["cached"] += 1
             ticket.future.set_result(cached)
@@ -331,6 +333,7 @@ class Pool:
         self._closing = True
         self._until = min(self._until, time.monotonic() + grace)
         if self._ending is None:
+            # whoever closes it waits for the same end: there is one
             self._ending = asyncio.ensure_future(self._end())
         await self._ending
 

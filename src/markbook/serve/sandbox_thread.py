@@ -223,6 +223,7 @@ class SandboxThread:
     def _begin(self, works: list[SharedWork]) -> None:
         with self._lock:
             self._under_way = works
+            # a ring for what ran before is not for these
             self._bell.hush()
 
     def _end(self, work: SharedWork, outcome: Outcome | Missing) -> None:
@@ -326,6 +327,7 @@ class SandboxThread:
         """Replace the worker where it has done enough or holds too much."""
         self.box.forget(_PLANS)
         before, self._counted = self._counted, self._done
+        # whether a multiple was passed, because several pieces may have ended since the last look
         if self._done // self._most_jobs > before // self._most_jobs:
             self._replace("age")
         elif self._done // _LOOK > before // _LOOK and sum(map(resident, self.box.pids)) > self._most_bytes:

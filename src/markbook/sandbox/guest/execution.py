@@ -260,8 +260,8 @@ class Execution:
         phase = self._phase
         if spent >= phase.cpu:
             return "cpu"
+        # one that waits for the processor rather than sleeping is given the longer limit
         if wall >= phase.busy or (wall >= phase.sleeping and spent < wall * 0.05):
-            # one that waits for the processor rather than sleeping is given the longer limit
             return "wall"
         if memory > phase.memory:
             return "memory"
@@ -336,6 +336,6 @@ def _become(
         folders.confine(builds=phase.builds)
         os.execve(phase.argv[0], phase.argv, phase.environment)  # noqa: S606 - without one, that is the point
     except BaseException as error:
+        # an exec that succeeds closes this pipe, so it stays empty
         os.write(fault, f"{phase.argv[0]}: {error}".encode("utf-8", "replace"))
-    # an exec that succeeds closes this pipe, so it stays empty
     os._exit(127)

@@ -116,7 +116,7 @@ def _processes(group: int) -> Iterator[tuple[int, list[bytes]]]:
 
 
 def _measure_first(group: int) -> float:
-    """Return the CPU seconds of the first process of a group, where there is no procfs."""
+    """Return the CPU seconds of the first process of a group, where procfs is missing."""
     try:
         # the clock of another process's CPU time, as clock_getcpuclockid(3) makes its number
         return time.clock_gettime((~group << 3) | 2)

@@ -370,8 +370,8 @@ class Examiner:
             together = self._in_process(task, job, task.sound)
         plans: list[Any] = []
         for index, (policy, result) in enumerate(zip(policies, together["tests"], strict=True)):
-            agrees = policy is not None and apart is not None and result["p"] == apart["tests"][index]["p"]
             # a test stays apart only if the right answer fares there as it does beside it
+            agrees = policy is not None and apart is not None and result["p"] == apart["tests"][index]["p"]
             plans.append(sorted(policy.allowed) if agrees and policy is not None and not policy.borrows else None)
         plans, useful = self._beside(task, job, together, plans)
         own = {index for index, policy in enumerate(policies) if plans[index] is not None and policy and policy.own}

@@ -69,6 +69,7 @@ class Canary:
             return
 
     def _find_sites(self) -> tuple[dict[str, Any], list[Any]]:
+        # parsed anew for each mutant, since a site changes the tree in which it stands
         parts = ("program",) if self._test.get("program") else ("setup", "assertion")
         texts = {part: self._test.get(part, "") for part in parts}
         trees = {

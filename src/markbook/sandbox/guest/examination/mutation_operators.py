@@ -216,6 +216,7 @@ def exchange(node: ast.expr, near: Near) -> bool:
         return False
     other = others[draw(len(others))]
     mine, theirs = _copy_at(other, node), _copy_at(node, other)
+    # in place, since the tree and the sites hold these very nodes
     for name in node._fields:
         setattr(node, name, getattr(mine, name))
         setattr(other, name, getattr(theirs, name))

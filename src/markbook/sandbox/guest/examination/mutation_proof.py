@@ -78,6 +78,9 @@ def _is_often(passes: list[bool], rank: int, *, is_useful: bool) -> bool:
     return sum(passes) > 1 and _OFTEN * sum(passes) > len(passes)
 
 
+# in a tuple, so that a place is not taken for the number of a claim
+
+
 def list_claims(canary: Canary, useful: list[list[int]] | None) -> list[list[Variant]]:
     """Return the variants of each claim of a test: of what may be made wrong, that which says most.
 

@@ -60,6 +60,7 @@ def portable(value: Any) -> bytes:
     try:
         return marshal.dumps(own, _WITHOUT_SHARING)
     except ValueError:  # from Python 3.14 on code holds slices, which that version of `marshal` does not know
+        # drawn each time, so that no tuple of the code itself begins with it
         mark = os.urandom(8).hex()
         return marshal.dumps((wire.MARKED, mark, wire.replace_slices(own, mark)), _WITHOUT_SHARING)
 

@@ -100,6 +100,7 @@ class CompiledTests:
         helpers = prompt_helpers(prompt, self.name) if prompt else None
         self.before = [helpers] if helpers is not None else []
         names = helpers.co_names if helpers is not None else ()
+        # what the prompt brings along is not the solution's
         for made in self.makers:
             made.difference_update(names)
 
@@ -168,6 +169,7 @@ class CompiledTests:
         try:
             self.rules.append(rules.parse(test["checker"]))
         except ValueError as error:
+            # every list has an entry for each test, so a broken one gets a rule that is never asked
             self.rules.append(rules.parse(rules.DEFAULT))
             fault = str(error)
         self.faults.append(fault)
@@ -323,6 +325,7 @@ def _draws(node: ast.AST) -> bool:
 
 def prompt_helpers(prompt: str, entry: str) -> Any:
     """Return the prompt's definitions other than the entry point's, compiled; None if there are none."""
+    # a prompt may end with the head of the function that is to be completed
     tree = expressions.parse(prompt) or expressions.parse(prompt.rstrip() + "\n    pass\n")
     if tree is None:
         return None

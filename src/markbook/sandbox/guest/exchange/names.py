@@ -199,7 +199,7 @@ def restore() -> None:
         for name in [name for name in now if name not in before]:
             delattr(value, name)
         for name, saved in before.items():
-            # `_lent` stands for "not there", since no namespace holds it
+            # `_lent` stands for "not there", since nothing that is lent holds it
             if now.get(name, _lent) is not saved:
                 setattr(value, name, saved)
         for name, part in zip(_PARTS_OF_FUNCTIONS, parts, strict=False):

@@ -80,8 +80,8 @@ class Crossed:
         has_changed = False
         for _ in range(min(len(self._turns), _LOOKED_AT)):
             key = self._turns.popleft()
-            is_held = _references(self.known, key) > _ALONE
             # counted before the entry is unpacked, which would add one more reference
+            is_held = _references(self.known, key) > _ALONE
             value, before = self.known[key]
             if key not in current:
                 now = contents(value)

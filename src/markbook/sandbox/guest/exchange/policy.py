@@ -28,7 +28,7 @@ a change that the reference's run did not make (the same call leaving the same c
 
 How the reference is a witness: its run has a policy that is `learning`. That one allows what it is asked and writes it
 down as entries. The entries travel with the plan, and every attempt at the problem starts from them. Without a reference
-there are no entries: nothing is forwarded, and only 1 holds. The flags of a `Policy` say afterwards what a verdict rests on.
+the policy has no entries: nothing is forwarded, and only 1 holds. The flags of a `Policy` say afterwards what a verdict rests on.
 """
 
 from __future__ import annotations
@@ -230,7 +230,6 @@ class Policy:
     ) -> None:
         from . import lent  # there since the examiner began; the candidate's process has no use for it
 
-        # what was handed over with the request, but for the object that it is about
         others = [value for value in handed if value is not arguments[0]]
         # only what the general rule does not allow becomes an entry, so that plans stay short
         if (

@@ -96,10 +96,8 @@ def get_array(form: list[Any]) -> Any:
         return array_data[0]
     if type(shape) is not list or not all(type(size) is int and size >= 0 for size in shape):
         raise Malformed("no shape")
+    # a copy, because what lies in bytes cannot be written to
     return array_data.reshape(shape).copy()
-
-
-# a copy, because what lies in bytes cannot be written to
 
 
 def refill_array(value: Any, form: Any) -> None:

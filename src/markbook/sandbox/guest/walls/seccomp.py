@@ -181,7 +181,7 @@ def program_filter(*, private: bool, scoped: bool) -> tuple[bytes, list[int]]:
     )  # a run would mark files for the next; `cp -p` makes do without
     program += _go([_STATX], "unknown")  # it says when a file was made, which nobody can set; all make do without
     program += [*_go([_PRLIMIT], "prlimit"), *_go([_PRCTL], "prctl")]
-    # in a namespace of users of its own a process would have every right; told that there is no clone3, whose flags lie
+    # in a namespace of users of its own a process would have every right; told that clone3 is not there, whose flags lie
     # in memory, the C library falls back to clone
     program += [*_go([_CLONE3], "unknown"), *_go([_CLONE], "clone")]
     below += ["clone", _load(_ARGUMENTS), (_ANY_BIT, _CLONE_NEW, "refuse", "allow")]

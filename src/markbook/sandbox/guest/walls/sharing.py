@@ -118,7 +118,7 @@ class SharedGrants:
             os.set_inheritable(self.listener, False)
 
     def answer(self, tasks: Callable[[], int]) -> None:
-        """Grant a program of so many tasks what it asks for, or refuse it as the kernel does where there is no memory."""
+        """Grant a program of so many tasks what it asks for, or refuse it as the kernel does where memory is short."""
 
         def refusal(thread: int, arguments: Sequence[int]) -> int:
             size = -(-arguments[1] // _PAGE) * _PAGE
