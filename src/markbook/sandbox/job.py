@@ -220,6 +220,7 @@ def may_be_remembered(outcome: Outcome) -> bool:
 def clean(text: object) -> str:
     """Return a message without memory addresses, on one cut line, the same in every run."""
     scrubbed = _ADDRESS.sub("0x...", str(text))
+    # half of a surrogate pair could not be written to any file
     return scrubbed[:MESSAGE_LENGTH].encode("utf-8", "replace").decode("utf-8")
 
 

@@ -238,6 +238,7 @@ class SandboxThread:
 
         These are all that have not ended when somebody gives one of them up, or when the worker fails.
         """
+        # programs in other languages are marked one by one, each by the marker of its language
         together = {str(number): work for number, work in enumerate(works) if not work.order.sample.language}
         jobs = [Job(key, work.order.code, work.order.sample, work.order.limits) for key, work in together.items()]
         self._begin(list(together.values()))
@@ -259,6 +260,7 @@ class SandboxThread:
 
     def _run(self, work: SharedWork) -> Outcome | Missing:
         """Run the work, with another worker if this one fails."""
+        # all who waited may have left since it was taken from the queue
         if not work.tickets:
             return _NOBODY
         try:

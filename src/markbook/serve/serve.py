@@ -344,8 +344,8 @@ class _Server(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Take SIGTERM, Ctrl-C and the end of the terminal for a wish to end."""
+        # a loop takes signals in the main thread only
         if threading.current_thread() is not threading.main_thread():
-            # a loop takes signals in the main thread only
             yield
             return
         loop = asyncio.get_running_loop()

@@ -80,6 +80,7 @@ class Canary:
             if text.strip()
         }
         program_parts = list_parts(trees["program"]) if "program" in trees else ()
+        # another pool for each parse, since it holds the nodes of this very tree
         self._pool = ExpectedValues(self.expected)
         return trees, ExpectationFinder(
             list(trees.values()), self._entry, program_parts, self._pool, self._makers

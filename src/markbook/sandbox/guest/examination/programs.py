@@ -78,6 +78,7 @@ def _copy_texts(value: Any) -> Any:
 
 def _compile(source: Any, mode: str, what: str, flags: int = 0) -> Any:
     try:
+        # the `__future__` import of this module is not the test's
         return compile(source, FILE, mode, flags, dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
         raise BrokenTest(f"{what} does not compile: {type(error).__name__}: {error}") from None
@@ -104,6 +105,7 @@ def list_parts(tree: ast.Module) -> list[ast.stmt]:
     raised: list[ast.stmt] = [node for node in nodes if isinstance(node, ast.Raise)]
     for same in (parts, calls, raised):
         same.sort(key=lambda node: (node.lineno, node.col_offset))
+    # assert statements come first: by their numbers `mark` gives the results of parts
     return parts + calls + raised
 
 
@@ -185,6 +187,7 @@ def _count_statement(node: ast.stmt, index: int | None) -> list[ast.stmt]:
     if index is None:
         return [node]
     begun = [_report(index, node, begin=True), node]
+    # what stands behind a `raise` is never reached
     return begun if isinstance(node, ast.Raise) else [*begun, _report(index, node)]
 
 

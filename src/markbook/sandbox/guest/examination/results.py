@@ -166,6 +166,7 @@ def settle(
             all_results.append(results.pop(0))
         else:
             all_results.append(dict(error) if error else {"p": False, "k": "a", "t": "", "m": "not run"})
+        # a test that has no results of its parts, such as one that was not run, has its own for each of them
         if test[3] and not all_results[-1].get("parts"):
             all_results[-1] = {**all_results[-1], "parts": [all_results[-1]] * test[3]}
     return {**record, "tests": [{**result, "v": verdict} for result in all_results]}

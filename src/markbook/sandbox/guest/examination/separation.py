@@ -236,9 +236,8 @@ class Hall:
 
     def _listeners(self) -> Any:
         streams = (sys.stdout, sys.stderr)
+        # a test hears what the solution prints only where it has put an output of its own in place
         return None if streams == self._sinks else tuple(stream.write for stream in streams)
-
-    # a test hears what the solution prints only where it has put an output of its own in place
 
     def _import(
         self, name: str, _space: object = None, _local: object = None, from_list: Any = (), level: int = 0

@@ -108,6 +108,7 @@ class CompiledTests:
         """Return what another examiner needs to know this sample's tests without compiling them; empty if it has to."""
         if self.kind == STDIN:
             return ""
+        # `portable` copies the texts of tuples, lists and frozen sets alone
         makers = [frozenset(names) for names in self.makers]
         facts = (self.faults, self.beside, self.draws, self.silent, self.counted, self.repeated, makers)
         data = portable((self.compiled, self.before, self.asks, *facts))
@@ -121,6 +122,7 @@ class CompiledTests:
         except (ValueError, TypeError, EOFError):  # what was kept on a disk has suffered there
             return False
         self.makers = [set(names) for names in makers]
+        # a compiled pattern is not among what `marshal` writes
         patterns = [test.get("pattern") for test in self.tests]
         self.patterns = [expressions.compile_pattern(pattern)[0] if pattern else None for pattern in patterns]
         return True

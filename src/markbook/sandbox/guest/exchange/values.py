@@ -142,6 +142,7 @@ class Transfer:
         if kind in _CONTAINERS:
             number = self.index.get(id(value))
             if number is not None:
+                # what holds itself through a tuple goes by handle: a tuple is not there before its items are
                 return ["r", number] if number not in self._open else self.handles.export(value, self, depth)
             if depth >= MAX_DEPTH:
                 return self.handles.export(value, self, depth)
@@ -278,6 +279,7 @@ def _get_finished(make: Any) -> Any:
 
     def get(t: Transfer, form: list[Any]) -> Any:
         number = len(t.numbered)
+        # both sides number what they meet in the same order, so it takes its place before what it holds
         t.numbered.append(_UNFINISHED)
         items = t.numbered[number] = make(t.all(form[1]))
         t.index[id(items)] = number
