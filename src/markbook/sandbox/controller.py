@@ -143,6 +143,7 @@ class Sandbox(WorkerBox):
     def running(self) -> dict[str, float]:
         """Since when (`time.monotonic`) each job has been running that a worker is at, by key; for any thread to ask."""
         since_by_key: dict[str, float] = {}
+        # a copy: the thread that runs the jobs may be replacing a worker at this moment
         for worker in list(self._worker_pool.workers):
             for entry in worker.jobs[:1]:
                 if not entry.calibrates:
@@ -214,6 +215,7 @@ def run_tests(
         box = Sandbox(workers=1, isolation=isolation, separate=separate, dedupe=False)  # type: ignore[arg-type]  # checked there
     try:
         ((_, outcome),) = box.run([Job("", code, sample, limits)])
+    # its worker may be in the middle of something: the next caller is not to get that one's answer
     except BaseException:
         box.close()
         raise

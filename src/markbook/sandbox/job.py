@@ -186,6 +186,7 @@ def digest(*parts: str) -> str:
     """Return a name for these texts together."""
     total = hashlib.blake2b(digest_size=20)
     for part in parts:
+        # each with its length, so that no other texts come to the same when they are joined
         data = part.encode("utf-8", "surrogatepass")
         total.update(len(data).to_bytes(8, "little"))
         total.update(data)
@@ -219,6 +220,7 @@ def may_be_remembered(outcome: Outcome) -> bool:
 def clean(text: object) -> str:
     """Return a message without memory addresses, on one cut line, the same in every run."""
     scrubbed = _ADDRESS.sub("0x...", str(text))
+    # half of a surrogate pair could not be written to any file
     return scrubbed[:MESSAGE_LENGTH].encode("utf-8", "replace").decode("utf-8")
 
 
@@ -254,6 +256,7 @@ def _result(raw: RawTest, verdict: str) -> TestResult:
 def outcome(record: WorkerAnswer, isolation: Isolation) -> Outcome:
     """Return the outcome of one attempt from the examiner's record of it."""
     tests = record["tests"]
+    # without a wrong answer (`a`), which is not an error of the code
     first = record.get("error") or next((raw for raw in tests if not raw.get("p") and raw.get("k") in _KINDS), None)
     hit = record.get("hit") or ""
     if not hit and first is not None:
@@ -283,6 +286,7 @@ def _seconds(value: float | None) -> float | None:
     Raises:
         ValueError: it is not a time.
     """
+    # a bool is an int to Python, and NaN fails the comparison
     if value is not None and not (type(value) in (int, float) and 0 <= value < math.inf):
         raise ValueError("not a time")
     return None if value is None else float(value)

@@ -123,6 +123,7 @@ def on_wire(run: ProgramRun, number: int) -> dict[str, object]:
             "argv": list(phase.argv),
             "environment": {**_ENVIRONMENT, **phase.environment},
             "builds": phase.builds,
+            # a record is JSON and holds no bytes: each of them crosses as the character of its number
             "stdin": phase.stdin.decode("latin-1"),
             "work": {name: data.decode("latin-1") for name, data in phase.work.items()},
             "takes": phase.takes,
@@ -285,6 +286,7 @@ class ProgramSandbox(WorkerBox):
                 self._lost(worker)
 
     def _collect(self) -> None:
+        # made anew each time, because workers may have been replaced since the last
         with selectors.DefaultSelector() as selector:
             busy = [worker for worker in self._worker_pool.workers if worker.jobs]
             for worker in busy:

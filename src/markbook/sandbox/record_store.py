@@ -58,6 +58,7 @@ def folder() -> Path:
 def identity(interpreter: Interpreter) -> str:
     """Return a name for everything but the job that a verdict depends on: our code, the interpreter, its packages."""
     total = hashlib.blake2b(digest_size=20)
+    # a folder is listed in any order
     for path in sorted(HERE.rglob("*.py")):
         total.update(path.read_bytes())
     # a package that is installed or removed changes the time of its folder
@@ -143,4 +144,5 @@ class RecordStore:
         _log.warning("%s cannot be used (%s): nothing is taken from it or kept in it", self._path, error)
         if self._base is not None:
             self._base.close()
+        # without a path it says of itself that it is not used
         self._base, self._path, self._new = None, None, {}

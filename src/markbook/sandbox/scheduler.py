@@ -192,6 +192,7 @@ class JobQueue:
         group = self._groups[key]
         heapq.heappush(group, entry)
         self._size += 1
+        # only a new first job is put into the queue: those behind it come up when `pop` takes the first
         if group[0] is entry:
             heapq.heappush(self._queues[self._owners[key]], (entry.priority, key))
 
@@ -225,6 +226,7 @@ class JobQueue:
     def _next(self, worker: int) -> _Key | None:
         fronts = [front for owner in (worker, None) if (front := self._front(owner))]
         fronts = fronts or [front for owner in list(self._queues) if (front := self._front(owner))]
+        # the lightest come before even the worker's own sample: what is once loaded makes every later fork dearer
         last = self._current.get(worker, (0, "", ""))[1]
         return min(fronts, key=lambda front: (front[1][0], front[1][1] != last, front))[1] if fronts else None
 
@@ -237,6 +239,7 @@ class JobQueue:
         while queue:
             priority, key = queue[0]
             group = self._groups.get(key)
+            # a heap has no cheap removal: an entry that does not describe its group any more goes when it comes up
             if group and group[0].priority == priority and self._owners[key] == owner:
                 return queue[0]
             heapq.heappop(queue)
@@ -325,6 +328,7 @@ class Scheduler:
                 self._collect()
         finally:
             self._selector.close()
+            # a worker that still runs something would answer into the next pass, which has never heard of that job
             if any(worker.jobs for worker in self._worker_pool.workers):
                 self._worker_pool.close()  # left early: what runs is of no use to anybody
 
@@ -358,6 +362,7 @@ class Scheduler:
             self._done.append((job, outcome(verdict, self._worker_pool.level)))
             return
         seconds_known = self._known.seconds.get(job.sample.id)
+        # of a sample that never ran only the length of its code is known, which weighs little beside a measured time
         expected = seconds_known if seconds_known is not None else len(job.code) * 1e-7
         weight, modules = jobs.preload(job.code)
         entry = QueuedJob(
@@ -374,6 +379,7 @@ class Scheduler:
     def _release(self) -> None:
         """Let tests run beside solutions where no attempt of their sample is left to run apart from them."""
         if not self._later or not (self._exhausted or sum(map(len, self._later.values())) >= _MOST_LATER):
+            # a job that is still to come may have to run apart, and then it must not find traces of the tests
             return
         for name in [name for name in self._later if not self._apart[name]]:
             for entry in self._later.pop(name):
@@ -390,6 +396,7 @@ class Scheduler:
             self._held[task.name].append(entry)
         else:
             self._held[task.name] = [entry]
+            # under the key of nobody: its outcome is for the plan alone and is never handed to the caller
             job = Job("", task.canonical, entry.job.sample, entry.job.limits)
             weight, modules = jobs.preload(task.canonical)
             priority = (weight, -math.inf, next(self._known.sequence))
@@ -424,6 +431,7 @@ class Scheduler:
                 self._give(worker if worker.is_fresh else self._replace_worker(worker), self._alone.pop())
                 continue
             while len(worker.jobs) < ahead and not (worker.jobs and worker.jobs[0].tries):
+                # nothing waits behind a job on its second try: a worker lost again was lost by that job alone
                 entry = self._waiting.pop(worker.number, stays=bool(worker.jobs))
                 if entry is None or not self._give(worker, entry):
                     break
@@ -471,6 +479,7 @@ class Scheduler:
             record.update({"defers": True} if entry.later is None else {"later": entry.later})
         group = (entry.task.name, None if entry.calibrates else entry.job.model)
         try:
+            # a worker that has only run the canonical solution has seen no model's answer, so any one model may have it
             if worker.group not in (group, (entry.task.name, None)):
                 self._examine_anew(worker, entry.task.imports)
                 record["task"] = entry.task.text
@@ -479,6 +488,7 @@ class Scheduler:
             worker.group = group
             worker.give(entry, record)
         except WorkerLost:
+            # `give` notes a job before it writes: without that note nothing was sent, and the job waits again
             if entry not in worker.jobs:
                 self._waiting.push(entry)
             self._lost(worker)
@@ -500,6 +510,7 @@ class Scheduler:
                     if spent:
                         self._spent(worker)
                         break
+            # what a worker sends is not to be trusted: these are what a malformed record makes the lines above raise
             except (WorkerLost, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
                 self._lost(worker)
         if not events:
@@ -514,6 +525,7 @@ class Scheduler:
 
     def _settle(self, worker: Worker, record: WorkerAnswer) -> None:
         entry: QueuedJob = worker.jobs[0]
+        # tests may be put off once, and never by a calibration; any other answer has a verdict for each test
         if record["id"] != entry.token or (
             entry.calibrates or entry.later is not None
             if "later" in record
@@ -528,6 +540,7 @@ class Scheduler:
             self._later[entry.task.name].append(entry)
             return
         result = outcome(record, self._worker_pool.level)
+        # what the tests import is loaded only for tests that run beside a solution
         if any(result.verdict != Verdict.SEPARATED for result in result.tests):
             worker.weight = max(worker.weight, entry.task.weight)
         plan = record["plan"] if entry.calibrates and "plan" in record else None
@@ -555,6 +568,7 @@ class Scheduler:
 
     def _finish(self, entry: QueuedJob, outcome: Outcome) -> None:
         if entry.later is None:
+            # one that comes back from `_later` was counted when it was put there
             self._apart[entry.task.name] -= 1
         if outcome.seconds is not None:
             self._known.seconds[entry.job.sample.id] = outcome.seconds

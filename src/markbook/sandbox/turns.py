@@ -172,6 +172,7 @@ class Seats(Generic[T]):
             for side in WorkerRole:
                 stop, seat.stops[side] = os.pipe()
                 seat.ends[side] += (stop,)
+        # a set of texts has another order in each process
         for side in sorted(seat.waits):
             run = turn.of(side)
             assert run is not None

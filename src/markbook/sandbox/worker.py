@@ -205,6 +205,7 @@ class Worker:
         sweep_scratch()
         folder = tempfile.mkdtemp(prefix=_PREFIX)
         claim = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        # held as long as this process lives, however it ends: `sweep_scratch` removes only what it can lock
         fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
         self._scratch, self._claim = folder, claim
         self.sock = self._door = self._start(interpreter, main, str(level), processor, list(folders))
@@ -240,6 +241,7 @@ class Worker:
                 stderr=None if os.environ.get("MARKBOOK_SANDBOX_DEBUG") else subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(), lifeline),
                 env=_ENVIRONMENT | ({"PYTHONDONTWRITEBYTECODE": "1"} if sys.dont_write_bytecode else {}),
+                # in a session of its own, so that Ctrl-C at the terminal reaches only us: the lifeline ends the worker
                 start_new_session=True,
             )
         except OSError as error:  # no process can be made now, or the interpreter has gone
@@ -292,6 +294,7 @@ class Worker:
         ours, theirs = socket.socketpair()
         self.group, last = None, self.sock
         try:
+            # a descriptor needs at least one byte to travel with, so no modules are a comma
             socket.send_fds(self._door, [",".join(modules).encode("ascii") or b","], [theirs.fileno()])
         except OSError as error:
             ours.close()
@@ -300,6 +303,7 @@ class Worker:
             theirs.close()
         ours.setblocking(False)
         self.sock, self._stream = ours, wire.Stream(ours, self._buffer)
+        # the door stays open: every later examiner is asked for through it
         if last is not self._door:
             last.close()
 
@@ -331,6 +335,7 @@ class Worker:
             answers = cast("list[WorkerAnswer]", self._stream.records())
         except wire.Gone as error:
             raise WorkerLost(str(error)) from None
+        # what was answered before the end still counts; the next read finds nothing and says so
         if not alive and not answers:
             raise WorkerLost("closed")
         return answers
@@ -339,6 +344,7 @@ class Worker:
         """End the worker and everything in it, and remove its scratch folder."""
         self.sock.close()
         self._door.close()
+        # the supervisor watches the other end of this pipe: closing it ends all that runs in the worker
         if self._lifeline >= 0:
             os.close(self._lifeline)
             self._lifeline = -1
@@ -427,6 +433,7 @@ class WorkerPool:
         if self.workers and self.workers[0].hello:
             return
         count = self._count if most is None else max(1, min(self._count, most))
+        # from the best level down: the first at which the worker comes up and does not call itself unfit
         for level in (level for level in Isolation if level >= self._at_most):
             self._target = self.level = level
             self._begin_all(count)
@@ -449,6 +456,7 @@ class WorkerPool:
                 f"isolation level {least} is wanted and this machine allows {self.level}: {failed or 'not Linux'}",
                 hint="--isolation weak runs the code all the same; only for code that you trust",
             )
+        # the others were started beside the first one, and each must reach what it reached
         try:
             for worker in self.workers[1:]:
                 self._greet(worker)
@@ -522,6 +530,7 @@ class WorkerPool:
 
 def reduce_level(target: Isolation, layers: list[Layer]) -> Isolation:
     """Return the level that these layers amount to."""
+    # a layer that does not apply here is in neither of the two
     good = {layer.name for layer in layers if layer.ok}
     bad = {layer.name for layer in layers if not layer.ok}
     if "seccomp" not in good or "limits" not in good or "self-test" in bad:

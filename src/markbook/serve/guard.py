@@ -134,6 +134,7 @@ class Guard:
         if self.token:
             authorization = headers.get("authorization", "")
             scheme, _, token = authorization.partition(" ")
+            # in constant time, so that no caller learns from the delay how many characters were right
             is_right = hmac.compare_digest(token.strip().encode(), self.token.encode()) and scheme.lower() == "bearer"
             if path not in OPEN and not is_right:
                 what = "a wrong token" if authorization else "no token"
@@ -156,10 +157,12 @@ class Guard:
             Refused: it is of another type, too big, too slow or no JSON object.
         """
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        # a page of another site can send a form or plain text without being asked, but not this type
         if kind != "application/json":
             raise Refused(
                 415, f"the body is {kind[:80] or 'of no named type'!r}: send 'Content-Type: application/json'"
             )
+        # what is packed may have any size once it is unpacked
         if (packed := request.headers.get("content-encoding", "identity")).lower() != "identity":
             raise Refused(415, f"the body is packed by {packed[:40]!r}: send it as it is, without 'Content-Encoding'")
         try:
@@ -195,6 +198,7 @@ class Guard:
         data = bytearray()
         async for chunk in request.stream():
             data += chunk
+            # the header need not tell the truth, and a body in chunks has none
             if len(data) > self.body:
                 raise Refused(413, f"the body has more than {self.body} bytes: send fewer items at once")
         return bytes(data)
@@ -242,7 +246,7 @@ class GuardedApp:
         Args:
             app: is asked what is not refused.
             guard: what a request has to be like.
-            admit: raises `Refused` where there is no room for a request that is as it has to be; its body is not looked
+            admit: raises `Refused` where a request that is as it has to be finds no room; its body is not looked
                 at then, since under load a refusal has to cost little.
         """
         self._app = app
@@ -279,6 +283,7 @@ class GuardedApp:
         finally:
             self._under_way[client] -= 1
             if not self._under_way[client]:
+                # clients name themselves, so the names of those that have gone are not kept
                 del self._under_way[client]
 
     def _ensure_place(self, client: str) -> None:

@@ -129,6 +129,7 @@ class BenchmarkShelf:
         """
         samples = self.load(name)
         if task_id not in samples:
+            # the id is compared with every other, so in a large benchmark nothing near is looked for
             near = suggest(task_id[:80], list(samples)) if len(samples) < 2000 else ""
             hint = near if near.startswith("did") else f"it has {len(samples)}, such as {next(iter(samples))!r}"
             raise UnmarkableError(f"{name!r} has no task {task_id[:80]!r}", hint=hint)

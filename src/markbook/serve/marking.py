@@ -82,6 +82,7 @@ class Figures:
         yield f"# HELP {name} Seconds from a request's arrival to an item's reward."
         yield f"# TYPE {name} histogram"
         for edge, count in zip((*map(str, _EDGES), "+Inf"), self._slots, strict=True):
+            # a bucket of Prometheus counts all that is below its edge
             total += count
             yield f'{name}_bucket{{le="{edge}"}} {total}'
         yield f"{name}_sum {self._sum:.6f}"
@@ -197,6 +198,7 @@ class Marking:
     async def _orders(self, request: Request, items: object, defaults: Defaults) -> list[Order]:
         objects = [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []
         named = {str(item.get("benchmark", "")) for item in objects}
+        # of unknown length it is taken for a long one
         is_long = int(request.headers.get("content-length", _LOADS)) >= _LOADS
         slow = is_long or any("language" in item for item in objects)  # its toolchain may be looked for
         try:
@@ -210,6 +212,7 @@ class Marking:
         try:
             return self._pool.offer(identify_client(request), orders, seconds, waited=waited)
         except Busy as busy:
+            # asking again would be of no use: there will never be so much room
             if len(orders) > self._pool.most_of_one:
                 hint = f"send at most {self._pool.most_of_one} at once"
                 raise Refused(413, f"{len(orders)} items never fit into the queue: {hint}") from None
@@ -231,6 +234,7 @@ class Marking:
                 self._figures.took(time.perf_counter() - began)
         except asyncio.CancelledError:
             if gone.done() and not gone.cancelled():
+                # the number that nginx has for this; nobody is there to read it
                 raise Refused(499, "the caller left") from None
             raise
         finally:
@@ -247,7 +251,7 @@ class Marking:
 
 
 def too_much(busy: Busy) -> Refused:
-    """Return what a caller is told for whom there is no room."""
+    """Return what a caller is told when the queue is full."""
     return Refused(429, str(busy), Retry_After=str(busy.seconds))
 
 

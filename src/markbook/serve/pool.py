@@ -160,6 +160,7 @@ class Pool:
         """Return how many pieces of work ended a second of late."""
         since = time.monotonic() - _RECENT
         recent = [end for end in self._ends if end > since]
+        # over a second at least, or two ends close to one another would make any rate
         return len(recent) / max(1.0, time.monotonic() - recent[0]) if recent else 0.0
 
     def offer(self, client: str, orders: Sequence[Order], seconds: float, *, waited: float = 0.0) -> list[Ticket]:
@@ -180,6 +181,7 @@ class Pool:
         if self._closing:
             raise Closing("the server is shutting down and takes nothing new")
         keys = [_key(order) for order in orders]
+        # equal orders of a batch are one piece of work and need one place
         new = {key for key, _ in keys if key not in self._cache and key not in self._works}
         room = self._desk.room(client)
         if len(new) > room:
@@ -214,6 +216,7 @@ class Pool:
             return None
         cached = self._cache.get(key)
         if cached is not None:
+            # so that what was wanted last goes last
             self._cache.move_to_end(key)
             self.counts["cached"] += 1
             ticket.future.set_result(cached)
@@ -259,6 +262,7 @@ class Pool:
         """Return what a ticket comes to at its deadline: out of time if most of that was its own, else nobody knows."""
         work, now = ticket.work, time.monotonic()
         since = self.lanes[work.lane].since(work) if work is not None and work.state is State.RUNS else None
+        # the work may have been running for others before this ticket came
         ran = 0.0 if since is None else now - max(since, ticket.since)
         if ran < max(_OWN_LEAST, _OWN_SHARE * (now - ticket.since)):
             return Missing(MissingKind.TIMEOUT, f"not marked within its deadline of {seconds:g} s")
@@ -329,12 +333,14 @@ class Pool:
         self._closing = True
         self._until = min(self._until, time.monotonic() + grace)
         if self._ending is None:
+            # whoever closes it waits for the same end: there is one
             self._ending = asyncio.ensure_future(self._end())
         await self._ending
 
     async def _end(self) -> None:
         while self._works and time.monotonic() < self._until:  # noqa: ASYNC110 - once in its life; an event would be kept for it
             await asyncio.sleep(0.02)
+        # copies, because `_leave` takes from both
         for work in list(self._works.values()):
             for ticket in list(work.tickets):
                 self._answer(ticket, Missing(MissingKind.UNAVAILABLE, "the server shut down before it was marked"))
@@ -358,6 +364,7 @@ def _key(order: Order) -> tuple[str, str]:
     """Return what names an order's content, and what names its task."""
     sample = order.sample
     names_known = _ids.get(id(sample))
+    # with the object itself, because the id of one that has gone may be another's now
     if names_known is None or names_known[0] is not sample:
         names_known = (sample, task_name(sample))
         if sample.id:  # a benchmark's: an item's own tests are a new sample each time

@@ -121,6 +121,7 @@ class Reward:
         """
         value, reason = record.get("reward"), record.get("reason")
         is_number = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+        # exactly one of the two: both sides of `is` are a bool
         if is_number is (reason is not None) or (not is_number and value is not None):
             raise ValueError(f"a reward is a number or has a reason, not {value!r} and {reason!r}")
         missing = None if reason is None else Missing(MissingKind(reason), str(record.get("message", "")))

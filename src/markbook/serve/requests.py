@@ -48,6 +48,7 @@ def _number(rule: str, most: float, is_good: Callable[[float, float], bool]) -> 
 
     def check(value: object, info: ValidationInfo) -> object:
         bound = (info.context or {}).get(info.field_name, most)
+        # to Python a bool is an int
         if isinstance(value, bool) or not isinstance(value, int | float) or not is_good(value, bound):
             kind = ", which is text" if isinstance(value, str) else ""
             words = f"is {str(value)[:40]}{kind}, and has to be {rule.format(most=bound)}"
@@ -100,6 +101,7 @@ Seconds = Annotated[float, _above_zero(600.0)]
 
 
 class _Request(BaseModel):
+    # strict, so that a text is never taken for a number
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
@@ -264,6 +266,7 @@ def check(
         return model.model_validate(dict(value), context=bounds)
     except ValidationError as error:
         details = error.errors(include_url=False)
+        # a misspelt name explains the missing one as well, so it is said first
         unknown = (detail for detail in details if detail["type"] in ("extra_forbidden", "invalid_key"))
         message, hint = _describe(next(unknown, details[0]), model)
         raise UsageError(message, at=at, hint=hint) from None

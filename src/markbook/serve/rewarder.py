@@ -82,6 +82,7 @@ class Remote:
     async def open(self) -> None:
         """Open it."""
         for server in self._servers:
+            # without the environment: a proxy or a `.netrc` that is set there is not meant for this server
             server.client = self._httpx.AsyncClient(base_url=server.url, headers=self._headers, trust_env=False)
 
     async def close(self) -> None:
@@ -170,8 +171,10 @@ class Remote:
                 return [*first, *await self._ask_servers(items[half:], start + half, began, until)]
             longest = _DEADLINE.match(why)  # of the request: that of an item is the caller's to mend
             if got.status_code == 400 and longest:
+                # it takes no longer deadline, so the next round asks for one that it takes
                 until = min(until, loop.time() + float(longest[1]))
             elif got.status_code in (429, 502, 503, 504):
+                # a server that names no time at all is still not asked without a pause
                 server.rests_until = loop.time() + max(_TURN, _wait(got.headers.get("retry-after", "")))
             else:
                 numbered = _ITEM.sub(lambda match: f"items[{int(match[1]) + start}]", why)
@@ -336,7 +339,7 @@ class _Local:
                 yield start + number, reward
 
     async def _offer(self, orders: Sequence[Order], began: float, seconds: float) -> list[Ticket] | None:
-        """Return the tickets of orders; None if there is no room for them in time."""
+        """Return the tickets of orders; None if they find no room in time."""
         loop = asyncio.get_running_loop()
         while True:
             try:

@@ -112,6 +112,7 @@ def read_program(body: Mapping[str, object], python: str) -> ProgramRequest:
     )
     if tool is None:
         named = dict.fromkeys([*_FOLDERS, sys.base_prefix, sys.prefix, str(Path(python).parent.parent)])
+        # never the root of the file system, which is what the interpreter's folder may come to
         folders = tuple(folder for folder in named if folder.strip("/.") and Path(folder).exists())
         run = ProgramRun("", {**files, _MAIN: fields.code.encode()}, (phase,))
         program_request = ProgramRequest(run, "", folders, builds=False)
@@ -163,6 +164,7 @@ def _read_path(name: object, at: str) -> str:
     Raises:
         UsageError: it does not.
     """
+    # `_MAIN` is ours, and not the caller's to replace
     is_good = isinstance(name, str) and 0 < len(name) <= 255 and name.isprintable() and name != _MAIN
     parts = name.split("/") if isinstance(name, str) else []
     if not is_good or any(part in ("", ".", "..") or len(part.encode()) > _MOST_NAME for part in parts):
@@ -192,6 +194,7 @@ def answer(program: ProgramRequest, phases: Sequence[Executed], fault: str = "")
     if refused := next((phase.refused for phase in phases if phase.refused), ""):
         return _answer("SandboxError", refused)
     compiled = _phase(phases[0]) if program.builds else None
+    # the phase behind the compiler's: as an index a bool is 0 or 1
     ran = phases[program.builds : program.builds + 1]
     last = ran[0] if ran else phases[0]
     files = {name: base64.b64encode(data).decode() for name, data in last.files.items()}
@@ -205,6 +208,7 @@ def _phase(phase: Executed) -> PhaseAnswer:
     return {
         "status": "TimeLimitExceeded" if is_late else "Finished",
         "execution_time": round(phase.wall_seconds, 6),
+        # a signal as a negative number, as `subprocess` has it
         "return_code": None if is_late else (phase.status if phase.status is not None else -phase.signal),
         "stdout": phase.stdout.decode("utf-8", "replace"),
         "stderr": phase.stderr.decode("utf-8", "replace"),
@@ -294,6 +298,7 @@ class SeatQueue(Generic[_Seat]):
             client, waiting = next(iter(self._waiting.items()))
             seat_future = waiting.popleft()
             if waiting:
+                # its next turn comes after those of everybody else
                 self._waiting.move_to_end(client)
             else:
                 del self._waiting[client]
@@ -399,6 +404,7 @@ class _ProgramsSeat:
     def stop(self, program: ProgramRequest | None, why: str) -> None:
         """End a program at once if it runs here."""
         with self._lock:
+            # under the lock, or the ring could hit the program that comes next
             if program is not None and self.asked is program:
                 self._why = why
                 self._bell.ring()
@@ -419,6 +425,7 @@ class _ProgramsSeat:
             return [], f"running it failed: {type(error).__name__}: {error}"
         finally:
             with self._lock:
+                # a ring for this program is not for the next one to hear
                 self.asked = None
                 self._bell.hush()
         self._used[name] = self._used.get(name, 0) + 1

@@ -223,6 +223,7 @@ class SandboxThread:
     def _begin(self, works: list[SharedWork]) -> None:
         with self._lock:
             self._under_way = works
+            # a ring for what ran before is not for these
             self._bell.hush()
 
     def _end(self, work: SharedWork, outcome: Outcome | Missing) -> None:
@@ -237,6 +238,7 @@ class SandboxThread:
 
         These are all that have not ended when somebody gives one of them up, or when the worker fails.
         """
+        # programs in other languages are marked one by one, each by the marker of its language
         together = {str(number): work for number, work in enumerate(works) if not work.order.sample.language}
         jobs = [Job(key, work.order.code, work.order.sample, work.order.limits) for key, work in together.items()]
         self._begin(list(together.values()))
@@ -258,6 +260,7 @@ class SandboxThread:
 
     def _run(self, work: SharedWork) -> Outcome | Missing:
         """Run the work, with another worker if this one fails."""
+        # all who waited may have left since it was taken from the queue
         if not work.tickets:
             return _NOBODY
         try:
@@ -326,6 +329,7 @@ class SandboxThread:
         """Replace the worker where it has done enough or holds too much."""
         self.box.forget(_PLANS)
         before, self._counted = self._counted, self._done
+        # whether a multiple was passed, because several pieces may have ended since the last look
         if self._done // self._most_jobs > before // self._most_jobs:
             self._replace("age")
         elif self._done // _LOOK > before // _LOOK and sum(map(resident, self.box.pids)) > self._most_bytes:

@@ -118,6 +118,7 @@ def document(version: str) -> dict[str, object]:
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
             "schemas": {**component_schemas(), **responses},
         },
+        # one of the two is enough: whether a token is wanted is for the settings of the server
         "security": [{"token": []}, {}],
         "paths": {
             "/v1/mark": _post("Mark a batch of programs by their tests.", "MarkRequest", "Rewards"),
@@ -198,12 +199,13 @@ class Service:
         """Refuse what is to be marked while nothing more of its sender's can wait.
 
         Raises:
-            Refused: there is no room.
+            Refused: the queue is full.
         """
         path = request.scope["path"]
         if path in _MARKED:
             try:
                 self._marking.ensure_room(request)
+            # counted here, because the route that counts its answers is not reached
             except Refused as refused:
                 self.figures.requests[path, refused.status] += 1
                 raise
@@ -267,6 +269,7 @@ def read_token(path: Path) -> str:
         token = path.read_text("ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise DataError("the token cannot be read", at=str(path)) from error
+    # what stands in a header has neither spaces nor control characters
     if len(token) < _SHORT or not token.isprintable() or " " in token:
         raise UsageError(f"a token has {_SHORT} visible characters or more", at=str(path), hint="openssl rand -hex 32")
     return token
@@ -290,6 +293,7 @@ def bind(host: str, port: int) -> socket.socket:
         # asyncio sends small pieces at once (TCP_NODELAY) only where the protocol is named; else an answer waits for the
         # client's delayed acknowledgement of its head, 40 ms.
         sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        # else a server that is started again finds its address taken by connections that have ended
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind((host, port))
     except (OSError, OverflowError) as error:
@@ -328,6 +332,7 @@ class _Server(uvicorn.Server):
             timeout_keep_alive=75,
             timeout_graceful_shutdown=int(grace + _MARGIN),
             ws="none",
+            # else a header that anybody can send would say whose address it is, and so whose turn
             proxy_headers=False,
         )
         super().__init__(config)
@@ -339,6 +344,7 @@ class _Server(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Take SIGTERM, Ctrl-C and the end of the terminal for a wish to end."""
+        # a loop takes signals in the main thread only
         if threading.current_thread() is not threading.main_thread():
             yield
             return

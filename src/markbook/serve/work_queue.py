@@ -116,6 +116,7 @@ class WorkQueue:
                 work.state = State.WAITS
                 self._clients.setdefault(work.client, _Client()).add(work)
             self.waiting += len(works)
+            # no more lanes than there are pieces: others would wake for nothing
             self._changed.notify(len(works))
 
     def take(self, lane: int, most: int = 1) -> list[SharedWork]:
@@ -169,6 +170,7 @@ class WorkQueue:
         """Have lanes end once nothing waits."""
         with self._changed:
             self._closed = True
+            # each lane has to see for itself that nothing comes any more
             self._changed.notify_all()
 
     def _turn(self, name: str, client: _Client) -> None:

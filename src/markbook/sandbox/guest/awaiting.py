@@ -39,6 +39,7 @@ class Awaited:
         if self._task is None:
             self._task = loop.create_task(_drive(self._awaitable))
         if running is None and not self._task.done():
+            # how long is for the other side to say, within limits: what it sends may be anything
             _run(loop, self._task, min(seconds, _LONGEST) if type(seconds) in (int, float) and seconds > 0 else 0.0)
         if not self._task.done():
             return False, None
@@ -51,6 +52,7 @@ class Awaited:
 
 
 async def _drive(awaitable: Any) -> Any:
+    # a task can be made of a coroutine only, and there are other things that can be awaited
     return await awaitable
 
 
@@ -96,5 +98,6 @@ def steps(peer: Any, awaitable: Any) -> Generator[None, None, Any]:
         except BaseException as error:
             peer.request("cancel", awaited)
             asyncio_module = sys.modules.get("asyncio")
+            # a cancelled task may catch that and go on, so what becomes of it is asked for as before
             if not (asyncio_module is not None and isinstance(error, asyncio_module.CancelledError)):
                 raise

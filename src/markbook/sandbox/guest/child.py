@@ -63,6 +63,7 @@ class Output:
         account = self.account
         account.left -= size
         if account.left < 0:
+            # at once, since the solution could catch an error
             os._exit(OUTPUT_EXIT)
         if self.kept is not None:
             self.kept.append(text)
@@ -163,6 +164,7 @@ class Stage:
                 return {**failure(error), "k": "s"}
         try:
             exec(code, self.namespace)
+        # an exit too: a solution that ends its process while it is loaded is not there for its tests
         except BaseException as error:
             return failure(error)
         return None
@@ -181,6 +183,7 @@ def compile_solution(text: str) -> CodeType:
     Raises:
         Exception: it is not Python; which exception depends on what is wrong with it.
     """
+    # the `__future__` import of this module is not the solution's
     return compile(text, f"<{MODULE}>", "exec", dont_inherit=True)
 
 
@@ -232,6 +235,7 @@ def _apart(link: wire.Ends, stage: Stage, names: list[str]) -> None:
     peer.link = link
     peer.open(stage.get_named(names))
     while True:
+        # until the examiner closes its end, at which `receive` raises `Gone`
         peer.serve(wire.decode(link.receive().decode("utf-8")))
 
 

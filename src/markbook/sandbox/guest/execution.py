@@ -163,6 +163,7 @@ class Execution:
     def _by_signal(self, number: int, spent: float) -> str:
         if number == signal.SIGXFSZ:
             return "file"
+        # with no soft limit below the hard one the kernel ends who has used up its time by SIGKILL
         late = number == signal.SIGKILL or self._usage.is_incomplete
         if number == signal.SIGXCPU or (late and spent >= self._phase.cpu):
             return "cpu"
@@ -190,6 +191,7 @@ class Execution:
                 ready = [descriptor for descriptor, _ in poll.poll(max(1.0, 1000 * (following - time.monotonic())))]
                 closed = [descriptor for descriptor in ready if descriptor in self._seen and not self._take(descriptor)]
                 for descriptor in closed:
+                    # closed at the other end it would be ready every time
                     poll.unregister(descriptor)
                 if handle in ready:
                     return
@@ -258,6 +260,7 @@ class Execution:
         phase = self._phase
         if spent >= phase.cpu:
             return "cpu"
+        # one that waits for the processor rather than sleeping is given the longer limit
         if wall >= phase.busy or (wall >= phase.sleeping and spent < wall * 0.05):
             return "wall"
         if memory > phase.memory:
@@ -302,6 +305,7 @@ def _become(
         os.setpgid(0, 0)
         linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
         for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE, signal.SIGXFSZ):
+            # what the worker ignores would be ignored by the program too: that outlives an exec
             signal.signal(number, signal.SIG_DFL)
         for place_of, descriptor in enumerate(standard):
             os.dup2(descriptor, place_of)
@@ -328,8 +332,10 @@ def _become(
             resource.setrlimit(kind, (allowed, allowed))
         if account is not None:
             account.enter()
+        # last, since behind the walls not all of this is allowed any more
         folders.confine(builds=phase.builds)
         os.execve(phase.argv[0], phase.argv, phase.environment)  # noqa: S606 - without one, that is the point
     except BaseException as error:
+        # an exec that succeeds closes this pipe, so it stays empty
         os.write(fault, f"{phase.argv[0]}: {error}".encode("utf-8", "replace"))
     os._exit(127)

@@ -247,6 +247,7 @@ def serve(say: Callable[[dict[str, Any]], None], stage: Any, code: Any, seed: bo
     """Run a failing attempt once more and say what was seen, after each step anew: the next may be the last."""
     seconds, text, entry, aliases, before, tests = request
     out, err = stage.output.kept, sys.stderr.kept = Printed(stage.output.left), Printed(stage.output.left)  # type: ignore[union-attr]  # it is ours
+    # `Printed` counts from here on: it ends the run, where the output's own limit would end the process
     stage.output.left = 1 << 62
     _arm(seconds)
     watch = Watch()
@@ -262,6 +263,7 @@ def serve(say: Callable[[dict[str, Any]], None], stage: Any, code: Any, seed: bo
         for results in run(tests, namespace, watch):
             tell(tests=results)
     except LimitReached as limit:
+        # what is said from here on is not to be interrupted
         _arm(0)
         answer["limit"] = str(limit)
         tell(tests=watch.found, lines=traceback_lines(limit))
@@ -376,6 +378,7 @@ def _arm(seconds: float, end: Callable[[str, FrameType | None], None] | None = N
     try:
         signal.signal(signal.SIGPROF, spent)
         signal.signal(signal.SIGALRM, wake)
+        # and then again and again, since the solution may swallow the first one
         signal.setitimer(signal.ITIMER_PROF, seconds, seconds / 10)
         signal.setitimer(signal.ITIMER_REAL, wall, max(seconds, 0.01))
     except (OSError, ValueError):
@@ -420,6 +423,7 @@ def _ends(lines: list[list[Any]]) -> list[list[Any]]:
 
 def type_name(value: Any) -> str:
     """Return the name of a value's type."""
+    # past a metaclass of the solution's, which could answer for the name
     name = type.__dict__["__name__"].__get__(type(value))
     return name[:100] if type(name) is str else "?"
 

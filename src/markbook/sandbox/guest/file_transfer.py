@@ -30,6 +30,7 @@ def put(folder: str, files: Mapping[str, str]) -> None:
         if name.endswith("/"):
             continue
         with open(path, "wb") as file:
+            # a record is JSON and holds no bytes: each of them crosses as the character of its number
             file.write(text.encode("latin-1"))
 
 
@@ -41,6 +42,7 @@ def collect_files(folder: str) -> dict[str, str]:
     if handle is None:
         return files
     try:
+        # in order, so that of too many files the same ones are taken in every run
         for name in sorted(os.listdir(handle))[:MOST_FILES]:
             data = _content(name, handle, remaining)
             if data is not None:

@@ -47,6 +47,7 @@ def run(ends: list[int], stage: Stage, guard: Guard) -> NoReturn:
             os.dup2(descriptor, number)
             os.close(descriptor)
         guard(os.getpid())
+        # as in a fresh interpreter: where this process was forked from it is turned off
         gc.enable()
         status = _main(code, seed)
     except BaseException:
@@ -150,6 +151,7 @@ def _exit_status(code: object) -> int:
     if code is None:
         return 0
     if isinstance(code, int):
+        # the kernel passes on only the last eight bits
         return code & 0xFF
     os.write(2, f"\n{code}\n".encode("utf-8", "replace"))
     return 1

@@ -201,6 +201,7 @@ class Runner:
                 )
             phases.append(got)
             scratch.empty(folders.work)
+            # without what was to be built there is nothing to run
             if phase.builds and (got["exit"] != 0 or got["hit"]):
                 break
         if not request["stays"]:

@@ -32,6 +32,7 @@ def is_full(folder: str) -> bool:
             entries += 1
             try:
                 status = os.stat(name, dir_fd=walk.here, follow_symlinks=False)
+                # what it takes, not its size: a file with holes may be said to be of any
                 blocks += status.st_blocks
                 if stat.S_ISDIR(status.st_mode):
                     walk.enter(name)

@@ -35,6 +35,7 @@ def settle() -> None:
     library = ctypes.CDLL(None)
     if getattr(library, "malloc_trim", None) is not None:  # only the GNU library has it
         library.malloc_trim(0)
+        # these return addresses, which ctypes would cut down to an int
         library.sbrk.restype = library.malloc.restype = ctypes.c_size_t
         end = library.sbrk(ctypes.c_ssize_t(0))
         for size in _BLOCKS:
@@ -44,6 +45,7 @@ def settle() -> None:
             library.free(ctypes.c_void_p(block))
     for size in _SIZES:
         for number in range(_MOST // size):
+            # the smallest bytes object takes 33 bytes, so objects and floats fill the places below
             if size == 16:
                 filler: Any = object()
             elif size == 32:
@@ -53,6 +55,7 @@ def settle() -> None:
             if id(filler) % _POOL == _HEADER:  # the first of a new pool: nothing older has a hole left
                 break
             _kept.append(filler)
+    # what is frozen is never written to by a collection, so its pages stay shared with the children
     gc.freeze()
     gc.disable()
 

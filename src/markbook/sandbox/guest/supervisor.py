@@ -60,6 +60,7 @@ def main() -> NoReturn:
     config = _inherit_setup(wire.decode(sys.argv[1]))
     door = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, config["control"])
     mine, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
+    # before the namespaces, since the examiner enters some of its own
     examiner = os.fork()
     if examiner == 0:
         theirs.close()
@@ -96,6 +97,7 @@ def _inherit_setup(config: WorkerSettings) -> WorkerSettings:
     sys.path[:] = config["path"]
     config["owner"] = os.getpid()
     config["readable"] = isolation.readable(config)  # while all of it can be seen
+    # Ctrl-C is meant for the owner, whose end closes the lifeline
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE):
         signal.signal(number, signal.SIG_IGN if number != signal.SIGTERM else signal.SIG_DFL)
     processor = config.get("processor")
@@ -214,6 +216,7 @@ def _watch(config: WorkerSettings, children: list[int], granting: Granting | Non
     poll = select.poll()
     poll.register(config["lifeline"], select.POLLIN)
     for pid in children:
+        # by a descriptor of the process itself, whose number cannot be another's by then
         poll.register(os.pidfd_open(pid), select.POLLIN)
     if granting is not None:
         _grant(poll, granting)

@@ -46,6 +46,7 @@ class Usage:
         for number, fields in _processes(group):
             own = sum(map(int, fields[11:13]))
             children = sum(map(int, fields[13:15]))
+            # with its start, because the number of a process that has ended is given to another one
             processes[number, int(fields[19])] = int(fields[7]), own
             faults += int(fields[8])
             ticks += children
@@ -106,6 +107,7 @@ def _processes(group: int) -> Iterator[tuple[int, list[bytes]]]:
     for number in numbers:
         try:
             with open(f"/proc/{number}/stat", "rb") as file:
+                # after the name, which may hold brackets itself: the first field here is the third of proc(5)
                 fields = file.read().rpartition(b")")[2].split()
         except OSError:
             continue
@@ -114,8 +116,9 @@ def _processes(group: int) -> Iterator[tuple[int, list[bytes]]]:
 
 
 def _measure_first(group: int) -> float:
-    """Return the CPU seconds of the first process of a group, where there is no procfs."""
+    """Return the CPU seconds of the first process of a group, where procfs is missing."""
     try:
+        # the clock of another process's CPU time, as clock_getcpuclockid(3) makes its number
         return time.clock_gettime((~group << 3) | 2)
     except OSError:
         return 0.0
@@ -127,6 +130,7 @@ def tasks_of_user() -> int:
     for name in os.listdir("/proc"):
         try:
             if name.isdigit() and os.stat(f"/proc/{name}").st_uid == os.getuid():
+                # a folder has two links and one more for each folder in it, which here is one for each thread
                 count += os.stat(f"/proc/{name}/task").st_nlink - 2
         except OSError:
             continue

@@ -68,6 +68,7 @@ def _codec() -> tuple[Callable[[Any], str], Callable[[str, int], tuple[Any, int]
 
         encoder = json.JSONEncoder(ensure_ascii=True, check_circular=False, separators=(",", ":"))
         return encoder.encode, json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # public, not in the stubs
+    # nothing looks for cycles; after the separators: unsorted keys, none left out, and NaN is written
     parts = make_encoder(None, _no_json, encode_basestring_ascii, None, ":", ",", False, False, True)
     scan = make_scanner(_Scanned)  # type: ignore[arg-type]  # the stubs want one of itself
     return lambda value: "".join(parts(value, 0)), scan
@@ -221,6 +222,7 @@ class Stream:
         """Read what is there; False when the other side has closed."""
         try:
             size = self._source.recv_into(self._part)
+        # nothing is there at the moment, which is not the end
         except BlockingIOError:
             return True
         except OSError:

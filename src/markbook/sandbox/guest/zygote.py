@@ -123,6 +123,7 @@ class Zygote:
             if not message:
                 os._exit(0)
             (channel,) = _DESCRIPTOR.unpack(descriptors[0][2])
+            # under the same number, so that what waits for it waits for the new one
             os.dup2(channel, self._channel.fileno())
             os.close(channel)
             self._serve()
@@ -137,6 +138,7 @@ class Zygote:
                 return
             ends = [end for (end,) in _DESCRIPTOR.iter_unpack(descriptors[0][2])] if descriptors else []
             limits: Limits | None = JOB.unpack_from(request) if len(request) >= JOB.size else None
+            # a limit that is not a number fails every comparison, and the request with it
             if len(ends) in (2, 4) and limits is not None and all(0 <= limit < _BOUND for limit in limits):
                 if len(request) > JOB.size:
                     self._load(request[JOB.size :].decode("ascii", "replace"))
@@ -146,6 +148,7 @@ class Zygote:
                 except OSError:
                     return
                 continue
+            # what comes with a message that is not a request is not to stay open here
             for end in ends:
                 os.close(end)
             if request == BLUR:
@@ -183,6 +186,7 @@ class Zygote:
         poll.unregister(handle)
         os.close(handle)
         if hit is not None:
+            # it was not waited for yet, so its number cannot be another's
             os.kill(pid, _KILL)
         _, status, usage = os.wait4(pid, 0)
         if self._alone:
@@ -252,6 +256,7 @@ class Zygote:
                 return b"file"
             # one that waits for the processor rather than sleeping is given the longer limit
             wait = min(cpu_limit - spent, (wall_limit if wall < wall_limit else busy_limit) - wall, most)
+            # a little longer, so that the limit is past when this wakes up
             events = self._poll.poll(max(1.0, wait * 1000 + 1))
             if events:
                 return None if handle in dict(events) else b""

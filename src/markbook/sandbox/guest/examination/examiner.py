@@ -77,6 +77,7 @@ class ExaminedAttempt:
     def __init__(self, channel: _socket.socket, job: ExaminerJob, *, beside: bool = False) -> None:
         self._channel = channel
         if beside:
+            # tests are to enter this child, and the counters that it sees are to tell it nothing of earlier ones
             channel.send(zygote.BLUR)
         limits = job["limits"]
         modules = ",".join(dict.fromkeys([*job.get("preload", ()), *(job.get("imports", ()) if beside else ())]))
@@ -182,6 +183,7 @@ class Examiner:
             record = {"tests": [ended] * len(task.tests), "error": timed_out(), "hit": "cpu", "spent": True}
         finally:
             _disarm()
+        # only this side has a use for these two
         record.pop("done", None)
         record.pop("here", None)
         return {**record, "fault": fault}
@@ -279,6 +281,7 @@ class Examiner:
         all_counts: list[Counts] = []
 
         def run(compiled: list[Compiled], which: set[int]) -> dict[str, Any]:
+            # a mutated test gets policies of its own: those of the true one say afterwards what the verdict rests on
             if compiled is not task.compiled:
                 return self._runs_apart(task, job, plan)(compiled, which)
             record, done = self._run_separated(task, job, plan["pins"], policies)
@@ -367,11 +370,13 @@ class Examiner:
             together = self._in_process(task, job, task.sound)
         plans: list[Any] = []
         for index, (policy, result) in enumerate(zip(policies, together["tests"], strict=True)):
+            # a test stays apart only if the right answer fares there as it does beside it
             agrees = policy is not None and apart is not None and result["p"] == apart["tests"][index]["p"]
             plans.append(sorted(policy.allowed) if agrees and policy is not None and not policy.borrows else None)
         plans, useful = self._beside(task, job, together, plans)
         own = {index for index, policy in enumerate(policies) if plans[index] is not None and policy and policy.own}
         own |= {index for index, makers in enumerate(task.makers) if makers and plans[index] is not None}
+        # a test that the reference fails has no right value that could be made wrong
         own = {index for index in own if together["tests"][index]["p"]}
         beside_it = together.get("done", {})
         done = [
@@ -490,6 +495,7 @@ class Examiner:
 
 def _most_held() -> int:
     """Return the most bytes of memory that this process ever held."""
+    # Linux counts it in units of 1,024 bytes
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
@@ -505,6 +511,7 @@ def _has_room() -> bool:
 
 def _arm(seconds: float) -> None:
     """Have the examiner interrupted once it has used so much processor time from now on."""
+    # and then again and again, since a bare except of a test may swallow the first one
     signal.setitimer(signal.ITIMER_PROF, seconds, 0.05)
     # one long operation of the interpreter's own hears no signal handler: the kernel ends this process then
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds + _LAST_RESORT)

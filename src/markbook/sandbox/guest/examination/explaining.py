@@ -239,6 +239,7 @@ def _statements(body: list[ast.stmt], numbers: dict[int, int], own: set[str], *,
         if isinstance(node, ast.Assert):
             statements.append(_report_assert(node, numbers[id(node)], own, goes_on=goes_on))
             continue
+        # within a `try` of the test's an assertion has to raise, so that the handlers see it
         within = goes_on and not isinstance(node, ast.Try | ast.ClassDef)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             within = within and node.name == "check"

@@ -115,6 +115,7 @@ def assignments(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
                 if isinstance(part, ast.Assign | ast.AnnAssign) and part.value is not None:
                     for target in part.targets if isinstance(part, ast.Assign) else [part.target]:
                         _assign(assigned, _as_attribute(target), part.value)
+    # loops come last, since what they go through may be assigned further down
     for target, source in loops:
         # what the loop goes through where that is written down, else the whole of it
         items = _list_literal_items(source, assigned, _NESTED)
@@ -327,6 +328,7 @@ _PLACE = frozenset(("ctx", "lineno", "col_offset", "end_lineno", "end_col_offset
 def nodes(tree: ast.AST) -> list[ast.AST]:
     """Return the nodes of a tree, parents first, but for those that say how a name is used. Faster than `ast.walk`."""
     found_nodes = [tree]
+    # it grows meanwhile
     for node in found_nodes:
         for name, value in vars(node).items():
             if name in _PLACE:
@@ -404,6 +406,7 @@ def _collect_used_names(tree: ast.Module) -> set[str]:
             for alias in node.names:
                 names_used.add(alias.name)
                 local = alias.asname or alias.name.partition(".")[0]
+                # `import a.b` binds `a` alone
                 modules[local] = alias.name if alias.asname else local
         elif isinstance(node, ast.ImportFrom):
             for alias in node.names:
@@ -413,6 +416,7 @@ def _collect_used_names(tree: ast.Module) -> set[str]:
             names_used.add("else")
         if isinstance(node, ast.Try) and node.finalbody:
             names_used.add("finally")
+    # only now, since an import may stand behind the function that uses it
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             _add_name(node.func, modules, names_used)

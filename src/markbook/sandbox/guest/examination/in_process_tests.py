@@ -59,6 +59,7 @@ def canaries(task: CompiledTests) -> list[Canary]:
         task.canaries = [Canary(test, entry, makers) for test, makers in zip(task.tests, task.makers, strict=True)]
         expected = [value for canary in task.canaries for value in canary.expected]
         for canary in task.canaries:
+            # a wrong value is taken from what any test of the task expects, so that it looks at home
             canary.expected = expected
     return task.canaries
 
@@ -92,6 +93,7 @@ def spent(record: dict[str, Any]) -> float:
 
 def count_slept(record: dict[str, Any]) -> float:
     """Return how many seconds a run slept; none if that may be but the wait for a processor."""
+    # what sleeps uses less than a twentieth of its time, as with the limits on wall time
     rest: float = record.get("wall", 0.0) - 20 * record.get("cpu", 0.0)
     return rest if rest > _SLEEP else 0.0
 
@@ -160,6 +162,7 @@ class _Trial:
             result = again["tests"][index]
             passes = result.get("p") is True
             if tests[index] is None or index not in judged:
+                # nothing could be made wrong there, or it only followed another test
                 continue
             if passes and self._found[index].is_likely:
                 self._taken_in.add(index)
@@ -248,12 +251,14 @@ def prove_passes(
     trial = _Trial(task, run, which, right, apart=apart)
     claims = {index: list_claims(all_canaries[index], right.useful[index]) for index in which}
     hidden, visible = partition_claims(claims, all_canaries)
+    # by which way the first round is wrong is drawn, too
     first = below(_ROUNDS)
     for number in range(_DOUBTED):
         if trial.is_enough(number):
             break
         most = _BRIEF if trial.is_long() else _MOST
         dealt = deals(hidden, most, number) + deals(visible, most // 2, number)
+        # None is the true run: it may stand anywhere among the wrong ones
         for deal in shuffle_items([None, *dealt]):
             if deal is None:
                 trial.run_true()
@@ -356,6 +361,7 @@ class Conversation:
         begin: tuple[Any, ...] = (self._nonce, text, *task.handed_over(entry, more), len(wanted))
         for position, index in enumerate(wanted, 1):
             self._link.send(portable((*begin, index, compiled[index])))
+            # what goes with the first test is there from then on
             begin = ()
             frame = self._next()
             # the nonce came with the tests: what the solution wrote while it was loaded cannot have it

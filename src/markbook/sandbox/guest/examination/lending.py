@@ -134,6 +134,7 @@ class Lending:
         for node in every:
             if isinstance(node, _FUNCTIONS):
                 self._functions.setdefault(getattr(node, "name", "<lambda>"), []).append(node)
+        # `global x` in a function binds a variable of the test itself
         self._bound[0].update(name for node in every if isinstance(node, ast.Global) for name in node.names)
         callees = {id(node.func): _name(node.func) for node in every if isinstance(node, ast.Call)}
         called = set(callees.values())
@@ -166,10 +167,12 @@ class Lending:
                 self._loads.clear()
                 for tree in parts:
                     self._visit(tree, _Place())
+                # what one pass has seen, a second one does not take back
                 if self.reads_again():
                     break
         except RecursionError:  # a sum of a thousand terms: such a text says nothing
             self._is_unclear = True
+            # with no function known, none is called pure
             self._functions.clear()
 
     @property
@@ -189,6 +192,7 @@ class Lending:
     def find_pure(self) -> frozenset[str]:
         """Return the names of those of its functions that change nothing, whoever calls them."""
         writing = {name for name, nodes in self._functions.items() if any(map(self._writes, nodes))}
+        # a function that calls one that writes writes too, so until no further one is met
         while True:
             if any(name[:2] == "__" == name[-2:] for name in writing - _CONSTRUCTORS - _CALLED_BY_WRITES):
                 return frozenset()  # an operator in any of them may be that one
@@ -234,6 +238,7 @@ class Lending:
         # a loop or a function that does not bind it may read it any number of times
         again = root[0] != place.scopes[-1] or any(name not in names for names in place.loops)
         self._loads[root] = self._loads.get(root, 0) + 1 + again
+        # calling a function lends what it reads of the scopes around it
         for depth, owner in place.owners:
             if place.scopes.index(root[0]) < depth:
                 self._values.setdefault(owner, set()).add(root)
@@ -260,6 +265,7 @@ class Lending:
             return
         if not (_is_constant(value) or self._is_of_solution(value, place)):
             self._changeable.add(root)
+        # whoever reads it uses it up, and so changes what others read after that
         if isinstance(value, ast.GeneratorExp) or (isinstance(value, ast.Call) and self._gives_iterator(value)):
             self._iterators.add(root[1])
 
@@ -439,6 +445,7 @@ class Lending:
 
     def _bind_parameters(self, function: Any, node: ast.Call, place: _Place) -> None:
         names = _parameters(function)
+        # with a star any parameter may have been given any of the values
         is_plain = not function.args.vararg and not any(isinstance(value, ast.Starred) for value in node.args)
         pairs = [(names[index : index + 1] if is_plain else names, value) for index, value in enumerate(node.args)]
         pairs += [([keyword.arg] if keyword.arg in names else names, keyword.value) for keyword in node.keywords]
@@ -489,6 +496,7 @@ class Lending:
             (*place.scopes, scope), (*place.loops, names), place.owners, place.lambdas, in_class=place.in_class
         )
         for index, generator in enumerate(node.generators):
+            # the first source is read outside the scope of the comprehension, as Python does it
             around = place if index == 0 else inner
             self._visit(generator.iter, around, is_lent=is_lent)
             self._bind(generator.target, _item(generator.iter), inner)
@@ -503,6 +511,7 @@ class Lending:
         if isinstance(node, ast.While):
             self._visit(node.test, inner)
         else:
+            # read once, before the loop begins
             self._visit(node.iter, place)
             self._bind(node.target, _item(node.iter), place)
         for part in (*node.body, *node.orelse):

@@ -129,11 +129,13 @@ class ExpectationFinder:
         self._made = assignments(self._nodes)
         self._flows = flows(self._nodes) if makers else {}
         # the names of what is tested, and of whatever is computed from it
+        # until no further name joins: one may be computed from another that stands behind it
         self._told, size = set(entry), -1
         while size != len(self._told):
             size = len(self._told)
             self._told |= {name for name, values in self._made.items() if any(map(self._is_told, values))}
         self._cases = cases(self._nodes, self._made)
+        # a message is read only where the assertion has failed already
         strings = {
             id(part) for node in self._nodes if isinstance(node, ast.Assert) and node.msg for part in ast.walk(node.msg)
         }
@@ -363,6 +365,7 @@ class ExpectationFinder:
 
     def _equal(self, pair: Operands, *, sure: bool, far: float | None, ordered: bool = True) -> None:
         expected, tested = self._split_operands(pair)
+        # nothing of the solution's is in it, so it says nothing of the solution
         if isinstance(expected, ast.Constant) and isinstance(tested, ast.Constant):
             return
         before = len(self.sites)
@@ -455,6 +458,7 @@ class ExpectationFinder:
         elif name in _MORE and len(arguments) >= 2:
             self._bounds([(arguments[1], _MORE[name]), (arguments[0], not _MORE[name])])
             self._inputs(node)
+        # an answer that is to be true by itself is claimed by the opposite assertion, below
         elif name == "assertTrue" and arguments and not self._is_answer(arguments[0]):
             self._truth(arguments[0])
         elif name in _OPPOSITE and arguments:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+# from Unicode's private use area: they stand for no letter of any language
 _OPEN, _CLOSE = "\ue000", "\ue001"
 _ONE = frozenset(("assertTrue", "assertFalse", "assertIsNone", "assertIsNotNone", "fail"))
 """Methods whose message comes second; that of `fail` is its only argument."""
@@ -155,6 +156,7 @@ def below(number: int) -> int:
 
 def new_seed(turn: int) -> int:
     """Return a number that says which wrong values are drawn, and that nobody can guess but for the way of its turn."""
+    # 60 fits into the six bits and is a multiple of the number of ways, so the way can be read off the seed
     return (below(1 << 46) << 6) + turn % 60
 
 
@@ -219,6 +221,7 @@ def fresh(value: Any, values: list[Any], far: float | None = None) -> Any:
     """Return another value of the type, none of these if there is one."""
     for _ in range(_FRESH):
         candidate = other(value, far)
+        # a test may look at the letters sorted or as a set, and then nothing would be wrong
         same_letters = isinstance(candidate, str | bytes) and set(candidate) == set(value)
         if candidate not in values and not same_letters:
             break
@@ -228,6 +231,7 @@ def fresh(value: Any, values: list[Any], far: float | None = None) -> Any:
 def _places(value: float) -> int:
     """Return how many digits behind the point a number is written with, so that another has no more."""
     text = repr(value)
+    # with an exponent, infinite or NaN: such a text has no places that could be counted
     return len(text.partition(".")[2]) if "e" not in text and "n" not in text else 6
 
 

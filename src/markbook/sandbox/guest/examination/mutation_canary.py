@@ -69,6 +69,7 @@ class Canary:
             return
 
     def _find_sites(self) -> tuple[dict[str, Any], list[Any]]:
+        # parsed anew for each mutant, since a site changes the tree in which it stands
         parts = ("program",) if self._test.get("program") else ("setup", "assertion")
         texts = {part: self._test.get(part, "") for part in parts}
         trees = {
@@ -79,6 +80,7 @@ class Canary:
             if text.strip()
         }
         program_parts = list_parts(trees["program"]) if "program" in trees else ()
+        # another pool for each parse, since it holds the nodes of this very tree
         self._pool = ExpectedValues(self.expected)
         return trees, ExpectationFinder(
             list(trees.values()), self._entry, program_parts, self._pool, self._makers

@@ -196,6 +196,7 @@ def _fill(node: ast.expr, near: Near | None) -> bool:
 def _copy_at(part: ast.expr, node: ast.expr) -> ast.expr:
     """Return a copy of an expression that stands where another one does."""
     duplicate = copy.deepcopy(part)
+    # with its own place in the text it would be seen to come from elsewhere
     for inner in ast.walk(duplicate):
         if isinstance(inner, ast.expr):
             ast.copy_location(inner, node)
@@ -216,6 +217,7 @@ def exchange(node: ast.expr, near: Near) -> bool:
         return False
     other = others[draw(len(others))]
     mine, theirs = _copy_at(other, node), _copy_at(node, other)
+    # in place, since the tree and the sites hold these very nodes
     for name in node._fields:
         setattr(node, name, getattr(mine, name))
         setattr(other, name, getattr(theirs, name))

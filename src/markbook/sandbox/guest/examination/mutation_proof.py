@@ -61,6 +61,7 @@ def proof(
                 return "forged"
             is_open = True
         counts = counts or ((apart or not canary.shown[site_index]) and not canary.circular[site_index])
+        # in a tuple, so that a place is not taken for the number of a claim
         key = (rank, (site_index,)) if canary.shown[site_index] else (rank, canary.claims[site_index])
         claims[key] = claims.get(key, []) + passes
     if is_useful and any(rank == OPERATOR and all(passes) for (rank, _), passes in claims.items()):

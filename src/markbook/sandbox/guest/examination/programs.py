@@ -60,6 +60,7 @@ def portable(value: Any) -> bytes:
     try:
         return marshal.dumps(own, _WITHOUT_SHARING)
     except ValueError:  # from Python 3.14 on code holds slices, which that version of `marshal` does not know
+        # drawn each time, so that no tuple of the code itself begins with it
         mark = os.urandom(8).hex()
         return marshal.dumps((wire.MARKED, mark, wire.replace_slices(own, mark)), _WITHOUT_SHARING)
 
@@ -77,6 +78,7 @@ def _copy_texts(value: Any) -> Any:
 
 def _compile(source: Any, mode: str, what: str, flags: int = 0) -> Any:
     try:
+        # the `__future__` import of this module is not the test's
         return compile(source, FILE, mode, flags, dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
         raise BrokenTest(f"{what} does not compile: {type(error).__name__}: {error}") from None
@@ -103,6 +105,7 @@ def list_parts(tree: ast.Module) -> list[ast.stmt]:
     raised: list[ast.stmt] = [node for node in nodes if isinstance(node, ast.Raise)]
     for same in (parts, calls, raised):
         same.sort(key=lambda node: (node.lineno, node.col_offset))
+    # assert statements come first: by their numbers `mark` gives the results of parts
     return parts + calls + raised
 
 
@@ -184,6 +187,7 @@ def _count_statement(node: ast.stmt, index: int | None) -> list[ast.stmt]:
     if index is None:
         return [node]
     begun = [_report(index, node, begin=True), node]
+    # what stands behind a `raise` is never reached
     return begun if isinstance(node, ast.Raise) else [*begun, _report(index, node)]
 
 

@@ -43,6 +43,7 @@ def leave_to_beside(task: CompiledTests, policies: list[Policy | None], results:
 
     A value that holds itself by a class of its own is such a thing, and an array that took another shape.
     """
+    # results come in the order of the tests that are not broken
     for index in sorted(task.sound)[len(results) :]:
         results.append(dict(_NOT_UNDERSTOOD))
         policy = policies[index]
@@ -153,6 +154,7 @@ def settle(
         results.append(error := make_crash_result(record))
         if not os.WIFSIGNALED(record["status"]) and os.WEXITSTATUS(record["status"]) == OUTPUT_EXIT:
             record["hit"] = "output"
+        # nothing had run before: what ended the process is then the error of the whole attempt
         record["error"] = error if len(results) == 1 else None
     all_results: list[Result] = []
     for index, (fault, test) in enumerate(zip(task.faults, task.compiled, strict=True)):
@@ -164,6 +166,7 @@ def settle(
             all_results.append(results.pop(0))
         else:
             all_results.append(dict(error) if error else {"p": False, "k": "a", "t": "", "m": "not run"})
+        # a test that has no results of its parts, such as one that was not run, has its own for each of them
         if test[3] and not all_results[-1].get("parts"):
             all_results[-1] = {**all_results[-1], "parts": [all_results[-1]] * test[3]}
     return {**record, "tests": [{**result, "v": verdict} for result in all_results]}
@@ -186,6 +189,7 @@ def inspect(task: CompiledTests, code: str, results: list[Result]) -> None:
 def without_parts(task: CompiledTests, results: list[Result], done: Counts) -> None:
     """Say of passes of which no assertion was executed that nothing could have failed in them."""
     for index, result in enumerate(results):
+        # the negative numbers, `CUT` and `SWALLOWED`, are not parts
         if result["p"] and task.counted[index] and not any(number >= 0 for number, _ in done[index]):
             result["v"] = "unchecked"
 

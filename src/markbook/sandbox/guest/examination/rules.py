@@ -32,6 +32,7 @@ SHOWN = 60
 """Characters that are shown of either side of a difference."""
 _LONGEST_NUMBER = 4096
 """Characters of a token that may be a number: a longer one is a text."""
+# without the underscores, the `nan` and the `inf` that Python's `float` takes as well
 _NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _SPACES = re.compile(rb"\s+")
 _FLOAT_FLAGS = ("float_tolerance", "float_absolute_tolerance", "float_relative_tolerance")
@@ -197,6 +198,7 @@ def _is_same(rule: Rule, expected_token: bytes, token: bytes) -> bool:
     distance = abs(right - actual)  # of two infinities it is not a number, and so within nothing
     if rule.absolute is not None and distance <= rule.absolute:
         return True
+    # of an infinite number every other one would be within any share
     return rule.relative is not None and distance <= rule.relative * abs(right) < float("inf")
 
 
@@ -252,6 +254,7 @@ def _are_close(expected_lines: list[str], lines: list[str]) -> bool:
     sides = [[_number(_bytes(line)) for line in side] for side in (expected_lines, lines)]
     pairs = zip(*sides, strict=True)
     return all(
+        # the tolerances of `numpy.allclose`
         first is not None and two is not None and abs(first - two) <= 1e-8 + 1e-5 * abs(first) < float("inf")
         for first, two in pairs
     )

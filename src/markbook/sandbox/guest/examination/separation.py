@@ -236,6 +236,7 @@ class Hall:
 
     def _listeners(self) -> Any:
         streams = (sys.stdout, sys.stderr)
+        # a test hears what the solution prints only where it has put an output of its own in place
         return None if streams == self._sinks else tuple(stream.write for stream in streams)
 
     def _import(
@@ -244,6 +245,7 @@ class Hall:
         """Import for a test: this side's own, whatever the candidate made of it over there."""
         if name == "random":
             return self._own_random()
+        # as from the solution's module: a relative import is not to find this package
         return builtins.__import__(name, {"__name__": "solution"}, None, from_list, level)
 
     def _own_random(self) -> types.ModuleType:
@@ -264,6 +266,7 @@ def own_random(request: Any = None) -> types.ModuleType:
     module = types.ModuleType("random")
     fresh = random.Random(0)  # noqa: S311 - the tests' own numbers, the same in every run
     for name, value in vars(random).items():
+        # the functions of the module are methods of one hidden generator: here they are those of a fresh one
         bound = type(value) in (types.MethodType, types.BuiltinMethodType) and hasattr(random.Random, name)
         if not name.startswith("__"):
             setattr(module, name, getattr(fresh, name) if bound else value)

@@ -162,6 +162,7 @@ def _run(channel: _socket.socket, files: Given, job: ExaminerJob) -> ProcessResu
     run = ProcessResult(b"".join(written), tail, flooded=size > most)
     try:
         if run.flooded:
+            # nobody reads on, so it could only wait in a write until some limit ends it
             channel.send(zygote.STOP)
         run.status, run.cpu, run.wall, hit = zygote.END.unpack(channel.recv(zygote.END.size))
     except (OSError, struct.error):
@@ -182,6 +183,7 @@ def _judge_test(task: CompiledTests, index: int, run: ProcessResult, *, compiled
     if run.hit == b"file" or os.WIFSIGNALED(run.status):
         return {**make_crash_result({"hit": run.hit.decode("ascii"), "status": run.status}), "result": "RTE"}
     if run.status:
+        # the last line that an interpreter writes names the error
         kind, _, message = run.errors.rstrip(b"\n").rpartition(b"\n")[2].decode("utf-8", "replace").partition(": ")
         if not kind.isidentifier():
             kind, message = "ProcessExited", f"the process ended with status {os.WEXITSTATUS(run.status)}"

@@ -100,6 +100,7 @@ class CompiledTests:
         helpers = prompt_helpers(prompt, self.name) if prompt else None
         self.before = [helpers] if helpers is not None else []
         names = helpers.co_names if helpers is not None else ()
+        # what the prompt brings along is not the solution's
         for made in self.makers:
             made.difference_update(names)
 
@@ -107,6 +108,7 @@ class CompiledTests:
         """Return what another examiner needs to know this sample's tests without compiling them; empty if it has to."""
         if self.kind == STDIN:
             return ""
+        # `portable` copies the texts of tuples, lists and frozen sets alone
         makers = [frozenset(names) for names in self.makers]
         facts = (self.faults, self.beside, self.draws, self.silent, self.counted, self.repeated, makers)
         data = portable((self.compiled, self.before, self.asks, *facts))
@@ -120,6 +122,7 @@ class CompiledTests:
         except (ValueError, TypeError, EOFError):  # what was kept on a disk has suffered there
             return False
         self.makers = [set(names) for names in makers]
+        # a compiled pattern is not among what `marshal` writes
         patterns = [test.get("pattern") for test in self.tests]
         self.patterns = [expressions.compile_pattern(pattern)[0] if pattern else None for pattern in patterns]
         return True
@@ -168,6 +171,7 @@ class CompiledTests:
         try:
             self.rules.append(rules.parse(test["checker"]))
         except ValueError as error:
+            # every list has an entry for each test, so a broken one gets a rule that is never asked
             self.rules.append(rules.parse(rules.DEFAULT))
             fault = str(error)
         self.faults.append(fault)
@@ -323,6 +327,7 @@ def _draws(node: ast.AST) -> bool:
 
 def prompt_helpers(prompt: str, entry: str) -> Any:
     """Return the prompt's definitions other than the entry point's, compiled; None if there are none."""
+    # a prompt may end with the head of the function that is to be completed
     tree = expressions.parse(prompt) or expressions.parse(prompt.rstrip() + "\n    pass\n")
     if tree is None:
         return None

@@ -180,6 +180,8 @@ _REVIEWED: dict[type, frozenset[str]] = {
     StopIteration: frozenset(("value",)),
     SystemExit: frozenset(("code",)),
 }  # fmt: skip
+# iterators have types without a name, so an example stands for each; two of them depend on what they go through:
+# a text beyond ASCII has another one than a plain text, and a range beyond a machine word another than a short one
 _made: Any
 for _made in (
     iter([]), iter(()), iter({}), iter({}.values()), iter({}.items()), iter(set()), iter(""), iter("é"), iter(b""),
@@ -242,6 +244,7 @@ _LONG = 400
 """Characters of an entry; of a longer one its digest is kept."""
 _BY_NAME = (type, types.BuiltinFunctionType, types.MethodDescriptorType)
 _STEPPED = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
+# the descriptors of `type` itself: a class of the test's may have a metaclass that answers otherwise
 _MRO: Any = type.__dict__["__mro__"]
 _DICT: Any = type.__dict__["__dict__"]
 _HOME: Any = type.__dict__["__module__"]
@@ -273,6 +276,7 @@ def is_harmless(operation: str, target: Any, arguments: list[Any]) -> bool:
             return _is_absent(type(target), name)
         cls = type(target)
         owner = _owner(cls, name)
+        # what the test has put into an object of its own it has lent along with the object
         if cls is types.SimpleNamespace or any(map(is_tests_class, _MRO.__get__(cls))):
             attributes = getattr(target, "__dict__", None)
             if type(attributes) is dict and name in attributes:
@@ -292,6 +296,7 @@ def is_free_to_call(target: Any, arguments: Any = ()) -> bool:
     if kind is types.MethodType:
         return is_free_to_call(target.__func__) or _is_reviewed_method(target)
     if kind in (types.BuiltinFunctionType, types.MethodWrapperType):
+        # of a function such as `eval` this is its module, of a class method the class: neither is an object's method
         owner = target.__self__
         return not isinstance(owner, types.ModuleType | type | None) and _may(owner, target.__name__, arguments)
     if kind is functools.partial:
@@ -383,6 +388,7 @@ def is_tests_function(function: Any) -> bool:
     home: object = function.__globals__.get("__name__")
     if home == HOME:
         return True
+    # with its code, because anybody can set a `__wrapped__`
     wrapped = getattr(function, "__wrapped__", None)
     return function.__code__ is _DECORATED and type(wrapped) is types.FunctionType and is_tests_function(wrapped)
 
@@ -397,6 +403,7 @@ def _is_reviewed_method(method: Any) -> bool:
     """Whether a bound method is a reviewed one of a standard class that is written in Python (`Random.choice`)."""
     name = method.__func__.__name__
     cls = type(method.__self__)
+    # under the name of a reviewed method there may be another function
     owner = _owner(cls, name)
     return owner is not None and _DICT.__get__(owner)[name] is method.__func__ and _is_allowed(owner, name)
 
@@ -436,6 +443,7 @@ def _may(target: Any, name: str, arguments: Any = ()) -> bool:
             return True  # of its own, or of what makes methods for it: `dataclass`, `total_ordering`, `Enum`
         return is_free_to_call(method)
     if name == "__format__":
+        # a width of up to three digits: with a long one a single request would fill the examiner's memory
         text = arguments[0] if len(arguments) == 1 else None
         return (
             type(text) is str

@@ -81,6 +81,7 @@ for _owner in _METHODS_OF:
 _BUILTIN["NoneType"] = type(None)
 _BUILTIN["NotImplemented"] = NotImplemented
 _BUILTIN["Ellipsis"] = ...
+# reversed, so that an object with several names (`OSError`, `IOError`) goes by the first of them
 _NAMES: dict[int, str] = {id(value): name for name, value in reversed(_BUILTIN.items())}
 
 _CLAIMS = {
@@ -115,7 +116,9 @@ def name_for(value: Any) -> str | None:
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     if type(module) is not str or type(name) is not str:
         return None
+    # functions written in C say that they are from `_heapq` where programs know them from `heapq`
     for at in (module.lstrip("_"), module):
+        # a solution can give a function of its own any name and module, but it cannot put it there
         if _is_listed(at, name) and getattr(sys.modules.get(at), name, None) is value:
             return f"{at}:{name}"
     return None
@@ -143,6 +146,7 @@ def find_named(name: str) -> Any:
         raise LookupError(name)
     __import__(module)
     home = sys.modules[module]
+    # where all of a module is listed, what it has imported itself is not meant
     target = getattr(home, member, None) if member in getattr(home, "__all__", (member,)) else None
     if target is None or isinstance(target, type(sys)):
         raise LookupError(name)
@@ -195,6 +199,7 @@ def restore() -> None:
         for name in [name for name in now if name not in before]:
             delattr(value, name)
         for name, saved in before.items():
+            # `_lent` stands for "not there", since nothing that is lent holds it
             if now.get(name, _lent) is not saved:
                 setattr(value, name, saved)
         for name, part in zip(_PARTS_OF_FUNCTIONS, parts, strict=False):

@@ -36,6 +36,7 @@ def own_special(cls: type, base: type | None) -> list[str]:
     for name in SPECIAL:
         owner = next((kind for kind in lineage if name in type.__dict__["__dict__"].__get__(kind)), None)
         if owner is not None and owner not in base_lineage and owner is not object:
+            # `__hash__ = None` says that there is none, which has to cross as well
             value = type.__dict__["__dict__"].__get__(owner)[name]
             methods.append(f"!{name}" if value is None else name)
     return methods
@@ -71,6 +72,7 @@ _OTHER_SPELLINGS = (*_SPELLED[1:], *(f"\\u00{digit}" for digit in range(2, 8)))
 """What names a frame, and how plain letters are spelled in another way."""
 _BYTES = ('"B"', '"Y"', '"M"', '"A"', '"array"')
 """The tags of what crosses as bytes."""
+# an underscore at either edge of the bytes, and each word as it stands there in UTF-8, UTF-16 and UTF-32
 _IN_BYTES = frozenset(
     ['"5f', '5f"']
     + [gap.join(f"{ord(letter):x}" for letter in word) for word in _SPELLED for gap in ("", "00", "000000")]
@@ -102,6 +104,7 @@ class Arrived:
             return True
         if not any(tag in self.text for tag in _BYTES):
             return False
+        # hexadecimal digits may be capitals and may have blanks between them
         digits = "".join(self.text.lower().split())
         return any(spelled in digits for spelled in _IN_BYTES)
 
@@ -232,6 +235,7 @@ class Objects:
             return ["c", *self._class(value, transfer)]
         cls = type(value)
         if cls in CALLABLE:
+            # CO_COROUTINE and CO_ASYNC_GENERATOR
             flags = value.__code__.co_flags & 0x280 if cls is types.FunctionType else 0
             doc = value.__doc__ if type(value.__doc__) is str else None
             return ["f", _short(value.__name__), doc, flags, names.claim_for(cls)]
@@ -322,6 +326,7 @@ class Objects:
         try:
             error = kind(*arguments)
         except Exception:
+            # its constructor wants something else than what `args` holds
             error = kind.__new__(kind)
             error.args = tuple(arguments)
         if len(form) == 4:
@@ -464,6 +469,7 @@ def spells(value: Any) -> bool:
     """Whether a text may name a special attribute or a frame, be it as bytes."""
     kind = type(value)
     if issubclass(kind, bytes | bytearray):
+        # joined, because a subclass may answer for `decode`; without the zeros that UTF-16 and UTF-32 put in between
         value = b"".join([value]).decode("latin-1").replace("\0", "")
     elif not issubclass(kind, str):
         return False
@@ -479,6 +485,7 @@ def _plain(base: Any, value: Any) -> list[Any]:
         return ["".join(str.__iter__(value))]
     if base is bytes:
         return [b"".join([value])]
+    # `+` of the base type returns the plain number; `int()` or `float()` would ask the subclass
     return [base.__pos__(value)]
 
 
@@ -508,4 +515,5 @@ def _is_texts(value: Any) -> bool:
 
 def _short(name: Any) -> str:
     text = name if type(name) is str else "object"
+    # the name of a class can hold neither a zero nor half of a surrogate pair
     return text[:MAX_NAME].replace("\0", "").encode("utf-8", "replace").decode("utf-8")

@@ -80,6 +80,7 @@ class Crossed:
         has_changed = False
         for _ in range(min(len(self._turns), _LOOKED_AT)):
             key = self._turns.popleft()
+            # counted before the entry is unpacked, which would add one more reference
             is_held = _references(self.known, key) > _ALONE
             value, before = self.known[key]
             if key not in current:
@@ -100,6 +101,7 @@ class Crossed:
         within: dict[int, int] = {}
         for value, before in self.known.values():
             for item in (*before, *contents(value)):
+                # a container that only another watched one holds is out of the test's reach
                 within[id(item)] = within.get(id(item), 0) + 1
         return any(_references(self.known, key) > _ALONE + within.get(key, 0) for key in self.known)
 
@@ -132,6 +134,7 @@ def _copy(value: Any, deep: bool) -> Any:
 
 
 def _next(value: Any) -> Any:
+    # a coroutine is advanced as a generator is, but `next` does not take one
     return value.send(None) if isinstance(value, types.CoroutineType) else next(value)
 
 
@@ -143,6 +146,7 @@ def _seed(*arguments: Any) -> None:
 
 OPERATIONS: dict[str, Callable[..., Any]] = {
     "c": lambda _target, *arguments, **options: _target(*arguments, **options),
+    # named so because the options are the caller's own, among which may well be a `target`
     "step by": lambda _target, *arguments, **options: _target(*arguments, **options),
     "g": getattr,
     "s": setattr,
@@ -453,6 +457,7 @@ class Peer(Objects):
                 output.kept = []
         limit, serves = sys.getrecursionlimit(), False
         try:
+            # a call that crosses takes frames of ours, of which a solution near the limit should notice nothing
             sys.setrecursionlimit(limit + _DEEPER)
             if self.examines:
                 self._check(frame[1], arguments, options, arrived, during)
@@ -496,6 +501,7 @@ class Peer(Objects):
             raise RecursionError(f"{_NESTED} requests within one another")
         target = arguments[0] if arguments else None
         if id(target) not in self._tokens:
+            # only what was handed out under a number can be asked for something
             raise AttributeError("no object of the test's")
         if operation in ("step", "cancel") and type(target) is awaiting.Awaited:
             return
@@ -542,6 +548,7 @@ class Peer(Objects):
             if type(form) in ATOMS:
                 values.append(form)
             elif type(form) is list and len(form) == 2 and form[0] == "b" and type(form[1]) is int:
+                # `Transfer` refuses it, with the reason
                 if not 0 <= form[1] < len(self._mine):
                     return None
                 values.append(self._mine[form[1]])

@@ -84,6 +84,7 @@ def get_late(form: list[Any]) -> Any:
     if kind == "Fraction":
         import fractions
 
+        # in hexadecimal: Python reads and writes no more than 4,300 decimal digits of a number
         return fractions.Fraction(int(read_text(form, 2), 16), int(read_text(form, 3), 16))
     if kind == "array":
         import array
@@ -194,6 +195,7 @@ def ordered_set(items: list[Any]) -> set[Any]:
     The order of a set depends on how it grew; an answer such as `list(set)` must not become right or wrong by that.
     """
     order = list(map(id, items))
+    # the ways in which a set grows: item by item, as a copy of another one, and from a dict, whose size is known before
     for source in (items, frozenset(items), dict.fromkeys(items)):
         ordered = set(source)
         if list(map(id, ordered)) == order:

@@ -28,7 +28,7 @@ a change that the reference's run did not make (the same call leaving the same c
 
 How the reference is a witness: its run has a policy that is `learning`. That one allows what it is asked and writes it
 down as entries. The entries travel with the plan, and every attempt at the problem starts from them. Without a reference
-there are no entries: nothing is forwarded, and only 1 holds. The flags of a `Policy` say afterwards what a verdict rests on.
+the policy has no entries: nothing is forwarded, and only 1 holds. The flags of a `Policy` say afterwards what a verdict rests on.
 """
 
 from __future__ import annotations
@@ -160,6 +160,7 @@ class Policy:
         The entry has all that was sent, but for the object that was asked, and what is left of it: a solution that
         sorts in place where the reference does is not one that empties.
         """
+        # one change is enough for the flag: what comes after it needs no entry
         if (self.learning or not self.written) and (request[1] not in _CALLS or self._find_lent()[0]):
             self._note_write(wire.encode([request[1], request[2][1:], request[3], changes]))
 
@@ -230,6 +231,7 @@ class Policy:
         from . import lent  # there since the examiner began; the candidate's process has no use for it
 
         others = [value for value in handed if value is not arguments[0]]
+        # only what the general rule does not allow becomes an entry, so that plans stay short
         if (
             not spells
             and lent.is_harmless(operation, arguments[0], [*arguments, *options.values()])
@@ -258,6 +260,7 @@ class Policy:
         own = made_by.__module__ == "solution" or (made_by is types.SimpleNamespace and not is_class)
         if not own or (is_class and not self._grants("write:class")):
             raise AttributeError(f"{name!r} cannot be set from there")
+        # a method written over would be called by the test as if it were its own
         if not is_class and (callable(getattr(made_by, name, None)) or callable(own_attributes(target).get(name))):
             raise AttributeError(f"{name!r} is a method of the test's object")
 
@@ -287,6 +290,7 @@ def own_attributes(value: Any) -> dict[str, object]:
 
 
 def _check_use(operation: str, target: Any, arguments: list[Any]) -> None:
+    # whether it may be called is for the rule to say (`_check_rule`)
     if operation in ("c", "step by"):
         return
     if operation in _NEVER:

@@ -43,6 +43,7 @@ def get_peer(value: Any) -> Any:
     """Return the peer whose stand-in this is; raises `AttributeError` for what is none."""
     cls = type(value)
     if issubclass(cls, Meta):  # not `isinstance`, which would ask the stand-in what class it says it is of
+        # past `Meta.__getattribute__`, which would ask the other side
         return type.__getattribute__(value, PEER)
     return type.__getattribute__(cls, PEER) or object.__getattribute__(value, "__dict__")[PEER]
 
@@ -253,6 +254,7 @@ def _operator(name: str, kind: str) -> Any:
         base = type.__getattribute__(type(self), BASE)
         if base is not None and hasattr(base, name):
             return getattr(base, name)(self, other)
+        # as objects of a class without operators compare; the second half turns it round for `__ne__`
         if kind == "eq":
             return (self is other) == (name == "__eq__")
         if kind == "in":
@@ -356,6 +358,7 @@ def make_class(peer: Any, token: int | None, shape: Shape) -> Any:
     kinds = shape.bases or ((base,) if base is not None else ())
     if base is not None and not any(issubclass(kind, base) for kind in kinds):
         kinds = (*kinds, base)
+    # the bases of a class over there need not fit together here: then it has only its plain one, or none
     for attempt in (kinds, (base,) if base is not None else ()):
         try:
             return type.__new__(meta, shape.name, attempt, dict(body))

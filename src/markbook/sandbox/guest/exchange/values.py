@@ -89,12 +89,14 @@ def get_array(form: list[Any]) -> Any:
     dtype = np.dtype(read_text(form))
     shape, data = form[2], bytes.fromhex(read_text(form, 3))
     if dtype.kind not in _KINDS or not dtype.itemsize or dtype.names is not None or dtype.subdtype is not None:
+        # the bytes of an array of objects would be addresses, for this process to follow
         raise Malformed("no data type of an array's")
     array_data = np.frombuffer(data, dtype)
     if shape is None:
         return array_data[0]
     if type(shape) is not list or not all(type(size) is int and size >= 0 for size in shape):
         raise Malformed("no shape")
+    # a copy, because what lies in bytes cannot be written to
     return array_data.reshape(shape).copy()
 
 
@@ -140,6 +142,7 @@ class Transfer:
         if kind in _CONTAINERS:
             number = self.index.get(id(value))
             if number is not None:
+                # what holds itself through a tuple goes by handle: a tuple is not there before its items are
                 return ["r", number] if number not in self._open else self.handles.export(value, self, depth)
             if depth >= MAX_DEPTH:
                 return self.handles.export(value, self, depth)
@@ -149,6 +152,7 @@ class Transfer:
     def _number(self, value: Any) -> int:
         number = len(self.numbered)
         self.numbered.append(value)
+        # this also keeps it alive: until the conversation ends no other object can have its id
         self.index[id(value)] = number
         return number
 
@@ -275,6 +279,7 @@ def _get_finished(make: Any) -> Any:
 
     def get(t: Transfer, form: list[Any]) -> Any:
         number = len(t.numbered)
+        # both sides number what they meet in the same order, so it takes its place before what it holds
         t.numbered.append(_UNFINISHED)
         items = t.numbered[number] = make(t.all(form[1]))
         t.index[id(items)] = number
@@ -352,6 +357,7 @@ def _get_name(t: Transfer, form: list[Any]) -> Any:
 
 def _put_dict(t: Transfer, value: dict[Any, Any], depth: int) -> Any:
     if t.handles.examines and ("__builtins__" in value or "__spec__" in value):
+        # by the namespace of a module all that the test knows would be handed over
         return t.handles.refuse("a namespace")
     return ["D", t.items(contents(value), depth)]
 
@@ -373,6 +379,7 @@ def _get_view(t: Transfer, form: list[Any]) -> Any:
     if form[1] == 0:
         return dict.fromkeys(items).keys()
     if form[1] == 1:
+        # by number, since values need not be such that they could be keys
         return dict(enumerate(items)).values()
     return dict(items).items()
 

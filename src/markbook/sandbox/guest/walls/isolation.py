@@ -117,6 +117,7 @@ def enter_namespaces(report: Report, config: WorkerSettings, *, processes: bool,
     flags = _NAMESPACES | (linux.CLONE_NEWPID if processes else 0)
     root = os.getuid() == 0
     uid, gid = (os.getuid(), os.getgid())
+    # root in a container may lack the right to this, and can still go the way of any other user
     if root and not step(report, "namespaces", lambda: linux.unshare(flags)):
         report.pop()
         root = False
@@ -157,8 +158,10 @@ def _become(uid: int) -> None:
 def _new_root(config: WorkerSettings) -> None:
     top = config["scratch"]
     modules = [inside(os.path.realpath(path)) for path in sys.path]  # a link on the way is not there any more
+    # or what is mounted from here on would also be mounted outside
     linux.mount("", "/", flags=linux.MS_REC | linux.MS_PRIVATE)
     linux.mount("tmpfs", top, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, "size=1048576,mode=755")
+    # where `/lib` is a link into `/usr`, programs look for their loader by that name
     for name in config.get("links", ("lib", "lib64")):
         if os.path.islink("/" + name):
             os.symlink(os.readlink("/" + name), f"{top}/{name}")
@@ -180,6 +183,7 @@ def _new_root(config: WorkerSettings) -> None:
     linux.mount("", "/", flags=linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY | linux.MS_NOSUID | linux.MS_NODEV)
     os.chdir(SCRATCH)
     sys.path[:] = modules
+    # the finders remember folders by the paths that they had outside
     sys.path_importer_cache.clear()
 
 
@@ -194,6 +198,7 @@ def _bind(path: str, target: str, *, device: bool = False) -> None:
     # or the kernel refuses
     locked = os.statvfs(target).f_flag
     keep = locked & (linux.MS_NOEXEC | linux.MS_NOATIME | linux.MS_NODIRATIME)
+    # ST_RELATIME, which unlike the others is another number than its mount flag
     keep |= linux.MS_RELATIME if locked & 4096 else 0
     flags = linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY | linux.MS_NOSUID  # a device is written to all the same
     linux.mount("", target, flags=flags | keep | (0 if device else linux.MS_NODEV))
@@ -206,6 +211,7 @@ def confine(report: Report, config: WorkerSettings, *, makes_files: bool) -> Non
     """
     private = config["level"] == "A"
     scratch = SCRATCH if private else config["scratch"]
+    # after the change of user, at which the kernel forgets it
     linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
     step(report, "capabilities", linux.drop_capabilities)
     # before the next two: from who has no capabilities the kernel takes neither rules nor filters without it

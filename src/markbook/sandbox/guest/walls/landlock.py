@@ -8,6 +8,7 @@ import struct
 
 from . import linux
 
+# system calls of this age have one number on x86-64 and aarch64
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 _READ_FILE, _READ_DIR, _WRITE_FILE = 1 << 2, 1 << 3, 1 << 1
 _EXECUTE = 1
@@ -60,7 +61,9 @@ def ruleset(allowed: list[tuple[str, int]]) -> tuple[int, int]:
     handled |= _REFER if abi >= 2 else 0
     handled |= _TRUNCATE if abi >= 3 else 0
     handled |= _IOCTL_DEVICE if abi >= 5 else 0
+    # no rule ever allows any of the last two: TCP in both directions, abstract sockets and signals outwards are refused
     attributes = struct.pack("<QQQ", handled, 3 if abi >= 4 else 0, 3 if abi >= SCOPES else 0)
+    # the kernel's structure grew with its versions: files, then network, then scopes
     size = 24 if abi >= 6 else 16 if abi >= 4 else 8
     rules = linux.syscall(_CREATE, attributes, ctypes.c_size_t(size), ctypes.c_uint32(0), what="landlock ruleset")
     try:
@@ -72,6 +75,7 @@ def ruleset(allowed: list[tuple[str, int]]) -> tuple[int, int]:
             try:
                 # the kernel refuses a rule for a file that speaks of folders
                 granted = rights & handled & (-1 if os.path.isdir(path) else _FILE_RIGHTS)
+                # packed in the kernel, too: twelve bytes, without the gap that C would leave at the end
                 rule = struct.pack("<Qi", granted, descriptor)
                 arguments = ctypes.c_int(rules), ctypes.c_int(1), rule, ctypes.c_uint32(0)
                 linux.syscall(_ADD, *arguments, what=f"landlock rule {path}")

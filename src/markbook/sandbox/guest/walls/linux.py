@@ -67,6 +67,7 @@ def prctl(option: int, first: int = 0, second: object = 0, third: int = 0, what:
     Raises:
         OSError: the kernel refuses.
     """
+    # `prctl` takes any number of arguments, so ctypes does not know that these are to have the width of a register
     first_word = ctypes.c_ulong(first)
     two = second if not isinstance(second, int) else ctypes.c_ulong(second)
     _check_result(_libc.prctl(option, first_word, two, ctypes.c_ulong(third), ctypes.c_ulong(0)), what)
@@ -98,6 +99,7 @@ def pivot_root_here() -> None:
     Raises:
         OSError: the kernel refuses.
     """
+    # the old root comes to lie over the new one at the same place, and is taken off from there (pivot_root(2))
     syscall(_PIVOT_ROOT[MACHINE], b".", b".", what="pivot_root")
     _check_result(_libc.umount2(b".", MNT_DETACH), "umount the old root")
     os.chdir("/")
@@ -116,4 +118,5 @@ def drop_capabilities() -> None:
             break
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
     header = struct.pack("Ii", _CAPABILITY_VERSION_3, 0)
+    # zeros for the effective, the permitted and the inheritable set, of 64 bits each
     syscall(_CAPSET[MACHINE], header, bytes(24), what="capset")

@@ -87,7 +87,9 @@ _REQUESTS = (0x5412, 0x541C, 0x8901, 0x8902, 0x40086602, 0x40087602, 0x401C5820)
 for writing: TIOCSTI, TIOCLINUX, FIOSETOWN, SIOCSPGRP, FS_IOC_SETFLAGS, FS_IOC_SETVERSION, FS_IOC_FSSETXATTR."""
 
 _ALLOW, _KILL_PROCESS, _ERRNO, _NOTIFY = 0x7FFF0000, 0x80000000, 0x00050000, 0x7FC00000
+# BPF_LD of a word, BPF_JMP by JEQ, JGT and JSET with a constant, and BPF_RET
 _LOAD, _EQUAL, _MORE, _ANY_BIT, _RETURN = 0x20, 0x15, 0x25, 0x45, 0x06
+# places in the kernel's `seccomp_data`; of an argument's 64 bits the lower half comes first
 _NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16
 _OWN = -1
 """Stands for the process's own number, which is put there when the filter is installed."""
@@ -143,7 +145,9 @@ def worker_filter(*, private: bool, makes_files: bool) -> bytes:
         makes_files: it makes files in memory, to hand them to attempts.
     """
     refused = [numbers for name, numbers in _REFUSED.items() if not (makes_files and name == "memfd_create")]
+    # first of all: on another architecture the same numbers are other calls
     program = [_load(_ARCH), (_EQUAL, _ARCHITECTURE[linux.MACHINE], "", "foreign"), _load(_NUMBER)]
+    # this also refuses the calls of x32, whose numbers begin at 1 << 30
     program += [(_MORE, _KNOWN, "unknown", ""), *_go(refused, "refuse")]
     common, below = _common()
     program += common
@@ -177,7 +181,7 @@ def program_filter(*, private: bool, scoped: bool) -> tuple[bytes, list[int]]:
     )  # a run would mark files for the next; `cp -p` makes do without
     program += _go([_STATX], "unknown")  # it says when a file was made, which nobody can set; all make do without
     program += [*_go([_PRLIMIT], "prlimit"), *_go([_PRCTL], "prctl")]
-    # in a namespace of users of its own a process would have every right; told that there is no clone3, whose flags lie
+    # in a namespace of users of its own a process would have every right; told that clone3 is not there, whose flags lie
     # in memory, the C library falls back to clone
     program += [*_go([_CLONE3], "unknown"), *_go([_CLONE], "clone")]
     below += ["clone", _load(_ARGUMENTS), (_ANY_BIT, _CLONE_NEW, "refuse", "allow")]
@@ -196,6 +200,7 @@ def program_filter(*, private: bool, scoped: bool) -> tuple[bytes, list[int]]:
 
 def asking_filter() -> bytes:
     """Return the filter by which who starts a thread asks whoever listens."""
+    # the architecture was looked at by the worker's own filter, which comes first and stays
     program = [_load(_NUMBER), *_go([_CLONE], "clone"), (_RETURN, _ALLOW, "", "")]
     return _assemble([*program, "clone", _load(_ARGUMENTS), (_ANY_BIT, _CLONE_THREAD, "ask", "allow")])[0]
 
@@ -230,6 +235,7 @@ def child_filter(*, alone: bool) -> tuple[bytes, list[int]]:
     below += [
         "prlimit", _load(_ARGUMENTS), (_EQUAL, 0, "", "refuse"),
         _load(_ARGUMENTS + 8), (_EQUAL, _RLIMIT_STACK, "allow", ""),
+        # no new limit: both halves of the pointer are zero
         _load(_ARGUMENTS + 16), (_EQUAL, 0, "", "refuse"), _load(_ARGUMENTS + 20), (_EQUAL, 0, "allow", "refuse"),
     ]  # fmt: skip
     return _assemble([*program, (_RETURN, _ALLOW, "", ""), *below])
@@ -238,6 +244,7 @@ def child_filter(*, alone: bool) -> tuple[bytes, list[int]]:
 def _assemble(program: list[Step]) -> tuple[bytes, list[int]]:
     """Return the program as the kernel wants it, and the offsets of `_OWN` in it."""
     labels_used = {label for step in program if type(step) is not str for label in step[2:]}
+    # only ends that something goes to, since each step has its price
     for label, end in zip(_ENDS[::2], _ENDS[1::2], strict=True):
         program = [*program, label, end] if label in labels_used else program
     places: dict[str, int] = {}
@@ -252,6 +259,7 @@ def _assemble(program: list[Step]) -> tuple[bytes, list[int]]:
     for here, (code, operand, yes, no) in enumerate(steps, 1):
         if operand == _OWN:
             own.append(len(code_bytes) + 4)
+        # the kernel counts from the next step, in one byte each: a program that is too long for that fails here
         jumps = [places[label] - here if label else 0 for label in (yes, no)]
         code_bytes += struct.pack("<HBBI", code, *jumps, operand & 0xFFFFFFFF)
     return bytes(code_bytes), own
@@ -266,6 +274,7 @@ class SyscallFilter:
 
     def __init__(self, code: bytes, own: Sequence[int] = (), option: int = linux.PR_SET_SECCOMP) -> None:
         self._buffer = ctypes.create_string_buffer(code, len(code))
+        # these lie in the bytes that the kernel reads, so that after the fork only a number has to be put in
         self._own = [ctypes.c_uint32.from_buffer(self._buffer, offset) for offset in own]
         self.program: ctypes.Structure = _Program(len(code) // 8, ctypes.addressof(self._buffer))
         self._arguments = (

@@ -50,11 +50,13 @@ def try_everything(report: Report, guard: Callable[[int], None], scratch: str, *
             os.write(sender, b"done")
             os._exit(0)
         finally:
+            # whatever else happened, this copy must not go on with the start of a worker
             os._exit(1)
     os.close(sender)
     with os.fdopen(receiver, "rb") as pipe:
         output = pipe.read().decode("utf-8", "replace")
     _, status = os.waitpid(pid, 0)
+    # a child that was ended on the way has not tried the rest, which counts as if it had succeeded
     done = output.endswith("done") and status == 0
     detail = output.removesuffix("done").rstrip("; ") or ("" if done else f"the test ended with status {status}")
     report.append({"name": "self-test", "ok": done and not detail, "detail": detail})

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _SECCOMP = {"x86_64": 317, "aarch64": 277}
 _SET_FILTER, _NEW_LISTENER = 1, 8
+# SECCOMP_IOCTL_NOTIF_RECV, SECCOMP_IOCTL_NOTIF_SEND and SECCOMP_USER_NOTIF_FLAG_CONTINUE
 _RECEIVE, _SEND, _CONTINUE = 0xC0502100, 0xC0182101, 1
 _QUESTION = struct.Struct("<QI20x6Q")
 """Its number, that of the thread that asks, and what the call was given."""
@@ -67,11 +68,13 @@ def answer(listener: int, decide: Callable[[int, Sequence[int]], int]) -> None:
         decide: is given the thread that asks and what its call was given; returns the error with which that fails, 0 to
             let it go on.
     """
+    # the kernel refuses a buffer that is not all zeros
     question = bytearray(_QUESTION.size)
     try:
         fcntl.ioctl(listener, _RECEIVE, question)
         number, thread, *arguments = _QUESTION.unpack(question)
         error = decide(thread, arguments)
+        # only numbers that the call itself carried were looked at: no other thread can change them before it goes on
         fcntl.ioctl(listener, _SEND, _ANSWER.pack(number, 0, -error, 0 if error else _CONTINUE))
     except OSError:
         return  # who asked is not there any more
@@ -115,7 +118,7 @@ class SharedGrants:
             os.set_inheritable(self.listener, False)
 
     def answer(self, tasks: Callable[[], int]) -> None:
-        """Grant a program of so many tasks what it asks for, or refuse it as the kernel does where there is no memory."""
+        """Grant a program of so many tasks what it asks for, or refuse it as the kernel does where memory is short."""
 
         def refusal(thread: int, arguments: Sequence[int]) -> int:
             size = -(-arguments[1] // _PAGE) * _PAGE
@@ -141,6 +144,7 @@ def _shares(process: int) -> bool:
     try:
         with open(f"/proc/{process}/maps", "rb") as file:
             return _SHARED in file.read()
+    # of a process that cannot be looked at nothing is taken off the account
     except OSError:
         return True
 
@@ -196,5 +200,6 @@ class Granting:
         answer(self.listener, self._refusal)
 
     def _refusal(self, thread: int, _given: Sequence[int]) -> int:
+        # a folder has two links and one more for each folder in it, which here is one for each thread
         there = os.stat(f"/proc/{thread}/task").st_nlink - 2
         return errno.EAGAIN if there >= self._most > 0 else 0
