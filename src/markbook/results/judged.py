@@ -87,7 +87,12 @@ def read_judged(
         cell = sheet.marks.get(model, {}).get(answers.sample)
         answers.score = None if cell is None else cell.value
     return JudgedRun(
-        results, sheet, list(answers_by_key.values()), run.folder, n_empty=len(without - set(answers_by_key))
+        # A sample is left out only where none of its answers can be shown.
+        results,
+        sheet,
+        list(answers_by_key.values()),
+        run.folder,
+        n_empty=len(without - set(answers_by_key)),
     )
 
 

@@ -27,7 +27,8 @@ from markbook.runs.reviews.config import ReviewConfig
 from markbook.runs.reviews.tiers import UNREAD, from_json, to_json
 from markbook.types import IntervalRecord, Missing, MissingKind, SummaryRecord
 
-# What summary.json and results.jsonl of a review run hold, by type: who reads a key that is not there hears it from mypy.
+# What summary.json and results.jsonl of a review run hold, by type: who reads a key that is not there hears it from
+# mypy.
 #
 # They are what the files hold and nothing else, so `json` reads and writes them as they are.
 
@@ -302,6 +303,7 @@ def lacking(rows: Sequence[ReviewRow], weights: Mapping[str, float]) -> list[Lac
         reason = reasons.most_common(1)[0][0]
         give = next((words for name, part, words in _GIVE if name == metric and part in reason), "")
         graphs = (collect_reasons(row["tier3"]).get("path_convergence") for row in gone)
+        # Naming a judge alone would bring the user here a second time.
         if give == _JUDGE and any(graph is not None and graph.detail == NO_TRACE for graph in graphs):
             give += f" and {_TRACES}"  # a judge of planning reads the trace
         lacks.append({"metric": metric, "reviews": len(gone), "reason": reason, "give": give})
@@ -470,6 +472,7 @@ def _tier2(review: JournaledReview, config: ReviewConfig, *, judge_asked: bool, 
     costs = [row.get("cost") for row in review.judgements]
     known_costs = [float(cost) for cost in costs if cost is not None]
     unpriced = Missing(MissingKind.UNAVAILABLE, "no price is known for the judge") if costs else _NOT_ASKED
+    # A sum with an unknown part is unknown, and not the sum of the rest.
     fields.put("api_cost", math.fsum(known_costs) if costs and len(known_costs) == len(costs) else unpriced)
     fields.record["model_used"] = ", ".join(models) if judge_asked else ""
     fields.record["fallback_used"] = False
@@ -496,6 +499,7 @@ def _over(values: Mapping[str, Value], weights: Mapping[str, float], config: Rev
     """Return a tier's overall score under the policy."""
     if config.policy == "renormalise":
         present = {name: w for name, w in weights.items() if w > 0 and not isinstance(values.get(name), Missing)}
+        # With nothing present all weights are kept, so that the reason names what is missing.
         return combine(values, present) if present else combine(values, weights)
     return combine(values, weights)
 
@@ -603,6 +607,7 @@ def _read_recommendation(review: JournaledReview, config: ReviewConfig) -> Numbe
     else:
         people = (math.fsum(humans) / len(humans) - scale[0]) / (scale[1] - scale[0])
     fields.put("human", people)
+    # Of two reasons the review's own comes first.
     gap = next((value for value in (own, people) if isinstance(value, Missing)), None)
     fields.put("difference", gap if gap is not None else own - people)  # type: ignore[operator]  # neither is missing
     fields.record["stated"] = stated

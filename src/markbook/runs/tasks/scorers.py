@@ -107,6 +107,7 @@ def _f1(pairs: Sequence[tuple[Any, Any]]) -> float:
     """Return F1 of the label 1."""
     if not {label for pair in pairs for label in pair} <= {0, 1}:
         raise ValueError("F1 is of two labels, 0 and 1")
+    # 2 TP / (2 TP + FP + FN): predicted ones and right ones together count each hit twice.
     hits = sum(gold == predicted == 1 for gold, predicted in pairs)
     named = sum(predicted == 1 for _, predicted in pairs) + sum(gold == 1 for gold, _ in pairs)
     return 2 * hits / named if named else 0.0
@@ -255,6 +256,7 @@ class Scorer:
         if key in self.known:
             return self.known[key]
         if self.renames:
+            # A function that chooses its names has one entry in the task file.
             (entry,) = self.known.values()
             return replace(entry, key=key)
         return Scored(key, self.signature)
@@ -287,6 +289,7 @@ class ScoreNames:
 
     def get_published_name(self, number: int, name: str) -> str:
         """Return under which name a scorer's value stands in results: a name that is taken gets its function before it."""
+        # Whoever says a name first keeps it for all rows to come.
         if self._owners.setdefault(name, number) == number:
             return name
         return f"{self._scorers[number].name}.{name}"
@@ -314,7 +317,8 @@ def function_scorers(task: Task, find: Find) -> dict[Function | str, Scorer]:
             if (function := find(use.name)) is not None:
                 scorers[use.name] = _of_function(use.name, use, function, find)
         elif task.format == "lm-eval" and task.output == "generate_until" and use.name in _PAIRED:
-            # These only hand right answer and reply on, to an aggregation that has to be known here. Of the usual ones the
+            # These only hand right answer and reply on, to an aggregation that has to be known here. Of the usual
+            # ones the
             # corpus metrics are bound as our own (`metrics.bind`).
             if isinstance(use.aggregation, Function):
                 is_known = find(use.aggregation) is not None
@@ -349,6 +353,7 @@ def _of_function(name: Function, use: Use, function: Callable[..., Any], find: F
     def once(reference: str, result: str | list[str]) -> Any:
         try:
             return function(references=[reference], predictions=[result], **use.options)
+        # The harness has two conventions for such functions; which of them one follows shows only in the call.
         except TypeError:
             return function([reference, result])
 
@@ -455,6 +460,7 @@ def _measure_row(scored: Scored, values: Mapping[str, object] | Missing, row: Ro
 
 def _number(raw: object) -> float | None:
     """Return what a function gave as a number; None if it is none."""
+    # `float("3")` would do: a text that looks like a number is still not a number that a function gave.
     if isinstance(raw, str | bytes | tuple | list | Mapping) or raw is None:
         return None
     try:
@@ -585,6 +591,7 @@ def right_places(weighing: Weighing) -> list[int]:
 
 def _accuracy(size: Callable[[str], float]) -> Score:
     def score(weighing: Weighing, likelihoods: Sequence[float], _greedy: Sequence[Any]) -> float:
+        # There may be twice as many likelihoods: the second half, without the question, is for `acc_mutual_info`.
         values = [value / size(text) for value, text in zip(likelihoods, weighing.choices, strict=False)]
         return float(_best(values) in right_places(weighing))
 
@@ -593,6 +600,7 @@ def _accuracy(size: Callable[[str], float]) -> Score:
 
 def _mutual(weighing: Weighing, likelihoods: Sequence[float], _greedy: Sequence[Any]) -> float | None:
     count = len(weighing.choices)
+    # Answers that exist already may have been weighed with the question only.
     if len(likelihoods) < 2 * count:
         return None
     # The second half of the pairs weighs each choice without its question: what is left is what the question adds.
@@ -614,7 +622,8 @@ def _chances(
 ) -> tuple[int, list[float]] | None:
     golds = right_places(weighing)
     values = likelihoods[: len(weighing.choices)]
-    # The largest taken off first: exp of a log-likelihood of -2,000 is 0, and chances cannot be shares of a sum of zeros.
+    # The largest taken off first: exp of a log-likelihood of -2,000 is 0, and chances cannot be shares of a sum of
+    # zeros.
     top = max(values)
     shares = [math.exp(value - top) for value in values]
     return (golds[0], [share / math.fsum(shares) for share in shares]) if golds else None
@@ -625,10 +634,12 @@ def _weight(size: Callable[[str], int]) -> Score:
 
 
 def _words(text: str) -> int:
+    # Empty pieces at the ends count as words: a perplexity by another count could not be set beside the harness's.
     return len(re.split(r"\s+", text))
 
 
 def _bytes(text: str) -> int:
+    # JSON may hold half a surrogate pair, at which a plain encoding would fail.
     return len(text.encode("utf-8", "surrogatepass"))
 
 
