@@ -221,4 +221,5 @@ def _record_request(
     names = ("papers", "reviews", "traces", "config_file", "tool_reference")
     inputs = {name: source for name, source in zip(names, places, strict=True) if source is not None}
     paths = {name: os.fspath(source) for name, source in inputs.items() if isinstance(source, str | os.PathLike)}
+    # A configuration made in Python has no path that a later `--resume` could read it from.
     return {**paths, **request} if len(paths) == len(inputs) else {}

@@ -55,6 +55,7 @@ def label_manifest(manifest: Manifest, request: RunOptions) -> Manifest:
         "notes": cut(request.notes.strip(), 2_000),
     }
     old = (open_manifest(request.resume) or {}) if request.resume is not None else {}
+    # What a resumed run is not given anew keeps its label.
     merged = {name: value or old.get(name) for name, value in labels.items()}
     return replace(manifest, extra={**manifest.extra, **{name: value for name, value in merged.items() if value}})
 
@@ -152,6 +153,7 @@ def _render(kind: Kind[Any, Any], folder: Path, names: Sequence[str]) -> tuple[d
 def _render_whole(kind: Kind[Any, Any], folder: Path, names: Sequence[str]) -> tuple[dict[str, Content], Scores]:
     """Return the reports and the scores as a worker can send them."""
     files, scores = _render(kind, folder, names)
+    # A generator cannot be sent from one process to another.
     complete = {path: content if isinstance(content, str | bytes) else list(content) for path, content in files.items()}
     return complete, scores  # type: ignore[return-value]  # one kind of pieces a file
 

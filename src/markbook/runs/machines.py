@@ -84,6 +84,7 @@ class Machines:
 
     def start_executor(self) -> None:
         """Start the workers; on this machine those that are asked for by number, else none."""
+        # One worker on this machine would do what this process does without the cost of starting it.
         if self.engine == "local" and self.workers not in (None, 1):
             self.executor = self.open(_local(self.workers))
         else:
@@ -97,4 +98,5 @@ def _local(workers: int | None) -> Iterator[Executor]:
         try:
             yield executor
         finally:
+            # Nobody wants what is still waiting: the run has ended, or has broken off.
             executor.shutdown(wait=False, cancel_futures=True)

@@ -309,8 +309,10 @@ def with_answerer(options: _Asking, *, has_answers: bool, of: str) -> _Asking:
         UsageError: neither answers nor a model or generator, or both.
     """
     if options.generator == ASKS_MODELS:
+        # Named outright it is still the default, and a run must not become another one by that.
         options = dataclasses.replace(options, generator="")
     if options.generator and options.model is None:
+        # Results need a name for whoever answered.
         options = dataclasses.replace(options, model=options.generator)
     if has_answers == (options.model is not None):
         raise UsageError(f"name the answers or the model: one of {of} and --model (or --generator)")

@@ -102,6 +102,7 @@ def result_row(attempt: MarkedAttempt) -> str:
         record["benchmark_fault"] = outcome.benchmark_fault
     if outcome.why:
         about_all = {name: value for name, value in outcome.why.to_record().items() if name != "failures"}
+        # Each assert has its own reason in `test_details`; what is left is how the program as a whole ended.
         ended = (
             [failure.to_record() for failure in outcome.why.failures if failure.part < 0] if sample.is_program else []
         )
@@ -207,6 +208,7 @@ def harness_files(view: ExamView, started: object) -> Mapping[str, Content]:
             metrics[f"pass@{k}_stderr,{PIPELINE}"] = "N/A" if estimate.se is None else estimate.se
             if estimate.low is not None and estimate.high is not None:
                 metrics[f"pass@{k}_interval,{PIPELINE}"] = [estimate.low, estimate.high]
+        # The harness has no word for it, and readers must see how many problems a mean is over.
         metrics["n_scored"] = dict.fromkeys(names, tally.n_answered)
         repeats = max(tally.attempts, default=0)
         results = {

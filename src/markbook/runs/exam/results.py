@@ -38,6 +38,7 @@ class SampleFinder:
 
     def find(self, name: str) -> Sample | None:
         """Return a problem, None if there is none."""
+        # The page's server asks from several threads, and they share one reader of the journal.
         with self._lock:
             while name not in self._known:
                 row = next(self._rows, None)

@@ -48,6 +48,7 @@ class _OneOf:
 
 
 def _number(value: object, name: str, *, low: float = 0.0) -> float:
+    # JSON's true is an int in Python, and its NaN fails the comparison.
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value < _HUGE:
         raise ConfigError(f"{name} must be a number{'' if low == -math.inf else f' from {low:g} up'}, not {value!r}")
     return float(value)
@@ -291,6 +292,7 @@ def read_config(path: Path, profile: Profile = "corrected") -> ReviewConfig:
     try:
         config = _resolve(ConfigFile.model_validate(source.record), default_config(profile), path.parent)
     except ConfigError as error:
+        # The readers above know a setting's name, and only here is it known which file it stands in.
         raise ConfigError(error.message, at=str(path), hint=error.hint) from None
     unused = sorted(set(source.record) - set(ConfigFile.model_fields))
     notes = [f"the section {name!r} of the config has no effect" for name in unused]
@@ -322,6 +324,7 @@ def _resolve(file: ConfigFile, config: ReviewConfig, folder: Path) -> ReviewConf
             raise ConfigError("the recommendation thresholds must fall from accept to reject")
         changes["thresholds"] = thresholds
     if (reference := file.tier3_graph.tool_reference) is not None:
+        # A path in a file is meant from where the file lies, not from where the command is run.
         changes["tool_reference"] = folder / reference if isinstance(reference, str) else reference
     if file.tier3_graph.graph_weights is not None:
         changes["graph_weights"] = file.tier3_graph.graph_weights
@@ -350,6 +353,8 @@ def _resolve_tier1(stated: Mapping[str, Any]) -> dict[str, Any]:
         similar = {name: weight for name, weight in numbers.items() if name != "time_taken"}
         if not sum(similar.values()) > 0:
             raise ConfigError("no similarity has a weight above 0 in tier1_weights")
+        # Time is not a similarity: its weight becomes a share of the whole, and the similarities keep theirs among
+        # themselves.
         share = numbers.get("time_taken", 0.0) / math.fsum(numbers.values())
         changes |= {"similarity_weights": similar, "time_weight": share}
     return changes

@@ -70,6 +70,7 @@ def review_sheet(view: ReviewsView, metric: str | None) -> Sheet:
     # The document's formulas leave 0..1, so there the range is what was seen; elsewhere only a damaged file leaves it.
     is_documented = view.summary["profile"] == "documented"
     limits = (min([0.0, *all_values]), max([1.0, *all_values])) if is_documented else (0.0, 1.0)
+    # Papers that a system left out are in its column too, or a system could choose what it is compared on.
     absent = Cell(None, Missing(MissingKind.ABSENT, "nobody reviewed the paper"))
     every = list(
         dict.fromkeys([*view.summary.get("paper_ids", ()), *(paper for papers in values.values() for paper in papers)])
@@ -229,6 +230,7 @@ class _Rescore(Kind[_Request, _Plan]):
             what = f"this run was made by `markbook {run.command}`"
             raise UsageError(what, at=str(run.folder), hint="name a review run")
         measured = set(old["config"]["review"]["similarity"])
+        # Nothing is measured here: a similarity that the run does not have can only be left out.
         if not set(config.similarity) <= measured:
             lacking = ", ".join(sorted(set(config.similarity) - measured))
             config = replace(config, similarity=tuple(name for name in config.similarity if name in measured))
@@ -248,6 +250,7 @@ class _Rescore(Kind[_Request, _Plan]):
     def work(self, plan: _Plan, journal: RunWriter, machines: Machines, watch: Watcher) -> WorkEnd:
         for kind in _KINDS:
             for row in plan.run.rows(kind):
+                # Copied as it stands: the new run can be read, and scored again, without the old one.
                 journal.add(kind, row.key, row.data, remember=False)
         reviews, human = read_journal(journal.rows)
         old = plan.run.manifest

@@ -439,8 +439,7 @@ class ReviewWork:
                 todo.setdefault(attempt.sample_id, []).append((attempt, self.known.get(attempt.sample_id)))
         human = {paper.id: paper for paper in self.papers.papers if not self.writer.has("human", (paper.id,))}
         done = 0
-        # A few papers at a time: what a semantic model has read of their human reviews is still at hand for the
-        # yardstick.
+        # A few papers at a time: what a semantic model has read of their human reviews is still at hand for the yardstick.
         # One empty piece where there are none, so that every tier has its time.
         paper_ids = list(dict.fromkeys((*todo, *human)))
         for start in range(0, max(1, len(paper_ids)), PAPERS_TOGETHER):

@@ -27,8 +27,7 @@ from markbook.runs.reviews.config import ReviewConfig
 from markbook.runs.reviews.tiers import UNREAD, from_json, to_json
 from markbook.types import IntervalRecord, Missing, MissingKind, SummaryRecord
 
-# What summary.json and results.jsonl of a review run hold, by type: who reads a key that is not there hears it from
-# mypy.
+# What summary.json and results.jsonl of a review run hold, by type: who reads a key that is not there hears it from mypy.
 #
 # They are what the files hold and nothing else, so `json` reads and writes them as they are.
 

@@ -101,6 +101,7 @@ def measure_yardstick(papers: Iterable[tuple[int, Sequence[Similarity]]], weight
             values = _drop_missing(row[name] for row in rows)
             pairs[name] += values
             tops[name] += [max(values)] if values else []
+        # The rows are in the order of `combinations`, as `human_rows` wrote them.
         pair_of = dict(zip(itertools.combinations(range(count), 2), rows, strict=True))
         for review in range(count):
             others = [pair_of[min(review, other), max(review, other)] for other in range(count) if other != review]
@@ -111,6 +112,7 @@ def measure_yardstick(papers: Iterable[tuple[int, Sequence[Similarity]]], weight
             for name in weights:
                 best[name] += _drop_missing([closest[name]])
             combined += _drop_missing([combine(closest, weights)])
+            # What the best human review could reach if the part that was not measured were perfect.
             ceilings += _drop_missing([combine({**closest, "semantic": 1.0}, weights)])
     open_semantic = "semantic" in weights and not pairs["semantic"] and ceilings
     return Yardstick(
@@ -270,6 +272,7 @@ def _metric(rows: Sequence[ReviewRow], tier: Tier, name: str, absent: int, confi
             clusters.append(row["paper_id"])
     # The document's formulas leave 0..1, so there the range is what was seen.
     limits = (min([0.0, *values]), max([1.0, *values]))
+    # Reviews of one paper resemble one another: where a paper has several, the interval is clustered by papers.
     summary = summarise_values(
         values,
         metric=f"{tier}.{name}",
@@ -398,6 +401,7 @@ def read_journal(journaled: Rows) -> tuple[list[JournaledReview], dict[str, Huma
         check = make_check(_HELD[kind])
         size = 1 if kind == "human" else 3
         for row in journaled(kind):
+            # `type` and not `isinstance`: true would be taken for the review number 1.
             if len(row.key) < size or (size == 3 and type(row.key[2]) is not int):
                 raise DataError(f"the journal is damaged: {cut(str(row.key), 80)} is not the key of a {kind}")
             if (damaged_key := check(row.data)) is not None:
@@ -413,6 +417,7 @@ def read_journal(journaled: Rows) -> tuple[list[JournaledReview], dict[str, Huma
 
     for row in rows("tier1"):
         at(row.key).tier1 = row.data
+    # The gap first, so that a trace which a resumed run could read takes its place.
     for kind in ("tier3_gap", "tier3"):
         for row in rows(kind):
             at(row.key).tier3 = row.data
@@ -463,6 +468,7 @@ def score(
         config = replace(config, threshold=percentile(yardstick.combined, config.calibrate))
         threshold_from = f"percentile {config.calibrate:g} of {len(yardstick.combined)} human reviews against their closest other one"
     rows = [build_row(item, config, judge_asked=judge_asked, models=models) for item in journaled]
+    # Over all rows at once: the shares of two reviews can be compared only if the same weights were drawn for both.
     add_label_stability(rows, config)
     summary = summarise(rows, config, papers=papers, yardstick=yardstick, threshold_from=threshold_from)
     return rows, summary

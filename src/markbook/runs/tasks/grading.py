@@ -176,8 +176,7 @@ def _in_pieces(metrics: Sequence[Metric], items: Sequence[Item], executor: Execu
         rows = [(s.id, a.text, s.references, a.model, a.index, s.context) for s, a in pairs]
         futures.append(executor.submit(measure_piece, metrics, rows))
     own: dict[int, list[list[Measurement]]] = {}
-    # From the end, where no worker has begun yet; a future that cannot be cancelled is under way, and so are all
-    # before it.
+    # From the end, where no worker has begun yet; a future that cannot be cancelled is under way, and so are all before it.
     for index in range(len(pieces) - 1, -1, -1):
         if not futures[index].cancel():
             break

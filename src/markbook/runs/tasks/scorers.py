@@ -317,8 +317,7 @@ def function_scorers(task: Task, find: Find) -> dict[Function | str, Scorer]:
             if (function := find(use.name)) is not None:
                 scorers[use.name] = _of_function(use.name, use, function, find)
         elif task.format == "lm-eval" and task.output == "generate_until" and use.name in _PAIRED:
-            # These only hand right answer and reply on, to an aggregation that has to be known here. Of the usual
-            # ones the
+            # These only hand right answer and reply on, to an aggregation that has to be known here. Of the usual ones the
             # corpus metrics are bound as our own (`metrics.bind`).
             if isinstance(use.aggregation, Function):
                 is_known = find(use.aggregation) is not None
@@ -600,7 +599,6 @@ def _accuracy(size: Callable[[str], float]) -> Score:
 
 def _mutual(weighing: Weighing, likelihoods: Sequence[float], _greedy: Sequence[Any]) -> float | None:
     count = len(weighing.choices)
-    # Answers that exist already may have been weighed with the question only.
     if len(likelihoods) < 2 * count:
         return None
     # The second half of the pairs weighs each choice without its question: what is left is what the question adds.
@@ -622,8 +620,7 @@ def _chances(
 ) -> tuple[int, list[float]] | None:
     golds = right_places(weighing)
     values = likelihoods[: len(weighing.choices)]
-    # The largest taken off first: exp of a log-likelihood of -2,000 is 0, and chances cannot be shares of a sum of
-    # zeros.
+    # The largest taken off first: exp of a log-likelihood of -2,000 is 0, and chances cannot be shares of a sum of zeros.
     top = max(values)
     shares = [math.exp(value - top) for value in values]
     return (golds[0], [share / math.fsum(shares) for share in shares]) if golds else None

@@ -193,6 +193,7 @@ def _aggregate(column: TaskColumn, aggregation: Aggregation, *, seed: int) -> Su
         estimates = sorted(drawn for sample in samples if (drawn := _over(aggregation, sample)[0]) is not None)
         # Where more than half of the samples have no number, the others do not show how it varies.
         if len(estimates) >= _RESAMPLES // 2:
+            # 2.5 % off at each end: the percentile interval at 95 %.
             tail = round(0.025 * (len(estimates) - 1))
             low, high = estimates[tail], estimates[-1 - tail]
             interval = Interval(low, high, "bootstrap") if high > low else None
@@ -262,6 +263,7 @@ def summarise_group(
         policy: how missing values count.
         seed: of the bootstrap.
     """
+    # Counts of rows and gaps are those of all rows together, whatever the value is made of.
     pooled = _mean(columns, name, policy=policy, seed=seed)
     if not all(column.is_mean for column in columns):
         summaries = [(summarise_column(column, policy=policy, seed=seed), len(column.marks)) for column in columns]
@@ -287,6 +289,7 @@ def summarise_group(
     mean_values = [mean.value for mean in means if mean.value is not None]
     ends = [mean.bounds for mean in means if mean.bounds is not None]
     bounds = None
+    # One task without bounds leaves the mean of all without any.
     if len(ends) == len(means):
         lows, highs = zip(*ends, strict=True)
         bounds = math.fsum(lows) / len(ends), math.fsum(highs) / len(ends)
@@ -396,6 +399,7 @@ def adjust_gaps(gaps: Sequence[tuple[ContextGap, Differences | None]]) -> list[C
         level = (1 - CONFIDENCE) / (1 + sum(still_open[:at]) + sum(still_open[at + 1 :]))
         least = None if differences is None else detectable_difference(differences, alpha=level)
         if p is None or gap.difference is None:
+            # Differences that do not vary have no p: of one and the same size on every row, or 0 throughout.
             verdict = "no error can be estimated" if gap.difference else "equal on every row"
         elif p >= 1 - CONFIDENCE:
             verdict = "not distinguishable"
