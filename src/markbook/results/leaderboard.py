@@ -299,7 +299,7 @@ def _apart(sheet: Sheet, names: Sequence[str], alpha: float) -> set[tuple[str, s
     rows, columns = np.triu_indices(len(names), 1)
     n, total, squares = n[rows, columns], total[rows, columns], squares[rows, columns]
     with np.errstate(divide="ignore", invalid="ignore"):
-        # Rounding can leave a variance of 0 a little below it, of which there is no root.
+        # Rounding can leave a variance of 0 a little below it, and a negative number has no root.
         spread = np.sqrt(np.maximum(squares - total**2 / n, 0.0) / (n - 1) / n)
         p = 2 * stdtr(n - 1, -np.abs(total / n) / spread)
     is_known = (n >= 2) & (spread > 1e-12)

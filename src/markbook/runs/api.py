@@ -117,6 +117,7 @@ def exam(
         UnknownOptionError: an option that does not exist.
         UsageError: neither answers nor a model, or both; a model that cannot be asked.
     """
+    # A text is a sequence, too: taken apart, each of its characters would be a path.
     sources = (solutions,) if isinstance(solutions, str | os.PathLike) else tuple(solutions)
     named = {"benchmark": benchmark, "solutions": sources, "model": model, "base_url": base_url, "resume": resume}
     request = make_options(
@@ -170,6 +171,7 @@ def review(  # noqa: PLR0913 - the command's options, each with its own default
         UnknownOptionError: an argument that does not exist.
         UsageError: a judge or run folder that cannot be used.
     """
+    # `**settings` takes any keyword: without this a misspelt one would be ignored.
     refuse_unknown(settings, [*inspect.signature(review).parameters, *ReviewSettings.__annotations__], "review")
     judges = (judge,) if isinstance(judge, str) else tuple(judge)
     chosen = config if isinstance(config, ReviewConfig) else read_config(Path(config)) if config else default_config()

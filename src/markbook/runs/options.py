@@ -148,6 +148,7 @@ class AskingOptions(RunOptions):
         section=ASKING_MODELS,
         changes_results=False,
         kept="config",
+        # run.json of a run that is resumed may come from anybody, and such a name is code.
         danger=lambda name: "would import what it names" if ":" in name else "",
     )
     """Who answers instead of a model: a generator plugin; what it is called stands in the manifest's config."""
@@ -159,6 +160,7 @@ class AskingOptions(RunOptions):
         section=ASKING_MODELS,
         changes_results=False,
         kept="config",
+        # An address out of a foreign run.json would be sent the user's key.
         danger=would_send_key,
     )
     samples: int | None = option(
@@ -272,6 +274,7 @@ class StoppingOptions(AskingOptions):
         section=GATES_AND_STOPPING,
         changes_results=False,
         kept="config.stop",
+        # run.json keeps the rule beside the digest of the baseline's marks.
         decode=lambda stop: stop["when"],
     )
     """`decided` or `precise:0.03`; empty to do all."""
@@ -363,6 +366,7 @@ def make_options(kind: type[_T], options: Mapping[str, object], function: str) -
     Raises:
         UnknownOptionError: it has no such option, with the nearest one.
     """
+    # The TypeError of the dataclass would name neither the caller's function nor the option that was meant.
     refuse_unknown(options, list(inspect.signature(kind).parameters), function)
     return kind(**options)
 

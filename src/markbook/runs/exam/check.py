@@ -353,6 +353,7 @@ def _judge(sample: Sample, outcomes: list[Outcome]) -> FaultyProblem | None:
         return FaultyProblem(sample.id, "no_solution", 0, len(sample.tests), "the row has no canonical solution")
     marks = [mark(sample, outcome) for outcome in outcomes]
     patterns = {tuple(test.passed for test in outcome.tests) for outcome in outcomes}
+    # By test and not by score: two rounds that fail in different places flip, though both are worth the same.
     if len(patterns) > 1:
         detail = "passed " + " and then ".join(f"{got.passed} of {got.total}" for got in marks)
         return FaultyProblem(sample.id, "flips", marks[0].passed, marks[0].total, detail)

@@ -161,6 +161,7 @@ def exam_files(view: ExamView) -> Mapping[str, DocumentedContent]:
         tallies = list(view.tallies.values())
         files["model_comparison.json"] = as_json(comparison_record(tallies))
         files["model_comparison_summary.md"] = comparison_text(tallies, benchmark=benchmark, notes=notes)
+    # A file of its own: all others are the same, byte for byte, whenever the journal is rendered.
     files["timings.jsonl"] = (
         json.dumps(
             {
@@ -198,6 +199,7 @@ def harness_files(view: ExamView, started: object) -> Mapping[str, Content]:
         prefix = f"{folder}/" if several else ""
         tally = view.tallies[model]
         score, count = tally.exam_score(), len(tally.samples)
+        # "N/A" is the harness's word for a number whose standard error is not stated.
         metrics: dict[str, Any] = {f"exam_score,{PIPELINE}": score.value, f"exam_score_stderr,{PIPELINE}": "N/A"}
         if score.interval is not None:
             metrics[f"exam_score_interval,{PIPELINE}"] = [score.interval.low, score.interval.high]

@@ -216,6 +216,7 @@ class Tally:
         if grade.missing is not None:
             self.unjudged[index] += 1
             return grade
+        # Totals and counts apart: the mean is made when it is asked for, under whichever policy.
         self.attempts[index] += 1
         self.right[index] += grade.all_passed
         self.zero[index] += grade.zero

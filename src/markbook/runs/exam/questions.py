@@ -117,6 +117,7 @@ def _continue_text(sample: Sample, benchmark: str) -> tuple[str, tuple[str, ...]
     if sample.prompt_code:
         return sample.prompt_code, _STOPS
     text = f"{_state_problem(sample, benchmark)}\n\n"
+    # Opening the block for the model makes it answer in code, and the block's end says where to stop.
     return (text, ()) if sample.problem_type is ProblemType.TEXT else (f"{text}```python\n", ("\n```",))
 
 

@@ -125,6 +125,7 @@ def score_record(tally: Tally, *, isolation: str, faults: list[dict[str, object]
         record[_DOCUMENTED[grouping]] = {name: percent(exam.value) for name, (exam, _) in groups[grouping].items()}
     record.update(_pass_records(tally))
     record["error_policy"] = tally.policy
+    # Both policies, whichever decides: a reader can see what the choice is worth.
     record["total_by_policy"] = {
         "zero": percent(tally.exam_score(policy="zero").value),
         "partial": percent(tally.exam_score(policy="partial").value),
@@ -170,6 +171,7 @@ def error_record(tally: Tally) -> dict[str, object]:
     return {
         "total_errors": total,
         "error_rate": percent(tally.error_rate),
+        # Without errors there are no shares either, so nothing is divided by 0.
         "error_breakdown": {kind: percent(count / total) for kind, count in shares},
         "model": tally.model,
         "n": tally.n_evaluated,

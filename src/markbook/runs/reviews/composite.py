@@ -93,6 +93,8 @@ def choose_reference(
         return Missing(reason.kind, reason.detail)
     values = [combine(row, shared) for row in references]
     numbers = [value for value in values if not isinstance(value, Missing)]
+    # `numbers` has a value for each reference, since `shared` holds what all of them have: places are those of
+    # `references`.
     best = numbers.index(max(numbers))
     means = {
         name: math.fsum(value for row in references if not isinstance(value := row[name], Missing)) / len(references)
@@ -233,6 +235,7 @@ def compose(
     interval = (_clamp(low), _clamp(math.fsum(shares[name] * present.get(name, 1.0) for name in used)))
     complete = len(present) == len(parts)
     raw: float | None = low if complete or profile == "documented" else None
+    # The weights of what is there are scaled up to 1; the interval above is still over all metrics.
     if raw is None and policy == "renormalise" and present:
         shares = _over(present, shares)
         raw = math.fsum(shares[name] * value for name, value in present.items())

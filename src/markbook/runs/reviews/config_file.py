@@ -196,6 +196,7 @@ class _Tier1(_Section):
         BeforeValidator(lambda value: None if value is None else list(parse_similarity(value))),
     ] = None
     confidence_threshold: _Number = 0.0
+    # Of any type: what is not a text is passed over when the file is resolved.
     bertscore_model: Any = None
     tfidf_max_features: Any = None
     tier1_weights: _Tier1Weights = None
@@ -272,6 +273,7 @@ def config_schema() -> Schema:
     """Return the schema; sections that have no effect are allowed, as the reader allows them."""
     schema = ConfigFile.model_json_schema()
     title = schema.pop("description").rstrip(".")
+    # As `read_config` refuses it: a file without any of these sections is another kind of file.
     return {"$schema": DIALECT, **schema, "title": title, "anyOf": [{"required": [name]} for name in _SECTIONS]}
 
 
@@ -290,6 +292,8 @@ def read_config(path: Path, profile: Profile = "corrected") -> ReviewConfig:
             at=str(path),
         )
     try:
+        # A ConfigError of a reader comes through pydantic as it is, for pydantic catches ValueError and
+        # AssertionError only.
         config = _resolve(ConfigFile.model_validate(source.record), default_config(profile), path.parent)
     except ConfigError as error:
         # The readers above know a setting's name, and only here is it known which file it stands in.
@@ -330,11 +334,13 @@ def _resolve(file: ConfigFile, config: ReviewConfig, folder: Path) -> ReviewConf
         changes["graph_weights"] = file.tier3_graph.graph_weights
     if file.evaluation_system.tiers_enabled is not None:
         changes["tiers"] = tuple(file.evaluation_system.tiers_enabled)
+    # Several sections may state it: the last of this order holds.
     for section in (file.evaluation, file.evaluation_system, file.composite_scoring, file.tier1_traditional):
         if section.recommendation_scale is not None:
             changes["recommendation_scale"] = section.recommendation_scale
     notes = []
     if "tfidf_max_features" in file.evaluation.model_fields_set | file.tier1_traditional.model_fields_set:
+        # Said and not passed over: the file's author expects it to change the numbers.
         notes.append("tfidf_max_features of the config has no effect: the whole vocabulary of a pair is used")
     if "paper_excerpt_length" in file.tier2_llm_judge.model_fields_set and config.profile != "documented":
         notes.append("paper_excerpt_length has no effect: papers are judged whole, in parts where they are long")

@@ -114,6 +114,7 @@ def review_signatures(config: Mapping[str, Any], metric: str = COMPOSITE) -> Map
     parts = [f"{name}:{json.dumps(review_config[name], sort_keys=True)}" for name in names if name in review_config]
     if tier not in ("tier1", "tier3"):
         judge_config = None if judge is None else {name: judge[name] for name in _OF_JUDGES if name in judge}
+        # Also where nobody was asked: a composite without a judge is another number than one with.
         parts.append(f"judge:{json.dumps(judge_config, sort_keys=True)}")
     return {"": "|".join((metric, *parts))}
 
@@ -239,6 +240,7 @@ class _Rescore(Kind[_Request, _Plan]):
             _log.warning("the tool reference has no effect: what the traces were measured against stands")
         if old["config"]["review"]["profile"] != config.profile:
             raise UsageError("a run is re-scored under its own profile", at=str(run.folder))
+        # The inputs of the old run: what was measured is the same, and only what follows from it is new.
         manifest = Manifest(
             "review",
             {**old["config"], "review": config.as_record()},

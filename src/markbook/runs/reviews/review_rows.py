@@ -403,6 +403,7 @@ def _tier1(review: JournaledReview, config: ReviewConfig) -> Numbers:
     references = [{name: from_json(value) for name, value in row.items()} for row in review.tier1.get("references", [])]
     weights = config.active_similarity()
     reason = review.tier1.get("reason")
+    # One reference for all similarities: the best of each by itself could be those of different human reviews.
     chosen = from_json(reason) if reason is not None else choose_reference(references, weights)
     assert not isinstance(chosen, float)
     best = references[chosen.reference] if isinstance(chosen, Best) else {}
@@ -486,6 +487,7 @@ def _tier3(review: JournaledReview, config: ReviewConfig) -> Numbers:
     fields = Fields()
     metrics = (review.tier3 or {}).get("metrics", {})
     reason = (review.tier3 or {}).get("reason")
+    # A trace that could not be read has a reason of its own; only where none was found is there no trace.
     lacking = from_json(reason) if reason is not None else _NO_TRACE
     values = {name: from_json(metrics[name]) if name in metrics else lacking for name in names}
     for name, value in values.items():
@@ -556,6 +558,7 @@ def _composite(tiers: Mapping[str, Numbers], config: ReviewConfig) -> Numbers:
         fields.missing["raw_score"] = no_score
     fields.missing.update(scores_shown.missing)
     if config.fallback == "tier1_only" and not composite.complete:
+        # Under names of its own: the composite that the config asked for stays missing.
         record.update(_tier1_only(scores, config))
     return {**fields.record, **record, "missing": fields.missing}
 
@@ -589,7 +592,9 @@ def _read_recommendation(review: JournaledReview, config: ReviewConfig) -> Numbe
     low, high = read_scale(review.tier1.get("recommendation_scale")) or config.recommendation_scale
     own: Value
     if isinstance(stated, str) and stated in config.label_weights:
+        # The documented weights of the labels go from -1 to 1, and both sides are compared on 0..1.
         own = (config.label_weights[stated] + 1) / 2
+    # A label that the configuration does not know says as little as none.
     elif not isinstance(stated, int | float):
         own = Missing(MissingKind.ABSENT, "the review states no recommendation")
     elif not low <= stated <= high:

@@ -225,6 +225,7 @@ def add_label_stability(rows: Sequence[ReviewRow], config: ReviewConfig) -> None
 def _system(system: str, rows: Sequence[ReviewRow], config: ReviewConfig, papers: Sequence[str]) -> SystemSummary:
     mine = [row for row in rows if row["system"] == system]
     reviewed = {row["paper_id"] for row in mine}
+    # A system that reviewed only the papers that suit it is seen by this.
     absent = sum(paper not in reviewed for paper in papers)
     labels = Counter(row["composite"]["recommendation"] or "missing" for row in mine)
     own = [(row["own_recommendation"]["difference"], row["paper_id"]) for row in mine]
@@ -282,6 +283,7 @@ def _metric(rows: Sequence[ReviewRow], tier: Tier, name: str, absent: int, confi
         clusters=_find_repeated_papers(clusters),
         seed=config.seed,
     )
+    # A range that was only seen bounds nothing: what is missing could lie outside of it.
     return summary if config.profile == "corrected" else replace(summary, bounds=None)
 
 
@@ -315,6 +317,8 @@ def _sensitivity(rows: Sequence[ReviewRow], systems: Sequence[str], config: Revi
         table = []
         for system in ranked:
             scores = [row["composite"]["metric_scores"] for row in complete if row["system"] == system]
+            # A system's mean of each metric; complete composites have them all, so every mean is over the same
+            # reviews.
             table.append([math.fsum(score[name] for score in scores) / len(scores) for name in names])
         sensitivity = weight_sensitivity(table, [config.weights[name] for name in names], seed=config.seed)
         result["ranks"] = {

@@ -188,6 +188,7 @@ def _aggregate(column: TaskColumn, aggregation: Aggregation, *, seed: int) -> Su
     if value is not None and not aggregation.resamples:
         note = f"{aggregation.name} is not computed a thousand times over: no interval"
     elif value is not None and len(column.raws) > 1:
+        # Python's own generator draws any objects: what scorers gave need not be numbers.
         rng = random.Random(seed)  # noqa: S311 - resampling, not a secret
         samples = (rng.choices(column.raws, k=len(column.raws)) for _ in range(_RESAMPLES))
         estimates = sorted(drawn for sample in samples if (drawn := _over(aggregation, sample)[0]) is not None)
@@ -396,6 +397,7 @@ def adjust_gaps(gaps: Sequence[tuple[ContextGap, Differences | None]]) -> list[C
     still_open = [p is not None and p >= 1 - CONFIDENCE for p in ps]
     adjusted_gaps = []
     for at, ((gap, differences), p) in enumerate(zip(gaps, ps, strict=True)):
+        # The pair itself and the others that are open share what is left of the error.
         level = (1 - CONFIDENCE) / (1 + sum(still_open[:at]) + sum(still_open[at + 1 :]))
         least = None if differences is None else detectable_difference(differences, alpha=level)
         if p is None or gap.difference is None:
