@@ -55,7 +55,6 @@ def label_manifest(manifest: Manifest, request: RunOptions) -> Manifest:
         "notes": cut(request.notes.strip(), 2_000),
     }
     old = (open_manifest(request.resume) or {}) if request.resume is not None else {}
-    # What a resumed run is not given anew keeps its label.
     merged = {name: value or old.get(name) for name, value in labels.items()}
     return replace(manifest, extra={**manifest.extra, **{name: value for name, value in merged.items() if value}})
 

@@ -84,7 +84,7 @@ class Machines:
 
     def start_executor(self) -> None:
         """Start the workers; on this machine those that are asked for by number, else none."""
-        # One worker on this machine would do what this process does without the cost of starting it.
+        # A single worker could do no more than this process, and would have to be started first.
         if self.engine == "local" and self.workers not in (None, 1):
             self.executor = self.open(_local(self.workers))
         else:

@@ -111,7 +111,7 @@ def check_package(
         usual = package.seconds or limits.seconds
         ran = marker.run([program.job(sample, limits, usual) for program in right])
         outcomes = {job.key: outcome for job, outcome in ran}
-        # As a package states it: a multiple of the slowest accepted submission, in whole seconds.
+        # The slowest accepted submission times the package's multiplier, rounded up to whole seconds.
         slowest = max((outcome.slowest or 0.0 for outcome in outcomes.values()), default=0.0)
         seconds = package.seconds or max(LEAST_SECONDS, math.ceil(slowest * package.time_multiplier))
         others = [program for program in runnable if program.submission.promised != ("AC",)]

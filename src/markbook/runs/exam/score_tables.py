@@ -225,7 +225,7 @@ def _statistics(exam: Summary, attempted: Summary) -> ScoreStatistics:
     if exam.n_partial and exam.bounds is not None:
         record["n_partial"] = exam.n_partial
         record["bounds"] = [percent(end) for end in exam.bounds]
-    # Other notes belong to the total; here only what the reader of the interval has to know.
+    # Of the notes only those about the interval: what is missing has numbers of its own above.
     if exam.interval is None or SHORT in exam.note:
         record["note"] = exam.note
     return record
@@ -237,8 +237,7 @@ def _pass_records(tally: Tally) -> dict[str, object]:
     for k in tally.pass_ks():
         estimate = tally.pass_at(k)
         if estimate.value is None:
-            # Without a value the score is left out, for a null under the documented name would be read as a number by
-            # others.
+            # The documented key holds a number: a pass@k without one stands in the details only, with the reason.
             details[f"pass@{k}"] = {"missing": estimate.note}
             continue
         scores[f"pass@{k}"] = percent(estimate.value)
