@@ -66,6 +66,7 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
+        # Imported here, one command at a time: `--help` and completion stay quick.
         module, name = _HOMES.get(cmd_name, (cmd_name, "command"))
         command = getattr(importlib.import_module(f"markbook.cli.{module}"), name)
         assert isinstance(command, click.Command)
@@ -126,10 +127,12 @@ def main(args: list[str] | None = None) -> None:
     gc.set_threshold(_GARBAGE, 20, 20)
     prepare()
     if logging.lastResort is not None:
+        # What a library logs without a handler goes through `lastResort`, and may hold foreign words too.
         logging.lastResort.setFormatter(LineFormatter())
     code: object = None
     is_interrupted = False
     try:
+        # click in its standalone mode ends the process itself, with codes and words of its own.
         code = cli.main(args=args, prog_name="markbook", standalone_mode=False)
     except MarkbookError as error:
         from markbook.text import terminal
@@ -137,6 +140,7 @@ def main(args: list[str] | None = None) -> None:
         click.echo(f"markbook: {terminal(str(error))}", err=True)
         sys.exit(error.exit_code)
     except OSError as error:
+        # Without a file's name the error is not about a path that the user gave.
         if error.errno not in _NOT_OURS or error.filename is None:
             raise
         from markbook.text import terminal
@@ -153,4 +157,5 @@ def main(args: list[str] | None = None) -> None:
     if is_interrupted:
         gc.collect()  # only now the error holds nothing any more: what its frames held gives back semaphores and files
         _leave_at_once(INTERRUPTED)
+    # Commands without an exit code of their own return None.
     sys.exit(code if isinstance(code, int) else 0)

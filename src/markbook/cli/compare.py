@@ -129,6 +129,7 @@ def command(runs: tuple[str, ...], fail_if_worse: str | None, **options: Any) ->
     # A name may be a run's folder or a model: what exists on the disk is meant as a run.
     is_run = fail_if_worse is not None and means_run(fail_if_worse)
     if fail_if_worse is not None and is_run:
+        # Put last, so that its position tells its models from those that are held against it.
         opened += open_all_runs([str(find_run(fail_if_worse, options["columns"]))], options["columns"])
     baseline = len(opened) - 1 if is_run else None
     sheet = read_sheets(opened, metric=options["metric"], allow_different_measures=options["allow_different_measures"])
@@ -142,8 +143,10 @@ def command(runs: tuple[str, ...], fail_if_worse: str | None, **options: Any) ->
         pairs = baseline_pairs(sheet, fail_if_worse, last_run=baseline)
     comparison = compare_sheet(sheet, alpha=options["alpha"], seed=options["seed"])
     marks = collect_marks(comparison, {name: model for name, (run, model) in sheet.origins.items() if run != baseline})
+    # Only now: models that two runs share are called otherwise in the comparison than in their own runs.
     check_gates(gates, marks)
     format_name = "json" if options["as_json"] else options["format_name"]
+    # Printed before gates are held: who fails one wants to see by what.
     _show(comparison, format_name, all_pairs=options["all_pairs"])
     hold_gates(gates, marks)
     for pair in check_worse(comparison, pairs):
@@ -166,6 +169,7 @@ def _show(comparison: Comparison, format_name: str, *, all_pairs: bool) -> None:
         rows = comparison.rows()
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(rows[0])
+        # A model's name may begin like a formula, which a spreadsheet would run.
         writer.writerows([csv_cell(value) for value in row.values()] for row in rows)
     elif format_name == "md":
         click.echo("\n\n".join(filter(None, [f"**{markdown(summary.text)}**", markdown(summary.step)])) + "\n")

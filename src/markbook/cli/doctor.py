@@ -74,10 +74,12 @@ def examine() -> MachineFinding:
     problem, level = "", ""
     layers: tuple[Layer, ...] = ()
     try:
+        # With whatever there is: the command reports the level, and refuses none.
         with Sandbox(workers=1, isolation="weak") as box:
             level, layers = str(box.level), tuple(box.layers())
     except EnvironmentUnfitError as error:
         problem = str(error)
+    # Those that this process may use: in a container they can be fewer than the machine has.
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return MachineFinding(
         python=f"{platform.python_version()} ({sys.executable})",
@@ -94,6 +96,7 @@ def examine() -> MachineFinding:
 
 def _is_there(package: str) -> bool:
     try:
+        # Looked for and not imported: some of these take long to load, and one that is broken would end the command.
         return importlib.util.find_spec(package) is not None
     except ModuleNotFoundError:  # not even the package that it would be part of
         return False
@@ -102,6 +105,7 @@ def _is_there(package: str) -> bool:
 def _can_write(folder: str | None) -> bool:
     """Whether a file can be made in a folder, or in the one for temporary files; neither need be there at all."""
     try:
+        # Tried by doing: permission bits say nothing of a file system that is full or mounted read-only.
         with tempfile.TemporaryFile(dir=folder):
             return True
     except OSError:

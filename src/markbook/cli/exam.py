@@ -61,6 +61,7 @@ def command(**options: Any) -> int:
 
     check = options.pop("check_benchmark")
     fill_from_run(options, "exam")
+    # Not left to click: with --resume the benchmark is the one that the run was started with.
     if not options["benchmark"]:
         raise click.UsageError("Missing option '--benchmark'.")
     if check:
@@ -80,6 +81,7 @@ def command(**options: Any) -> int:
     show_run(run, as_json=options["as_json"])
     if run.status == "incomplete":
         return INCOMPLETE
+    # Of the exact scores: those of the documented files are rounded, and a gate at the threshold would err.
     if gates:
         tallies = ExamView(run, run.manifest["config"]).tallies
         hold_gates(gates, [exam_mark(model, tally.exam_score().value) for model, tally in tallies.items()])
@@ -103,6 +105,7 @@ def _check(options: ExamOptions, *, as_json: bool) -> int:
         click.echo(json.dumps(benchmark_check.record(), indent=2, ensure_ascii=False))
     else:
         show_check(benchmark_check)
+    # Rows that cannot be read go before what the others showed, as they do in an exam.
     if options.strict and benchmark_check.rejected_rows:
         return BAD_INPUT
     return 0 if benchmark_check.holds else GATE

@@ -54,10 +54,12 @@ class ExamTerminal(RunTerminal):
             self._say_skipped(name, log.count, log.first)
         for warning in answers.warnings:
             self._say(f"warning: {warning}")
+        # Said later, once the work begins: the plan may still be refused, and then nothing was excluded.
         faults = [
             f"broken test, excluded for all models: {fault.task_id}, test {fault.test_index}: {fault.reason}"
             for fault in plan.faults
         ]
+        # A benchmark with many broken tests would push everything else off the screen.
         n_unnamed = 0 if self._verbose else max(0, len(faults) - NAMED)
         more = [f"and {n_unnamed} more broken tests (--verbose names them)"] if n_unnamed else []
         self._faults = [*faults[: len(faults) - n_unnamed], *more]
@@ -86,6 +88,7 @@ def exam_mark(model: str, value: float | None = None) -> GateMark:
 
 def show_run(run: Run, *, as_json: bool) -> None:
     """Print a finished exam on stdout: its scores, its errors and where its files are."""
+    # The documented files are not there yet, so what is shown comes from the journal.
     if run.status == "incomplete":
         _show_incomplete(run, as_json=as_json)
         return
@@ -119,6 +122,7 @@ def show_run(run: Run, *, as_json: bool) -> None:
 
     console = output_console()
     for note in head_notes(run.manifest["config"]):
+        # As a `Text`, in which rich reads no markup, and unwrapped, so that a search finds the sentence whole.
         console.print(Text(terminal(note)), soft_wrap=True)
     totals = read_part(run, "scores", list[_Total], [])
     exact = {total["model"]: total for total in totals if total["metric"] == "exam_score"}
@@ -182,6 +186,7 @@ def _show_incomplete(run: Run, *, as_json: bool) -> None:
 
 def _score_table(scores: Mapping[str, ScoreRecord], exact: Mapping[str, _Total]) -> Table:
     rows = []
+    # Models without a score come last, equal ones by name.
     best = sorted(scores.items(), key=lambda item: (item[1]["total"] is None, -(item[1]["total"] or 0.0), item[0]))
     for model, record in best:
         attempted, summary = record["statistics"]["total"], record["summary"]
@@ -211,6 +216,7 @@ def _score_table(scores: Mapping[str, ScoreRecord], exact: Mapping[str, _Total])
 
 def _pass_table(scores: Mapping[str, ScoreRecord]) -> Table | None:
     """Return pass@k with its intervals; None where one sample a problem makes pass@1 say little beside the score."""
+    # The documented file has each pass@k beside the other scores, under a key of its own.
     ks = sorted({int(key[5:]) for record in scores.values() for key in record if key.startswith("pass@")})
     if len(ks) < 2:
         return None

@@ -45,6 +45,7 @@ def import_command(results: tuple[str, ...], output: str, columns: dict[str, str
                 "no reader knows any results here", at=result, hint="see `markbook list foreign`; a table with --map"
             )
         for path in paths:
+            # A run each: results below one folder may be of different tools and samples.
             options = ImportOptions(results=path, columns=columns or {}, output=output)
             folders.append(str(conduct("import", options).folder))
     click.echo(json.dumps({"runs": folders}, indent=2) if as_json else "\n".join(folders))
@@ -98,6 +99,7 @@ def command(name: str | None, output: Path | None, config: str, split: str, *, s
             f"{name!r} is known by no short name", hint=f"{suggest(name, [*KNOWN])}; any data set goes by OWNER/NAME"
         )
     target = output or Path(f"{name.replace('/', '_')}.jsonl")
+    # Before anything is fetched: nothing of the user's is overwritten, and no download is for nothing.
     if not show and target.exists():
         raise UsageError(f"{target} is there already", hint="name another file with --output")
     repository = hub_data.repository if hub_data else name

@@ -33,6 +33,7 @@ def demo_command(output: str, isolation: Literal["auto", "strict", "weak"]) -> i
         run = exam(folder / "benchmark", models, output, watcher=terminal, timeout=_SECONDS, isolation=isolation)
     show_run(run, as_json=False)
     click.echo("\nThe same, written out:")
+    # Quoted for the shell: the line is meant to be copied, and an install path may hold blanks.
     named = shlex.join(["--benchmark", str(folder / "benchmark"), "--solutions", *map(str, models)])
     click.echo(f"  markbook exam {named} --timeout {_SECONDS:g}")
     click.echo(f"\nReports: {run.folder}/")

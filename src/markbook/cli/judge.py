@@ -74,6 +74,7 @@ def correct_command(*, as_json: bool, systems: tuple[str, str] | None, **options
     judged: Any = options.pop("judged")
     score = options.pop("score")
     unanswered: Any = ()
+    # A run and a file of rows come by the same option: only a run is a folder, and `latest` stands for one.
     if judged.is_dir() or judged.name == "latest":
         from markbook.results.judged import judged_rows
 
@@ -90,6 +91,7 @@ def correct_command(*, as_json: bool, systems: tuple[str, str] | None, **options
         click.echo(json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False, sort_keys=True))
     else:
         _show(report)
+    # The report is printed in either case, for its reason says what labels are lacking.
     return 0 if report["corrected"]["value"] is not None else 3
 
 
@@ -241,6 +243,7 @@ def check(**options: Any) -> None:
             say(f"Same family: {note}.")
         if report["drift"] and (note := report["drift"]["note"]):
             say(f"Drift: {note}.")
+    # After the report: who fails a gate wants to see by what.
     hold_gates(gates, _marks(report["agreement_with_humans"]))
     if report["unanswered"]:
         reasons = "; ".join(f"{count} x {reason}" for reason, count in report["unanswered"].items())

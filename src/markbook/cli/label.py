@@ -85,6 +85,7 @@ def command(run: str, raters: tuple[str, ...], port: int, *, open_browser: bool,
             try:
                 server.serve_forever()
             finally:
+                # Also after Ctrl-C, by which a sitting is usually ended.
                 for rater, book in session.books.items():
                     total = len(session.order(rater))
                     click.echo(f"{rater}: {len(book.labels)} of {total} labelled, in {book.path}", err=True)

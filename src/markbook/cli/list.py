@@ -59,6 +59,7 @@ def _rows(kind: str) -> list[dict[str, object]]:
         return rows
     if kind == "metrics":
         return [_with_metric(row) for row in rows]
+    # A plugin that cannot be loaded is listed with its reason: it must not hide the others.
     return [{**row, "problem": plugins.find_problem(kind, str(row["name"]))} for row in rows]
 
 
@@ -71,6 +72,7 @@ def _with_metric(row: dict[str, object]) -> dict[str, object]:
 
     name = str(row["name"])
     try:
+        # Some metrics cannot be made without an option, so each states one by which it can.
         metric = plugins.create("metrics", name, **plugins.example_options("metrics", name))
         options = list(inspect.signature(plugins.factory("metrics", name)).parameters)
     except MarkbookError as error:

@@ -47,6 +47,8 @@ class Number(click.FloatRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the number; fail as click does where it is none, not finite or out of the range."""
+        # click's own range check compares, and every comparison with NaN is false, so NaN is refused by nobody
+        # before.
         number: float = super().convert(value, param, ctx)
         if not math.isfinite(number):
             self.fail(f"{value!r} is not a finite number.", param, ctx)
@@ -92,6 +94,7 @@ def options_of(*records: type[Any], only: Sequence[str] = (), section: str = "",
     def add(function: _F) -> _F:
         every = [field for record in records for field in fields(record) if declaration(field).flags]
         chosen = [field for field in every if field.name in only or not only]
+        # Decorators apply from the bottom up: reversed, the help page has the options in the order of the fields.
         for field in reversed(chosen):
             declared = declaration(field)
             declared = replace(
@@ -122,6 +125,8 @@ def _parameter(field: Field[Any], declared: Option) -> Callable[[_F], _F]:
         name,
         cls=DeclaredOption,
         declared=declared,
+        # A flag such as `--no-dedupe` is off where its field is True: what the user types is the opposite of what is
+        # set.
         default=field.default is not True if declared.inverts else field.default,
         multiple=declared.repeats,
         show_default=declared.shows_default or None,
@@ -166,6 +171,7 @@ class Grouped(click.Command):
                     later.append((parameter.name, sections[section], parameter.declared.after))
                 else:
                     sections[section].append(parameter.name)
+        # At the end, when the options that others stand behind all have their places.
         for name, names, before in later:
             names.insert(names.index(before) + 1, name)
         return {title: names for title, names in sections.items() if names}
@@ -178,6 +184,7 @@ class Grouped(click.Command):
             if isinstance(parameter, click.Option) and (record := parameter.get_help_record(ctx)) is not None
         }
         # A word for the value that leaves room for what the option means.
+        # The longer word first: after "INTEGER" was replaced, "INTEGER RANGE" would be found no more.
         for long, short in (("INTEGER RANGE", "N"), ("FLOAT RANGE", "X"), ("INTEGER", "N"), ("[|", "[")):
             records = {name: (flags.replace(long, short), words) for name, (flags, words) in records.items()}
         for title, names in self.sections.items():
@@ -208,9 +215,11 @@ class SpreadCommand(Grouped):
         option = ""
         values = 0
         for arg in args:
+            # A dash alone is the value that means standard input.
             if arg.startswith("-") and arg != "-":
                 option, values = (arg if arg in self.spread else ""), 0
             elif option:
+                # The first value follows the option that the user wrote; each further one gets the option again.
                 if values:
                     yield option
                 values += 1
@@ -223,6 +232,7 @@ def completing(names: Callable[[], Iterable[str]], *, files: bool = False) -> Ca
     def complete(_context: click.Context, _argument: click.Parameter, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
 
+        # Names may be given in one word with commas; only the last of them is being typed.
         before, comma, begun = incomplete.rpartition(",")
         completions = [CompletionItem(before + comma + name) for name in names() if name.startswith(begun)]
         return [*completions, CompletionItem(incomplete, type="file")] if files else completions
@@ -249,6 +259,7 @@ def run_names() -> list[str]:
     from markbook.store.reader import HOME, LATEST, runs_in
 
     paths = [str(run) for run in runs_in(Path(HOME))] if Path(HOME).is_dir() else []
+    # `runs_in` gives the oldest first; completions begin with the newest.
     return [LATEST, *reversed(paths)] if paths else []
 
 
@@ -265,6 +276,7 @@ def part_names(kind: str) -> Callable[[], list[str]]:
 
 def is_given(name: str) -> bool:
     """Whether the user gave an option of the running command, rather than leaving it at its default."""
+    # The value alone does not tell: a user may give the very value that is the default.
     source = click.get_current_context().get_parameter_source(name)
     return source not in (None, click.core.ParameterSource.DEFAULT, click.core.ParameterSource.DEFAULT_MAP)
 
@@ -409,6 +421,7 @@ def ended_by_signal() -> Iterator[None]:
     def end(_number: int, frame: FrameType | None) -> None:
         nonlocal terminated
         terminated = True
+        # Asked for now and not before the run: an event loop puts a handler of its own there while it works.
         interrupt = signal.getsignal(signal.SIGINT)
         if not callable(interrupt):
             raise KeyboardInterrupt  # Ctrl-C is ignored here, as on a build server
@@ -459,6 +472,7 @@ def fill_from_run(options: dict[str, object], command: str) -> None:
     from markbook.errors import ConfigError, DataError, UsageError, suggest_path
     from markbook.store import open_manifest
 
+    # Said by itself: a mistyped path is another mistake than a folder that holds no run.
     if not Path(str(run)).is_dir():
         raise UsageError("there is no such run folder to resume", at=str(run), hint=suggest_path(str(run)))
     manifest = open_manifest(str(run))
@@ -484,8 +498,10 @@ def fill_from_run(options: dict[str, object], command: str) -> None:
             continue
         try:
             decoded = declared.decode(value)
+            # null is valid JSON, and stands here in a list where no command line could put it.
             if isinstance(decoded, list | tuple) and None in decoded:
                 raise TypeError("a value that nobody can give")
+            # As if it had been typed: type, range and callbacks of the option refuse what no command line could give.
             checked = parameter.process_value(context, decoded)
         except (TypeError, ValueError, AttributeError, LookupError, OverflowError) as error:  # no command line gives it
             at = str(Path(str(run)) / "run.json")

@@ -59,6 +59,7 @@ def site_command(runs: tuple[str, ...], output: str, **options: Any) -> int:
     from markbook.results.leaderboard import leaderboard
 
     opened = open_all_runs(runs, options["columns"])
+    # One sheet for all runs, so that models of different runs stand in one ranking over common samples.
     sheet = read_sheets(opened, metric=options["metric"], allow_different_measures=options["allow_different_measures"])
     board = leaderboard(sheet, alpha=options["alpha"], seed=options["seed"])
     files = pages(sheet, board, title=options["title"], alpha=options["alpha"])
@@ -132,6 +133,7 @@ def command(
         return 0 if is_whole else INCOMPLETE
     if output == "-":
         return _print(opened, format_name)
+    # A run of ours is a folder; another tool's results may be a single file, beside which we write nothing.
     if output is None and not opened.folder.is_dir():
         raise UsageError(
             "another tool's results are only read, and nothing is written beside them",
@@ -163,6 +165,8 @@ def _print(run: Run, format_name: str) -> int:
     from markbook.errors import UsageError
     from markbook.report.exports import write_report
 
+    # Written out first: how many files a report has is known only when they are there, and half a report is never
+    # printed.
     with tempfile.TemporaryDirectory() as folder:
         paths = write_report(run, format_name, Path(folder))
         text = [path for path in paths if path.suffix != ".png"]

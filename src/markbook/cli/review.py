@@ -68,6 +68,7 @@ def command(**options: Any) -> None:
 
     fill_from_run(options, "review")
     gates = parse_gates(options["fail_under"])
+    # Before anything is read or paid: a misspelt number would otherwise be noticed after the judges were asked.
     check_gates(gates, _marks())
     baseline = read_baseline(options, "review")
     stated, judging = record_from(ReviewOptions, options), record_from(JudgeOptions, options)
@@ -111,6 +112,7 @@ def _logging(path: Path | None, *, verbose: bool) -> Iterator[None]:
     layout = "%(asctime)s %(levelname)s %(name)s: %(message)s" if path else "%(message)s"
     handler.setFormatter(LineFormatter(layout))
     logger.addHandler(handler)
+    # The logger belongs to the process: a program that calls the command in-process gets it back as it was.
     before = logger.level
     logger.setLevel(logging.DEBUG if verbose else logging.INFO if path else logging.WARNING)
     try:
@@ -151,6 +153,7 @@ def _review(options: ReviewOptions, judging: JudgeOptions, baseline: Baseline | 
     from markbook.runs.reviews import Reviews
     from markbook.runs.reviews.review import ReviewRequest
 
+    # Not left to click: with --resume both come from the run, and --rescore needs neither.
     if options.papers is None or options.reviews is None:
         raise UsageError("--papers and --reviews are needed", hint="or --resume RUN or --rescore RUN alone")
     config = _config(options, judging)
@@ -206,6 +209,7 @@ def _show(run: Run, *, as_json: bool, verbose: bool) -> None:
         console.print(f"Human reviews against their closest other one, median: {parts}")
     tiers = []
     performance = read_part(run, "performance", dict[str, TierTime], {})
+    # By name, and the total last.
     for name, tier in sorted(performance.items(), key=lambda item: (item[0] == "total", item[0])):
         if (target := tier["target"]) is not None:
             ended = "" if tier["met"] else ", missed"

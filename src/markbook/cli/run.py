@@ -62,6 +62,7 @@ def command(**options: Any) -> int:
     from markbook.runs.tasks.finished import TaskResults
 
     fill_from_run(options, "run")
+    # Not left to click: with --resume the tasks are those that the run was started with.
     if not options["tasks"]:
         raise click.UsageError("Missing argument 'TASK...'.")
     # Rows, answers and marks live to the end: looking through them for garbage again and again finds none.

@@ -113,6 +113,7 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     tallies = {name: MeasurementTally(metric) for name, metric in metrics_made.items()}
     panels: dict[str, PanelAgreement] = {}
     skipped = 0
+    # One worker is this process: a pool would only send the rows to and fro.
     with create("engines", "local", workers=workers) if workers > 1 else nullcontext() as executor:
         keep = any(isinstance(metric, JudgeMetric) and metric.rubric.row for metric in metrics_made.values())
         for read in _read(file, named, size, strict=strict, needs_reference=needs_reference, keep_rows=keep):
@@ -148,6 +149,7 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     for detail in sorted({detail for tally in tallies.values() for detail in tally.broken}):
         say(f"markbook: {detail}")
     if any(tally.broken or tally.failures for tally in tallies.values()):
+        # Before the gates: a mean that lacks rows for a reason of ours must not pass or fail anybody.
         return INCOMPLETE
     hold_gates(gates, _marks(metrics_made, summaries))
     return 0
@@ -211,6 +213,7 @@ def _lines(file: Path) -> Iterator[Line | Rejection]:
         yield from read_table(file) if suffix(file) else read_jsonl(file)
         return
     with tempfile.NamedTemporaryFile(suffix=".jsonl") as copy:
+        # The reader of JSON Lines opens a file by its path, and standard input has none.
         shutil.copyfileobj(sys.stdin.buffer, copy)
         copy.flush()
         for row in read_jsonl(Path(copy.name)):
@@ -243,6 +246,7 @@ def _read(
             read.problems.append(f"{line.at}: {reason}: row skipped")
             continue
         read.take(record, line.at)
+    # An empty last batch is an error only where no earlier one had a row.
     if not read.candidates and not has_rows:
         for problem in read.problems[:5]:
             say(f"markbook: {problem}")
@@ -257,6 +261,7 @@ def _read(
 def _problem(record: Any, *, needs_reference: bool) -> str:
     if "candidate" not in record:
         return "no key 'candidate'"
+    # Which of the two is meant cannot be known, and to take one would leave the other out without a word.
     if "reference" in record and "references" in record:
         return "both 'reference' and 'references'"
     if needs_reference and "reference" not in record and "references" not in record:
@@ -274,6 +279,8 @@ def _options(pairs: Sequence[str], names: Sequence[str]) -> dict[str, object]:
     kinds: dict[str, tuple[str, ...]] = {}
     for metric in names if pairs else ():
         for name, some in option_kinds(factory("metrics", metric, allow_code=True)).items():
+            # Two metrics may have an option of one name and take other kinds of values: a text is read as what any of
+            # them takes.
             kinds[name] = kinds.get(name, ()) + some
     values: dict[str, object] = {}
     for pair in pairs:
@@ -295,6 +302,7 @@ def _add_judging(
     from markbook.errors import UsageError
     from markbook.judge.rubrics import ready_rubrics
 
+    # click knows the options by their flags, the metric by the names of the record's fields.
     names = {parameter_name(field): field.name for field in fields(JudgeOptions)}
     stated = {names[name]: value for name, value in judging.items() if value is not None}
     stated |= ({"models": list(judges)} if judges else {}) | ({} if rubric is None else {"rubric": rubric})
@@ -315,6 +323,7 @@ def _make_metrics(names: Sequence[str], options: Mapping[str, object]) -> dict[s
         if isinstance(metric, JudgeMetric):
             metrics |= {criterion.name: criterion for criterion in metric.by_criterion().values()}
     for metric in metrics.values():
+        # A judge without a key or a model file that is not there is found out before the first row is marked.
         getattr(metric, "check", lambda: None)()
     return metrics
 

@@ -76,6 +76,7 @@ def command(**options: Any) -> int:
     from markbook.serve.serve import bind, read_token, serve
 
     token = read_token(Path(options["token_file"])) if options["token_file"] else ""
+    # Whoever reaches the port runs programs here: outside this machine a token is the only lock.
     if not token and not is_loopback(options["host"]):
         raise UsageError(
             f"{options['host']} can be reached from outside, and whoever reaches it runs code", hint="give --token-file"
@@ -90,10 +91,12 @@ def command(**options: Any) -> int:
         benchmarks=Path(options["benchmarks"]) if options["benchmarks"] else None,
         deadline=options["deadline"],
     )
+    # Bound before the server starts: with port 0 the system chooses the number, and it has to be printed.
     sock = bind(options["host"], options["port"])
     host, port = sock.getsockname()[:2]
 
     def ready(_server: object) -> None:
+        # An IPv6 address holds colons, which a URL takes for the port's unless it stands in brackets.
         address = f"[{host}]" if ":" in host else host
         click.echo(f"http://{address}:{port}")
         click.echo("Press Ctrl-C to stop.", err=True)

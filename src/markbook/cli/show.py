@@ -72,8 +72,10 @@ def command(run: str, item: str, model: str, *, as_json: bool) -> int:
     from markbook.results.kind import open_results
     from markbook.store import open_run
 
+    # Also of a run that broke off: a single attempt is what it is, whatever the others come to.
     results = open_results(open_run(run), partial=True)
     entries = list(results.entries())
+    # Item and model one after the other, so that the message names the one that does not exist.
     at_it = [entry for entry in entries if entry.sample == item]
     if not at_it:
         names = list(dict.fromkeys(entry.sample for entry in entries))

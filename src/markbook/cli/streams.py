@@ -43,11 +43,13 @@ class _Stream(io.FileIO):
             self._leave()
             if self.fileno() == 1 and not isinstance(error, BrokenPipeError):
                 raise StorageError(f"standard output cannot be written: {error.strerror or error}") from error
+            # All of it counts as written, or the buffer above would try the rest again.
             return memoryview(data).nbytes
 
     def _leave(self) -> None:
         with suppress(OSError):
             nowhere = os.open(os.devnull, os.O_WRONLY)
+            # In place of the old one: whatever is still in a buffer above then goes nowhere instead of failing again.
             os.dup2(nowhere, self.fileno())
             os.close(nowhere)
 
@@ -69,6 +71,7 @@ def prepare() -> None:
 
 def _prepare_stream(stream: TextIO | None, number: int) -> TextIO:
     if stream is None:  # closed by the caller
+        # `closefd=False`: the number belongs to the process, and a wrapper that is thrown away must not close it.
         return io.TextIOWrapper(io.BufferedWriter(_Stream(number, "w", closefd=False)), encoding="utf-8")
     if not isinstance(stream, io.TextIOWrapper) or not _is_own(stream, number):
         return stream  # somebody else's, who catches what is written
@@ -77,6 +80,7 @@ def _prepare_stream(stream: TextIO | None, number: int) -> TextIO:
         io.BufferedWriter(_Stream(number, "w", closefd=False)),
         encoding=stream.encoding,
         errors="backslashreplace",
+        # Errors and progress are seen when they are written, also where stderr is a file.
         line_buffering=stream.line_buffering or number == 2,
     )
 

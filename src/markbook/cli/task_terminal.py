@@ -56,6 +56,7 @@ class TaskTerminal(RunTerminal):
         self.marks = planned_marks(plan.plan)
         check_gates(self._gates, self.marks)
         if self._baseline is not None:
+            # The first metric is the run's main one; the baseline is read by it, whatever its own main one is.
             self.metric = self.marks[0].names[0] if self.marks else None
             signatures = planned_signatures(plan.plan.tasks, self.metric) if self.metric else {}
             tables = [task.answers.attempts for task in plan.plan.tasks if task.answers is not None]
@@ -111,6 +112,7 @@ def planned_marks(plan: Plan) -> list[GateMark]:
             label = f"{group.name}/{key}"
             like = next((mark for name in names if (mark := by_label.get(f"{name}/{key}")) is not None), None)
             if like is not None and label not in by_label:
+                # A group's number has the range and direction of its tasks' numbers of the same name.
                 marks.append(replace(like, label=label, names=(label,)))
     return marks
 
@@ -127,6 +129,7 @@ def with_values(marks: Sequence[GateMark], summary: TasksSummary) -> list[GateMa
         for group, record in summary["groups"].items()
         for key, metric in record["metrics"].items()
     }
+    # A task that has the name of a group wins, as it does among the planned marks.
     values = groups | {label: metric["value"] for label, metric in values_found.items()}
     valued = [replace(mark, value=values[mark.label]) for mark in marks if mark.label in values]
     labels = {mark.label for mark in valued}

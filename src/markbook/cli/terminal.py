@@ -136,6 +136,7 @@ class RunTerminal(Watcher):
             words = "; ".join(part for part in (step.detail, terminal(step.trouble, limit=160)) if part)
             self._say(f"{terminal(step.name)}: {words}")
         if self._live is not None:
+            # Ten times a second is as often as anybody can read; the last piece is drawn in any case.
             if now - self._last >= 0.1 or self._done == self._start.total:
                 self._last = now
                 rate = f"{self._fresh / max(now - self._started, 1e-3):.0f}"
@@ -148,6 +149,7 @@ class RunTerminal(Watcher):
     def on_note(self, line: str, *, topic: str = "") -> None:
         """Say it, but of a topic only the first few."""
         self._topics[topic] += 1
+        # Notes without a topic are single ones, and all are said.
         if self._verbose or not topic or self._topics[topic] <= NAMED:
             self._say(line)
 

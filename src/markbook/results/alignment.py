@@ -70,6 +70,7 @@ class _Register:
                 others = alias.others if alias else ()
             keys = [(own_key, occurrences[own_key]) for own_key in ours]
             places = [(other_key, occurrences[other_key]) for other_key in others]
+            # Counted after the keys are made: the first sample of a content has the number 0 in every run.
             occurrences.update((*ours, *others))
             name = self._match_sample(sample, (*keys, *places), sheet)
             # Two samples of one run are never merged, however alike: the second gets a name of its own.
@@ -79,6 +80,7 @@ class _Register:
                 name = self._free(sample, run)
                 self.digests[name] = content
             for key in keys:
+                # The run that comes first names a content; later ones are paired with it.
                 self.names.setdefault(key, name)
             for key in places:
                 self.elsewhere.setdefault(key, name)
@@ -171,6 +173,7 @@ def merge_sheets(sheets: Sequence[tuple[str, Sheet]], notes: Sequence[str] = ())
         for model, cells in sheet.marks.items():
             marks[titles[at, model]] = {named[at][sample]: cell for sample, cell in cells.items()}
             origins[titles[at, model]] = at, model
+        # What an earlier run says of a sample stands.
         meta = {**{named[at].get(sample, sample): about for sample, about in sheet.meta.items()}, **meta}
     ends = min(sheet.range[0] for _, sheet in sheets), max(sheet.range[1] for _, sheet in sheets)
     common = set.intersection(*(set(names.values()) for names in named))

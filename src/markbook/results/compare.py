@@ -71,6 +71,8 @@ def differing(
     """
     common = [task for task in first if task in second]
     pairs = [(first[task], second[task]) for task in common]
+    # Tasks of other names, as another tool's are: where each run measured all of its own alike, these two can be set
+    # side by side.
     if not common and len(set(first.values())) == len(set(second.values())) == 1:
         pairs = [(next(iter(first.values())), next(iter(second.values())))]
     for signature, other in pairs:
@@ -150,6 +152,7 @@ def read_sheets(
             more = f" and {len(other_inputs) - 3} more" if len(other_inputs) > 3 else ""
             named = ", ".join(other_inputs[:3]) + more
             notes.append(f"The runs read different inputs ({named}): only samples with equal content are paired.")
+        # Raises a ValueError where the metrics differ; the handler below says what the user can do about it.
         merged = merge_sheets(sheets, notes)
         if not any(sheet.is_of_rows for _, sheet in sheets):
             return merged
@@ -178,6 +181,7 @@ def read_titled_sheets(runs: Sequence[Run], metric: str | Sequence[str] | None) 
     ]
     if names:
         # A run with none of them is refused by the last one's name.
+        # Run by run: with several names each run may be compared by another one.
         own = [_read_first_metric([result], names) or [result.sheet(names[-1])] for result in results]
         sheets = [sheet for (sheet,) in own]
     else:
@@ -213,6 +217,7 @@ def _as_verdicts(sheets: Sequence[Sheet]) -> list[Sheet] | None:
 def _read_first_metric(results: Sequence[Results], names: Sequence[str]) -> list[Sheet] | None:
     """Return the sheets by the first of these metrics that all runs have; None if there is none."""
     for name in dict.fromkeys(names):
+        # One run without the metric is enough for the next name: a comparison is by one metric in all runs.
         with suppress(UsageError):
             return [result.sheet(name) for result in results]
     return None
@@ -306,6 +311,7 @@ def hold_against(
     if len(baselines) > 1:
         raise DataError(f"{len(baselines)} runs lie here, and one is the baseline", at=name, hint="name it")
     sheet = read_sheets([*runs, *baselines], metric=metric, allow_different_measures=allow_different_measures)
+    # The baseline was read last, so the number of the other runs is its position.
     return check_worse(compare_sheet(sheet, seed=seed), baseline_pairs(sheet, name, last_run=len(runs)))
 
 

@@ -121,6 +121,7 @@ def choose_pairs(comparison: Comparison, *, all_pairs: bool) -> Sequence[Pair]:
     if all_pairs or len(comparison.pairs) <= PAIRS_SHOWN:
         return comparison.pairs
     names = [standing.model for standing in comparison.standings]
+    # A pair's first is the one with the better place, so each pair need be named in one order only.
     near = set(itertools.pairwise(names)) | {(names[0], name) for name in names[1:]}
     return [pair for pair in comparison.pairs if (pair.first, pair.second) in near]
 
@@ -146,6 +147,8 @@ def _pairs(comparison: Comparison, *, all_pairs: bool, narrow: bool) -> Table:
         note += f" {remaining} more pairs: --all-pairs or --json."
     level = f"{100 * (1 - comparison.alpha):g} % interval"
     if narrow:
+        # By its place in the row above: pair, difference with interval, adjusted p, McNemar and verdict are what 80
+        # columns hold.
         short = (
             (f"{row[0]} − {row[1]}", f"{row[2]} {row[3]}", row[5], row[7], row[9].replace(" is better", " better"))
             for row in rows
@@ -199,6 +202,7 @@ def headline(comparison: Comparison, samples: str = "samples") -> Headline:
     tied = [best, *(name for name in names[1:] if not apart(best, name))]
     rest = [name for name in names if name not in tied]
     n = comparison.n_common
+    # Samples that all models share may be none, though the two that the sentence is about have some.
     if not n and len(names) == 2:
         n = comparison.pair(*names).n
     on = f"these {n:,} {samples}" if n else f"the {samples} that they share"
@@ -208,6 +212,8 @@ def headline(comparison: Comparison, samples: str = "samples") -> Headline:
         text = f"{_join_names([best])}{score} is better than {_say_beaten(best, rest, pairs, scale)} on {on}."
     else:
         text = f"{_say_tied(tied, apart)} on {on}"
+        # "All are better" is claimed only if every one of the tied beats every other; else the best speaks for itself
+        # alone.
         beats = bool(rest) and all(apart(first, other) for first in tied for other in rest)
         if beats:
             gaps = _span([pairs[frozenset((first, other))] for first in tied for other in rest], scale)
@@ -305,6 +311,7 @@ def _join_names(names: Sequence[str], word: str = "and") -> str:
 
 def _say_tied(tied: Sequence[str], apart: Callable[[str, str], bool]) -> str:
     if any(apart(first, other) for first, other in combinations(tied[1:], 2)):
+        # The others can be told apart from one another: only the best is tied with all of them.
         return f"{_join_names(tied[:1])} cannot be told apart from {_join_names(tied[1:], 'or')}"
     if len(tied) > _NAMED:
         return f"{_join_names(tied[:1])} and {len(tied) - 1} others cannot be told apart"
@@ -320,6 +327,7 @@ def _span(pairs: Sequence[Pair], scale: Scale) -> str:
     ends = [abs(end) for pair in pairs for end in (pair.difference.low, pair.difference.high) if end is not None]
     unit = " points" if scale.factor == 100 else ""
     low, high = (f"{scale.factor * end:.{0 if scale.factor == 100 else 3}f}" for end in (min(ends), max(ends)))
+    # Less than a point would round to 0 points, and these intervals are known to leave out 0.
     if scale.factor == 100 and min(ends) < 0.01:
         low = scale.value(min(ends))
     return f"{low} to {high}{unit}"
@@ -350,6 +358,7 @@ def _step(
         return (
             f"{both} differ by the same on all {pair.n:,} {samples} that both have; more would tell whether that holds."
         )
+    # At Holm's level: more samples have to settle the pair in a table of as many pairs as this one.
     level = holm_level(pair, count_open(comparison.pairs, comparison.alpha), comparison.alpha)
     needed = items_to_show(differences, gap, alpha=level, most=_HOPELESS)
     if needed is None:
@@ -357,6 +366,7 @@ def _step(
     scale = Scale(comparison.range)
     unit = " points" if scale.factor == 100 else ""
     return (
+        # So many samples did not settle it, whatever the approximation says, so the advice is always for more.
         f"{_about(max(needed, pair.n + 1))} {samples} like these would settle {both}, "
         f"if they differ by the {scale.value(gap)}{unit} seen here."
     ).replace("about", "About", 1)
@@ -455,6 +465,7 @@ class Comparison:
         for standing in self.standings:
             for letter in standing.group:
                 models_by_letter.setdefault(letter, []).append(standing.model)
+        # By length first: the letters after z are aa, ab, ..., which come before b in the alphabet.
         return [models for _, models in sorted(models_by_letter.items(), key=lambda item: (len(item[0]), item[0]))]
 
     def rows(self) -> list[dict[str, object]]:
@@ -462,6 +473,8 @@ class Comparison:
         rows = []
         for pair in self.pairs:
             row = pair.to_record()
+            # Columns hold bare values: the interval comes back as four of them, and differences by topic stay in
+            # `to_json`.
             del row["interval"], row["by_topic"]
             rows.append(
                 row | {name: getattr(pair.difference, name) for name in ("method", "confidence", "low", "high")}
@@ -487,6 +500,8 @@ class Comparison:
         """
         from markbook.plugins import need
 
+        # polars takes a column's type from its first rows, in which a p may be missing throughout; None has it read
+        # all.
         frame: pl.DataFrame = need("polars", extra="notebook").DataFrame(self.rows(), infer_schema_length=None)
         return frame
 
@@ -494,6 +509,7 @@ class Comparison:
         """Show the scores as a chart, the ranking and the pairs in a notebook."""
         from markbook.plugins import factory
 
+        # By name, through the plugin door: reports stand above results, and imports point down only.
         chart: str = factory("reports", "markbook.report.notebook:draw_scores", allow_code=True)(self.standings)
         return chart + "".join(table.html() for table in tables(self))
 
@@ -573,6 +589,7 @@ def _comparison_wins(sheet: Sheet, names: Sequence[str]) -> dict[str, dict[str, 
             for sample, mark in sheet.marks[a].items():
                 other = sheet.marks[b].get(sample)
                 if mark.value is not None and other is not None and other.value is not None:
+                    # A gap of rounding is a tie here, as it is for the sign flips.
                     count += sign * (mark.value - other.value) > 1e-12
             table[a][b] = count
     return table

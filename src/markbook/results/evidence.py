@@ -27,6 +27,7 @@ def point_to_lines(name: str, stats: Mapping[str, object]) -> Evidence | None:
     findings = []
     for point in points:
         at, verdict = point.get("line"), "passed" if point.get("passed") is True else "failed"
+        # True is an int in Python, and stats of other tools may hold it.
         line = at if isinstance(at, int) and not isinstance(at, bool) and at > 0 else None
         vacuous = " (nothing there could have failed it)" if point.get("vacuous") else ""
         words = f"{_text(point.get('evidence'), _WORDS)}{vacuous}".strip()
@@ -105,6 +106,7 @@ def _number(value: object) -> str:
 
 
 def _list(value: object) -> Sequence[object]:
+    # Stats may come from a file of any size, and everything from here on is laid out on a page.
     return value[:_MOST] if isinstance(value, list | tuple) else ()
 
 
@@ -147,6 +149,7 @@ def overlapping(name: str, stats: Mapping[str, object], text: str, references: S
             if len(ours) == stats.get("sys_len") and hits == counts:
                 return Evidence(name, lead, lists=_lists(ours, theirs, (1, 2)))
         return Evidence(name, lead)
+    # METEOR has both shares too, and chunks beside them: its matches are not ROUGE's.
     if {"precision", "recall"} <= stats.keys() and "chunks" not in stats:
         return _rouge(name, stats, text, references)
     return None
@@ -160,12 +163,16 @@ def _rouge(name: str, stats: Mapping[str, object], text: str, references: Sequen
         return None
     precision_recall = precision, recall
     lead = f"precision {format_number(precision)}, recall {format_number(recall)}"
+    # The size in the metric's name is tried first, for both sizes may come to the same shares.
     sizes = sorted((1, 2), key=lambda n: str(n) not in name)
     for stemmer, tokenizer in itertools.product((True, False), TOKENIZERS):
         ours, *theirs = (compared_words(side, stemmer=stemmer, tokenizer=tokenizer) for side in (text, *references))
         for other in theirs:
             shares = {n: _shares(sum((_grams(ours, n) & _grams(other, n)).values()), n, ours, other) for n in sizes}
+            # Equal to the last bit, or not the same words: the score divided the same whole numbers.
             size = next((n for n in sizes if shares[n] == precision_recall), None)
+            # Where all matching words stand in one order, ROUGE-L has the shares of ROUGE-1: the name says which one
+            # it is.
             if size is not None and "l" not in name.lower().partition("rouge")[2]:
                 return Evidence(name, lead, lists=_lists(ours, [other], (size,)))
             edits = script(
@@ -410,5 +417,6 @@ class Room:
                 for name, some in item.lists
             )
             short.append(replace(item, lists=lists, edits=item.edits[:_PARTS]))
+        # Taken off afterwards: an answer's evidence is shown as a unit, and the first that does not fit is the last.
         self._left -= sum(item.size for item in short)
         return tuple(short)

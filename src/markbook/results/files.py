@@ -35,6 +35,7 @@ def get_value(values: Mapping[str, object], name: str, row: Mapping[str, object]
     """Return a value, or the reason that its row gives for having none."""
     value = values.get(name)
     if isinstance(value, int | float):
+        # Whole numbers come back from JSON as int, and a mark is a float.
         return float(value)
     record = _lost(row).get(name)
     return Missing(MissingKind.ABSENT, "the row gives no reason") if record is None else Missing.from_record(record)
@@ -70,6 +71,7 @@ def cases(rows: Iterable[Mapping[str, object]], command: str) -> Iterator[Case]:
         suite = str(row.get("model") or row.get("system") or command)
         name = str(row.get("id") or row.get("paper_id") or "")
         name = f"{row['task']}/{name}" if row.get("task") else name
+        # The first attempt, number 0, goes by the sample's name alone.
         name += f" [{row['index']}]" if row.get("index") else ""
         detail = _list_reasons(broken)
         tests, metrics = row.get("tests"), row.get("metrics")
@@ -158,6 +160,7 @@ class FilesView(Generic[R, S]):
     @cached_property
     def _checks(self) -> tuple[Check, Check]:
         """What rows and summary are held against: the types that this view has for them."""
+        # Made as `FilesView[R, S](run)` the object knows its types; made by a subclass, the class does.
         own: Any = self.__dict__.get("__orig_class__") or type(self).__orig_bases__[0]  # type: ignore[attr-defined]  # of Generic
         row, summary = get_args(own)
         return make_check(row), make_check(summary)

@@ -59,6 +59,7 @@ def parse_gate(text: str) -> Gate:
     Raises:
         UsageError: it has another form.
     """
+    # From the right: a model's name may hold an equals sign, a number does not.
     name, sign, value = text.rpartition("=")
     is_percent = value.strip().endswith("%")
     try:
@@ -177,6 +178,8 @@ def check_worse(comparison: Comparison, pairs: Sequence[tuple[str, str]]) -> lis
                 f"{candidate!r} cannot be held against {baseline!r}: the two share no sample with a value",
                 hint="compare runs of the same benchmark or task",
             )
+    # All pairs exist here: what could not be compared has been refused above, for a gate that holds nothing must not
+    # pass.
     turned = [comparison.pair(candidate, baseline) for candidate, baseline in pairs]
     failed = []
     for pair in turned:

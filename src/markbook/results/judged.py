@@ -86,6 +86,7 @@ def read_judged(
         model = next(iter(sheet.marks)) if alone else answers.model
         cell = sheet.marks.get(model, {}).get(answers.sample)
         answers.score = None if cell is None else cell.value
+    # A sample is left out only where none of its answers can be shown.
     return JudgedRun(
         results, sheet, list(answers_by_key.values()), run.folder, n_empty=len(without - set(answers_by_key))
     )

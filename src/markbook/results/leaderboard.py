@@ -96,6 +96,7 @@ def standings(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> list[Stand
         better = means - _SLACK * np.abs(means).max()
         # Counted in each resample's order: a table of every model against every other does not fit for thousands.
         ranks = np.stack([np.searchsorted(np.sort(row), bound) for row, bound in zip(means, better, strict=True)]) + 1
+        # Ranks are whole numbers: rounded outwards, so that the range never claims more than its level.
         low = np.quantile(ranks, alpha / 2, axis=0, method="lower")
         high = np.quantile(ranks, 1 - alpha / 2, axis=0, method="higher")
         ranges = {model: (int(a), int(b)) for model, a, b in zip(valued, low, high, strict=True)}
@@ -134,11 +135,14 @@ def _resample_means(sheet: Sheet, order: Sequence[str], seed: int) -> Floats | N
     if len(numbers) < 2:
         return None
     table, sizes = np.zeros((len(numbers), len(order))), np.bincount(units).astype(np.float64)
+    # `table[units] += ...` would add only one sample of each cluster: with a repeated index the last one wins.
     np.add.at(table, units, np.array(list(values_by_sample.values())))
     rng, n = np.random.default_rng(seed), len(numbers)
     # Fewer draws of very many samples, and in pieces of 4 million numbers: time and memory stay bounded.
     draws, step = max(200, min(_DRAWS, 20_000_000 // n)), max(1, 4_000_000 // n)
+    # How often each unit is drawn is all that a mean needs, so one matrix product gives the means of all models.
     drawn = (rng.multinomial(n, np.full(n, 1 / n), min(step, draws - at)) for at in range(0, draws, step))
+    # Divided by the samples drawn, of which a resample of clusters has no fixed number.
     means: Floats = np.concatenate([(counts @ table) / (counts @ sizes)[:, None] for counts in drawn])
     same = np.ptp(means - means[:, :1], axis=0).max() <= _SLACK * np.abs(means).max()
     return None if clusters is not None and same else means
@@ -190,6 +194,7 @@ def letters(names: Sequence[str], different: Collection[tuple[str, str]]) -> dic
     for first, two in () if many else apart:
         split = [s for s in sets if not {first, two} <= s]
         for both in (s for s in sets if {first, two} <= s):
+            # Insert: a set that holds both of a distinguishable pair becomes two sets, each without one of them.
             split += [both - {first}, both - {two}]
         unique = sorted(set(split), key=lambda s: (-len(s), sorted(s)))
         sets = []
@@ -287,12 +292,14 @@ def _apart(sheet: Sheet, names: Sequence[str], alpha: float) -> set[tuple[str, s
     # The difference does not depend on what is taken from both sides; small numbers keep their digits.
     centre = values.sum() / max(1.0, has_value.sum())
     values = (values - centre) * has_value
+    # Sums over common samples for all pairs at once: (a - b)² = a² + b² - 2ab, each term one matrix product.
     n = has_value.T @ has_value
     total = values.T @ has_value - has_value.T @ values
     squares = (values**2).T @ has_value + has_value.T @ (values**2) - 2 * values.T @ values
     rows, columns = np.triu_indices(len(names), 1)
     n, total, squares = n[rows, columns], total[rows, columns], squares[rows, columns]
     with np.errstate(divide="ignore", invalid="ignore"):
+        # Rounding can leave a variance of 0 a little below it, and a negative number has no root.
         spread = np.sqrt(np.maximum(squares - total**2 / n, 0.0) / (n - 1) / n)
         p = 2 * stdtr(n - 1, -np.abs(total / n) / spread)
     is_known = (n >= 2) & (spread > 1e-12)

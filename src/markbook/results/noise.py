@@ -58,6 +58,7 @@ def noise(runs: Sequence[RunLike], *, metric: str | Sequence[str] | None = None,
         DataError: no item has two values.
     """
     sheets = read_titled_sheets(open_runs(runs), metric)
+    # Runs that were measured differently differ by more than their noise.
     check_signatures(sheets)
     sheet = merge_sheets(sheets)
     noises = [

@@ -176,6 +176,7 @@ def _common(
     for sample in among:
         first_cell, two = sheet.marks[first].get(sample), sheet.marks[second].get(sample)
         if first_cell is None or two is None or first_cell.value is None or two.value is None:
+            # A sample that neither model has is another pair's, and not a gap in this one.
             n_unpaired += first_cell is not None or two is not None
             continue
         samples.append(sample)
@@ -201,6 +202,7 @@ def estimate_difference(
         return estimate
     share = wilson_interval(0, estimate.n, confidence=confidence).high
     assert share is not None
+    # A share u of the samples at -width (or at +width), all others at the value that was seen.
     low = estimate.value - share * (estimate.value + width)
     high = estimate.value + share * (width - estimate.value)
     return replace(estimate, low=low, high=high, method="wilson-bound", note="every difference is the same")
@@ -255,6 +257,7 @@ def compare_pairs(sheet: Sheet, names: Sequence[str], *, alpha: float = 0.05, se
         if is_different and difference.value is not None:
             better = pair.first if (difference.value > 0) == (sheet.direction == "higher") else pair.second
         judged.append(replace(pair, p_adjusted=p, distinguishable=is_different, better=better))
+    # A second pass: the level of each pair depends on how many pairs Holm leaves open.
     n_open = count_open(judged, alpha)
     for at, pair in enumerate(judged):
         differences = pair.differences(width)
@@ -287,6 +290,7 @@ def _flip_ps(
     together: dict[tuple[str, ...], list[int]] = {}
     for index, (samples, _, _) in enumerate(items):
         if len(samples) <= FLIP_UP_TO:
+            # The samples themselves are the key: only pairs over exactly the same ones can share signs.
             together.setdefault(samples, []).append(index)
             continue
         long: Floats = np.subtract(items[index][1], items[index][2])
@@ -297,6 +301,7 @@ def _flip_ps(
             )  # the t test has no p without variation
     for indices in together.values():
         gaps: Floats = np.stack([np.subtract(items[i][1], items[i][2]) for i in indices], axis=1)
+        # What differs by rounding only (0.1 + 0.2 against 0.3) has no sign that could be flipped.
         gaps[np.abs(gaps) <= 1e-12] = 0.0
         moving = np.count_nonzero(gaps, axis=0)
         for index, p, count in zip(indices, sign_flip_ps(gaps, n_resamples=_DRAWS, seed=seed), moving, strict=True):
@@ -338,6 +343,7 @@ def _pair(
         distinguishable=False,
         better=None,
         n_missing=n_unpaired,
+        # McNemar's test takes each sample for independent of the others.
         mcnemar_p=mcnemar_exact(*only).p if both_judged and not is_clustered else None,
         only_first=only[0] if both_judged else None,
         only_second=only[1] if both_judged else None,

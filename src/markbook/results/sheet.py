@@ -47,6 +47,7 @@ def find_status(
         any_passed: whether at least one did.
         is_complete: whether it has every number that it should have, without tests.
     """
+    # The first that holds is the word: what was never answered cannot be broken, what is broken was not judged.
     if is_absent:
         return "absent"
     if is_broken:
@@ -130,6 +131,7 @@ def make_cell(values: Sequence[float | Missing], limits: tuple[float, float], *,
     gaps = dict(sorted(Counter(gap.kind.value for gap in lost).items())) if lost else _NO_GAPS
     if not numbers:
         return Cell(None, lost[0], passed=passed, n_missing=gaps)
+    # Summed exactly: the same answers in another order have the same mean.
     total, n = math.fsum(numbers), len(values)
     span = None
     if lost and math.isfinite(limits[1] - limits[0]):

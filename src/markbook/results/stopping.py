@@ -85,6 +85,7 @@ def parse_rule(text: str) -> StopRule:
 def draw_order(samples: Sequence[str], seed: int) -> list[str]:
     """Return the samples in a random order: the same for a seed, whatever order they came in."""
     order = sorted(samples)
+    # A text of its own as the seed: nothing else that is drawn by the same number draws the same.
     random.Random(f"markbook stop {seed}").shuffle(order)  # noqa: S311 - a drawing of lots, no secret
     return order
 
@@ -167,6 +168,7 @@ class Stopping:
         self.range, self.direction = plan.range, plan.direction
         if rule.when == "decided" and baseline is None:
             raise UsageError("nothing says against what it is to be decided", hint="name a finished run with --against")
+        # The tests bound each difference by the width of the range, which an open range does not have.
         if not math.isfinite(self.width):
             raise UsageError(f"{plan.metric!r} has no worst and best value, so no moment to stop can be told")
         self._held = {model: _held_against(model, plan, baseline) for model in plan.models}
@@ -189,6 +191,7 @@ class Stopping:
     def is_enough(self, done: int, marks: Mapping[str, Mapping[str, Cell]]) -> bool:
         """Return whether it is enough for every model, from marks that only grow from look to look; see `stands`."""
         if self.rule.when == "decided":
+            # `stands` would compute an interval at every look, and the decision needs none.
             return all(self._look(model, done, marks[model]).decided_at is not None for model in self._held)
         return all(stand.decided_at is not None for stand in self.stands(done, marks))
 
@@ -228,6 +231,7 @@ class Stopping:
             mean = anytime_mean(gaps_known, limits=self.range, confidence=1 - alpha)
             return Stand(model, "", mean.n, lost, mean, done if self._is_precise(mean) else None)
         estimate = anytime_difference(gaps_known, width=self.width, confidence=1 - alpha)
+        # Precision is checked between batches only, so it is reached at a look, unlike a decision.
         if self.rule.when == "precise":
             return Stand(model, baseline[0], estimate.n, lost, estimate, done if self._is_precise(estimate) else None)
         signs = self._look(model, done, marks)
@@ -278,6 +282,7 @@ def _held_against(model: str, plan: Sheet, baseline: Sheet | None) -> _Held | No
         return None
     name = counterpart(model, baseline.models)
     check_signatures([("this run", plan), ("the baseline", baseline)], is_planned=True)
+    # The baseline may know the samples by other names: they are paired as `compare` will pair them.
     together = merge_sheets([("run", _only(plan, model)), ("baseline", _only(baseline, name))])
     ours, theirs = together.marks.values()
     # Names of the whole are given in the plan's own order.
@@ -289,6 +294,8 @@ def _held_against(model: str, plan: Sheet, baseline: Sheet | None) -> _Held | No
 def _only(sheet: Sheet, model: str) -> Sheet:
     """Return the sheet of one model, whatever its metric is called."""
     return Sheet(
+        # `merge_sheets` refuses two metrics or directions; that the two are alike was checked by signature, where
+        # they have one.
         "", {model: sheet.marks[model]}, sheet.range, "higher",
         digests=sheet.digests, by_place=sheet.by_place, loose=sheet.loose,
     )  # fmt: skip
@@ -379,6 +386,8 @@ def until_enough(
     order_row = next(iter(journal.rows(ORDER)), None)
     if order_row is not None:
         stopping.order = list(order_row.data["samples"])
+    # On disk before the first sample is done: an order that could be drawn anew after marks are known would guarantee
+    # nothing.
     journal.add(ORDER, (0,), {"samples": stopping.order})
     journal.commit()
     done, marks = 0, dict[str, Mapping[str, Cell]]()

@@ -77,12 +77,14 @@ def summarise_values(  # noqa: PLR0913 - each is a fact about the values that on
     if policy not in ("exclude", "worst", "fail", "exam"):
         raise ValueError(f"unknown policy {policy!r}: exclude, worst, fail or exam")
     for value in values:
+        # Written so that NaN, which is not comparable with anything, fails it too.
         if not range[0] <= value <= range[1]:
             raise ValueError(f"{metric}: {value!r} lies outside {range[0]:g}..{range[1]:g}")
     missing = {kind: count for kind, count in sorted((n_missing or {}).items()) if count}
     worst, done, settled = worst_end(range, direction), "", list(values)
     covered = sum(missing.values()) if policy in ("worst", "fail") else 0
     if policy == "exam":
+        # What the model owed counts against it; what broke on our side does not.
         covered = missing.get(MissingKind.ABSENT, 0) + missing.get(MissingKind.NO_COMPLETION, 0)
     if covered and math.isfinite(worst):
         settled, done = settled + [worst] * covered, f"{covered} missing counted as {worst:g}"
@@ -121,6 +123,7 @@ def estimate_mean(
     estimate = clustered_standard_error(values, clusters, confidence=confidence)
     if estimate.low is None or estimate.high is None:
         return estimate
+    # The t interval knows no range: near its ends it would reach values that no sample can have.
     low, high = max(estimate.low, limits[0]), min(estimate.high, limits[1])
     return dataclasses.replace(estimate, low=low, high=high, note=few_clusters(finite(values), clusters, limits))
 
@@ -169,6 +172,7 @@ def summarise_cells(
     missing_kinds: Counter[str] = Counter(cell.missing.kind.value for cell in cells if cell.missing is not None)
     end = 0 if direction == "higher" else 1
     counts_all = policy in ("worst", "fail")
+    # `or 0.0` is for the type checker alone: the cells were chosen by having a value.
     values = [cell.span[end] if counts_all and cell.span else cell.value or 0.0 for cell in cells_with_value]
     summary = summarise_values(
         values, metric=metric, group=group, range=range, direction=direction, n_missing=missing_kinds, policy=policy,
@@ -178,6 +182,7 @@ def summarise_cells(
     for cell in cells:
         gaps.update(cell.gaps)
     spans = [cell.span or (cell.value or 0.0, cell.value or 0.0) for cell in cells_with_value]
+    # Such a cell's range has an infinite end, so what its missing answers could have scored has no bound.
     is_open = any(cell.is_partial and cell.span is None for cell in cells_with_value)
     words = f"{len(partial)} of {len(cells)} have a value for a part of their answers" if partial else ""
     return dataclasses.replace(
@@ -259,6 +264,7 @@ def summarise_with(
         metric, {measurement.metric for measurement in measurements}, _collect_signatures(measurements)
     )
     if metric.averages:
+        # Missing measurements reach the summary as counts; what they are worth is the policy's to say.
         values = [measurement.value for measurement in measurements if measurement.value is not None]
         summary = summarise_values(
             values,
@@ -390,10 +396,13 @@ class _CountedMeasurements(Sequence[Measurement]):
             x for part in measurement.stats.values() for x in (part if isinstance(part, list) else [part])
         ]
         # A first row without stats has the shape (), which is one like any other and not "no shape yet".
+        # `type` and not `isinstance`: a bool is an int, and would come back out of the array as a number.
         fits = all(type(x) in (int, float) for x in numbers) and self._shape in (None, shape)
         if fits and self._numbers.typecode == "i" and not all(type(x) is int and -_INT <= x < _INT for x in numbers):
+            # Counts need 4 bytes each until the first number that is not a small whole one.
             self._numbers = array("d", self._numbers)
         if self._others or not fits:
+            # `list(self)` makes measurements of all that lies in the arrays; from here on the list is what counts.
             self._others = self._others or list(self)
             self._others.append(measurement)
             return
@@ -413,8 +422,10 @@ class _CountedMeasurements(Sequence[Measurement]):
             return [self[at] for at in range(*index.indices(len(self)))]
         if self._others:
             return self._others[index]
+        # Turns a negative index round and raises the IndexError by which iteration over a sequence ends.
         index = range(len(self))[index]
         stats: dict[str, object] = {}
+        # All rows have one shape, so each has the same share of the numbers.
         at = index * (len(self._numbers) // len(self._values))
         for key, size in self._shape or ():
             stats[key] = self._numbers[at] if size < 0 else self._numbers[at : at + size].tolist()
@@ -481,12 +492,15 @@ def _bootstrap(
 
         def list_members(rows: Ints) -> Ints:
             """Return the places of all measurements of rows, each of which has so many from its start on."""
+            # One run of numbers through all drawn rows at once; the repeated term moves each row's part to that row's
+            # start.
             ends = np.cumsum(sizes[rows])
             return np.repeat(starts[rows] - (ends - sizes[rows]), sizes[rows]) + np.arange(ends[-1])
 
         draws = map(list_members, draws)
     values = metric.resample(measurements, draws)
     low, high = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2]) if values else (0.0, 0.0)
+    # Percentiles over only those resamples that have a number would pass for those of all.
     if len(values) < _RESAMPLES or low == high:
         return None, "no variation between resamplings: no interval"
     return Interval(float(low), float(high), f"bootstrap[{_RESAMPLES}, seed {seed}]", confidence), ""

@@ -117,6 +117,7 @@ def exam(
         UnknownOptionError: an option that does not exist.
         UsageError: neither answers nor a model, or both; a model that cannot be asked.
     """
+    # A text is a sequence, too: taken apart, each of its characters would be a path.
     sources = (solutions,) if isinstance(solutions, str | os.PathLike) else tuple(solutions)
     named = {"benchmark": benchmark, "solutions": sources, "model": model, "base_url": base_url, "resume": resume}
     request = make_options(
@@ -170,6 +171,7 @@ def review(  # noqa: PLR0913 - the command's options, each with its own default
         UnknownOptionError: an argument that does not exist.
         UsageError: a judge or run folder that cannot be used.
     """
+    # `**settings` takes any keyword: without this a misspelt one would be ignored.
     refuse_unknown(settings, [*inspect.signature(review).parameters, *ReviewSettings.__annotations__], "review")
     judges = (judge,) if isinstance(judge, str) else tuple(judge)
     chosen = config if isinstance(config, ReviewConfig) else read_config(Path(config)) if config else default_config()
@@ -221,4 +223,5 @@ def _record_request(
     names = ("papers", "reviews", "traces", "config_file", "tool_reference")
     inputs = {name: source for name, source in zip(names, places, strict=True) if source is not None}
     paths = {name: os.fspath(source) for name, source in inputs.items() if isinstance(source, str | os.PathLike)}
+    # A configuration made in Python has no path that a later `--resume` could read it from.
     return {**paths, **request} if len(paths) == len(inputs) else {}

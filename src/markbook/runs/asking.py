@@ -52,6 +52,7 @@ def connect_generator(options: AskingOptions) -> Any:
     if not options.generator:
         return plugins.create("generators", ASKS_MODELS, **options_given)
     factory = plugins.factory("generators", options.generator, allow_code=True)
+    # Another package's factory may know fewer options, and is called with those that it names.
     parameters = inspect.signature(factory).parameters.values()
     if not any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters):
         options_given = {
@@ -208,6 +209,7 @@ class Replies:
         # Questions that brought nothing have cost something too, each time that they were asked.
         lost = list(journal.rows(UNANSWERED))
         spent = (row.data.get("cost_at_most") for row in itertools.chain(journal.rows(COMPLETION), lost))
+        # Set before the first question, so that a budget holds over all resumes of a run together.
         generator.spent = sum(cost or 0.0 for cost in spent)
         self._times = itertools.count(len(lost))
 
@@ -224,6 +226,7 @@ class Replies:
             self._journal.add(COMPLETION, reply.key, reply.as_record())
             self._committed.soon()
         elif reply.cost_at_most:
+            # Under a number of its own: a question that fails in each resume has cost something each time.
             record = {"requests": reply.requests, "cost_at_most": reply.cost_at_most}
             self._journal.add(UNANSWERED, (*reply.key, next(self._times)), record, remember=False)
             self._committed.soon()
@@ -238,6 +241,7 @@ def sum_usage(replies: Sequence[ModelReply]) -> TokenUsage:
 
     def total(name: str, of: Sequence[ModelReply]) -> Any:
         values = [getattr(reply, name) for reply in of]
+        # A sum with an unknown part is unknown.
         return None if not values or any(value is None for value in values) else sum(values)
 
     return {

@@ -152,6 +152,7 @@ def _render(kind: Kind[Any, Any], folder: Path, names: Sequence[str]) -> tuple[d
 def _render_whole(kind: Kind[Any, Any], folder: Path, names: Sequence[str]) -> tuple[dict[str, Content], Scores]:
     """Return the reports and the scores as a worker can send them."""
     files, scores = _render(kind, folder, names)
+    # A generator cannot be sent from one process to another.
     complete = {path: content if isinstance(content, str | bytes) else list(content) for path, content in files.items()}
     return complete, scores  # type: ignore[return-value]  # one kind of pieces a file
 

@@ -50,6 +50,7 @@ class Import(Kind[ImportOptions, ImportPlan]):
         path = Path(request.results)
         format_name, marked = read(path, request.columns or None)
         digest = hashlib.sha256()
+        # Going through the pieces is what fills the digest; the rows have been read already.
         for _ in pieces(path, digest):
             pass
         config = {

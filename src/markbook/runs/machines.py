@@ -84,6 +84,7 @@ class Machines:
 
     def start_executor(self) -> None:
         """Start the workers; on this machine those that are asked for by number, else none."""
+        # A single worker could do no more than this process, and would have to be started first.
         if self.engine == "local" and self.workers not in (None, 1):
             self.executor = self.open(_local(self.workers))
         else:
@@ -97,4 +98,5 @@ def _local(workers: int | None) -> Iterator[Executor]:
         try:
             yield executor
         finally:
+            # Nobody wants what is still waiting: the run has ended, or has broken off.
             executor.shutdown(wait=False, cancel_futures=True)

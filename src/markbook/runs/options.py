@@ -148,6 +148,7 @@ class AskingOptions(RunOptions):
         section=ASKING_MODELS,
         changes_results=False,
         kept="config",
+        # run.json of a run that is resumed may come from anybody, and such a name is code.
         danger=lambda name: "would import what it names" if ":" in name else "",
     )
     """Who answers instead of a model: a generator plugin; what it is called stands in the manifest's config."""
@@ -159,6 +160,7 @@ class AskingOptions(RunOptions):
         section=ASKING_MODELS,
         changes_results=False,
         kept="config",
+        # An address out of a foreign run.json would be sent the user's key.
         danger=would_send_key,
     )
     samples: int | None = option(
@@ -272,6 +274,7 @@ class StoppingOptions(AskingOptions):
         section=GATES_AND_STOPPING,
         changes_results=False,
         kept="config.stop",
+        # run.json keeps the rule beside the digest of the baseline's marks.
         decode=lambda stop: stop["when"],
     )
     """`decided` or `precise:0.03`; empty to do all."""
@@ -309,8 +312,10 @@ def with_answerer(options: _Asking, *, has_answers: bool, of: str) -> _Asking:
         UsageError: neither answers nor a model or generator, or both.
     """
     if options.generator == ASKS_MODELS:
+        # Named outright it is still the default, and a run must not become another one by that.
         options = dataclasses.replace(options, generator="")
     if options.generator and options.model is None:
+        # Results need a name for whoever answered.
         options = dataclasses.replace(options, model=options.generator)
     if has_answers == (options.model is not None):
         raise UsageError(f"name the answers or the model: one of {of} and --model (or --generator)")
@@ -361,6 +366,7 @@ def make_options(kind: type[_T], options: Mapping[str, object], function: str) -
     Raises:
         UnknownOptionError: it has no such option, with the nearest one.
     """
+    # The TypeError of the dataclass would name neither the caller's function nor the option that was meant.
     refuse_unknown(options, list(inspect.signature(kind).parameters), function)
     return kind(**options)
 

@@ -47,6 +47,8 @@ def find_problem(tests: Sequence[Test], language: str = "") -> Missing | None:
         tests: the problem's.
         language: what they are written in; empty for Python. Of other languages only blank texts are seen.
     """
+    # Only tests that are a program and nothing else: what has its own input or assertion is not Python text as a
+    # whole.
     programs = [test.program for test in tests if test == Test(program=test.program)]
     if language not in ("", "python"):
         texts = ["" if program.strip() else NO_TESTS for program in programs]
@@ -143,6 +145,7 @@ def pass_hat_k(
 
 def _make(name: str, k: object, settings: ProgramSettings, run: Run | None) -> PassAtK:
     ks = tuple(k) if isinstance(k, list | tuple) else (k,)
+    # True is an int in Python, and k=True is a mistake and not a 1.
     if not ks or any(not isinstance(value, int) or isinstance(value, bool) or value < 1 for value in ks):
         raise UsageError(f"k must be a whole number from 1 up, or a list of them, not {k!r}")
     if not settings.seconds > 0:
@@ -204,6 +207,7 @@ class PassAtK(Metric):
             for i, (candidate, reference) in enumerate(zip(candidates, references, strict=True))
         ]
         items = [item for row in rows if not isinstance(row, Missing) for item in row]
+        # The other attempts only say that they are counted there.
         at_first = {measurement.sample_id: measurement for measurement in self.measure(items) if measurement.index == 0}
         return [
             Measurement(self.name, missing=row, sample_id=str(i), signature=self.signature)
@@ -305,6 +309,7 @@ def _row(name: str, candidate: object, reference: object) -> list[Item] | Missin
         return missing_undefined(
             "no reference" if tests is None or tests == [] else "the reference is not a test program"
         )
+    # A None is an attempt that was not made, so it is not among the n.
     attempts = [program for program in programs if program is not None]
     if not attempts:
         return Missing(MissingKind.ABSENT, "no attempt")

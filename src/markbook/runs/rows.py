@@ -55,6 +55,7 @@ def render_rows(rows: Iterable[Row], metrics: Mapping[str, Column]) -> dict[str,
         rows: one an attempt, in an order that does not depend on luck.
         metrics: what they are marked by, the main one first.
     """
+    # The rows are gone through once for the file and once a metric, which a generator does not stand.
     records = RowRecords(rows if isinstance(rows, Sequence) else list(rows))
     lines = (json.dumps(record, ensure_ascii=False, allow_nan=False, sort_keys=True) + "\n" for record in records)
     summary = json.dumps(summarise_rows(records, metrics), indent=2, ensure_ascii=False, allow_nan=False)
@@ -109,6 +110,7 @@ def _sheet(records: Iterable[RowRecord], metric: str, column: Column) -> Sheet:
             loose = loose or content is not None
             # where nobody says what was asked, its id alone says which sample it is
             prompt_digest = digest([sample, record["prompt"]]) if record["prompt"] else ""
+            # The first row of a sample says what was asked: attempts at one sample share it.
             digests.setdefault(sample, str(content) if content is not None else prompt_digest)
     marks: dict[str, dict[str, Cell]] = {}
     for model in list(values_by_model):
@@ -265,6 +267,7 @@ def _problems(results: RowsResults) -> Iterator[Problem]:
         text = cut(str(row["text"]), _ROWS_PAGE_TEXT_CAP)
         status = row_status(row, main if column.is_verdict else "")
         answer = ShownAnswer(str(row["model"]), label, status, value, 0, 0, text, reasons_text(row))
+        # Grouped by id, for the attempts at a sample need not stand one behind the other in another tool's file.
         problems.setdefault(str(row["id"]), (str(row["prompt"]), []))[1].append(answer)
     for name, (prompt, answers) in problems.items():
         outcomes = tuple(

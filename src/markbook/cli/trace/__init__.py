@@ -60,9 +60,11 @@ def command(
     if reference is not None:
         references = read_references(reference)
     elif options["reference_from_best"]:
+        # A pass of its own over the file, for the best run of a task may be its last.
         references = best_run_references(read_traces(file, reader))
     total = TraceSum(file.name, options["profile"])
     names, n_unmatched = set[str](), 0
+    # Run by run: a file of any size is shown without being held.
     for run in read_traces(file, reader):
         matching = pick(references, run)
         names |= {run.task, run.id}
@@ -75,10 +77,12 @@ def command(
         from markbook.cli.trace.page import write_page
 
         write_page(total, html, options["label_at"])
+        # On stderr: standard output may be JSON that a program reads.
         click.echo(f"wrote {html}", err=True)
     if as_json:
         import json
 
+        # ASCII only: half a surrogate pair out of a foreign log comes out as its escape, and the output stays JSON.
         click.echo(json.dumps(total.as_json(), ensure_ascii=True, allow_nan=False, indent=2))
         return
     from markbook.cli.trace.terminal import show

@@ -190,7 +190,9 @@ def _nodes(total: TraceSum) -> list[_Node]:
     names = list(total.agents)[:_NODES]
     nodes: list[_Node] = []
     for at, name in enumerate(names):
+        # A quarter turn back, so that the first agent stands at the top.
         turn = 2 * math.pi * at / max(1, len(names)) - math.pi / 2
+        # An agent alone stands in the middle.
         ring = _RING if len(names) > 1 else 0
         calls = sum(count for (agent, _), count in total.tools.items() if agent == name)
         nodes.append({
@@ -208,6 +210,7 @@ def _edges(total: TraceSum, positions: dict[str, _Node]) -> list[dict[str, objec
             continue
         start, end = positions[sender], positions[other]
         dx, dy = end["x"] - start["x"], end["y"] - start["y"]
+        # An agent that addresses itself has no way to go, and nothing may be divided by 0.
         far = math.hypot(dx, dy) or 1.0
         # Bend to the right of the way, so that an edge and its reverse do not lie on each other; stop at the circle.
         bend = 0.12 * far

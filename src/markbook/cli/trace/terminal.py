@@ -67,6 +67,7 @@ class TraceSum:
         """Take one run."""
         self._across.add(run, measured)
         if self.first is None:
+            # The first run alone is kept whole: it is the one whose timeline is shown.
             self.first, self._only = run, measured
         self.tool_calls += run.tool_calls
         self.messages += run.messages
@@ -79,6 +80,7 @@ class TraceSum:
         self.seconds = _add(self.seconds, run.seconds)
         self.unrecognised.update(run.unrecognised)
         for counts, names in ((self.agents, run.agents), (self.declared, run.declared)):
+            # A log can name a new agent in every step: memory stays bounded, whatever the file holds.
             if len(counts) < MAX_NAMES:
                 counts.update(dict.fromkeys(names))
         if len(self.notes) < MAX_LISTED:
@@ -102,6 +104,7 @@ class TraceSum:
                 pair, pairs = (step.agent, step.name), self.tools
             else:
                 continue
+            # Pairs that are known are counted on; only new ones are left out.
             if pair in pairs or len(pairs) < MAX_NAMES:
                 pairs[pair] += 1
 
@@ -152,6 +155,7 @@ def _metric(measurement: Measurement) -> dict[str, object]:
 
 
 def _add(first: float | None, other: float | None) -> float | None:
+    # The sum of what is known: a run without a price leaves the others' costs standing.
     return other if first is None else first if other is None else first + other
 
 
@@ -162,6 +166,7 @@ _MOST = 30
 
 def show(total: TraceSum, steps: int) -> None:
     """Print summary, timeline, agent graph and numbers to stdout."""
+    # A trace's words are foreign: rich would read "[red]" as a style and ":smile:" as a picture.
     console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         console = Console(highlight=False, markup=False, emoji=False, width=_WIDTH)

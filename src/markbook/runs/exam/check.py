@@ -90,6 +90,7 @@ def check_package(
     not_run: list[str] = []
     for submission in package.submissions:
         files = {PurePosixPath(name).name: package.bundle.read(name) for name in submission.files}
+        # A submission is one program: files of two languages say of neither how it is to be built.
         languages = {name for path, content in files.items() if (name := detect_language(path, content))}
         if len(languages) != 1:
             not_run.append(f"{submission.name}: in no language that is known here")
@@ -110,6 +111,7 @@ def check_package(
         usual = package.seconds or limits.seconds
         ran = marker.run([program.job(sample, limits, usual) for program in right])
         outcomes = {job.key: outcome for job, outcome in ran}
+        # The slowest accepted submission times the package's multiplier, rounded up to whole seconds.
         slowest = max((outcome.slowest or 0.0 for outcome in outcomes.values()), default=0.0)
         seconds = package.seconds or max(LEAST_SECONDS, math.ceil(slowest * package.time_multiplier))
         others = [program for program in runnable if program.submission.promised != ("AC",)]
@@ -135,6 +137,7 @@ def _check_submission(submission: Submission, outcome: Outcome) -> Submitted:
     result = "JE" if "JE" in results or outcome.benchmark_fault else next(iter(results), "AC")
     if outcome.score is not None and result != "JE":
         share = outcome.score
+        # Points decide here: part of them means some and not all, and accepted means all of them.
         holds = 0 < share < 1 if submission.is_partial else (share == 1.0) == (submission.promised == ("AC",))
         result = "AC" if share == 1.0 else result
         holds = holds and (submission.is_partial or result in submission.promised)
@@ -247,6 +250,7 @@ def check_benchmark(
     available(benchmark, skip=False)
     outcomes: dict[str, list[Outcome]] = {sample.id: [] for sample in benchmark.samples}
     names = list_languages(benchmark)
+    # With `dedupe` the second round would take the outcomes of the first, and nothing could flip.
     settings = BoxSettings(
         workers=workers, isolation=isolation, python=str(python or ""), dedupe=False, languages=names
     )
@@ -305,6 +309,7 @@ def _weak(samples: Sequence[Sample], box: JobExecutor, limits: Limits) -> tuple[
     weak_tests: dict[str, list[WeakTest]] = {}
     for job, outcome in box.run(jobs):
         passed = tuple(number for number, test in enumerate(outcome.tests) if test.passed)
+        # Some test may well ask for 0 or True; an empty array or not-a-number is never what a single test asks for.
         if passed and (job.key in _EMPTY or len(passed) == len(outcome.tests)):
             weak_test = WeakTest(job.sample.id, job.key, passed, len(outcome.tests))
             weak_tests.setdefault(job.sample.id, []).append(weak_test)
@@ -348,6 +353,7 @@ def _judge(sample: Sample, outcomes: list[Outcome]) -> FaultyProblem | None:
         return FaultyProblem(sample.id, "no_solution", 0, len(sample.tests), "the row has no canonical solution")
     marks = [mark(sample, outcome) for outcome in outcomes]
     patterns = {tuple(test.passed for test in outcome.tests) for outcome in outcomes}
+    # By test and not by score: two rounds that fail in different places flip, though both are worth the same.
     if len(patterns) > 1:
         detail = "passed " + " and then ".join(f"{got.passed} of {got.total}" for got in marks)
         return FaultyProblem(sample.id, "flips", marks[0].passed, marks[0].total, detail)

@@ -64,6 +64,7 @@ class ExamOptions(StoppingOptions):
         help="The benchmark's format, if it is not detected.",
         section=MARKED,
         shows_default=True,
+        # A loader named by its module is code, and run.json of a run that is resumed may come from anybody.
         danger=lambda name: "would be executed" if ":" in name else "",
     )
     extract: _Extract = option(
@@ -147,6 +148,7 @@ class ExamOptions(StoppingOptions):
         help="Run tests beside the candidate: verdicts can be forged, and passes are unchecked.",
         section=RULES,
         kept="config.separate",
+        # The flag is the opposite of the field, which is what run.json keeps.
         decode=lambda is_separate: not is_separate,
     )
     """Keep tests and candidate in different processes."""
@@ -196,6 +198,7 @@ class ExamOptions(StoppingOptions):
             return {name: value for name, value in identity.items() if name not in _ASKED}
         from markbook.model.connect import without_secrets
 
+        # A key that stands in an address must not get into run.json, which is passed on with the results.
         model_options = {"model": self.model, "base_url": without_secrets(self.base_url)}
         return {**identity, **model_options, **({"generator": self.generator} if self.generator else {})}
 

@@ -102,6 +102,7 @@ def result_row(attempt: MarkedAttempt) -> str:
         record["benchmark_fault"] = outcome.benchmark_fault
     if outcome.why:
         about_all = {name: value for name, value in outcome.why.to_record().items() if name != "failures"}
+        # Each assert has its own reason in `test_details`; what is left is how the program as a whole ended.
         ended = (
             [failure.to_record() for failure in outcome.why.failures if failure.part < 0] if sample.is_program else []
         )
@@ -160,6 +161,7 @@ def exam_files(view: ExamView) -> Mapping[str, DocumentedContent]:
         tallies = list(view.tallies.values())
         files["model_comparison.json"] = as_json(comparison_record(tallies))
         files["model_comparison_summary.md"] = comparison_text(tallies, benchmark=benchmark, notes=notes)
+    # A file of its own: all others are the same, byte for byte, whenever the journal is rendered.
     files["timings.jsonl"] = (
         json.dumps(
             {
@@ -197,6 +199,7 @@ def harness_files(view: ExamView, started: object) -> Mapping[str, Content]:
         prefix = f"{folder}/" if several else ""
         tally = view.tallies[model]
         score, count = tally.exam_score(), len(tally.samples)
+        # "N/A" is the harness's word for a number whose standard error is not stated.
         metrics: dict[str, Any] = {f"exam_score,{PIPELINE}": score.value, f"exam_score_stderr,{PIPELINE}": "N/A"}
         if score.interval is not None:
             metrics[f"exam_score_interval,{PIPELINE}"] = [score.interval.low, score.interval.high]
@@ -207,6 +210,7 @@ def harness_files(view: ExamView, started: object) -> Mapping[str, Content]:
             metrics[f"pass@{k}_stderr,{PIPELINE}"] = "N/A" if estimate.se is None else estimate.se
             if estimate.low is not None and estimate.high is not None:
                 metrics[f"pass@{k}_interval,{PIPELINE}"] = [estimate.low, estimate.high]
+        # The harness has no word for it, and readers must see how many problems a mean is over.
         metrics["n_scored"] = dict.fromkeys(names, tally.n_answered)
         repeats = max(tally.attempts, default=0)
         results = {

@@ -123,6 +123,7 @@ def mark(sample: Sample, outcome: Outcome) -> Mark:
         # a test without points is worth nothing; where none has any, all of them must pass
         worth = math.fsum(earned) / available if available else float(len(earned) == len(points))
         return Mark(total, passed, error, False, outcome.is_right, worth, missing)
+    # Such tests stand or fall together, so there is one that counts.
     if reads or sample.is_program:
         total, passed = 1, int(outcome.is_right)
     return Mark(total, passed, error, error is not None, outcome.is_right, missing=missing)
@@ -204,6 +205,7 @@ class Tally:
             outcome: what the sandbox saw.
             grade: its mark, where the caller has it: nothing is graded twice.
         """
+        # Summaries of what was counted before are no longer true.
         self._found.clear()
         sample = self.samples[index]
         grade = mark(sample, outcome) if grade is None else grade
@@ -214,6 +216,7 @@ class Tally:
         if grade.missing is not None:
             self.unjudged[index] += 1
             return grade
+        # Totals and counts apart: the mean is made when it is asked for, under whichever policy.
         self.attempts[index] += 1
         self.right[index] += grade.all_passed
         self.zero[index] += grade.zero
@@ -312,6 +315,7 @@ class Tally:
     def _summary(
         self, metric: str, places: Sequence[int] | None, group: str, policy: ErrorPolicy | None, *, absent_counts: bool
     ) -> Summary:
+        # Without the group: the same problems have the same numbers, whatever they are called.
         key = metric, None if places is None else tuple(places), policy or self.policy
         if key in self._found:
             return replace(self._found[key], group=group)
@@ -345,6 +349,7 @@ class Tally:
 
         It has no value if a problem has attempts, but fewer than k.
         """
+        # Problems that nobody could judge are in neither the numerator nor the denominator.
         places = [index for index in range(len(self.samples)) if self._counts(index)]
         # k attempts that all failed for a problem without any: absent is unsolved, and does not hide pass@k of the others.
         counts = [self.tries(index) if self.attempts[index] else k for index in places]

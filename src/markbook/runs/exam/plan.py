@@ -161,6 +161,7 @@ def plan_exam(request: ExamOptions, machines: Machines) -> ExamPlan:
     paths = [Path(path) for path in request.solutions]
     # A pool for a handful of answers takes longer to start than to use.
     many = sum(path.stat().st_size for path in paths if path.is_file()) > _MANY
+    # Before the inputs are read, so that workers start meanwhile.
     machines.begin_sandbox(request.box(), None if many else 1)
     paper = load_benchmark(Path(request.benchmark), request.format)
     benchmark, faults = without_faults(paper, language_fault)
@@ -174,6 +175,7 @@ def plan_exam(request: ExamOptions, machines: Machines) -> ExamPlan:
 
         questions = plan_questions(sound, request)
         answers, models = machines.open(Answers(sound, _normalise_language)), [str(request.model)]
+    # Planned over the problems that are left: one without its toolchain has no score to decide by.
     stop = plan_stop(sound.samples, models, request)
     rejection = next(iter([*paper.rejections, *answers.invalid.first, *answers.unknown.first]), None)
     return ExamPlan(
@@ -237,6 +239,7 @@ def _unfit(sample: Sample) -> EnvironmentUnfitError | None:
         DataError: the language is unknown.
     """
     try:
+        # The problem's own judge is a program too, and may want another toolchain than the answers.
         for name in sorted(sample.judge.languages) if sample.judge is not None else ():
             find(name)
         target = find(sample.language or "python").language
@@ -268,6 +271,7 @@ def _manifest(
         inputs[f"solutions/{number}"] = solutions_digest
     config = {
         **request.identity(),
+        # In the config, and so part of what makes it the same run: another value can change a verdict.
         "adaptive": request.adapts,
         "benchmark_name": benchmark.name,
         "benchmark_format": benchmark.format,

@@ -78,6 +78,7 @@ def plan_questions(benchmark: Benchmark, options: ExamOptions) -> Questions:
             sampling.temperature, sampling.top_p, sampling.max_tokens, sampling.stop or stops, seed
         )
         system = "" if continues else options.system
+        # A model that continues texts knows no roles: the system message is the beginning of its text.
         prompt = options.system + prompt if continues else prompt
         requests += [PromptRequest((sample.id, index), prompt, system, settings) for index in range(count)]
     generator = connect_generator(options)
@@ -116,6 +117,7 @@ def _continue_text(sample: Sample, benchmark: str) -> tuple[str, tuple[str, ...]
     if sample.prompt_code:
         return sample.prompt_code, _STOPS
     text = f"{_state_problem(sample, benchmark)}\n\n"
+    # Opening the block for the model makes it answer in code, and the block's end says where to stop.
     return (text, ()) if sample.problem_type is ProblemType.TEXT else (f"{text}```python\n", ("\n```",))
 
 
@@ -158,10 +160,12 @@ def ask(questions: Questions, answers: Answers, journal: RunWriter, watch: Watch
     continues = goes_on(options)
     lines = []
     for key, reply in replies.items():
+        # A continuation begins in the middle of the function, and is code only together with its prompt.
         is_rest = continues and bool(samples[str(key[0])].prompt_code)
         text = None if reply.missing is not None else reply.text  # null where nobody answered
         row = {"task_id": key[0], "model": model, "sample": key[1]}
         lines.append(json.dumps({**row, "completion" if is_rest else "candidate_solution": text}, ensure_ascii=False))
+    # Read back as a file of answers: an exam of a model goes the way of an exam of a file from here on.
     journal.publish({ANSWERS: "".join(f"{line}\n" for line in lines)})
     lost = [reply for reply in replies.values() if reply.missing is not None]
     reasons = Counter(reply.missing.detail for reply in lost if reply.missing is not None)

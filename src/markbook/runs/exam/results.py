@@ -38,6 +38,7 @@ class SampleFinder:
 
     def find(self, name: str) -> Sample | None:
         """Return a problem, None if there is none."""
+        # The page's server asks from several threads, and they share one reader of the journal.
         with self._lock:
             while name not in self._known:
                 row = next(self._rows, None)
@@ -138,6 +139,7 @@ class ExamResults(ExamView):
                     failed = ", ".join([str(index) for index, test in tests if not test.passed][:50])
                     yield case("failure", f"{grade.passed} of {grade.total} tests passed", f"failed: {failed}")
             for index, sample in enumerate(tally.samples):
+                # Answers that could not be judged are not absent: they stand above as errors.
                 if not tally.attempts[index] and not tally.unjudged[index]:
                     yield Case(model, sample.id, "skipped", "absent: no attempt, scores 0")
 
@@ -212,6 +214,8 @@ class ExamResults(ExamView):
         words = [test.assertion or test.program or test.pattern for test in sample.tests]
         if sample.is_program:
             words = assertions(sample)
+        # Texts and results are matched by their order: where there are more of one, a text would stand beside
+        # another's result.
         if len(words) != len(results):
             words = [f"assertion {index + 1}" for index in range(len(results))]
         tests = []

@@ -103,6 +103,7 @@ class ErrorRecord(TypedDict):
 
 def percent(value: float | None) -> float | None:
     """Return a 0..1 number as the documented files show it: 0..100 with two decimals."""
+    # Adding 0.0 turns -0.0, which would be printed with its sign, into 0.0.
     return None if value is None else round(100 * value, 2) + 0.0
 
 
@@ -124,6 +125,7 @@ def score_record(tally: Tally, *, isolation: str, faults: list[dict[str, object]
         record[_DOCUMENTED[grouping]] = {name: percent(exam.value) for name, (exam, _) in groups[grouping].items()}
     record.update(_pass_records(tally))
     record["error_policy"] = tally.policy
+    # Both policies, whichever decides: a reader can see what the choice is worth.
     record["total_by_policy"] = {
         "zero": percent(tally.exam_score(policy="zero").value),
         "partial": percent(tally.exam_score(policy="partial").value),
@@ -157,6 +159,7 @@ def score_record(tally: Tally, *, isolation: str, faults: list[dict[str, object]
 def error_record(tally: Tally) -> dict[str, object]:
     """Return `test_results_errors.json`."""
     total = sum(tally.errors.values())
+    # Most frequent first, equal ones by name: the file must not depend on the order in which answers were run.
     shares = sorted(tally.errors.items(), key=lambda item: (-item[1], item[0]))
     counts = {
         grouping: {
@@ -168,6 +171,7 @@ def error_record(tally: Tally) -> dict[str, object]:
     return {
         "total_errors": total,
         "error_rate": percent(tally.error_rate),
+        # Without errors there are no shares either, so nothing is divided by 0.
         "error_breakdown": {kind: percent(count / total) for kind, count in shares},
         "model": tally.model,
         "n": tally.n_evaluated,
@@ -221,6 +225,7 @@ def _statistics(exam: Summary, attempted: Summary) -> ScoreStatistics:
     if exam.n_partial and exam.bounds is not None:
         record["n_partial"] = exam.n_partial
         record["bounds"] = [percent(end) for end in exam.bounds]
+    # Of the notes only those about the interval: what is missing has numbers of its own above.
     if exam.interval is None or SHORT in exam.note:
         record["note"] = exam.note
     return record
@@ -232,6 +237,7 @@ def _pass_records(tally: Tally) -> dict[str, object]:
     for k in tally.pass_ks():
         estimate = tally.pass_at(k)
         if estimate.value is None:
+            # The documented key holds a number: a pass@k without one stands in the details only, with the reason.
             details[f"pass@{k}"] = {"missing": estimate.note}
             continue
         scores[f"pass@{k}"] = percent(estimate.value)
@@ -269,6 +275,7 @@ def comparison_record(tallies: Sequence[Tally]) -> dict[str, object]:
         "models_evaluated": [tally.model for tally in tallies],
         "overall_scores": {tally.model: percent(tally.exam_score().value) for tally in tallies},
         "category_comparison": _by_group(tallies, "topic"),
+        # The documented comparison names levels by their bare numbers, the scores of a model by `level_`.
         "complexity_comparison": {
             group.removeprefix("level_"): scores for group, scores in _by_group(tallies, "complexity").items()
         },

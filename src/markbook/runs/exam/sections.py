@@ -73,6 +73,7 @@ def choose_problems(view: ExamView, tallies: Sequence[Tally]) -> list[Problem]:
         order = {sample.id: index for index, sample in enumerate(tally.samples)}
         for attempt in view.attempts(tally.model, chosen):
             picked = rows.setdefault(order[attempt.sample.id], [])
+            # A second answer is shown only if it came out otherwise than the first.
             if len(picked) < ANSWERS_SHOWN and all(
                 attempt.mark.all_passed != other.mark.all_passed for other in picked
             ):
@@ -86,6 +87,7 @@ def choose_problems(view: ExamView, tallies: Sequence[Tally]) -> list[Problem]:
         spent += sum(answer.why.size for answer in problem.answers if answer.why)
         spent += sum(len(check.text) for check in problem.checks) + 60 * len(problem.checks) * len(problem.answers)
         spent += sum(map(len, problem.difference[2]) if problem.difference else ()) + 120 * len(problem.outcomes)
+        # The first is shown whatever its size: a page without any problem would help nobody.
         if problems and spent > MOST_BYTES:
             break
         problems[index] = problem
@@ -127,6 +129,7 @@ def _problem(index: int, tallies: Sequence[Tally], attempts: dict[str, list[Mark
     wrong = next((answer for answer in answers if answer.status != "passed" and answer.code.strip()), None)
     difference = None
     if right is not None and wrong is not None:
+        # difflib takes time that grows with the square of the lines.
         old, new = (answer.code.splitlines()[:_DIFF_LINES] for answer in (right, wrong))
         if lines := tuple(difflib.unified_diff(old, new, lineterm="", n=2))[2:]:
             difference = right.label, wrong.label, lines
@@ -174,6 +177,7 @@ def _outcome(tally: Tally, index: int, attempts: Sequence[MarkedAttempt]) -> tup
     """
     count, score = tally.attempts[index], tally.problem_score(index)
     if count and attempts:
+        # The worst of the attempts: a model that fails sometimes is not shown as passing.
         status = max((attempt_status(attempt.mark) for attempt in attempts), key=_ORDER.__getitem__)
     else:
         is_right = tally.right[index] == count
@@ -192,6 +196,7 @@ def assertions(sample: Sample) -> list[str]:
             return []
         nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Assert)]
         lines = test.program.split("\n")
+        # `ast.walk` goes level by level, and a reader expects the order of the lines.
         for node in sorted(nodes, key=lambda node: (node.lineno, node.col_offset)):
             end = node.end_lineno or node.lineno
             sources.append(cut("\n".join(lines[node.lineno - 1 : end]).strip(), 300))
@@ -338,6 +343,7 @@ def _groups(tallies: Sequence[Tally], grouping: Grouping) -> Section | None:
     if not groups:
         return None
     if grouping == "complexity":
+        # By length first, so that level_10 comes behind level_9.
         groups = sorted(groups, key=lambda group: (len(group), group))
     title = _TITLES[grouping]
     rows, cells = [], []

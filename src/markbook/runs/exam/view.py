@@ -150,6 +150,7 @@ class ExamView:
     def _settled_places(self) -> frozenset[int]:
         """The problems whose planned attempts are all marked."""
         places = set(range(len(self._all_samples)))
+        # An exam that had seen enough has left out the rest on purpose: what it did is whole.
         if self.stop_record:
             settled_ids = set(self.stop_record["samples"])
             return frozenset(index for index in places if self._all_samples[index].id in settled_ids)
@@ -213,12 +214,15 @@ class ExamView:
         new_place = {old: new for new, old in enumerate(sorted(self._settled_places))}
         order = self._orders[model]
         for index, location in zip(order.places, order.locations, strict=True):
+            # Problems that are not settled have attempts in the journal, too, and no place among those that are
+            # shown.
             if index in new_place:
                 yield new_place[index], location
 
     @cached_property
     def _orders(self) -> dict[str, _Order]:
         keys = self._read.keys
+        # Popped: unsorted and sorted keys of a large run are never in memory at the same time.
         return {model: _sort_locations(*keys.pop(model)) for model in self.models}
 
     def _attempt(self, location: int, sample: Sample) -> MarkedAttempt:
@@ -338,6 +342,7 @@ def attempt_record(attempt: Attempt, outcome: Outcome) -> dict[str, object]:
 
 def read_sample(record: Mapping[str, Any]) -> Sample:
     """Return the problem of a journal record."""
+    # Flags of a problem's own judge are needed to run it, and a report runs nothing.
     fields = [name for name in Test.__dataclass_fields__ if name != "judge_flags"]
     tests: list[dict[str, Any]] = [
         {name: tuple(test[name]) if name == "inspection" else test[name] for name in fields if name in test}

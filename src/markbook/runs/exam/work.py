@@ -77,9 +77,12 @@ def _parts(jobs: Iterable[Job], under: dict[str, _Under]) -> Iterator[Job]:
     singles_by_id: dict[str, tuple[Sample, list[Sample]]] = {}
     for number, job in enumerate(jobs):
         key, sample = str(number), job.sample
+        # The number stands for the job until all its parts are back, for its own key may hold the sign that parts are
+        # split by.
         pending = under[key] = _Under(job, 1)
         # A program that reads and writes has a process for each test anyway.
         if len(sample.tests) > 1 and sample.problem_type is not ProblemType.STDIN and job.code.strip():
+            # Made once a problem, not once an answer: many answers share them.
             if sample.id not in singles_by_id or singles_by_id[sample.id][0] is not sample:
                 tests = enumerate(sample.tests)
                 singles = [replace(sample, id=f"{sample.id}#{index}", tests=(test,)) for index, test in tests]
@@ -99,6 +102,7 @@ def _together(pending: _Under) -> Outcome:
     tests = tuple(single.tests[0] for single in singles)
     # The first test that raised speaks for the attempt, as the first error does where all tests share a solution.
     bad = next((single for single in singles if single.error is not None), None)
+    # A solution that keeps state between calls passes or fails by what ran before it.
     differs = [test.passed for test in tests] != [test.passed for test in outcome.tests]
     flags = [flag for outcome in (outcome, *singles) for flag in outcome.flags]
     return replace(
@@ -109,6 +113,7 @@ def _together(pending: _Under) -> Outcome:
         error_message=bad.error_message if bad else "",
         limit=next((single.limit for single in singles if single.limit), ""),
         benchmark_fault=next((single.benchmark_fault for single in singles if single.benchmark_fault), ""),
+        # Levels go from A, the best, to D: the largest is the weakest, and that is what the attempt ran under.
         isolation=max(single.isolation for single in singles),
         flags=tuple(dict.fromkeys([*flags, ORDER] if differs else flags)),
         seconds=_sum(outcome.seconds for outcome in (outcome, *singles)),
@@ -152,6 +157,7 @@ class SequentialExam:
                 attempts[attempt.sample_id].append(attempt)
 
         def step(batch: Sequence[str]) -> Marks:
+            # All models at a problem before the next one: the decision is about problems that all of them have done.
             run(attempt for task in batch for attempt in attempts[task])
             return exam_sheet(list(self._tallies.values())).marks  # a problem without an attempt has 0
 
@@ -159,6 +165,7 @@ class SequentialExam:
             "metric": "exam_score",
             **until_enough(stop.stopping, self._journal, len(self._samples), step),
         }
+        # Reports read how the exam ended from the journal, as they read everything else.
         self._journal.add(STOPPED, (0,), record)
         self._journal.commit()
         return record
@@ -209,6 +216,7 @@ def mark_answers(plan: ExamPlan, journal: RunWriter, machines: Machines, watch: 
     facts = {"isolation": results.isolation, "attempts": results.n_planned, **extra}
     if answered is not None:
         facts |= {"usage": answered.usage, **({"unanswered": answered.reasons} if answered.reasons else {})}
+    # The documented files have no word for an answer that is still to come: they would show it as absent.
     if answered is not None and answered.lacking:
         return WorkEnd(status="incomplete", facts=facts, results=results, withheld=("documented",))
     return WorkEnd(facts=facts, results=results)
@@ -244,6 +252,7 @@ def _mark_attempts(
             marking.add(model, task, outcome, grade)
         return grade
 
+    # What was run before the break counts first, or the counts of solved problems would begin anew.
     for row in writer.rows(OUTCOME) if writer.is_resumed else ():
         grade_outcome(str(row.key[0]), str(row.key[1]), Outcome.from_record(row.data))
     about = (
@@ -253,6 +262,7 @@ def _mark_attempts(
     watch.on_start(writer.folder, Start(plan.attempts, tried.total(), solved.total(), about))
 
     def run(attempts: Iterable[Attempt]) -> None:
+        # Holds only what is under way: the generator of jobs adds to it, and each outcome takes its own out.
         running: dict[str, Attempt] = {}
         jobs = _jobs(writer, plan, attempts, running)
         for job, outcome in run_fresh(box, jobs) if plan.options.fresh_tests else box.run(jobs):
@@ -262,6 +272,8 @@ def _mark_attempts(
             name = f"{attempt.model} {attempt.sample_id} [{attempt.index}]"
             watch.did(Progress(name, grade.all_passed, trouble, f"{grade.passed} of {grade.total} passed"))
             key = (attempt.model, attempt.sample_id, attempt.index)
+            # Not remembered: `was_there` asks for rows of earlier runs only, and a key of this one is never added
+            # twice.
             writer.add(OUTCOME, key, attempt_record(attempt, outcome), remember=False)
 
     if plan.stop is None or marking is None:
@@ -282,6 +294,8 @@ def _jobs(writer: RunWriter, plan: ExamPlan, attempts: Iterable[Attempt], runnin
         # By the journal as it was when the run began: rows of this run cannot come twice, and are not kept in memory.
         if writer.was_there(OUTCOME, (attempt.model, attempt.sample_id, attempt.index)):
             continue
+        # The model by its number: its name may hold a colon, as `openai:gpt-4o` does, and the key would no longer be
+        # unique.
         key = f"{numbers[attempt.model]}:{attempt.sample_id}:{attempt.index}"
         running[key] = attempt
         sample = samples[attempt.sample_id]

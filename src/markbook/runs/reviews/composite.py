@@ -55,6 +55,7 @@ def combine(scores: Mapping[str, float | Missing], weights: Mapping[str, float])
     for name, weight in used.items():
         value = scores.get(name, Missing(MissingKind.ABSENT, "not measured"))
         if isinstance(value, Missing):
+            # The other weights are not scaled up: a mean of other parts is another number under the same name.
             return Missing(value.kind, f"{name} is missing: {value.detail}")
         parts.append(weight * value)
     return math.fsum(parts) / total
@@ -92,6 +93,8 @@ def choose_reference(
         return Missing(reason.kind, reason.detail)
     values = [combine(row, shared) for row in references]
     numbers = [value for value in values if not isinstance(value, Missing)]
+    # `numbers` has a value for each reference, since `shared` holds what all of them have: places are those of
+    # `references`.
     best = numbers.index(max(numbers))
     means = {
         name: math.fsum(value for row in references if not isinstance(value := row[name], Missing)) / len(references)
@@ -188,6 +191,7 @@ def read_weights(weights_given: Mapping[str, object], *, at: str = "") -> dict[s
         if metric in weights:
             other = next(other_name for other_name in weights_given if ALIASES.get(other_name, other_name) == metric)
             raise ConfigError(f"{metric!r} is given twice, as {other!r} and as {name!r}", at=at)
+        # Written so that NaN fails it; the upper end keeps sums of weights finite.
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e15:
             raise ConfigError(f"the weight of {name!r} must be a number from 0 up, not {value!r}", at=at)
         weights[metric] = float(value)
@@ -226,16 +230,19 @@ def compose(
     parts = {name: scores.get(name, Missing(MissingKind.ABSENT, "not measured")) for name in used}
     present = {name: value for name, value in parts.items() if not isinstance(value, Missing)}
     shares = dict(used) if profile == "documented" else _over(used, used)
+    # The low end counts all that is missing as 0, which is also what the document's own code makes of it.
     low = math.fsum(shares[name] * value for name, value in present.items())
     interval = (_clamp(low), _clamp(math.fsum(shares[name] * present.get(name, 1.0) for name in used)))
     complete = len(present) == len(parts)
     raw: float | None = low if complete or profile == "documented" else None
+    # The weights of what is there are scaled up to 1; the interval above is still over all metrics.
     if raw is None and policy == "renormalise" and present:
         shares = _over(present, shares)
         raw = math.fsum(shares[name] * value for name, value in present.items())
     worst_first = tuple(reversed(LABELS))
     first, last = (worst_first.index(scale.label(end)[0]) for end in interval)
     possible = worst_first[first : last + 1]
+    # Both ends have one label, so whatever the missing parts are, the label is this one.
     sure = interval[0] if policy == "bounds" and len(possible) == 1 else None
     at = sure if raw is None else _clamp(raw)
     label = (None, None) if at is None else scale.label(at)

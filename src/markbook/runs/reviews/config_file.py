@@ -48,6 +48,7 @@ class _OneOf:
 
 
 def _number(value: object, name: str, *, low: float = 0.0) -> float:
+    # JSON's true is an int in Python, and its NaN fails the comparison.
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value < _HUGE:
         raise ConfigError(f"{name} must be a number{'' if low == -math.inf else f' from {low:g} up'}, not {value!r}")
     return float(value)
@@ -195,6 +196,7 @@ class _Tier1(_Section):
         BeforeValidator(lambda value: None if value is None else list(parse_similarity(value))),
     ] = None
     confidence_threshold: _Number = 0.0
+    # Of any type: what is not a text is passed over when the file is resolved.
     bertscore_model: Any = None
     tfidf_max_features: Any = None
     tier1_weights: _Tier1Weights = None
@@ -271,6 +273,7 @@ def config_schema() -> Schema:
     """Return the schema; sections that have no effect are allowed, as the reader allows them."""
     schema = ConfigFile.model_json_schema()
     title = schema.pop("description").rstrip(".")
+    # As `read_config` refuses it: a file without any of these sections is another kind of file.
     return {"$schema": DIALECT, **schema, "title": title, "anyOf": [{"required": [name]} for name in _SECTIONS]}
 
 
@@ -289,8 +292,11 @@ def read_config(path: Path, profile: Profile = "corrected") -> ReviewConfig:
             at=str(path),
         )
     try:
+        # A ConfigError of a reader comes through pydantic as it is, for pydantic catches ValueError and
+        # AssertionError only.
         config = _resolve(ConfigFile.model_validate(source.record), default_config(profile), path.parent)
     except ConfigError as error:
+        # The readers above know a setting's name, and only here is it known which file it stands in.
         raise ConfigError(error.message, at=str(path), hint=error.hint) from None
     unused = sorted(set(source.record) - set(ConfigFile.model_fields))
     notes = [f"the section {name!r} of the config has no effect" for name in unused]
@@ -322,16 +328,19 @@ def _resolve(file: ConfigFile, config: ReviewConfig, folder: Path) -> ReviewConf
             raise ConfigError("the recommendation thresholds must fall from accept to reject")
         changes["thresholds"] = thresholds
     if (reference := file.tier3_graph.tool_reference) is not None:
+        # A path in a file is meant from where the file lies, not from where the command is run.
         changes["tool_reference"] = folder / reference if isinstance(reference, str) else reference
     if file.tier3_graph.graph_weights is not None:
         changes["graph_weights"] = file.tier3_graph.graph_weights
     if file.evaluation_system.tiers_enabled is not None:
         changes["tiers"] = tuple(file.evaluation_system.tiers_enabled)
+    # Several sections may state it: the last of this order holds.
     for section in (file.evaluation, file.evaluation_system, file.composite_scoring, file.tier1_traditional):
         if section.recommendation_scale is not None:
             changes["recommendation_scale"] = section.recommendation_scale
     notes = []
     if "tfidf_max_features" in file.evaluation.model_fields_set | file.tier1_traditional.model_fields_set:
+        # Said and not passed over: the file's author expects it to change the numbers.
         notes.append("tfidf_max_features of the config has no effect: the whole vocabulary of a pair is used")
     if "paper_excerpt_length" in file.tier2_llm_judge.model_fields_set and config.profile != "documented":
         notes.append("paper_excerpt_length has no effect: papers are judged whole, in parts where they are long")
@@ -350,6 +359,8 @@ def _resolve_tier1(stated: Mapping[str, Any]) -> dict[str, Any]:
         similar = {name: weight for name, weight in numbers.items() if name != "time_taken"}
         if not sum(similar.values()) > 0:
             raise ConfigError("no similarity has a weight above 0 in tier1_weights")
+        # Time is not a similarity: its weight becomes a share of the whole, and the similarities keep theirs among
+        # themselves.
         share = numbers.get("time_taken", 0.0) / math.fsum(numbers.values())
         changes |= {"similarity_weights": similar, "time_weight": share}
     return changes

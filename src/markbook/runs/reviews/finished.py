@@ -70,6 +70,7 @@ def review_sheet(view: ReviewsView, metric: str | None) -> Sheet:
     # The document's formulas leave 0..1, so there the range is what was seen; elsewhere only a damaged file leaves it.
     is_documented = view.summary["profile"] == "documented"
     limits = (min([0.0, *all_values]), max([1.0, *all_values])) if is_documented else (0.0, 1.0)
+    # Papers that a system left out are in its column too, or a system could choose what it is compared on.
     absent = Cell(None, Missing(MissingKind.ABSENT, "nobody reviewed the paper"))
     every = list(
         dict.fromkeys([*view.summary.get("paper_ids", ()), *(paper for papers in values.values() for paper in papers)])
@@ -113,6 +114,7 @@ def review_signatures(config: Mapping[str, Any], metric: str = COMPOSITE) -> Map
     parts = [f"{name}:{json.dumps(review_config[name], sort_keys=True)}" for name in names if name in review_config]
     if tier not in ("tier1", "tier3"):
         judge_config = None if judge is None else {name: judge[name] for name in _OF_JUDGES if name in judge}
+        # Also where nobody was asked: a composite without a judge is another number than one with.
         parts.append(f"judge:{json.dumps(judge_config, sort_keys=True)}")
     return {"": "|".join((metric, *parts))}
 
@@ -229,6 +231,7 @@ class _Rescore(Kind[_Request, _Plan]):
             what = f"this run was made by `markbook {run.command}`"
             raise UsageError(what, at=str(run.folder), hint="name a review run")
         measured = set(old["config"]["review"]["similarity"])
+        # Nothing is measured here: a similarity that the run does not have can only be left out.
         if not set(config.similarity) <= measured:
             lacking = ", ".join(sorted(set(config.similarity) - measured))
             config = replace(config, similarity=tuple(name for name in config.similarity if name in measured))
@@ -237,6 +240,7 @@ class _Rescore(Kind[_Request, _Plan]):
             _log.warning("the tool reference has no effect: what the traces were measured against stands")
         if old["config"]["review"]["profile"] != config.profile:
             raise UsageError("a run is re-scored under its own profile", at=str(run.folder))
+        # The inputs of the old run: what was measured is the same, and only what follows from it is new.
         manifest = Manifest(
             "review",
             {**old["config"], "review": config.as_record()},
@@ -248,6 +252,7 @@ class _Rescore(Kind[_Request, _Plan]):
     def work(self, plan: _Plan, journal: RunWriter, machines: Machines, watch: Watcher) -> WorkEnd:
         for kind in _KINDS:
             for row in plan.run.rows(kind):
+                # Copied as it stands: the new run can be read, and scored again, without the old one.
                 journal.add(kind, row.key, row.data, remember=False)
         reviews, human = read_journal(journal.rows)
         old = plan.run.manifest

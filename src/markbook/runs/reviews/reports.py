@@ -87,6 +87,8 @@ def time_sections(view: ReviewsView, systems: Sequence[str]) -> list[Section]:
         if not times or not marks:
             lines.append((system, NOTHING, NOTHING, str(len(times)), str(len(marks))))
             continue
+        # Held to 0..1 for the interval alone, which knows no other range; the mean beside it is of the numbers as
+        # they are.
         estimate = mean_interval([min(1.0, max(0.0, mark)) for mark in marks])
         seconds = math.fsum(times) / len(times)
         value = math.fsum(marks) / len(marks)
@@ -120,6 +122,7 @@ def graph_sections(view: ReviewsView) -> list[Section]:
     for number, system in enumerate(list(steps)[:GRAPHS_SHOWN], start=1):
         frequent = edges[system].most_common(EDGES_SHOWN)
         agents = list(dict.fromkeys([*steps[system], *(agent for pair, _ in frequent for agent in pair)]))[:EDGES_SHOWN]
+        # On a circle: the same agents always lie in the same places, which a layout by forces would not give.
         turn = 2 * math.pi / max(1, len(agents))
         points = {
             agent: (0.5 + 0.42 * math.sin(turn * at), 0.5 + 0.42 * math.cos(turn * at))
@@ -296,6 +299,7 @@ def _papers(view: ReviewsView) -> list[Problem]:
             if len(rows) < REVIEWS_SHOWN:
                 rows.append(row)
             score, key = row["composite"].get("composite_score"), (paper, row["system"])
+            # A missing composite is below any number, so that it is what the page shows of the paper.
             mark = (-math.inf, "") if score is None else (score, str(row["composite"].get("recommendation")))
             worst[key] = min(mark, worst.get(key, mark))
     room = Room()

@@ -96,6 +96,8 @@ def make_plan(models: Sequence[str], config: ReviewConfig, options: JudgeOptions
     )
     prices = [connect.find_price(model, plan.address(model), plan.price) for model in plan.settings.models]
     if options.max_cost is None and config.cost_per_review is not None and reviews and None not in prices:
+        # A judge of unknown price cannot be held to a budget, so the configuration's default applies only where all
+        # prices are known.
         plan = replace(plan, patience=replace(plan.patience, max_cost=config.cost_per_review * reviews))
     check_plan(plan)
     return plan
@@ -163,6 +165,7 @@ def choose(by_paper: Sequence[Sequence[KnownText]], most: int) -> list[KnownText
     several = [reviews for reviews in by_paper if len(reviews) > 1] or [reviews for reviews in by_paper if reviews]
     if not several:
         return []
+    # Rounded up: enough of each paper that all of them together come to `most`.
     per_paper = max(2, -(-most // len(several)))
     papers_chosen = spread(several, max(1, most // per_paper))
     return [review for reviews in papers_chosen for review in reviews[:per_paper]][:most]
@@ -233,6 +236,7 @@ def plan_review(request: ReviewRequest) -> ReviewPlan:
     _log_inputs(request, papers, attempts, rejections)
     traces = TraceFolder(request.traces)
     judging = None
+    # A run that `--strict` is about to refuse tries no judge first.
     if request.judges and not (request.strict and rejections):
         judging = make_plan(request.judges, request.config, request.judge_options, reviews=len(attempts))
     references = tool_references(request.config)
@@ -243,6 +247,8 @@ def plan_review(request: ReviewRequest) -> ReviewPlan:
         content = hashlib.sha256()
         for file in sorted(request.traces.rglob("*")):
             if file.is_file():
+                # The name ends in a byte that no name can hold, and a digest has one length: no two folders give the
+                # same bytes.
                 content.update(os.fsencode(file.relative_to(request.traces).as_posix()) + b"\0")
                 with file.open("rb") as stream:
                     content.update(hashlib.file_digest(stream, "sha256").digest())
@@ -477,6 +483,8 @@ class ReviewWork:
         for attempt, path in zip(self.attempts, paths, strict=True):
             key = self._key(attempt)
             if path is not None:
+                # `tier3_rows` gives one record for each piece of `work`, in its order: one for each review that has a
+                # path.
                 record = next(measured)
                 reason = record.get("reason")
                 lacking = False
@@ -518,6 +526,7 @@ class ReviewWork:
     def _spent(self) -> dict[str, float]:
         """Return what each judge has cost in the run so far: a budget is for all of it, however often it is resumed."""
         spent: dict[str, float] = {}
+        # Questions that brought nothing were paid for too.
         for row in itertools.chain(self.writer.rows("judgement"), self.writer.rows("judgement_gap")):
             model = str(row.data["model"])
             spent[model] = spent.get(model, 0.0) + (row.data.get("paid") or 0.0)

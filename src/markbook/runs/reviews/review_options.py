@@ -66,6 +66,7 @@ class ReviewOptions(RunOptions):
         ASKING_JUDGES,
         repeats=True,
         help="PROVIDER:NAME, several times for a panel; @URL names its own server; or off.",
+        # A judge's address out of a foreign run.json would be sent the user's key.
         danger=judges_would_send_key,
     )
     config_file: Path | None = _review_option(

@@ -302,6 +302,7 @@ def lacking(rows: Sequence[ReviewRow], weights: Mapping[str, float]) -> list[Lac
         reason = reasons.most_common(1)[0][0]
         give = next((words for name, part, words in _GIVE if name == metric and part in reason), "")
         graphs = (collect_reasons(row["tier3"]).get("path_convergence") for row in gone)
+        # Naming a judge alone would bring the user here a second time.
         if give == _JUDGE and any(graph is not None and graph.detail == NO_TRACE for graph in graphs):
             give += f" and {_TRACES}"  # a judge of planning reads the trace
         lacks.append({"metric": metric, "reviews": len(gone), "reason": reason, "give": give})
@@ -402,6 +403,7 @@ def _tier1(review: JournaledReview, config: ReviewConfig) -> Numbers:
     references = [{name: from_json(value) for name, value in row.items()} for row in review.tier1.get("references", [])]
     weights = config.active_similarity()
     reason = review.tier1.get("reason")
+    # One reference for all similarities: the best of each by itself could be those of different human reviews.
     chosen = from_json(reason) if reason is not None else choose_reference(references, weights)
     assert not isinstance(chosen, float)
     best = references[chosen.reference] if isinstance(chosen, Best) else {}
@@ -470,6 +472,7 @@ def _tier2(review: JournaledReview, config: ReviewConfig, *, judge_asked: bool, 
     costs = [row.get("cost") for row in review.judgements]
     known_costs = [float(cost) for cost in costs if cost is not None]
     unpriced = Missing(MissingKind.UNAVAILABLE, "no price is known for the judge") if costs else _NOT_ASKED
+    # A sum with an unknown part is unknown, and not the sum of the rest.
     fields.put("api_cost", math.fsum(known_costs) if costs and len(known_costs) == len(costs) else unpriced)
     fields.record["model_used"] = ", ".join(models) if judge_asked else ""
     fields.record["fallback_used"] = False
@@ -484,6 +487,7 @@ def _tier3(review: JournaledReview, config: ReviewConfig) -> Numbers:
     fields = Fields()
     metrics = (review.tier3 or {}).get("metrics", {})
     reason = (review.tier3 or {}).get("reason")
+    # A trace that could not be read has a reason of its own; only where none was found is there no trace.
     lacking = from_json(reason) if reason is not None else _NO_TRACE
     values = {name: from_json(metrics[name]) if name in metrics else lacking for name in names}
     for name, value in values.items():
@@ -496,6 +500,7 @@ def _over(values: Mapping[str, Value], weights: Mapping[str, float], config: Rev
     """Return a tier's overall score under the policy."""
     if config.policy == "renormalise":
         present = {name: w for name, w in weights.items() if w > 0 and not isinstance(values.get(name), Missing)}
+        # With nothing present all weights are kept, so that the reason names what is missing.
         return combine(values, present) if present else combine(values, weights)
     return combine(values, weights)
 
@@ -553,6 +558,7 @@ def _composite(tiers: Mapping[str, Numbers], config: ReviewConfig) -> Numbers:
         fields.missing["raw_score"] = no_score
     fields.missing.update(scores_shown.missing)
     if config.fallback == "tier1_only" and not composite.complete:
+        # Under names of its own: the composite that the config asked for stays missing.
         record.update(_tier1_only(scores, config))
     return {**fields.record, **record, "missing": fields.missing}
 
@@ -586,7 +592,9 @@ def _read_recommendation(review: JournaledReview, config: ReviewConfig) -> Numbe
     low, high = read_scale(review.tier1.get("recommendation_scale")) or config.recommendation_scale
     own: Value
     if isinstance(stated, str) and stated in config.label_weights:
+        # The documented weights of the labels go from -1 to 1, and both sides are compared on 0..1.
         own = (config.label_weights[stated] + 1) / 2
+    # A label that the configuration does not know says as little as none.
     elif not isinstance(stated, int | float):
         own = Missing(MissingKind.ABSENT, "the review states no recommendation")
     elif not low <= stated <= high:
@@ -603,6 +611,7 @@ def _read_recommendation(review: JournaledReview, config: ReviewConfig) -> Numbe
     else:
         people = (math.fsum(humans) / len(humans) - scale[0]) / (scale[1] - scale[0])
     fields.put("human", people)
+    # Of two reasons the review's own comes first.
     gap = next((value for value in (own, people) if isinstance(value, Missing)), None)
     fields.put("difference", gap if gap is not None else own - people)  # type: ignore[operator]  # neither is missing
     fields.record["stated"] = stated

@@ -101,6 +101,7 @@ def measure_yardstick(papers: Iterable[tuple[int, Sequence[Similarity]]], weight
             values = _drop_missing(row[name] for row in rows)
             pairs[name] += values
             tops[name] += [max(values)] if values else []
+        # The rows are in the order of `combinations`, as `human_rows` wrote them.
         pair_of = dict(zip(itertools.combinations(range(count), 2), rows, strict=True))
         for review in range(count):
             others = [pair_of[min(review, other), max(review, other)] for other in range(count) if other != review]
@@ -111,6 +112,7 @@ def measure_yardstick(papers: Iterable[tuple[int, Sequence[Similarity]]], weight
             for name in weights:
                 best[name] += _drop_missing([closest[name]])
             combined += _drop_missing([combine(closest, weights)])
+            # What the best human review could reach if the part that was not measured were perfect.
             ceilings += _drop_missing([combine({**closest, "semantic": 1.0}, weights)])
     open_semantic = "semantic" in weights and not pairs["semantic"] and ceilings
     return Yardstick(
@@ -223,6 +225,7 @@ def add_label_stability(rows: Sequence[ReviewRow], config: ReviewConfig) -> None
 def _system(system: str, rows: Sequence[ReviewRow], config: ReviewConfig, papers: Sequence[str]) -> SystemSummary:
     mine = [row for row in rows if row["system"] == system]
     reviewed = {row["paper_id"] for row in mine}
+    # A system that reviewed only the papers that suit it is seen by this.
     absent = sum(paper not in reviewed for paper in papers)
     labels = Counter(row["composite"]["recommendation"] or "missing" for row in mine)
     own = [(row["own_recommendation"]["difference"], row["paper_id"]) for row in mine]
@@ -270,6 +273,7 @@ def _metric(rows: Sequence[ReviewRow], tier: Tier, name: str, absent: int, confi
             clusters.append(row["paper_id"])
     # The document's formulas leave 0..1, so there the range is what was seen.
     limits = (min([0.0, *values]), max([1.0, *values]))
+    # Reviews of one paper resemble one another: where a paper has several, the interval is clustered by papers.
     summary = summarise_values(
         values,
         metric=f"{tier}.{name}",
@@ -279,6 +283,7 @@ def _metric(rows: Sequence[ReviewRow], tier: Tier, name: str, absent: int, confi
         clusters=_find_repeated_papers(clusters),
         seed=config.seed,
     )
+    # A range that was only seen bounds nothing: what is missing could lie outside of it.
     return summary if config.profile == "corrected" else replace(summary, bounds=None)
 
 
@@ -312,6 +317,8 @@ def _sensitivity(rows: Sequence[ReviewRow], systems: Sequence[str], config: Revi
         table = []
         for system in ranked:
             scores = [row["composite"]["metric_scores"] for row in complete if row["system"] == system]
+            # A system's mean of each metric; complete composites have them all, so every mean is over the same
+            # reviews.
             table.append([math.fsum(score[name] for score in scores) / len(scores) for name in names])
         sensitivity = weight_sensitivity(table, [config.weights[name] for name in names], seed=config.seed)
         result["ranks"] = {
@@ -398,6 +405,7 @@ def read_journal(journaled: Rows) -> tuple[list[JournaledReview], dict[str, Huma
         check = make_check(_HELD[kind])
         size = 1 if kind == "human" else 3
         for row in journaled(kind):
+            # `type` and not `isinstance`: true would be taken for the review number 1.
             if len(row.key) < size or (size == 3 and type(row.key[2]) is not int):
                 raise DataError(f"the journal is damaged: {cut(str(row.key), 80)} is not the key of a {kind}")
             if (damaged_key := check(row.data)) is not None:
@@ -413,6 +421,7 @@ def read_journal(journaled: Rows) -> tuple[list[JournaledReview], dict[str, Huma
 
     for row in rows("tier1"):
         at(row.key).tier1 = row.data
+    # The gap first, so that a trace which a resumed run could read takes its place.
     for kind in ("tier3_gap", "tier3"):
         for row in rows(kind):
             at(row.key).tier3 = row.data
@@ -463,6 +472,7 @@ def score(
         config = replace(config, threshold=percentile(yardstick.combined, config.calibrate))
         threshold_from = f"percentile {config.calibrate:g} of {len(yardstick.combined)} human reviews against their closest other one"
     rows = [build_row(item, config, judge_asked=judge_asked, models=models) for item in journaled]
+    # Over all rows at once: the shares of two reviews can be compared only if the same weights were drawn for both.
     add_label_stability(rows, config)
     summary = summarise(rows, config, papers=papers, yardstick=yardstick, threshold_from=threshold_from)
     return rows, summary

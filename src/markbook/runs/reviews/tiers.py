@@ -64,6 +64,7 @@ class Similarities:
         """Yield the similarities of each (review, reference) pair, in order, batch by batch."""
         iterator = iter(pairs)
         size = BATCH if self._executor is None else PIECE
+        # Calls until it gets an empty list: the pairs are never all in memory.
         batches = iter(lambda: list(itertools.islice(iterator, size)), [])
         for piece in _each(self._executor, partial(_measure_batch, self._wanted), batches):
             yield from ({**self.unavailable, **row} for row in piece)
@@ -140,6 +141,8 @@ def tier1_rows(
         elif not paper.human:
             record["reason"] = to_json(Missing(MissingKind.NOT_APPLICABLE, "the paper has no human review"))
         else:
+            # `measured` has no keys: its pairs come in the order in which they were made above, so many for each
+            # review.
             rows = itertools.islice(measured, len(paper.human))
             record["references"] = [{name: to_json(value) for name, value in row.items()} for row in rows]
         yield attempt, record
@@ -190,6 +193,8 @@ class TraceFolder:
                 continue
             relative = file.relative_to(folder)
             name = relative.with_name(
+                # Traces may be packed (`paper.json.gz`), and a paper's id may hold dots: the stem alone would cut
+                # either wrongly.
                 relative.name.split(".json")[0] if ".json" in relative.name else relative.stem
             ).as_posix()
             # The first by name wins: two formats of one trace are one trace.
@@ -202,6 +207,7 @@ class TraceFolder:
         for name in _names(attempt):
             if name in self._files:
                 return self._files[name]
+        # Last of all: a folder that the user named says more than a path that stands in the data.
         named = attempt.meta.get("trace")
         return Path(named) if isinstance(named, str) and Path(named).is_file() else None
 
@@ -234,6 +240,7 @@ def reference_for(references: Mapping[str, Reference], attempt: Attempt) -> Refe
 def useless_references(references: Mapping[str, Reference], attempts: Iterable[Attempt]) -> list[str]:
     """Return the ids of references that belong to no review, where a review has none."""
     attempts = list(attempts)
+    # Where every review has its reference, others in the file are for other runs and worth no word.
     if all(reference_for(references, attempt) for attempt in attempts):
         return []
     return list_unused(references, (name for attempt in attempts for name in _names(attempt)))

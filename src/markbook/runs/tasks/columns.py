@@ -54,6 +54,7 @@ class Marks(Mapping[str, Cell]):
 
     def add(self, cell: Cell) -> None:
         """Take the next sample's cell."""
+        # Most cells are a number and nothing else; only the others cost an object.
         if cell.value is None or cell != Cell(cell.value):
             self._others[len(self._values)] = cell
         # The number holds the row's place in the array; whether there is one says `_others`.
@@ -126,6 +127,8 @@ class ScoreColumns:
             column = self._kept[number][name] = _Kept(Marks(self._places), self._rows)
             limits = self._plan.scorers[number].get_scored(name).range
             for index in range(self._rows):
+                # A column has a cell for every row: those that went by before the name came are filled up with why
+                # they lack it.
                 column.marks.add(make_cell([self._lacking[number].get(index, NOTHING_SAID)], limits))
         return column
 
@@ -283,6 +286,7 @@ class MarkCollector:
             self._answered[plan.task.name] += is_answered and is_first
             for key, measurement in answer.measurements.items():
                 if measurement.missing is not None and measurement.missing.kind.is_ours and key not in parts:
+                    # Without a rubric's criteria: a judge that was not reached is one gap, not one a criterion.
                     self._broken[f"{plan.task.name}: {measurement.missing.kind.value}"] += 1
             self._lines.append(_ENCODER.encode(_row(plan, filtered, answer)) + "\n")
 
@@ -395,6 +399,7 @@ class MarkCollector:
             variants = [plan for plan in plans if plan.base == base]
             for index, first in enumerate(variants):
                 for second in variants[index + 1 :]:
+                    # Another mode may have had to leave out rows: a paired difference is over the same rows only.
                     if [sample.row for sample in first.samples] != [sample.row for sample in second.samples]:
                         continue
                     others = {column.key: column for column in self.columns if column.task == second.task.name}

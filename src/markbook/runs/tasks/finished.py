@@ -67,6 +67,7 @@ def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
         mark = _Mark(get_value(row["metrics"], own, row), bool(tests["passed"]) if tests else None, stats or _NOTHING)
         means.add(str(row["task"]), sample, mark.value)
         marks_by_model.setdefault(str(row["model"] or name), {}).setdefault(sample, []).append(mark)
+        # An id that is not the row's number was stated by somebody, and says which row it is.
         by_place = by_place and str(row["id"]) == str(row["doc_id"])
         if several:
             meta[sample] = {"topic": str(row["task"])}
@@ -126,6 +127,8 @@ def _aliases(view: TasksView, *, several: bool) -> dict[str, Aliases]:
             hashes = [digest_text(text) for text in texts if text]
             rows_by_name[name] = task, digest([task, row["doc"]]), list(dict.fromkeys(hashes))
             for row_hash in hashes:
+                # Emptied for good once a second task has the same text: alone it then says of no task which row it
+                # is.
                 tasks[row_hash] = task if tasks.get(row_hash, task) == task else ""
     return {
         name: Aliases(

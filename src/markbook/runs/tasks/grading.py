@@ -71,6 +71,7 @@ def measure_piece(metrics: Sequence[Metric], rows: Sequence[Row]) -> list[list[F
                 measurement.value,
                 measurement.missing,
                 dict(measurement.stats) if measurement.stats else None,
+                # The usual one is put back on the other side, so that it need not travel with every row.
                 "" if measurement.signature == metric.signature else measurement.signature,
             )
             for measurement in column
@@ -262,6 +263,7 @@ def check_askable(tasks: Sequence[TaskPlan], options: TaskOptions) -> None:
 
 def together(key: tuple[str | int, ...], replies: Sequence[ModelReply]) -> ModelReply:
     """Return the answer to a row that is weighed text by text: all log-likelihoods, or why one is missing."""
+    # One text that was not weighed could have been the likeliest: without it the row has no answer.
     lacking = next((reply for reply in replies if reply.missing is not None), None)
     if lacking is not None:
         return replace(lacking, key=key)
@@ -273,6 +275,7 @@ def together(key: tuple[str | int, ...], replies: Sequence[ModelReply]) -> Model
         key,
         text=text,
         finish="stop",
+        # A sum with an unknown part is unknown.
         input_tokens=None if None in read else sum(count or 0 for count in read),
         output_tokens=None if None in written else sum(count or 0 for count in written),
         cost=None if None in costs else sum(cost or 0.0 for cost in costs),
@@ -381,11 +384,14 @@ def answers(
                 filtered_texts = filtered.step(texts, row) if texts else []
                 texts, is_list = as_list(filtered_texts), not isinstance(filtered_texts, str)
                 if len(answered) < len(replies_found) > 1:
+                    # How many answers the filters leave of so many is tried on empty texts: only so many of the
+                    # missing ones count.
                     count = max(1, len(as_list(filtered.step([""] * len(replies_found), row))))
             except ForeignError as error:
                 missing = Missing(MissingKind.FAILED, f"the filter {error}")
                 replies_found = [replace(reply, missing=reply.missing or missing) for reply in replies_found]
                 answered, texts = [], []
+        # More texts than replies belong to no reply, and no text says nothing of the row.
         if len(texts) > len(answered) or (answered and not texts):
             problem = f"leaves {len(texts)} texts of {len(answered)} answers" if texts else "leaves nothing of the row"
             missing = Missing(MissingKind.FAILED if texts else MissingKind.UNDEFINED, f"the filter {problem}")

@@ -51,6 +51,7 @@ class _Spread:
 
     def standard_error(self, value: float | None) -> float | str:
         """Return the standard error of a mean; where the value is none of these numbers', that is not known."""
+        # The standard error of the rows' mean says nothing of a number that is another one, such as corpus BLEU.
         if value is None or self.n < 2 or not math.isclose(self.mean, value, rel_tol=1e-9, abs_tol=1e-9):
             return "N/A"
         return math.sqrt(self.squares / (self.n - 1) / self.n)
@@ -74,6 +75,7 @@ def lm_eval_files(view: TasksView) -> Mapping[str, Content]:
         task.rows += len(rows)
         for row in rows:
             doc = json.dumps(row["doc"], indent=2, ensure_ascii=False)
+            # Fed row by row in their order, so that the rows need not be held for it.
             task.hashes.update(f"{digest_text(doc)}{digest_text(row['prompt'])}".encode())
         for key, value in _means(rows).items():
             if value is not None:
@@ -189,6 +191,8 @@ def _version(text: str) -> Any:
 
 def _samples(view: TasksView, name: str, task: _Task) -> Iterator[str]:
     """Yield a row for each of the task's rows and pipelines, with all answers to it."""
+    # From the task's first row on: to read the file from its beginning for each of many tasks would take the square
+    # of it.
     located = (pair for pair in view.located_rows(task.start) if pair[1]["task"] == name)
     for _, answers in _together(itertools.islice(located, task.rows)):
         first = answers[0]

@@ -116,6 +116,7 @@ def bind(
                     Bound(f"{entry.key}.{name}", criterion_metric, use.at)
                     for name, criterion_metric in metric.by_criterion().items()
                 ]
+    # Results are kept by name: the second metric of a name would silently take the place of the first.
     first_places: dict[str, str] = {}
     for entry_bound in bound:
         if entry_bound.key in first_places:
@@ -171,6 +172,7 @@ def _expand(use: Use, task: Task) -> Iterator[Documented]:
             raise ConfigError(
                 f"aggregation {aggregation_name!r} is not supported here: mean", at=use.find_place("aggregation")
             )
+        # One function of the documented code may come to several metrics of ours, each under its own name.
         for entry in entries:
             yield Documented(entry.metric, use.key or entry.key, {**entry.options, **use.options}, entry.documented)
         return
@@ -221,6 +223,7 @@ def _make(entry: Documented, use: Use, profile: Profile, *, allow_code: bool) ->
     try:
         factory = plugins.factory("metrics", name, allow_code=allow_code)
         try:
+            # Asked before it is called: the message can then name the option's own place in the task file.
             parameters = inspect.signature(factory).parameters
         except (TypeError, ValueError):
             parameters = None  # a callable that does not say what it takes refuses it when it is called
@@ -232,6 +235,7 @@ def _make(entry: Documented, use: Use, profile: Profile, *, allow_code: bool) ->
                 raise ConfigError(f"the metric {name!r} has no option {option!r}", at=at, hint=hint)
         metric: Metric = plugins.make("metrics", name, options, allow_code=allow_code)
     except MarkbookError as error:
+        # A place that is named already is nearer to the fault than the entry's own.
         if error.at or not isinstance(error, ConfigError | UsageError):
             raise
         raise ConfigError(error.message, at=use.at, hint=error.hint) from error

@@ -58,6 +58,7 @@ class JournalMemory(Memory):
         self._known = {str(row.key[0]): row.data for row in writer.rows(JUDGEMENT)}
         self._spent: dict[str, float] = defaultdict(float)
         for row in itertools.chain(writer.rows(JUDGEMENT), writer.rows(GAP)):
+            # Calls that brought nothing were paid for too, so both kinds count against the budget.
             self._spent[str(row.data["model"])] += row.data.get("paid") or 0.0
         self._count = 0
 
@@ -190,6 +191,7 @@ class TaskPlan:
             sampling.top_p,
             sampling.max_tokens,
             sampling.stop,
+            # 0 is the run's default and not a wish: a server is told a seed only where somebody asked for one.
             (seed or None) if sampling.seed is None else sampling.seed,
         )
         requests = []
@@ -197,6 +199,8 @@ class TaskPlan:
             name, weighing = (self.task.name, sample.id), self.rows.weighings.get(sample.id)
             turns, system = self.rows.turns.get(sample.id, ()), sample.system
             if continues and system and self.task.description:
+                # A model that continues texts sees one text: the delimiter that the task puts there becomes part of
+                # its beginning.
                 system = beside(system, sample.input, self.task.delimiters[1]).removesuffix(sample.input)
             if weighing is None:
                 prompt = (sample.input, system, settings, turns)
@@ -238,6 +242,7 @@ def plan_tasks(options: TaskOptions) -> Plan:
     variants = [variant for loaded_task in loaded for variant in _variants(loaded_task, options.contexts)]
     if not variants:
         raise UsageError("no task is named")
+    # A task file comes from anybody: its Python is looked for only where the user has allowed code.
     find = Finder() if options.allow_code else nothing
     plans = [_plan_one(variant, options, find, alone=len(variants) == 1) for variant in variants]
     _check_contexts(plans, options.contexts)
@@ -300,6 +305,7 @@ def _check_group(group: TaskGroup, plans: Sequence[TaskPlan]) -> None:
 def _variants(loaded: Loaded, contexts: Sequence[ContextMode]) -> list[tuple[Loaded, str, ContextMode | None]]:
     """Return a task in each wanted context mode, named as the documented variants are, with its base name."""
     base = loaded.task.name
+    # A task that is such a variant already is not named after two modes.
     for suffix in ("_minimal_context", "_no_context"):
         base = base.removesuffix(suffix)
     if not contexts:
@@ -331,11 +337,13 @@ def _plan_one(
     if task.output != "generate_until":
         for pipeline in task.pipelines:
             check_likelihood_filters(pipeline)
+    # Looked for before the metrics are bound, for `bind` leaves out what these mark.
     row_scorer_, scorers = row_scorer(task, find), function_scorers(task, find)
     # A number over one token less is another number, so its signature says so.
     if row_scorer_ is not None and _omits_first_token(task, options):
         row_scorer_ = row_scorer_.with_signature("without first token")
     metrics, passes = bind(
+        # Where a scorer marks whole rows it has taken the metrics of the list: bound once more they would mark texts.
         task if row_scorer_ is None else replace(task, metrics=()),
         options.profile,
         has_references=task.references is not None or rows.has_references,

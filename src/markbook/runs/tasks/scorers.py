@@ -107,6 +107,7 @@ def _f1(pairs: Sequence[tuple[Any, Any]]) -> float:
     """Return F1 of the label 1."""
     if not {label for pair in pairs for label in pair} <= {0, 1}:
         raise ValueError("F1 is of two labels, 0 and 1")
+    # 2 TP / (2 TP + FP + FN): predicted ones and right ones together count each hit twice.
     hits = sum(gold == predicted == 1 for gold, predicted in pairs)
     named = sum(predicted == 1 for _, predicted in pairs) + sum(gold == 1 for gold, _ in pairs)
     return 2 * hits / named if named else 0.0
@@ -255,6 +256,7 @@ class Scorer:
         if key in self.known:
             return self.known[key]
         if self.renames:
+            # A function that chooses its names has one entry in the task file.
             (entry,) = self.known.values()
             return replace(entry, key=key)
         return Scored(key, self.signature)
@@ -287,6 +289,7 @@ class ScoreNames:
 
     def get_published_name(self, number: int, name: str) -> str:
         """Return under which name a scorer's value stands in results: a name that is taken gets its function before it."""
+        # Whoever says a name first keeps it for all rows to come.
         if self._owners.setdefault(name, number) == number:
             return name
         return f"{self._scorers[number].name}.{name}"
@@ -349,6 +352,7 @@ def _of_function(name: Function, use: Use, function: Callable[..., Any], find: F
     def once(reference: str, result: str | list[str]) -> Any:
         try:
             return function(references=[reference], predictions=[result], **use.options)
+        # The harness has two conventions for such functions; which of them one follows shows only in the call.
         except TypeError:
             return function([reference, result])
 
@@ -455,6 +459,7 @@ def _measure_row(scored: Scored, values: Mapping[str, object] | Missing, row: Ro
 
 def _number(raw: object) -> float | None:
     """Return what a function gave as a number; None if it is none."""
+    # `float("3")` would do: a text that looks like a number is still not a number that a function gave.
     if isinstance(raw, str | bytes | tuple | list | Mapping) or raw is None:
         return None
     try:
@@ -585,6 +590,7 @@ def right_places(weighing: Weighing) -> list[int]:
 
 def _accuracy(size: Callable[[str], float]) -> Score:
     def score(weighing: Weighing, likelihoods: Sequence[float], _greedy: Sequence[Any]) -> float:
+        # There may be twice as many likelihoods: the second half, without the question, is for `acc_mutual_info`.
         values = [value / size(text) for value, text in zip(likelihoods, weighing.choices, strict=False)]
         return float(_best(values) in right_places(weighing))
 
@@ -625,10 +631,12 @@ def _weight(size: Callable[[str], int]) -> Score:
 
 
 def _words(text: str) -> int:
+    # Empty pieces at the ends count as words: a perplexity by another count could not be set beside the harness's.
     return len(re.split(r"\s+", text))
 
 
 def _bytes(text: str) -> int:
+    # JSON may hold half a surrogate pair, at which a plain encoding would fail.
     return len(text.encode("utf-8", "surrogatepass"))
 
 

@@ -146,6 +146,7 @@ def cost_sections(view: TasksView) -> list[Section]:
              f"{len(known_costs)} of {len(task_costs)}", metric + ("" if summary.direction == "higher" else " (lower is better)"),
              format_number(value))
         )  # fmt: skip
+        # The chart's axis goes from 0 to 100; other metrics are in the table only.
         if mean is not None and value is not None and 0 <= value <= 1:
             low, high = (interval.low, interval.high) if interval else (value, value)
             cells.append({"name": task, "x": 1000 * mean, "value": 100 * value, "low": 100 * low, "high": 100 * high})
@@ -187,6 +188,7 @@ def task_page(view: TasksView) -> Page:
             if once:
                 break  # no later row can belong to one that is shown
             continue
+        # As much as the page will show of it: prompt, answer and references are each cut.
         spent += min(size, 3 * _TEXT_CAP)
         answers_by_row.setdefault(key, []).append(row)
     several = len({task for task, _ in answers_by_row}) > 1

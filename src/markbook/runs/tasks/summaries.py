@@ -188,11 +188,13 @@ def _aggregate(column: TaskColumn, aggregation: Aggregation, *, seed: int) -> Su
     if value is not None and not aggregation.resamples:
         note = f"{aggregation.name} is not computed a thousand times over: no interval"
     elif value is not None and len(column.raws) > 1:
+        # Python's own generator draws any objects: what scorers gave need not be numbers.
         rng = random.Random(seed)  # noqa: S311 - resampling, not a secret
         samples = (rng.choices(column.raws, k=len(column.raws)) for _ in range(_RESAMPLES))
         estimates = sorted(drawn for sample in samples if (drawn := _over(aggregation, sample)[0]) is not None)
         # Where more than half of the samples have no number, the others do not show how it varies.
         if len(estimates) >= _RESAMPLES // 2:
+            # 2.5 % off at each end: the percentile interval at 95 %.
             tail = round(0.025 * (len(estimates) - 1))
             low, high = estimates[tail], estimates[-1 - tail]
             interval = Interval(low, high, "bootstrap") if high > low else None
@@ -262,6 +264,7 @@ def summarise_group(
         policy: how missing values count.
         seed: of the bootstrap.
     """
+    # Counts of rows and gaps are those of all rows together, whatever the value is made of.
     pooled = _mean(columns, name, policy=policy, seed=seed)
     if not all(column.is_mean for column in columns):
         summaries = [(summarise_column(column, policy=policy, seed=seed), len(column.marks)) for column in columns]
@@ -287,6 +290,7 @@ def summarise_group(
     mean_values = [mean.value for mean in means if mean.value is not None]
     ends = [mean.bounds for mean in means if mean.bounds is not None]
     bounds = None
+    # One task without bounds leaves the mean of all without any.
     if len(ends) == len(means):
         lows, highs = zip(*ends, strict=True)
         bounds = math.fsum(lows) / len(ends), math.fsum(highs) / len(ends)
@@ -393,9 +397,11 @@ def adjust_gaps(gaps: Sequence[tuple[ContextGap, Differences | None]]) -> list[C
     still_open = [p is not None and p >= 1 - CONFIDENCE for p in ps]
     adjusted_gaps = []
     for at, ((gap, differences), p) in enumerate(zip(gaps, ps, strict=True)):
+        # The pair itself and the others that are open share what is left of the error.
         level = (1 - CONFIDENCE) / (1 + sum(still_open[:at]) + sum(still_open[at + 1 :]))
         least = None if differences is None else detectable_difference(differences, alpha=level)
         if p is None or gap.difference is None:
+            # Differences that do not vary have no p: of one and the same size on every row, or 0 throughout.
             verdict = "no error can be estimated" if gap.difference else "equal on every row"
         elif p >= 1 - CONFIDENCE:
             verdict = "not distinguishable"

@@ -185,6 +185,7 @@ class TaskOptions(StoppingOptions):
         "--allow-code",
         help="Let a task name code: `!function` a Python file beside it, a metric `package.module:factory`.",
         section=TASKS_MAY,
+        # What only the user may allow: a resumed run's record alone does not turn it on.
         danger=would("run code that its tasks name"),
     )
     """Whether what a task file names may be run: a Python file beside it, `package.module:factory`."""

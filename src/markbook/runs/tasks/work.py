@@ -107,6 +107,7 @@ def plan_stop(plan: Plan, options: TaskOptions) -> TaskStop | None:
         raise UsageError("context modes are compared row by row, so all of them need all rows")
     metric, limits, direction, baseline_sheet = _deciding(plan, baseline)
     if baseline_sheet is not None and options.allow_different_measures:
+        # Without signatures nothing is held to differ.
         baseline_sheet = replace(baseline_sheet, signatures={})
     recorded = (
         attempt.model
@@ -141,6 +142,7 @@ def _deciding(plan: Plan, baseline: Finished | None) -> tuple[str, tuple[float, 
             }
             for name in task_plan.passes.keys if task_plan.passes else ():
                 metrics_known[task_plan.key(name, filtered.pipeline)] = (0.0, 1.0), "higher"
+    # In the order of the task files, so the first metric that both have is the one that the user sees first.
     for metric, (limits, direction) in metrics_known.items():
         if baseline is None:
             return metric, limits, direction, None
@@ -347,6 +349,7 @@ def _manifest(work: Plan, options: TaskOptions, stop: TaskStop | None) -> Manife
     if options.generator:
         config["generator"] = options.generator
     if stop is not None:
+        # In the config: rows of a run that goes on by another rule could not be told from those of the first.
         config["stop"] = {**stop.identity, "metric": stop.metric}
     # Keys that stand in an address are not the manifest's to keep.
     judging = {
@@ -372,6 +375,7 @@ def _manifest(work: Plan, options: TaskOptions, stop: TaskStop | None) -> Manife
         "warnings": list(work.warnings),
         "workers": options.workers,
     }
+    # As it will be read back: a resumed run compares its config with what lies in run.json, where tuples are lists.
     return Manifest("run", json.loads(json.dumps(config)), work.inputs, extra, recent=("prompts_and_targets",))
 
 
@@ -397,9 +401,11 @@ def _execute(
         if key not in done and answer.reply.missing is None and find_problem(answer.sample.tests, language) is None:
             # A right solution, by which the sandbox finds out how to keep tests and candidate apart.
             sample = replace(answer.sample, references=answer.sample.canonical, language=language)
+            # A job's key is a text; as JSON, two keys whose parts hold the same signs stay apart.
             waiting[json.dumps(key)] = (key, Job(json.dumps(key), answer.text, sample, limits))
     for job, outcome in box.run([job for _key, job in waiting.values()]):
         key = waiting[job.key][0]
         done[key] = read_tested(outcome)
+        # Outcomes are looked up in `earlier`, so the journal need not hold their keys in memory as well.
         writer.add(OUTCOME, key, done[key].to_record(), remember=False)
     return done
