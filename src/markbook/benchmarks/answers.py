@@ -116,12 +116,11 @@ class _Index:
         self.offset.extend(other.offset)
         self.digest.extend(other.digest)
 
-    # The numbers and digests have served their purpose once repeats are settled; for millions of answers they are
-    # memory.
     def keep(self, places: Sequence[int]) -> None:
         """Keep these answers in this order; from here on only where they lie matters."""
         self.problem = array("I", (self.problem[i] for i in places))
         self.offset = array("Q", (self.offset[i] for i in places))
+        # They have served their purpose once repeats are settled, and of millions of answers they take memory.
         self.number, self.digest = array("I"), array("Q")
 
 
@@ -250,8 +249,8 @@ class Answers:
             inner = sorted(folder.name for folder in path.iterdir() if folder.is_dir() and data_files(folder))
             hint = f"its subfolders have: name them, as in {path / inner[0]}" if inner else ""
             raise DataError("the folder holds no .jsonl file", at=str(path), hint=hint)
-        # The digest goes over the whole input, in the order of the files' names: it is the identity of what was marked.
         source_input = _Input(path, self._benchmark.repeats_are_samples)
+        # Over the whole input, in the order of the files' names: it is the identity of what was marked.
         digest = hashlib.sha256()
         for file in files:
             for row in read_jsonl(file, digest=digest):

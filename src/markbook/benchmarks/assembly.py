@@ -176,7 +176,7 @@ def _standing(prompt: str) -> str:
 
 def _with_preloaded(text: str, sample: Sample) -> str:
     """Put what the benchmark's own runner took for granted before an answer, as far as that uses it unimported."""
-    # The same rule as above; nothing can be put before such a text.
+    # As in `_behind`: nothing may stand before such a text.
     if "from __future__" in text or not sample.preloaded:
         return text
     words = set(_WORD.findall(text))

@@ -133,11 +133,9 @@ def _python(value: object) -> tuple[str, ...]:
     languages, texts = value.get("language") or (), value.get("solution") or ()
     if not isinstance(languages, list) or not isinstance(texts, list):
         return ()
+    # Some files write the number and others the word.
     programs = (
-        # Some files write the number and others the word.
-        text
-        for kind, text in zip(languages, texts, strict=False)
-        if kind == _PYTHON3 or str(kind).upper() == "PYTHON3"
+        text for kind, text in zip(languages, texts, strict=False) if kind == _PYTHON3 or str(kind).upper() == "PYTHON3"
     )
     return tuple(text for text in programs if isinstance(text, str))[:1]
 
@@ -240,11 +238,11 @@ def _judge(about: Mapping[str, object]) -> Judge:
     convention = about.get("convention", "testlib")
     if convention not in ("testlib", "icpc", "function"):
         raise RowError("the checker's 'convention' is none of testlib, icpc, function")
-    # A plain name has no slash and does not begin with a dot, so the file cannot land outside the checker's folder.
     source = text_field(about, "source")
     files = about.get("files") or {}
     if isinstance(files, Mapping):
         files = {name: text for name, text in files.items() if text is not None}
+    # A plain name has no slash and does not begin with a dot, so the file cannot land outside the checker's folder.
     if not isinstance(files, Mapping) or not all(
         isinstance(text, str) and _PLAIN.fullmatch(name) for name, text in files.items()
     ):

@@ -57,8 +57,8 @@ class LiveCodeBench:
         record = probe.record
         if {"question_content", "public_test_cases"} <= record.keys():
             return 90
-        # base64 of zlib's usual first bytes, 78 9C, begins with `eJ`.
         test = record.get("test")
+        # base64 of zlib's usual first bytes, 78 9C, begins with `eJ`.
         return 80 if "content" in record and isinstance(test, str) and test.startswith("eJ") else 0
 
     def to_sample(self, record: Mapping[str, object], at: str) -> Sample:

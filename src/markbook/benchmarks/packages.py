@@ -48,12 +48,12 @@ def combine_validators(
         DataError: one of them is in no language that is built here, or several are to talk to one program.
     """
     judges = [_judge(bundle, files) for files in group_programs(names)]
+    # One program has one standard input and output, so only one validator can talk to it.
     if len(judges) > 1 and (talks or passes > 1):
         raise DataError(
             f"{len(judges)} output validators cannot all talk to one program, or ask it for another pass",
             at=bundle.at(names[0]),
             hint="an interactive or multi-pass problem has one",
-            # One program has one standard input and output, so only one validator can talk to it.
         )
     first, *others = (replace(judge, flags=flags, is_interactive=talks, passes=passes) for judge in judges)
     return replace(first, others=tuple(others))
@@ -257,7 +257,7 @@ def read_package(path: Path) -> Package:
         title = title.get("en") or next(iter(title.values()), None)
     limits = about.get("limits")
     limits = limits if isinstance(limits, Mapping) else {}
-    # Packages of the later versions are found with the older folder's name, too.
+    # A package of a later version may still use the older folder's name.
     custom = tuple(bundle.below(_VALIDATORS[version])) or tuple(bundle.below("output_validators"))
     cases = _cases(bundle, version, flags)
     if not cases:

@@ -397,7 +397,7 @@ def aggregate_ratings(
         deviation=deviation_over_samples(values),
         n=sum(map(len, values)),
         n_missing=len(gaps),
-        # The smallest share, because the score is no better read than the call that read least.
+        # The smallest share, because the score rests on no more than the call that read least.
         coverage=min((float(row["coverage"]) for row in rows), default=None) if by_judge else None,
         evidence={} if rubric.is_pairwise else _collect_evidence(rubric, rows),
         quotes=sum(int(row.get("quotes", 0)) for row in rows),

@@ -304,7 +304,7 @@ def _table(read: _Read, request: CorrectionRequest) -> _Table:
     pairs = [(read.scores[item, first_system], read.scores[item, other]) for item in items]
     differences, duels = _differences(read, request, items, pairs), _duels(read, request, items, pairs)
     # Marks and preferences are not one scale: both together would be an estimate of neither.
-    # Only labels that can be used are counted: of an item that is labelled for one system there is no difference.
+    # Only labels that can be used are counted: an item that is labelled for one system alone gives no difference.
     one_by_one, side_by_side = (sum(label is not None for label in table.labels) for table in (differences, duels))
     if one_by_one and side_by_side:
         used = "by comparing" if side_by_side >= one_by_one else "by marking each"
@@ -450,7 +450,7 @@ def _errors(read: _Read, request: CorrectionRequest) -> list[GroupError]:
     adjusted = holm(
         [
             None
-            # Without a spread there is no test: a p of 0 from two equal gaps would be invented.
+            # A test needs a spread: a p of 0 from two equal gaps would be invented.
             if estimate.value is None or not estimate.se or estimate.n < 2
             else arrays.two_sided(estimate.value / estimate.se, estimate.n - 1)
             for estimate in estimates.values()
