@@ -51,6 +51,7 @@ class AnswerSpool:
     def __init__(self) -> None:
         """Make the file."""
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as this object
+        # The end is counted here, because a seek to it before each write would empty the buffer.
         self._end = 0
 
     def put(self, row: SpooledAnswer) -> int:
@@ -119,6 +120,7 @@ class _Index:
         """Keep these answers in this order; from here on only where they lie matters."""
         self.problem = array("I", (self.problem[i] for i in places))
         self.offset = array("Q", (self.offset[i] for i in places))
+        # They have served their purpose once repeats are settled, and of millions of answers they take memory.
         self.number, self.digest = array("I"), array("Q")
 
 
@@ -145,6 +147,7 @@ class _Input:
         Without a number a null beside an answer is a sample of its own only where answers are samples.
         """
         nulls = self.nulls.get(model, [])
+        # A set, because two rows that say null under one number speak of the same sample.
         numbered = {null for null in nulls if null[1] is not None}
         loose = [null for null in nulls if null[1] is None and self.are_samples]
         return Counter(problem for problem, _ in [*numbered, *loose])
@@ -174,6 +177,7 @@ class Answers:
         self._benchmark = benchmark
         self._samples = benchmark.samples
         self._places = {sample.id: index for index, sample in enumerate(benchmark.samples)}
+        # The first problem tells it for all: a folder that mixes formats has been refused by `load_benchmark`.
         self._is_mbpp = any(sample.id.startswith("Mbpp/") for sample in benchmark.samples[:1])
         self._indexes: dict[str, _Index] = {}
         self._lacking: dict[str, Counter[int]] = {}
@@ -224,6 +228,7 @@ class Answers:
         index = self._indexes[model]
         number, last = 0, -1
         for problem, offset in zip(index.problem, index.offset, strict=True):
+            # Numbered anew and not by what the row says: what the rows say may have gaps, and may be absent.
             number = number + 1 if problem == last else 0
             last = problem
             row = self._spool.row(offset)
@@ -245,6 +250,7 @@ class Answers:
             hint = f"its subfolders have: name them, as in {path / inner[0]}" if inner else ""
             raise DataError("the folder holds no .jsonl file", at=str(path), hint=hint)
         source_input = _Input(path, self._benchmark.repeats_are_samples)
+        # Over the whole input, in the order of the files' names: it is the identity of what was marked.
         digest = hashlib.sha256()
         for file in files:
             for row in read_jsonl(file, digest=digest):
@@ -256,6 +262,8 @@ class Answers:
                 except RowError as error:
                     self.invalid.add(Rejection(row.at, str(error)))
         self.inputs[str(path)] = digest.hexdigest()
+        # Only now, because a row further down may be the first that names a model, or that shows that repeats are
+        # samples.
         self._name_models(source_input)
 
     def _take(self, source_input: _Input, line: Line, extract: Extract) -> None:
@@ -263,6 +271,7 @@ class Answers:
         model = record.get("model") or ""
         if not isinstance(model, str):
             raise RowError("'model' is not a string")
+        # Before the task is looked up, so that a row that is malformed is reported as that, and not as an unknown task.
         row = RowText.of(record)
         task_id = find_name(record, first="task_id")
         position = self._place(task_id, model or source_input.name)
@@ -275,9 +284,13 @@ class Answers:
         number: int | None = None
         if (stated := find_number(record)) is not None:
             key, value = stated
+            # True and False are integers for Python; the upper end is what an index holds for an answer without a
+            # number.
             if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _UNNUMBERED:
                 raise RowError(f"{key!r} must be a whole number: which of several answers to a problem it is")
             number = value
+        # OpenAI's HumanEval names this key `completion`, and its files give several samples of a task without numbering
+        # them.
         source_input.are_samples = source_input.are_samples or row.key == "completion"
         index = source_input.found.setdefault(model, _Index())
         if row.text is None:
@@ -286,6 +299,8 @@ class Answers:
             return
         sample, language = self._samples[position], self._read_language(record, self._samples[position])
         code = assemble(row, replace(sample, language=language) if language else sample, extract)
+        # Eight bytes are enough to find repeats within one problem, and they fit into an array; `surrogatepass` because
+        # JSON can hold half a surrogate pair, which UTF-8 cannot.
         digest = hashlib.blake2b(code.text.encode(errors="surrogatepass"), digest_size=8).digest()
         index.problem.append(position)
         # behind all that have a number, in the order of the input: between two answers of one number, an answer without
@@ -311,6 +326,7 @@ class Answers:
         if isinstance(task_id, bool) or not isinstance(task_id, str | int) or task_id == "":
             raise RowError("'task_id' is missing" if task_id in (None, "") else "'task_id' is not a string")
         name = str(task_id)
+        # The name as it stands comes first: a task may truly end in something that looks like a model's name.
         for candidate in (name, name.removesuffix(f"_{model}")):
             if candidate in self._places:
                 return self._places[candidate]
@@ -324,6 +340,8 @@ class Answers:
     def _name_models(self, source_input: _Input) -> None:
         nameless = source_input.found.pop("", None)
         if nameless is not None:
+            # Rows without a name belong to the only model that is named beside them; with several it cannot be known
+            # whose they are.
             name = next(iter(source_input.found)) if len(source_input.found) == 1 else source_input.name
             source_input.nulls.setdefault(name, []).extend(source_input.nulls.pop("", []))
             if name in source_input.found:
@@ -331,6 +349,7 @@ class Answers:
             else:
                 source_input.found[name] = nameless
         for name, index in source_input.found.items():
+            # Each model on its own: two models may well give the same answer to a problem.
             self._settle_repeats(source_input, name)
             self._register(name, index, source_input)
         if not source_input.found:
@@ -338,6 +357,7 @@ class Answers:
 
     def _register(self, name: str, index: _Index, source_input: _Input) -> None:
         unique, count = name, 1
+        # Never merged: together they would look like one model that gave more samples.
         while unique in self._indexes:
             count += 1
             unique = f"{name}_{count}"
@@ -354,6 +374,8 @@ class Answers:
         index = source_input.found[model]
         kept_rows = array("I")
         for position in _benchmark_order(index):
+            # Equal problems are neighbours after the sort, so the last answer that stays is the only one to compare
+            # with.
             before = kept_rows[-1] if kept_rows and index.problem[kept_rows[-1]] == index.problem[position] else None
             if before is None:
                 kept_rows.append(position)
@@ -408,6 +430,7 @@ def load_answers(
                 example = answers.invalid.first[0]
             reason = "" if example is None else f", {example.at}: {example.reason}"
             raise DataError(f"No valid solutions found: {what}{reason}", at=", ".join(map(str, paths)))
+    # Also for an interrupt: the caller gets no object that it could close, and the temporary file may be large.
     except BaseException:
         answers.close()
         raise
@@ -421,6 +444,7 @@ def _benchmark_order(index: _Index) -> array[int]:
         return array("I", sorted(range(len(keys)), key=keys.__getitem__))
     import numpy as np
 
+    # `lexsort` takes the most important key last.
     columns = [np.frombuffer(column, dtype=column.typecode) for column in (index.offset, index.number, index.problem)]
     return array("I", np.lexsort(columns).astype(np.uint32).tobytes())
 

@@ -36,12 +36,14 @@ def callable_by_tests(text: str, entry_point: str, method: str) -> str:
         entry_point: the name that the tests use: `Solution`, or the function's.
         method: the function's name; empty where an answer is to define just what the tests use.
     """
+    # An answer that defines what the tests call is never touched: an adapter could only break it.
     if not method or defines(text, entry_point):
         return text
     if entry_point != SOLUTION:
         return f"{text}\n\n\n{method} = {SOLUTION}().{method}\n" if defines(text, SOLUTION) else text
     if not defines(text, method):
         return text
+    # `staticmethod`, because the tests call the method of an object and the function has no `self`.
     return f"{text}\n\n\nclass {SOLUTION}:\n    {method} = staticmethod({method})\n"
 
 
@@ -71,6 +73,8 @@ class RowText:
         Raises:
             RowError: the row has none of the known keys, or its value is not a string.
         """
+        # The first key in the order of CODE_KEYS, even where it is null: null is an answer that is missing, not another
+        # key's turn.
         key = next((key for key in CODE_KEYS if key in record), None)
         if key is None:
             raise RowError("neither candidate_solution nor another known key (" + ", ".join(CODE_KEYS) + ")")
@@ -96,6 +100,7 @@ def assemble(row: RowText, sample: Sample, mode: Extract = "auto") -> AssembledP
     if row.text is None or not (row.text if mode == "off" else without_thoughts(row.text)).strip():
         return AssembledProgram("", "as_is", "whole")
     if sample.language:
+        # The tests go along because some of them begin with the brace that ends the answer's definition.
         found_text, found_step, form = extract_answer(
             row.text, sample.prompt_code, sample.tests[0].program, raw=mode != "off"
         )
@@ -110,6 +115,7 @@ def assemble(row: RowText, sample: Sample, mode: Extract = "auto") -> AssembledP
             compiles(text) if not prompt else defines(text, name) or compiles(_behind(prompt, text, is_complete=False))
         )
 
+    # Beyond the cap a reply is not parsed here: the sandbox meets it as it stands.
     if mode == "off" or len(row.text) > PARSE_CAP:
         text, step = row.text, "as_is"
     else:
@@ -120,12 +126,15 @@ def assemble(row: RowText, sample: Sample, mode: Extract = "auto") -> AssembledP
 
         extraction = extract(reply, is_code if mode == "auto" else is_code_inside, name)
         text, step = extraction.text, extraction.step
+        # With `always` the reply as it stands comes last, where nothing inside it is code.
         if step == "none" and mode == "always" and is_code(text):
             step = "as_is"
     if not prompt:
         called = callable_by_tests(text, name, sample.method)
         return AssembledProgram(_with_preloaded(called, sample), step, "whole")
     is_complete = defines(text, name)
+    # A row under `completion` is run behind the prompt even where it is complete: it may need the prompt's imports and
+    # helpers.
     if is_complete and row.key != "completion":
         return AssembledProgram(
             text, step, "whole"
@@ -146,8 +155,11 @@ def behind(prompt: str, text: str, name: str) -> str:
 
 def _behind(prompt: str, text: str, *, is_complete: bool) -> str:
     if is_complete:
+        # `from __future__` must be the first statement of a file: nothing may stand before it.
         return text if "from __future__" in text else _standing(prompt) + text
     standing = _standing(prompt)
+    # An indented text usually goes on with the prompt; only where that does not compile is it tried as a body of its
+    # own.
     anew = (
         text[:1].isspace() and standing != f"{prompt}\n" and not compiles(prompt + text) and compiles(standing + text)
     )
@@ -157,12 +169,14 @@ def _behind(prompt: str, text: str, *, is_complete: bool) -> str:
 @lru_cache(maxsize=1024)
 def _standing(prompt: str) -> str:
     """Return a prompt that stands by itself: a definition that it only begins is left empty; nothing if none does."""
+    # The definition that the prompt ends with may lie inside a class, so the statement is put deeper than any of them.
     begun = f"{prompt.rstrip()}\n{' ' * _DEEP}pass"
     return next((f"{text}\n" for text in (prompt, begun) if compiles(text)), "")
 
 
 def _with_preloaded(text: str, sample: Sample) -> str:
     """Put what the benchmark's own runner took for granted before an answer, as far as that uses it unimported."""
+    # As in `_behind`: nothing may stand before such a text.
     if "from __future__" in text or not sample.preloaded:
         return text
     words = set(_WORD.findall(text))
@@ -171,6 +185,7 @@ def _with_preloaded(text: str, sample: Sample) -> str:
     lines = []
     for name in sample.preloaded:
         if name.isidentifier():
+            # Only where a module is used with a dot: a variable may carry the same name without meaning the module.
             if name in words and name not in imported and re.search(rf"\b{name}\.", text):
                 lines.append(f"import {name}\n")
         elif (star := _STAR.fullmatch(name)) is None or _public(star[1]) & words:
@@ -181,6 +196,7 @@ def _with_preloaded(text: str, sample: Sample) -> str:
 @lru_cache
 def _public(module: str) -> frozenset[str]:
     """Return the names that a module of the standard library gives to whoever imports all of it."""
+    # The names are those of a runner's prelude and never an answer's, so this import runs no foreign code.
     imported = importlib.import_module(module)
     return frozenset(
         getattr(imported, "__all__", None) or [name for name in vars(imported) if not name.startswith("_")]

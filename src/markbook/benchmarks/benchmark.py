@@ -65,6 +65,7 @@ def load_benchmark(path: Path, format_name: str = "auto") -> Benchmark:
         DataError: there is nothing there, nothing valid in it, task ids repeat, or a folder mixes benchmarks.
         UsageError: the format is unknown.
     """
+    # Before the search for data files: a package may hold `.json` files that are not its problems.
     if path.exists() and format_name == "auto" and is_package(path):
         from markbook.benchmarks.packages import package_benchmark
 
@@ -76,6 +77,7 @@ def load_benchmark(path: Path, format_name: str = "auto") -> Benchmark:
         files = [
             file
             for file in [*data_files(path), *data_files(path, (".parquet",))]
+            # A `.json` file in a folder may be anything, such as a configuration; only a list can hold problems.
             if not file.name.endswith((".json", ".json.gz")) or first_byte(file) == b"["
         ]
     if not files:
@@ -94,12 +96,14 @@ def load_benchmark(path: Path, format_name: str = "auto") -> Benchmark:
         raise DataError(
             f"No valid benchmark problems found{first}", at=str(path), hint="--format overrides what was detected"
         )
+    # A benchmark has one format, which decides among others whether repeated answers are samples.
     if len(formats) > 1:
         names = ", ".join(f"{file.name} ({file_read.format})" for file, file_read in read.items() if file_read.samples)
         raise DataError("this folder holds more than one benchmark", at=str(path), hint=f"name one file: {names}")
     samples = [sample for file_read in read.values() for sample in file_read.samples]
     lines: dict[str, str] = {}
     for sample in samples:
+        # Answers are matched by id, so with two problems of one id it is open which of them is answered.
         if sample.id in lines:
             raise DataError(
                 f"the task id {sample.id!r} stands twice; the other is at {lines[sample.id]}",
@@ -147,11 +151,13 @@ def _read_file(file: Path, format_name: str, digest: hashlib._Hash) -> _File:
         if isinstance(row, Rejection):
             content.rejections.append(row)
             continue
+        # The first row that is known decides for the whole file; later rows of another format are rejected one by one.
         if reader is None:
             name = detect(BenchmarkProbe(file, row.record))
             if name is None:
                 keys = ", ".join(sorted(row.record)[:8]) or "none"
                 keys_by_format = {name: reader_.keys for name, reader_ in _readers().items()}
+                # The format that shares the most keys: a row that is nearly right is likely a misspelt one.
                 nearest = max(keys_by_format, key=lambda name: len(set(keys_by_format[name]) & row.record.keys()))
                 hint = (
                     f"; a row of {nearest} has {', '.join(keys_by_format[nearest])}" if keys_by_format[nearest] else ""
@@ -193,6 +199,7 @@ def _readers() -> Mapping[str, BenchmarkFormat]:
         lacking = _lacking(reader)
         if not lacking:
             readers[name] = reader
+        # A loader of papers or samples lacks all members and is left out in silence: the group holds other kinds, too.
         elif len(lacking) < len(_MEMBERS):
             _log.warning("the loader %r lacks %s: it reads no benchmark", name, ", ".join(lacking))
     return readers
@@ -248,6 +255,7 @@ def without_python(sample: Sample) -> Sample:
     is_program = sample.judge is not None or sample.group is not None or any(test.setup for test in sample.tests)
     if sample.language.lower() not in PYTHON or is_program:
         return sample
+    # The last definition of a prompt is the one that an answer is to complete; helpers stand before it.
     defined = _DEFINITION.findall(sample.prompt_code)
     name = sample.entry_point or (defined[-1] if defined else "")
     return replace(sample, language="", canonical_language="", entry_point=name)

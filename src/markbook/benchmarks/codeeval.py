@@ -41,6 +41,7 @@ def refuse_misspelt(
     for key in sorted(keys_given.difference(keys_known)):
         if elsewhere is not None and key in elsewhere:
             raise RowError(f"{key!r}{suffix} is read in {elsewhere[key]}, not here")
+        # Only a key that the row lacks can have been meant; keys that resemble nothing are the user's own and stay.
         lacking = [name for name in keys_known if name not in keys_given]
         if meant := misspelt(key.lower(), lacking):
             raise RowError(f"unknown key {key!r}{suffix}: did you mean {meant!r}?")
@@ -98,6 +99,7 @@ class CodeEval:
         if kind not in OBJECTS:
             raise RowError(f"unknown object {repr(kind)[:40]}: one of {', '.join(OBJECTS)}")
         level = record.get("complexity")
+        # `True in (1, 2, 3)` holds in Python.
         if isinstance(level, bool) or level not in LEVELS:
             raise RowError(f"unknown complexity {repr(level)[:40]}: one of 1, 2, 3")
         refuse_misspelt(record, CodeEvalRow.__annotations__, elsewhere=_IN_TESTS)
@@ -131,6 +133,7 @@ def _entry_point(name: str, canonical: str) -> str:
         if not isinstance(node, kinds)
         for part in ast.walk(node)
     )
+    # The row's name stays where the solution uses it outside of definitions, as an assignment would.
     return name if is_bound or name in defined or len(set(defined)) != 1 else defined[0]
 
 
@@ -174,6 +177,7 @@ def _test(value: object, number: int) -> Test:
         inspection=tuple(inspection),
         pattern=value.get("keyword") or "",
     )
+    # A test that states nothing could not fail.
     if test == Test():
         raise RowError(f"test {number} has neither ctx, assertion nor inspection")
     return test

@@ -52,8 +52,10 @@ class Apps:
             raise RowError("'input_output' is not an object")
         pairs = pair_lists(input_output, "inputs", "outputs")
         keys = ("problem_id", "task_id", "id", "url")
+        # A row that states none of these is named by its line, since the problem itself may be sound.
         name = read_name(record, *keys) if any(record.get(key) not in (None, "") for key in keys) else at
         solutions = parse_json_field(record.get("solutions"), "solutions")
+        # One right solution is enough to check the tests with.
         right = tuple(text for text in solutions if isinstance(text, str))[:1] if isinstance(solutions, list) else ()
         meta = {key: str(record[key]) for key in ("difficulty", "source") if record.get(key)}
         call = input_output.get("fn_name")
@@ -67,6 +69,7 @@ class Apps:
                 seconds=read_seconds(record.get("time_limit")),
                 meta=meta,
             )
+        # The name is put into the text of a test program, so anything but a name would be code from the data set.
         if not isinstance(call, str) or not call.isidentifier():
             raise RowError("'fn_name' is not a name")
         if not pairs:
@@ -83,6 +86,8 @@ class Apps:
         return Sample(
             id=name,
             input=text_field(record, "question"),
+            # The right answers are made callable as answers are, else the benchmark's own solution would fail its
+            # tests.
             references=tuple(callable_by_tests(text, entry_point, call) for text in right),
             tests=tuple(tests),
             entry_point=entry_point,
@@ -105,6 +110,7 @@ class CodeContests:
 
     def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
         """Return the problem of a row; RowError if it is none."""
+        # The three parts together are the tests: a right program passes each of them.
         pairs = [pair for part in _PARTS for pair in pair_lists(record.get(part), "input", "output")]
         memory = read_number(record.get("memory_limit_bytes"))
         labels = {"difficulty": record.get("difficulty"), "source": record.get("source")}
@@ -127,6 +133,7 @@ def _python(value: object) -> tuple[str, ...]:
     languages, texts = value.get("language") or (), value.get("solution") or ()
     if not isinstance(languages, list) or not isinstance(texts, list):
         return ()
+    # Some files write the number and others the word.
     programs = (
         text for kind, text in zip(languages, texts, strict=False) if kind == _PYTHON3 or str(kind).upper() == "PYTHON3"
     )
@@ -205,6 +212,7 @@ class StdinPrograms:
         memory = read_number(record.get("memory_limit_mb"))
         if record.get("memory_limit_mb") is not None and not (memory and 0 < memory <= MOST_MEMORY_MB):
             raise RowError(f"'memory_limit_mb' is not a number above 0 and at most {MOST_MEMORY_MB}")
+        # A limit that cannot be read must not become the default in silence: answers would be marked by another limit.
         if record.get("time_limit") is not None and read_seconds(record["time_limit"]) is None:
             raise RowError("'time_limit' is not a number of seconds")
         right = text_field(record, "canonical_solution", required=False)
@@ -234,6 +242,7 @@ def _judge(about: Mapping[str, object]) -> Judge:
     files = about.get("files") or {}
     if isinstance(files, Mapping):
         files = {name: text for name, text in files.items() if text is not None}
+    # A plain name has no slash and does not begin with a dot, so the file cannot land outside the checker's folder.
     if not isinstance(files, Mapping) or not all(
         isinstance(text, str) and _PLAIN.fullmatch(name) for name, text in files.items()
     ):
@@ -246,10 +255,12 @@ def _judge(about: Mapping[str, object]) -> Judge:
         )
     if convention == "function" and (is_interactive or passes > 1):
         raise RowError("a checker that is a function neither talks to a program nor asks for another pass")
+    # A function is called by the examiner, which is Python; programs say what they are written in.
     language = "python" if convention == "function" else text_field(about, "language")
     own = {"": source, **files}
     return Judge(
         language,
+        # `surrogatepass` because JSON can hold half of a surrogate pair, which plain UTF-8 refuses.
         tuple((name, text.encode("utf-8", "surrogatepass")) for name, text in own.items()),
         convention,
         tuple(flags),
@@ -294,6 +305,7 @@ class SandboxFusion:
         if not is_list or "content" not in record:
             return 0
         try:
+            # `sniff` must not raise: other formats are still to be asked.
             return 85 if _pairs(test) else 0
         except RowError:
             return 0
@@ -322,6 +334,7 @@ def _pairs(value: object) -> list[tuple[Any, Any]]:
         test_input, test_output = (test.get("input"), test.get("output")) if isinstance(test, Mapping) else (None, None)
         if not isinstance(test_input, Mapping) or not isinstance(test_output, Mapping):
             raise RowError(f"test {number} has no input and output")
+        # A test without input reads nothing, which is not an error.
         stdin = test_input.get("stdin")
         pairs.append(("" if stdin is None else stdin, test_output.get("stdout", "")))
     return pairs

@@ -57,6 +57,8 @@ def without_faults(
             for index, test in enumerate(sample.tests)
             if (
                 reason := elsewhere(sample.language, test)
+                # A test with an input is compared by rules that are the same for all languages; only a test in code
+                # needs its language.
                 if sample.language and test.stdin is None
                 else find_fault(test, sample.entry_point)
             )
@@ -65,8 +67,10 @@ def without_faults(
             samples.append(sample)
             continue
         faults += test_faults
+        # Only the broken ones go: a problem with a single bad test can still be marked by its other tests.
         broken = {fault.test_index for fault in test_faults}
         sound = tuple(test for index, test in enumerate(sample.tests) if index not in broken)
+        # A problem without any sound test is dropped for all models alike; kept, it would count against each of them.
         if sound:
             samples.append(replace(sample, tests=sound))
     if not samples:

@@ -36,6 +36,7 @@ class Mbpp:
         asserts = text_list(record, "test_list")
         if not asserts:
             raise RowError("'test_list' is missing or empty")
+        # Some rows have carriage returns in their code.
         code = text_field(record, "code").replace("\r\n", "\n")
         setup = "\n".join(
             part
@@ -71,8 +72,10 @@ class MbppSanitized(Mbpp):
 
 def mbpp_id(value: object) -> str:
     """Return `Mbpp/<n>` for a number or any spelling of it; RowError for anything else."""
+    # True is an integer for Python, and would become Mbpp/1.
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise RowError("'task_id' is neither a number nor a string")
+    # `Mbpp/2`, `2` and ` 2 ` are one task: EvalPlus writes the first, the original files the second.
     number = str(value).strip().rpartition("/")[2]
     if not number.isdecimal() or len(number) > _LONGEST_NUMBER:
         raise RowError(f"the task id {str(value)[:40]!r} is not a number")
@@ -86,6 +89,7 @@ def _entry_point(code: str, asserts: list[str]) -> str:
         return ""
     defined = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     called = {node.id for node in ast.walk(tests) if isinstance(node, ast.Name)}
+    # The last one, because helpers are defined before the function that uses them.
     return next((name for name in reversed(defined) if name in called), "")
 
 
@@ -100,12 +104,14 @@ class HumanEval:
 
     def sniff(self, probe: BenchmarkProbe) -> int:
         """Return 70 for a prompt with an entry point and a test, which rows of EvalPlus may have as well."""
+        # It is less than what `EvalPlus` returns, so that a row with inputs is read by that one.
         return 70 if {"prompt", "entry_point", "test"} <= probe.record.keys() else 0
 
     def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
         """Return the problem of a row; RowError if it is none."""
         prompt, name = text_field(record, "prompt"), _humaneval_entry_point(record)
         test = text_field(record, "test")
+        # `check` is called here because the data set only defines it.
         return Sample(
             id=text_field(record, "task_id"),
             input=prompt,
@@ -163,6 +169,7 @@ class EvalPlus:
         inputs = [*_inputs(record, "base_input"), *_inputs(record, "plus_input")]
         if not inputs:
             raise RowError("there is no input to test with")
+        # The data set gives it for problems with floating-point results; 0 is "not stated".
         tolerance = record.get("atol") or 0
         if isinstance(tolerance, bool) or not isinstance(tolerance, int | float):
             raise RowError("'atol' is not a number")
@@ -299,6 +306,7 @@ def _has_no_order(canonical: str, name: str) -> bool:
 
 
 def _is_set(value: ast.expr) -> bool:
+    # `set(a) & set(b)` is a set as soon as one side is, and its order as a list depends on hashes.
     if isinstance(value, ast.BinOp) and isinstance(value.op, ast.BitAnd | ast.BitOr | ast.BitXor | ast.Sub):
         return _is_set(value.left) or _is_set(value.right)
     return isinstance(value, ast.Set | ast.SetComp) or (

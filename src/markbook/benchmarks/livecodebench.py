@@ -58,6 +58,7 @@ class LiveCodeBench:
         if {"question_content", "public_test_cases"} <= record.keys():
             return 90
         test = record.get("test")
+        # base64 of zlib's usual first bytes, 78 9C, begins with `eJ`.
         return 80 if "content" in record and isinstance(test, str) and test.startswith("eJ") else 0
 
     def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
@@ -73,6 +74,8 @@ class LiveCodeBench:
             labels = labels if isinstance(labels, Mapping) else {}
             meta = {key: str(value) for key, value in labels.items() if key in ("difficulty", "category")}
             name, statement = read_name(record, "id", "task_id"), text_field(record, "content")
+        # The data set says by `func_name` that its tests call a method; without it they are programs that read and
+        # write.
         call = metadata.get("func_name") if isinstance(metadata, Mapping) else None
         if call is None:
             pairs = [(case.get("input"), case.get("output")) for case in cases]
@@ -85,6 +88,7 @@ def _function(
     name: str, statement: str, call: str, cases: list[Mapping[str, object]], at: str, known: Mapping[str, object]
 ) -> Sample:
     """Return a row whose tests call a method of `Solution`: each line of an input is an argument as JSON."""
+    # The name is put into the text of a test program.
     if not call.isidentifier():
         raise RowError("'func_name' is not a name")
     if not cases:
@@ -96,6 +100,7 @@ def _function(
             arguments = (
                 test_input
                 if isinstance(test_input, list)
+                # `split` and not `splitlines`, which also breaks at separators that may stand within a JSON text.
                 else [json.loads(line) for line in str(test_input).split("\n")]
             )
             expected = json.loads(test_output) if isinstance(test_output, str) else test_output
@@ -154,13 +159,16 @@ def unpacked_text(packed: str) -> str:
     try:
         squeezed = base64.b64decode(packed, validate=True)
         unpacker = zlib.decompressobj()
+        # One byte more than allowed is enough to know that there is more: a small text can unpack to terabytes.
         data = unpacker.decompress(squeezed, MAX_UNPACKED + 1)
     except (binascii.Error, ValueError, zlib.error) as error:
         raise RowError(f"the private tests cannot be unpacked: {error}") from None
     if len(data) > MAX_UNPACKED:
         raise RowError(f"the private tests unpack to more than {MAX_UNPACKED >> 20} MiB: refused")
+    # Without the end of the stream its checksum was never compared.
     if not unpacker.eof:
         raise RowError("the private tests are cut off")
+    # JSON itself, as some dumps have it without the pickle around it; a pickle begins with another byte.
     if data[:1] in (b"[", b"{", b'"'):
         try:
             return data.decode("utf-8")
@@ -185,11 +193,14 @@ def _pickled_text(data: bytes) -> str:
                 steps.append("text")
             elif instruction.name not in _HARMLESS:
                 steps.append(instruction.name)
+            # A damaged pickle can have millions of instructions; after more than the longest form that is taken, all
+            # are refused.
             if len(steps) > len(_WRAPPED):
                 break
     except Exception as error:  # noqa: BLE001 - the reader of instructions raises what it likes for damaged ones
         raise RowError(f"the private tests are not a pickle: {error}") from None
     if steps == ["text"] or (steps == _WRAPPED and texts[0] == "input_output"):
+        # Reading stops at the first STOP, so nothing has looked at bytes behind it.
         if end != len(data) - 1:
             raise RowError("there is more behind the pickle of the private tests: refused")
         return texts[-1]

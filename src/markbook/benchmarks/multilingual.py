@@ -14,6 +14,7 @@ _GO_PACKAGES = (
     "bytes", "crypto/md5", "fmt", "math", "math/rand", "regexp", "sort", "strconv", "strings", "time",
 )  # fmt: skip
 """What the benchmark's own runner imports where an answer in Go uses it and its tests do not import it."""
+# The prefixes of the task ids, in the data set's own spelling.
 _OF_X = {"CPP": "cpp", "Go": "go", "Java": "java", "JavaScript": "javascript", "Python": "python", "Rust": "rust"}
 
 
@@ -41,10 +42,13 @@ class HumanEvalX:
         solution = begin + body
         if language == "go":
             setup = text_field(record, "test_setup")
+            # The imports leave the beginning; `with_imports` puts back those that are used, since Go does not compile
+            # an unused one.
             begin = prompt.replace(text_field(record, "import", required=False) or "\0", "").lstrip("\n")
             solution = with_imports(begin + body, setup, _GO_PACKAGES)
         return Sample(
             id=text_field(record, "task_id"),
+            # In Rust the prompt lacks the declaration, so a model is shown both.
             input=prompt if language != "rust" else prompt + declaration,
             references=(solution,) if body else (),
             tests=(Test(setup=setup, program=test),),

@@ -48,6 +48,7 @@ def combine_validators(
         DataError: one of them is in no language that is built here, or several are to talk to one program.
     """
     judges = [_judge(bundle, files) for files in group_programs(names)]
+    # One program has one standard input and output, so only one validator can talk to it.
     if len(judges) > 1 and (talks or passes > 1):
         raise DataError(
             f"{len(judges)} output validators cannot all talk to one program, or ask it for another pass",
@@ -71,22 +72,26 @@ def group_programs(names: Sequence[str]) -> list[dict[str, str]]:
             folders.setdefault(first, {})["/".join(rest)] = name
         else:
             alone[first] = name
+    # With a `build` or `run` script among them the folder itself is one program, and its parts must stay together.
     if any(script in alone for script in SCRIPTS):
         return [{name.partition("/")[2]: name for name in names}]
     sources = [name for name in alone if PurePosixPath(name).suffix.lower() in _LANGUAGES]
     shared = {name: path for name, path in alone.items() if name not in sources}
     programs = {**folders, **{name: {name: alone[name], **shared} for name in sources}}
+    # A folder without any known source is still one program, so that its files are named in the error of `_judge`.
     return [programs[name] for name in sorted(programs)] or [alone]
 
 
 def _judge(bundle: Bundle, files: Mapping[str, str]) -> Judge:
     if any(script in files for script in SCRIPTS):
+        # A script may refer to its files by their paths, so folders are kept; a compiler gets all files side by side.
         own = tuple((name, bundle.read(path)) for name, path in files.items())
         return Judge("bash", own, "icpc", is_scripted=True)
     flat = tuple((PurePosixPath(name).name, bundle.read(path)) for name, path in files.items())
     endings = {PurePosixPath(name).suffix.lower() for name, _ in flat}
     language = next((candidate for ending, candidate in _LANGUAGES.items() if ending in endings), None)
     if language is None or len(dict(flat)) < len(flat):
+        # Two files of one name in different folders would overwrite one another side by side.
         raise DataError(
             "the output validator is in none of the languages that are built here",
             at=bundle.at(next(iter(files.values()))),
@@ -112,6 +117,7 @@ PROMISED: Mapping[str, tuple[Result, ...]] = {
     "run_time_error": ("RTE", "MLE"),
     "memory_limit_exceeded": ("MLE", "RTE"),
     "output_limit_exceeded": ("OLE",),
+    # What kind of failure is left open: the folder only promises that the program is not accepted.
     "rejected": ("WA", "TLE", "RTE", "MLE", "OLE"),
     "brute_force": ("TLE", "MLE", "RTE"),
 }
@@ -178,6 +184,7 @@ class Package:
             ConfigError: its judge cannot be called, or the flags of the default one are unknown.
         """
         tests = tuple(map(self._test, self.cases))
+        # A sample knows its tests by their number, a group by the name that the package gives them.
         names = {case.name: str(index) for index, case in enumerate(self.cases)}
         return replace(
             program_sample(
@@ -194,10 +201,12 @@ class Package:
 
     def _test(self, case: PackageTest) -> Test:
         stdin, stdout = (
+            # Tests may hold bytes that are not UTF-8; `surrogateescape` carries them through a text without loss.
             _content(self.bundle, name).decode("utf-8", "surrogateescape") if name else ""
             for name in (case.input, case.answer)
         )
         if self.validator:
+            # None is "as the judge has them": flags are stored with a test only where its group changes them.
             return Test(stdin=stdin, stdout=stdout, judge_flags=None if case.flags == self.flags else case.flags)
         return Test(stdin=stdin, stdout=stdout, checker=icpc_name(case.flags))
 
@@ -240,6 +249,7 @@ def read_package(path: Path) -> Package:
     kinds = set(map(str, type_field) if isinstance(type_field, list) else str(type_field).split())
     flags: tuple[str, ...] = ()
     if version == "legacy":
+        # A legacy package says `validation: custom score interactive`; later versions say the same words under `type`.
         kinds |= {"scoring" if word == "score" else word for word in str(about.get("validation") or "default").split()}
         flags = tuple(_words(about.get("validator_flags")))
     title = about.get("name")
@@ -247,6 +257,7 @@ def read_package(path: Path) -> Package:
         title = title.get("en") or next(iter(title.values()), None)
     limits = about.get("limits")
     limits = limits if isinstance(limits, Mapping) else {}
+    # A package of a later version may still use the older folder's name.
     custom = tuple(bundle.below(_VALIDATORS[version])) or tuple(bundle.below("output_validators"))
     cases = _cases(bundle, version, flags)
     if not cases:
@@ -259,6 +270,7 @@ def read_package(path: Path) -> Package:
         is_interactive="interactive" in kinds,
         is_scored="scoring" in kinds,
         passes=min(_MOST_PASSES, max(1, int(_limit(limits, "validation_passes", 2)))) if "multi-pass" in kinds else 1,
+        # A legacy package may hold a validator that it does not use: there only `validation` says whether it counts.
         validator=custom if version != "legacy" or kinds & {"custom", "interactive"} else (),
         flags=_flags_in(bundle, "", version, flags),
         seconds=_seconds(bundle, limits),
@@ -279,6 +291,7 @@ def _yaml(bundle: Bundle, name: str) -> dict[str, object]:
     content = bundle.read(name)
     if len(content) > MAX_BYTES:
         raise ConfigError(f"larger than {MAX_BYTES >> 20} MiB", at=bundle.at(name))
+    # A byte order mark is dropped, and a wrong byte must not stop a package whose other keys are sound.
     parsed_yaml = plain(parse_tree(content.decode("utf-8-sig", "replace"), bundle.at(name)))
     if parsed_yaml is not None and not isinstance(parsed_yaml, dict):
         raise ConfigError("this is not a mapping", at=bundle.at(name))
@@ -289,9 +302,12 @@ def _content(bundle: Bundle, name: str) -> bytes:
     """Return a file of a test; where it is only the path that a link had before it was checked out, the file meant."""
     content = bundle.read(name)
     path = content.decode("utf-8", "replace").strip()
+    # On a system without symbolic links git writes the link's target into the file: one short line with the same
+    # ending.
     if "\n" in path or len(path) > _LONGEST_LINK or PurePosixPath(path).suffix != PurePosixPath(name).suffix:
         return content
     meant = posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
+    # The target is looked up in the package only, so such a line can never name a file outside it.
     return bundle.read(meant) if meant != name and meant in bundle else content
 
 
@@ -300,6 +316,7 @@ def _words(value: object) -> list[str]:
         return [str(word) for word in value]
     try:
         return shlex.split(str(value or ""))
+    # An apostrophe in a flag is not closed as the shell wants it: then the words are taken as they stand.
     except ValueError:
         return str(value).split()
 
@@ -319,6 +336,8 @@ def _flags_in(bundle: Bundle, folder: str, version: Version, always: tuple[str, 
         else ("testdata.yaml", "output_validator_flags")
     )
     parts = folder.split("/") if folder else []
+    # From the innermost folder outwards, the first file that has the key wins, even where it says that there are no
+    # flags.
     for depth in range(len(parts), -1, -1):
         name = "/".join(["data", *parts[:depth], file])
         about = _yaml(bundle, name) if name in bundle else {}
@@ -334,6 +353,7 @@ def _limit(limits: Mapping[str, object], key: str, usual: float) -> float:
 
 def _mib(limits: Mapping[str, object], key: str) -> int | None:
     number = read_number(limits.get(key))
+    # Above 1 TiB it is not taken for a limit, and without one the default holds.
     return int(number * MIB) if number is not None and 0 < number < 1 << 20 else None
 
 
@@ -345,6 +365,7 @@ def _times(limits: Mapping[str, object], version: Version) -> dict[str, float]:
             "time_multiplier": _limit(multipliers, "ac_to_time_limit", 2.0),
             "safety_margin": _limit(multipliers, "time_limit_to_tle", 1.5),
         }
+    # Each version of the format has defaults of its own.
     return {
         "time_multiplier": _limit(limits, "time_multiplier", 5.0),
         "safety_margin": _limit(limits, "time_safety_margin", 2.0),
@@ -386,6 +407,7 @@ def _cases(bundle: Bundle, version: Version, always: tuple[str, ...]) -> tuple[P
             own = flags[folder]
             about = _yaml(bundle, f"{stem}.yaml") if version == "2025-09" and f"{stem}.yaml" in bundle else {}
             beside = next((key for key in _UNKNOWN_OF_TESTS if about.get(key)), "")
+            # Refused and not ignored: run without them, a right program would be marked wrong.
             if beside or stem in with_files:
                 what = "arguments" if beside == "args" else "files"
                 raise ConfigError(
@@ -424,6 +446,7 @@ def _classic(group: Group, about: Mapping[str, object]) -> Group:
     low, high = group.low, group.high
     if about.get("range") is not None:
         words = str(about["range"]).split()
+        # Raised as ValueError, as `float` does below: `_group` adds the file in which it stands.
         if len(words) != 2:
             raise ValueError("'range' is not two numbers")
         low, high = float(words[0]), float(words[1])
@@ -443,6 +466,7 @@ def _classic(group: Group, about: Mapping[str, object]) -> Group:
 
 def _modern(group: Group, about: Mapping[str, object]) -> Group:
     kinds: Mapping[str, Aggregation] = {"pass-fail": "pass-fail", "sum": "sum", "min": "min"}
+    # The defaults of 2025-09: a group of tests is passed or failed, a group of groups adds up.
     usual = "pass-fail" if group.tests else "sum"
     aggregation = kinds.get(str(about.get("score_aggregation", usual)))
     if aggregation is None:
@@ -472,6 +496,7 @@ def _submissions(bundle: Bundle) -> tuple[Submission, ...]:
     submissions: dict[str, list[str]] = {}
     for name in bundle.below("submissions"):
         parts = name.split("/")
+        # A folder of any other name promises nothing, so what lies in it cannot be checked.
         if len(parts) > 2 and parts[1] in PROMISED:
             submissions.setdefault("/".join(parts[:3]), []).append(name)
     return tuple(
@@ -493,6 +518,7 @@ def package_benchmark(path: Path) -> Benchmark:
         check_test_limits(sample.tests)
     except RowError as error:
         raise DataError(str(error), at=str(path)) from None
+    # Without an upper end a score cannot become a share from 0 to 1, which is what all other problems give.
     if sample.group is not None and largest(sample.group, is_judged=sample.judge is not None) is None:
         raise DataError(
             "nothing says how much the problem is worth at most, so no share of it can be earned",

@@ -90,6 +90,7 @@ def check_test_limits(tests: tuple[Test, ...]) -> tuple[Test, ...]:
         raise RowError("there is no test")
     if len(tests) > MAX_TESTS:
         raise RowError(f"more than {MAX_TESTS} tests")
+    # Counting characters is cheap: most problems are so small that they need not be encoded to know it.
     if sum(len(test.stdin or "") + len(test.stdout) for test in tests) > _SURELY_SMALL:
         size = sum(len(json.dumps([test.stdin, test.stdout])) for test in tests)
         if size > MAX_TEXT:
@@ -115,6 +116,7 @@ def pair_lists(value: object, first: str, second: str) -> list[tuple[Any, Any]]:
     if (
         not isinstance(first_values, Sequence)
         or not isinstance(right, Sequence)
+        # Texts are sequences as well: two texts of one length would become pairs of letters.
         or str in (type(first_values), type(right))
     ):
         raise RowError(f"{first!r} or {second!r} is not a list")
@@ -131,6 +133,7 @@ def parse_json_field(value: object, what: str) -> Any:
         return None
     try:
         return json.loads(value)
+    # Deeply nested JSON raises RecursionError, which is as much a broken row as a syntax error.
     except (ValueError, RecursionError):
         raise RowError(f"{what!r} is not JSON") from None
 
@@ -138,9 +141,11 @@ def parse_json_field(value: object, what: str) -> Any:
 def read_seconds(value: object) -> float | None:
     """Return a time limit in seconds: a number, a text such as `2.0 seconds`, or seconds and nanoseconds; None if unsaid."""
     if isinstance(value, Mapping):
+        # As protobuf writes a duration: CodeContests comes from there.
         whole_seconds, nanos = read_number(value.get("seconds") or 0), read_number(value.get("nanos") or 0)
         value = None if whole_seconds is None or nanos is None else whole_seconds + nanos * 1e-9
     if isinstance(value, str):
+        # The unit in a text such as `2.0 seconds` is taken to be seconds.
         value = value.strip().partition(" ")[0]
         try:
             value = float(value) if value else None
@@ -154,6 +159,7 @@ def read_number(value: object) -> float | None:
     """Return a finite number, None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
+    # JSON as Python reads it may hold NaN and Infinity; both fail this comparison.
     return float(value) if abs(value) < 1e300 else None
 
 
@@ -195,6 +201,7 @@ def program_sample(
 
 def function_test(call: str, arguments: Sequence[object], expected: object) -> Test:
     """Return the test of a function by its arguments and what it is to return; a tuple is as good as a list."""
+    # `repr` of a value that was read as JSON is a literal, so no code of the data set enters the test program.
     arguments_text = ", ".join(map(repr, arguments))
     program = f"_given = {call}({arguments_text})\nassert (list(_given) if isinstance(_given, tuple) else _given) == {expected!r}\n"
     return Test(program=program)
@@ -206,6 +213,7 @@ def read_name(record: Mapping[str, object], *keys: str) -> str:
         value = record.get(key)
         if isinstance(value, str) and value.strip():
             return value
+        # A number is as good as a text, but True is not an id.
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)
     raise RowError(f"the row has no id ({', '.join(keys)})")

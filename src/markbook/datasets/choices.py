@@ -95,17 +95,21 @@ class Weigher:
         """
         gold = self._gold(row, self.task.references)
         if self.task.output == "loglikelihood_rolling":
+            # A text as a whole is weighed with nothing before it.
             return Weighing((("", str(gold)),), gold=str(gold))
         question, between = self._question(row, self.task.prompt), self.task.delimiters[0]
         prefix = self._prefix(row, self.task.prefix)
         if self.task.output == "loglikelihood":
             return Weighing(((before + join_question(str(question), prefix, between), str(gold)),), gold=str(gold))
         choices = self._choices(row)
+        # A question that is a number is the place of the right choice: the choices are then beginnings, and what is
+        # right follows each.
         if isinstance(question, int):
             pairs = [(before + join_question(choice, prefix, ""), f"{between}{gold}") for choice in choices]
             gold = question
         else:
             pairs = [(before + join_question(question, prefix, between), between + choice) for choice in choices]
+        # Each choice once more without its question: mutual information compares the two likelihoods.
         if any(use.name == "acc_mutual_info" for use in self.task.metrics):
             pairs += [("", between + choice) for choice in choices]
         return Weighing(tuple(pairs), choices, gold)
@@ -182,6 +186,7 @@ def _parse_list(text: str) -> Any:
     if len(text) < 2 or text[0] != "[" or text[-1] != "]" or len(text) > _MAX_LITERAL:
         return text
     try:
+        # Literals are parsed and nothing is called.
         return ast.literal_eval(text)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return text
@@ -332,6 +337,7 @@ def _is_same_target(question: RecordedQuestion, sample: Sample, weighing: Weighi
     if not sample.references:
         return True  # the task takes its right answers from elsewhere
     if question.target is None:
+        # The harness hashes the right answer, or a list of them as Python spells it.
         spelled = {sample.references[0], str(list(sample.references))}
         return question.target_hash in {digest_text(text) for text in spelled}
     targets = [sample.references, sample.canonical, tuple(test.program for test in sample.tests)]

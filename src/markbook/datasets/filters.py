@@ -148,6 +148,7 @@ def majority_vote() -> Step:
     return lambda texts, _row: [text for text, _count in Counter(as_list(texts)).most_common(1)]
 
 
+# The names and defaults are those of lm-evaluation-harness; `#### ` stands before the result in GSM8K's solutions.
 def regex(regex_pattern: str = r"#### (\-?[0-9\.\,]+)", group_select: int = 0, fallback: str = "[invalid]") -> Step:
     """Keep what a pattern finds: of all its matches the one at `group_select`, of its groups the first with text."""
     pattern = re.compile(regex_pattern)
@@ -216,6 +217,7 @@ def multi_choice_regex(
 def _match_at(index: int, pattern: re.Pattern[str], text: str) -> str:
     """Return what a pattern finds there, of several groups the first with text; empty if there are not so many."""
     matches = pattern.findall(text)
+    # A negative place counts from the end, as in a Python list.
     if not -len(matches) <= index < len(matches):
         return ""
     match = matches[index]
@@ -244,6 +246,7 @@ _ENTITIES = re.compile(r"\b(PER|LOC|ORG|DATE):\s*([^$]+)")
 
 def _spans(text: str) -> str:
     text = _LABEL.sub(lambda match: f"{_LABELS[match[1]]}:", text).replace("$$", "$").rstrip("$")
+    # A dollar sign separates the entities, so the ends of lines become one.
     label_groups = _ENTITIES.findall(text.replace("\n", "$").strip())
     named = [(label.lower(), part.strip()) for label, several in label_groups for part in several.split(",")]
     return " $ ".join(f"{label}: {part}" for label, part in named if part.lower() != "none")
@@ -344,10 +347,12 @@ def _step(filter_: Filter, find: Find) -> Step:
         raise ConfigError(f"unknown filter {name!r}", at=filter_.at, hint=suggest(name, list(_KNOWN)))
     try:
         return _KNOWN[name](**filter_.options)
+    # AttributeError comes from a table of `map` that is not a mapping.
     except (TypeError, ValueError, AttributeError, re.error) as error:
         raise ConfigError(f"filter {name!r} does not take these options: {error}", at=filter_.at) from error
 
 
+# The others choose among replies and look at no text.
 _CHANGE_TEXT = frozenset(_KNOWN) - {"majority_vote", "take_first", "take_first_k"}
 
 

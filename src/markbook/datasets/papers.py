@@ -49,6 +49,7 @@ def read_object(path: Path) -> DigestedObject | Rejection:
     try:
         content = whole(path, digest, limit=MAX_VALUE)
     except DataError as error:
+        # A file that is unreadable costs its own paper only; the others of the folder are still read.
         return Rejection(str(path), error.message)
     line = parse_object(content.strip(SPACE), str(path))
     return line if isinstance(line, Rejection) else DigestedObject(line.record, digest.hexdigest())
@@ -71,6 +72,7 @@ def mend(text: str) -> tuple[str, int]:
         nonlocal count
         garbled = match.group(0)
         raw = bytes(_TO_BYTE.get(ord(char), ord(char) if ord(char) < 256 else 0) for char in garbled)
+        # The pattern takes up to three letters behind the first, of which not all need belong to the character.
         for length in range(len(raw), 1, -1):
             try:
                 mended = raw[:length].decode("utf-8")
@@ -99,6 +101,7 @@ def as_number(value: object) -> float | None:
         return None
     if isinstance(value, int | float):
         return float(value) if abs(value) < _HUGE else None
+    # A number must be followed by nothing or by a sign that introduces its meaning: `3 reviewers` is not a score of 3.
     if isinstance(value, str) and (match := re.match(r"\s*(\d{1,3}(?:\.\d{1,6})?)\s*(?:$|[:/(\-])", value)):
         return float(match.group(1))
     return None
@@ -182,6 +185,7 @@ class Paper:
     @property
     def recommendations(self) -> list[float]:
         """Return the reviewers' recommendations, on the venue's scale."""
+        # A review without text may still have a score, so the empty ones count here and nowhere else.
         kinds = (EntryKind.HUMAN, EntryKind.EMPTY)
         return [e.recommendation for e in self.entries if e.kind in kinds and e.recommendation is not None]
 
@@ -255,6 +259,7 @@ class PeerRead:
         groups = _groups(path, rejections, digests)
         stems = Counter(stem for _, stem in groups)
         papers = []
+        # Sorted by folder and name, so that the order of papers does not depend on the file system.
         for (folder, stem), files in sorted(groups.items(), key=lambda item: (str(item[0][0]), item[0][1])):
             # the folders below the root tell two papers of one id apart
             below = folder.relative_to(path).parts if folder.is_relative_to(path) else (folder.name,)
@@ -289,11 +294,14 @@ def _groups(path: Path, rejections: list[Rejection], digests: dict[str, str]) ->
             rejections.append(read)
             continue
         name = file.relative_to(path).as_posix() if path.is_dir() else file.name
+        # A JSON file of another sort is passed over in silence, unless it lies where reviews belong.
         if not is_text and not isinstance(read.record.get("reviews"), list):
             if file.parent.name == "reviews":
                 rejections.append(Rejection(str(file), "no list of `reviews` in it"))
             continue
         digests[name] = read.digest
+        # The two folders of the layout are not part of what names a paper; its text and reviews meet in the folder
+        # above.
         folder = file.parent.parent if file.parent.name in ("reviews", "parsed_pdfs") else file.parent
         stem = file.name.removesuffix(".pdf.json") if is_text else file.stem
         group, kind = groups.setdefault((folder, stem), {}), "text" if is_text else "reviews"
@@ -327,10 +335,13 @@ def _paper(unique: str, folder: Path, files: _Group) -> Paper:
     if "text" in files and not sections:
         notes.append("the parsed paper has no text")
     split = folder.name if folder.name in _SPLITS else ""
+    # The split's folder names no venue, so the one above it does.
     venue = as_text(record.get("conference")) or (folder.parent.name if split else folder.name)
+    # The folder's name serves as well: a venue's own spelling in the file may not be one that `_SCALES` knows.
     names_of_venue = f"{venue} {folder.parent.name if split else folder.name}"
     scale = next((ends for pattern, ends in _SCALES if re.search(pattern, names_of_venue, re.IGNORECASE)), None)
     value = record.get("authors")
+    # Some files hold the authors as one text.
     names = value if isinstance(value, list) else re.split(r",|\band\b", value) if isinstance(value, str) else []
     authors = frozenset(name.strip().casefold() for name in names if isinstance(name, str) and name.strip())
     raw = [entry for entry in record.get("reviews", []) if isinstance(entry, Mapping)]
@@ -370,6 +381,7 @@ def _sections(metadata: Mapping[str, object]) -> tuple[tuple[PaperSection, ...],
         mended += count
         if text or heading:
             parts.append(PaperSection(heading, text))
+    # Headings alone are not a text: such a paper counts as one whose text is not at hand.
     return (tuple(parts) if any(part.text for part in parts) else ()), mended
 
 
@@ -379,7 +391,9 @@ def _entry(
     text, mended = mend(as_text(raw.get("comments")))
     fields = {str(name).lower(): value for name, value in raw.items()}
     recommendation = as_number(raw.get("RECOMMENDATION"))
+    # Without a known venue any of the usual scales is possible, so only what lies outside all of them is refused.
     low, high = scale or (1.0, _ASPECT_MOST)
+    # Not used rather than cut to the scale: it may have been given on another one.
     if recommendation is not None and not low <= recommendation <= high:
         notes.append(f"a recommendation of {recommendation:g} is outside {low:g}-{high:g} and was not used")
         recommendation = None
@@ -390,6 +404,7 @@ def _entry(
             scores[aspect] = score
         elif score is not None:
             notes.append(f"a score of {score:g} for {aspect} is out of range and was not used")
+    # A decision is given in words where a review has a number.
     worded = as_text(raw.get("RECOMMENDATION")) if recommendation is None else ""
     kind = _kind(raw, authors, text, assessed=recommendation is not None or bool(scores), worded=worded)
     return ReviewEntry(kind, text, scores, recommendation, worded if kind is EntryKind.DECISION else "", mended)
@@ -398,10 +413,12 @@ def _entry(
 def _kind(raw: Mapping[str, object], authors: frozenset[str], text: str, *, assessed: bool, worded: str) -> EntryKind:
     title, writer = as_text(raw.get("TITLE")), as_text(raw.get("OTHER_KEYS"))
     decides = bool(worded) and as_number(worded) is None
+    # A reviewer may sign as a chair; an entry with a score is an assessment all the same.
     if decides or (not assessed and (_DECISION_TITLE.search(title) or _CHAIRS.search(writer))):
         return EntryKind.DECISION
     if raw.get("IS_META_REVIEW") is True or raw.get("is_meta_review") is True:
         return EntryKind.META
+    # After decisions and meta-reviews, which keep their kind also without a text.
     if not text:
         return EntryKind.EMPTY
     if writer.casefold() in authors and not assessed:

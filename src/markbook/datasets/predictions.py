@@ -76,12 +76,15 @@ def find_file(path: Path, task: str, *, alone: bool) -> Path | None:
     inside = [
         path_ for pattern in ("*", "*/*") for path_ in sorted(path.glob(pattern)) if path_.is_file() and suffix(path_)
     ]
+    # The harness adds the date and time of a run to the name, with dashes and colons.
     stem = re.compile(
         rf"(?:samples_{re.escape(task)}(?:_\d[\w.:\-]*)?|{re.escape(task)})\.(?:jsonl|json|csv|tsv|parquet|arrow)(?:\.gz)?"
     )
     matches = [path_ for path_ in inside if stem.fullmatch(path_.name)]
+    # A folder of one of our own runs: its results hold the answers.
     if not matches and (path / "run.json").is_file() and (path / "results.jsonl").is_file():
         return path / "results.jsonl"
+    # Only where one task is run: among several a file without a task's name could belong to any.
     if not matches and alone and len(inside) == 1:
         return inside[0]
     if len(matches) > 1:
@@ -134,6 +137,7 @@ def read_answers(
             has_questions = has_questions or answered[0].question is not None
         except ValueError as error:
             answers.rejections.append(Rejection(line.at, str(error)))
+    # A file that is shared may hold nothing for this task, which is not an error.
     if not predictions and (answers.rejections if shared else rows or answers.rejections):
         reason = answers.rejections[0] if answers.rejections else Rejection(str(path), "no answers")
         raise DataError(f"no row holds an answer: {reason.reason}", at=reason.at)
@@ -143,6 +147,7 @@ def read_answers(
             at=unsure,
             hint="mend or remove the line, or name the rows by a field (`data.id`)",
         )
+    # Matched before the questions are compared, since only then is it known which sample a row answers.
     entries = _match(predictions, samples, answers, several=several, model=model or model_name(path))
     for sample in samples if has_questions else ():
         for _, index in entries.get(sample.id, ()):
@@ -160,6 +165,7 @@ def _read_task_rows(path: Path, task: str, answers: Predictions, *, shared: bool
         if isinstance(line, Rejection):
             answers.rejections.append(line)
             continue
+        # Our own results of several tasks lie in one file and name the task of each row.
         other = line.record.get("task")
         if shared and not other:
             answers.rejections.append(Rejection(line.at, "several tasks are run, and the row names no `task`"))
@@ -203,9 +209,11 @@ def _predictions(line: Line, *, weighed: bool) -> list[Prediction]:
             source=line.at,
             id=None if name is None else str(name),
             doc_id=_whole(record.get("doc_id"), "doc_id"),
+            # Several answers in one row are numbered by their order, and a single one by what its row says.
             index=position if len(texts) > 1 else index,
             model=str(record.get("model") or ""),
             filtered=filtered,
+            # The question is the same for all answers of a row, so it is kept and compared once.
             question=question if position == 0 else None,
         )
         for position, text in enumerate(texts)
@@ -232,6 +240,7 @@ def _texts(record: Mapping[str, object]) -> tuple[list[str | None], bool]:
     """Return the answers of a row, and whether they went through filters already; null is not an answer."""
     if record.get("answered") in (False, "False", "false"):
         return [None], False  # our own table as CSV, which has no word for null
+    # Before the raw reply: a row may hold both, and the extracted text is what is to be marked.
     if "extracted_solution" in record and isinstance(record["extracted_solution"], str | None):
         return [record["extracted_solution"]], True
     if "resps" in record or "filtered_resps" in record:
@@ -270,6 +279,7 @@ def _match(
         index_ for index_, prediction in enumerate(predictions) if prediction.id is None and prediction.doc_id is None
     ]
     named = len(nameless) < len(predictions)
+    # Half of them by name and half by order would put answers to rows that nobody meant.
     if named and nameless:
         raise DataError("some rows name what they answer and this one does not", at=predictions[nameless[0]].source)
     by_place = {sample.row.place: sample.id for sample in samples if sample.row is not None}
@@ -282,11 +292,13 @@ def _match(
                 at=predictions[0].source if predictions else "",
                 hint="add an `id` or `doc_id` to each row",
             )
+        # Without names the order alone decides, so the numbers of rows were compared before.
         place_of = dict(zip(rows, by_place.values(), strict=True))
     entries_by_sample: dict[str, list[tuple[int | None, int]]] = {}
     for position, prediction in enumerate(predictions):
         if not named:
             sample: str | None = place_of[prediction.source]
+        # The place goes before the name: in the harness's samples `doc_id` is what names the row.
         elif prediction.doc_id is not None:
             sample = by_place.get(prediction.doc_id)
         else:
@@ -322,14 +334,17 @@ def _order_answers(
     by_index: dict[int, Prediction] = {}
     following = 0
     for index, prediction in entries:
+        # Where one answer is expected, all that have no number claim the place 0, so that a second one is noticed.
         position = following if index is None and several else index or 0
         first = by_index.get(position)
+        # The same answer twice contradicts nothing, so it is told and counts once.
         if first is not None and first.text == prediction.text:
             answers.warnings.append(
                 f"{prediction.source}: the same answer to {sample_id!r} as {first.source}; it counts once"
             )
             continue
         if first is not None:
+            # Two models in one file would become samples of one model.
             if prediction.model != first.model:
                 raise DataError(
                     f"answers of two models: {first.model or 'one without a name'!r} and {prediction.model or 'none'!r}",
@@ -342,6 +357,7 @@ def _order_answers(
                 hint=f"the first is {first.source}; number several answers to one row by `index`",
             )
         by_index[position] = prediction
+        # Beyond the highest number so far, so that unnumbered answers never take a number that a row states.
         following = max(following, position) + 1
     return [by_index[index] for index in sorted(by_index)]
 

@@ -37,6 +37,7 @@ class _Environment(ImmutableSandboxedEnvironment):
     intercepted_binops = frozenset({"*", "**"})
 
     def call_binop(self, context: Any, operator: str, left_value: Any, right: Any) -> Any:
+        # `**` is refused for numbers too: the power of two short ones can fill the memory.
         plain = isinstance(left_value, int | float) and isinstance(right, int | float)
         if not plain or operator == "**":
             raise SecurityError(f"{operator} is not allowed on these values in a template")
@@ -50,8 +51,10 @@ def _regex_replace(text: str, pattern: str, repl: str, count: int = 0) -> str:
 
 @functools.cache
 def _environment() -> _Environment:
+    # Prompts are plain text and never HTML.
     environment = _Environment(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)
     environment.filters["regex_replace"] = _regex_replace
+    # Without Jinja's own globals a template sees one row and `range`, and no object that leads elsewhere.
     environment.globals.clear()
     environment.globals["range"] = safe_range  # of 100,000 numbers at most: a list of 10**10 takes all memory there is
     return environment
@@ -98,6 +101,7 @@ def render(source: str, row: Mapping[str, object], at: str) -> str:
     parts: list[str] = []
     length = 0
     try:
+        # Part by part, so that a template that makes too much is stopped at the limit and not after it.
         for part in template.generate(**row):
             length += len(part)
             if length > MAX_TEXT:
@@ -290,6 +294,7 @@ class Examples:
         elif not few.excludes_self:
             return self._random.sample(self._pool, few.count)
         else:
+            # One more than needed is drawn, in case the row itself is among them.
             examples = [example for example in self._random.sample(self._pool, few.count + 1) if example != row][
                 : few.count
             ]

@@ -96,6 +96,7 @@ def read_rows(path: Path, reading: Reading, name: str = "") -> None:
         else:
             at = row.at.replace(str(path), name, 1) if name else row.at
             reading.rows.append(Numbered(row.record, at, reading.lines))
+        # A line that cannot be read counts as well, so that the rows behind it keep their places.
         reading.lines += 1
     reading.inputs[name or path.name] = digest.hexdigest()
 

@@ -137,6 +137,7 @@ def _read_samples(builder: _Builder, reading: Reading, examples: Examples, limit
         except RenderError as error:
             reading.rejections.append(Rejection(numbered.at, str(error)))
             continue
+        # A place is unique by itself; only an id that the data state may stand twice.
         if builder.task.data.id_field:
             if sample.id in ids:
                 first = next(earlier.source for earlier in samples if earlier.id == sample.id)
@@ -145,6 +146,7 @@ def _read_samples(builder: _Builder, reading: Reading, examples: Examples, limit
         samples.append(sample)
         # what the row asks and what is right, as one text that no other row has
         weighing = builder.weighings.get(sample.id)
+        # As text, since what is right may be a number, a text or a list.
         weighed = None if weighing is None else [weighing.pairs, weighing.choices, str(weighing.gold)]
         tests = [test.program for test in sample.tests]
         content = [
@@ -169,6 +171,7 @@ def check_sources(task: Task, find: Find = nothing) -> None:
         ConfigError: a name or template that stands for nothing.
     """
     builder = _Builder(task, find, None, documented=False)
+    # A function of the user's own is not called for a mere check.
     if builder.process is None:
         builder.select([])
 
@@ -205,6 +208,7 @@ class _Builder:
         self.has_own_target = False
         self.has_references = self.has_tests = False
         self.digest = hashlib.sha256()
+        # Answers by log-likelihood are weighed by rules of their own, so a `Weigher` replaces the templates below.
         self.weigher = None if task.output == "generate_until" else Weigher(task, find)
         self.weighings: SpooledMap[Weighing] = SpooledMap()
         self.as_turns = turns and self.weigher is None
@@ -217,6 +221,7 @@ class _Builder:
         self.target: Callable[[Row], tuple[str, ...]] = (
             self._target() if self.weigher is None else self.weigher.references
         )
+        # The right answer stays reachable where the documented profile replaces it by the text of the tests.
         self.canonical = self.target
         if documented and self.tests and not self.has_own_target:
             self.target = lambda row: ("\n".join(field_texts(row, self.tests)),)
@@ -266,6 +271,7 @@ class _Builder:
         name, mode = entry
         ready = load(name)
         assert isinstance(ready, Task)
+        # A mode that the task states itself goes before the ready task's; `full` is what it has if it states none.
         return ready.prompt, task.context if task.context != "full" else mode, task.system or ready.system
 
     def _target(self) -> Callable[[Row], tuple[str, ...]]:
@@ -300,6 +306,7 @@ class _Builder:
     def select(self, rows: Sequence[Numbered]) -> Iterable[Numbered]:
         """Keep the rows that belong to the task."""
         if self.process is not None and self.task.process is not None:
+            # A function of the user's own sees all rows at once, as the harness calls it, and may drop or change any.
             chosen = select_rows(self.task.process, self.process, [numbered.row for numbered in rows])
             return [Numbered(row, self.task.data.at, 0) for row in chosen]
         where = dict(self.task.data.where)
@@ -370,6 +377,7 @@ class _Builder:
             render(task.description, row, task.prompt.at) if task.description and task.format == "lm-eval" else ""
         )
         system = self.system
+        # As turns the examples travel outside the prompt, so they must not stand in it as well.
         before = "" if self.as_turns else description + "".join(map(self.shot, examples))
         entry_point = row.get(task.entry_point) if task.entry_point else None
         name = str(field_texts(row, task.data.id_field)[0]) if task.data.id_field else str(numbered.number)
@@ -404,6 +412,7 @@ def _examples(task: Task, builder: _Builder, reading: Reading) -> tuple[Examples
     rows = [numbered.row for numbered in reading.rows]
     notes: list[str] = []
     if few.split:
+        # A row must not show its own answer as a worked example.
         few = replace(few, excludes_self=True)
         notes.append(f"worked examples come from the task's own rows: the split {few.split!r} is not here")
     elif few.rows_by is not None:
@@ -415,6 +424,7 @@ def _examples(task: Task, builder: _Builder, reading: Reading) -> tuple[Examples
         for path in few.paths:
             read_rows(data_file(task, path, few.folder), other)
         reading.rejections += other.rejections
+        # The same selection as for the task, since examples of another category would explain another task.
         rows = [numbered.row for numbered in builder.select(other.rows)]
     elif not few.excludes_self:
         notes.append("a row may be a worked example of itself, as in lm-evaluation-harness: no fewshot_split is named")

@@ -78,6 +78,7 @@ class Rows(list[Any]):
         columns_left = {
             name: values for name, values in {**columns, **added}.items() if name in added or name not in dropped
         }
+        # A function of whole batches may give more or fewer rows than it was given.
         count = len(next(iter(columns_left.values()), []))
         return Rows({name: values[n] for name, values in columns_left.items()} for n in range(count))
 
@@ -261,6 +262,7 @@ def _import(path: Path, name: str, function: Function) -> ModuleType | None:
     """Return a Python file as a module, None if there is none of this name."""
     if not path.is_file():
         return None
+    # A link may lead out of the folder, and only code beside the task file was allowed.
     if not path.resolve().is_relative_to(function.folder.resolve()):
         raise ConfigError(f"{name}.py leads out of the task's folder", at=function.at)
     digest = digest_text(str(path.resolve()))[:12]
@@ -274,6 +276,7 @@ def _import(path: Path, name: str, function: Function) -> ModuleType | None:
         with contextlib.redirect_stdout(sys.stderr):
             spec.loader.exec_module(module)
     except Exception as error:  # the plugin border: whatever foreign code raises at import is its author's to read
+        # A module that failed half-way must not be what a later import finds.
         sys.modules.pop(module_name, None)
         raise ConfigError(f"{path.name} fails: {type(error).__name__}: {error}", at=function.at) from error
     return module

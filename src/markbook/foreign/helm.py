@@ -76,6 +76,7 @@ class Helm:
                 )  # fmt: skip
                 if name.startswith(_BESIDES):
                     continue
+                # A stat is a sum over so many values, and its mean is the instance's mark.
                 if isinstance(count, int | float) and count > 0 and isinstance(total, int | float):
                     values[name] = read_value(total / count)
                 else:
@@ -119,6 +120,7 @@ def _beside(path: Path) -> Any:
 def _row(model: str, at: tuple[_Instance, int], metrics: Mapping[str, float | Missing], question: Any) -> Row:
     (name, perturbed), trial = at
     called = f"{name} ({perturbed})" if perturbed else name
+    # A perturbed question is not the one that other runs asked, so it has no digest to be paired by.
     return Row(
         model, called, metrics, trial, cut_text(question), "", "" if perturbed else digest_input("helm", question)
     )

@@ -45,6 +45,7 @@ class InspectResults:
     def sniff(self, probe: ResultsProbe) -> int:
         """Return 60 for a zip called `.eval`, 90 for an object with `eval` and a plan or samples."""
         if probe.is_zip:
+            # A zip has no head of text to look into, so its name decides.
             return 60 if probe.path.suffix == ".eval" else 20
         is_object = probe.head.lstrip()[:1] == "{"
         return 90 if is_object and probe.has("eval", "dataset", "model") and probe.has("status") else 0
@@ -100,6 +101,7 @@ def _row(sample: Mapping[str, object], model: str, lone: list[str]) -> Row:
             # What a list of values is reduced to is its metric's affair.
             parts = {} if isinstance(value, list) else {name: value}
         metrics |= {part_name: _number(part) for part_name, part in parts.items()}
+    # What was scored before the error is not a mark of a finished sample.
     if sample.get("error"):
         metrics = {_EVERY: missing_failure(mapping(sample["error"]).get("message") or sample["error"])}
     output = mapping(sample.get("output"))
@@ -110,6 +112,7 @@ def _row(sample: Mapping[str, object], model: str, lone: list[str]) -> Row:
         model,
         words(sample.get("id")),
         metrics,
+        # Inspect counts epochs from 1.
         epoch - 1 if isinstance(epoch, int) and epoch > 0 else 0,
         cut_text(sample.get("input")),
         cut_text(reply),

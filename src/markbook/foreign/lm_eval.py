@@ -121,6 +121,7 @@ def _mark_samples(files: Mapping[str, Path], about: Mapping[str, object], model:
     # A metric that is not of every task says so: its mean says nothing of the others.
     covered: dict[str, set[str]] = defaultdict(set)
     for row in rows if len(files) > 1 else ():
+        # A task's name may begin with another's name and a slash: the longest that fits is the row's.
         task = max((task for task in files if row.id.startswith(f"{task}/")), key=len, default="")
         for name in row.metrics:
             covered[name].add(task)
@@ -219,6 +220,7 @@ def _rows(task: str, doc: str, several: Sequence[_Sample], model: str, filters: 
     count: Counter[str] = Counter()
     together: dict[int, list[_Sample]] = defaultdict(list)
     for sample in several:
+        # The n-th row of each filter is of the n-th answer to the document.
         together[count[sample.filter]].append(sample)
         count[sample.filter] += 1
     for index, parts in together.items():

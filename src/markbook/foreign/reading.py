@@ -72,6 +72,7 @@ class ResultsProbe:
     def first(self) -> Mapping[str, object]:
         """The object on the first line, where there is one."""
         head = self.head
+        # A first row may be longer than the head: JSON Lines are then read up to their first line break.
         if "\n" not in head and self.path.name.removesuffix(".gz").endswith(".jsonl"):
             head = self._start(MAX_VALUE, b"\n")
         parsed = parse_object(head.partition("\n")[0].strip().encode(), "", numbers="open")
@@ -80,6 +81,7 @@ class ResultsProbe:
     def has(self, *keys: str) -> bool:
         """Whether all these keys stand in the first characters; some of them may stand behind a long value."""
         lacking = [key for key in keys if f'"{key}"' not in self.head]
+        # Where none of the keys is in the head the file is of another sort, and no more of it is read.
         if not lacking or len(lacking) == len(keys):
             return not lacking
         return all(f'"{key}"' in self._wide for key in lacking)
@@ -93,6 +95,7 @@ class ResultsProbe:
         """
         content = whole(self.path, limit=MAX_DOCUMENT).strip(SPACE)
         is_object = content.startswith(b"{")
+        # `parse_object` takes objects only, so an array is read as the one value of an object.
         parsed = parse_object(content if is_object else b'{"":' + content + b"}", str(self.path), numbers="open")
         if isinstance(parsed, Rejection):
             raise DataError(parsed.reason, at=str(self.path), hint="is the file complete?")
@@ -355,6 +358,7 @@ def read(path: Path, columns: Mapping[str, str] | None = None) -> tuple[str, Mar
         ) from error
     if isinstance(marked.rows, MarkedRows):
         dropped = Counter({"no item": marked.rows.nameless, "a second row of one attempt": marked.rows.repeated})
+        # The plus leaves out the reasons that did not occur.
         marked = replace(marked, lost={**marked.lost, **+dropped})
     if not marked.rows:
         why = "; ".join(f"{count} x {reason}" for reason, count in marked.lost.items())

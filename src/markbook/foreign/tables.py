@@ -68,6 +68,7 @@ class Plain:
             return 0
         if probe.columns:
             return 99
+        # Parquet has no head of text; so small a bid leaves the file to any other reader that wants it.
         if suffix(probe.path) == ".parquet":
             return 5
         if probe.head.lstrip()[:1] == "[":
@@ -114,9 +115,11 @@ def _row(record: Mapping[str, object], columns: Mapping[str, str], model: str, r
     error = cell("error")
     question = cell("input")
     content = digest_input("table", question)
+    # Without a column for the item the question itself names it.
     item = words(cell("item")) if "item" in columns else content.partition(":")[2][:12]
     value = missing_failure(error) if error not in (None, "", False) else _number(cell("score"))
     repeat = words(cell("repeat")).strip()
+    # A column of whole numbers with gaps may come as fractions: 3.0 is the repeat 3.
     digits = repeat.removesuffix(".0")
     if digits.isascii() and digits.isdigit() and len(digits) < 10:
         index = int(digits)

@@ -102,6 +102,7 @@ class JudgeInput:
             "context": Missing(MissingKind.NOT_APPLICABLE, "there is no context"),
         }
         texts = {"answer": (answer,), "question": (question,), "reference": (reference,), "context": (context,)}
+        # Both names lead to the same text, so that the rubrics for reviews can be asked of a task's row.
         texts |= {alias: texts[name] for alias, name in _ALIASES.items()}
         reasons |= {alias: reasons[name] for alias, name in _ALIASES.items()}
         return cls(texts, reasons, frozenset({"answer"}))
@@ -140,6 +141,7 @@ class JudgeInput:
 
 def find_missing_text(rubric: Rubric, texts: JudgeInput) -> Missing | None:
     """Return why a rubric cannot be asked; None if it can."""
+    # A comparison needs its other text although no rubric may name the reference among what it reads.
     needed = {*texts.needed, *rubric.reads, *(("reference",) if rubric.is_pairwise else ())}
     for name, reason in texts.reasons.items():
         # An empty text is not sent: a judge marks what is not there, mostly low.
@@ -226,6 +228,8 @@ class JudgeQuestion:
                 pair = None if criterion.grades else weigh(answer.payload, answer.logprobs, criterion.name, scale)
                 if pair is not None:
                     weighted[criterion.name] = list(pair)
+        # The marks are left to the payload: they are parsed anew from it, so a journal and a score cannot contradict
+        # one another.
         record = to_record(judged)
         record.pop("logprobs", None)  # the weighted marks are what they were for
         return MarksRecord(
@@ -273,6 +277,7 @@ def _iterate_mark_questions(rubric: Rubric, texts: JudgeInput, settings: JudgeSe
     is_documented = rubric.long in rubric.reads and settings.profile == "documented"
     pieces = _WHOLE
     if is_documented:
+        # The documented profile shows the excerpt as its original did: cut at a fixed length, with three dots.
         long_text = texts.text(rubric.long)
         start = long_text[:DOCUMENTED_EXCERPT]
         pieces = Cut((Part(start + "...", 1, 1),), len(start) / max(1, len(long_text)))
@@ -289,6 +294,7 @@ def _iterate_mark_questions(rubric: Rubric, texts: JudgeInput, settings: JudgeSe
             words += f" on the paper's first {DOCUMENTED_EXCERPT:,} characters, as the documented profile has it"
         for model in settings.models:
             for sample in range(settings.samples):
+                # A cassette that lacks a call says this, so that a user learns which text or setting has changed.
                 told = f"{words}; a call is found if model, texts, settings and mode are those recorded"
                 call = Call(
                     model,
@@ -380,6 +386,7 @@ def aggregate_ratings(
     # By criterion and not of the overall marks: a judge that strays in one criterion counts in the others.
     medians = {name: statistics.median(marks[name] for marks in by_judge.values()) for name in names if by_judge}
     values = [[overall(marks) for marks in samples] for samples in ratings.values()]
+    # The first gap stands for all: the score can carry one reason, and the number of gaps is in `n_missing`.
     missing = None if by_judge else (gaps[0] if gaps else Missing(MissingKind.ABSENT, "the judge was not asked"))
     rows = cast("Sequence[MarksRecord]", answers)
     return JudgeScore(
@@ -390,6 +397,7 @@ def aggregate_ratings(
         deviation=deviation_over_samples(values),
         n=sum(map(len, values)),
         n_missing=len(gaps),
+        # The smallest share, because the score rests on no more than the call that read least.
         coverage=min((float(row["coverage"]) for row in rows), default=None) if by_judge else None,
         evidence={} if rubric.is_pairwise else _collect_evidence(rubric, rows),
         quotes=sum(int(row.get("quotes", 0)) for row in rows),
@@ -400,6 +408,7 @@ def aggregate_ratings(
 
 def _read_answer(row: Mapping[str, object], parse: Callable[[str], _T]) -> _T | Missing:
     """Return what a kept answer says, or why it says nothing."""
+    # A kept answer is parsed again and not trusted: a journal is a file that can be edited.
     judged = from_record(row)
     if judged.answer is None:
         return judged.missing or Missing(MissingKind.FAILED, "no answer")
@@ -514,6 +523,7 @@ def panel_agreement(
     judges = sorted({judge for panel in by_judges for judge in panel})
     if len(judges) < 2:
         return None
+    # A judge that did not answer leaves a gap, which alpha takes as missing and not as a mark.
     ratings = [[panel.get(judge, {}).get(name) for panel in by_judges for name in names] for judge in judges]
     texts = [number for number in range(len(by_judges)) for _ in names]
     estimate = krippendorff_alpha(ratings, "ordinal", clusters=texts)
@@ -666,6 +676,7 @@ def _iterate_pairwise_questions(
         lines += [*notes, block(name, short_texts[name])]
     first, second = (text[:most] for text in both)
     read = len(first) + len(second) + sum(min(REVIEW_CHARS, len(text)) for text in beside.values())
+    # Texts that are shown beside both answers count once, since each call shows them once.
     coverage = read / (sum(map(len, both)) + sum(map(len, beside.values())))
     orders = (("forward", (first, second)), ("backward", (second, first)))
     prompts = {order: compare_prompt(*shown, questions=lines, name=rubric.judged) for order, shown in orders}

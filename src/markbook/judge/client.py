@@ -60,9 +60,12 @@ def parse_object(payload: str) -> dict[str, object]:
     # Before the parser sees it: a judged text may have talked the judge into a reply of a million brackets.
     if len(text) > REPLY_CAP:
         raise Violation(f"the reply is longer than {REPLY_CAP} characters")
+    # `fullmatch`: a block with prose before or behind it is refused, because the prose could quote the judged text's
+    # JSON.
     if block := _WHOLE_BLOCK.fullmatch(text):
         text = block.group(1)
     try:
+        # The strict parser of our files: it refuses a key that stands twice, where the standard one takes the last.
         record = jsonl.parse_json(text)
     except (ValueError, RecursionError) as error:
         raise Violation(f"the reply is not a JSON object: {error}") from error
@@ -89,6 +92,7 @@ def parse_marks(payload: str, rubric: Rubric) -> dict[str, CriterionMark]:
             score, grade = grades[value], value
         else:
             raise Violation(f"{name} is {_short(value)}, not one of {', '.join(grades)}")
+        # A reason or a quote that is malformed costs nothing: only the mark itself must be right.
         listed = quotes[:QUOTES_CAP] if isinstance(quotes, list) else []
         marks[name] = CriterionMark(
             score,
@@ -106,6 +110,7 @@ def mark_number(value: object, name: str, scale: tuple[int, int] = (LOWEST, HIGH
         Violation: it is not a number (a string of digits is none either) or outside the scale.
     """
     low, high = scale
+    # True would pass as 1.
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise Violation(f"{name} is {_short(value)}, not a number from {low} to {high}")
     # NaN compares as false; a huge integer would overflow as a float.
@@ -127,6 +132,7 @@ def _clean_words(text: str) -> str:
 
 
 def _plain(text: str) -> str:
+    # Case and white space, and the marks at both ends that a judge puts around a quotation.
     return " ".join(text.split()).casefold().strip(" .…\"'“”")
 
 
@@ -160,7 +166,10 @@ def read_token(record: object) -> TokenRecord:
     return TokenRecord(
         token=str(token.get("token", "")),
         digits={
-            str(name): float(value) for name, value in entries if isinstance(value, int | float) and abs(value) < 1e300
+            # `abs` of NaN is not below anything, so NaN falls out here as well.
+            str(name): float(value)
+            for name, value in entries
+            if isinstance(value, int | float) and abs(value) < 1e300
         },
     )
 
@@ -200,14 +209,17 @@ def weigh(
         scale: its ends; marks of more than one digit are not weighed.
     """
     allowed = {str(mark) for mark in range(scale[0], scale[1] + 1)}
+    # A mark of two digits may be several tokens, whose alternatives do not belong to one another.
     if not allowed <= set(_DIGITS):
         return None
     text = "".join(token["token"] for token in tokens)
+    # Servers that leave tokens out, or give those of another reply, cannot say which token is the mark.
     if text.strip() != payload.strip():
         return None
     # A quote inside a JSON string is escaped, so a judged text that cites the key cannot match.
     places = list(re.finditer(rf'"{re.escape(name)}"\s*:\s*([0-9])(?![\d.eE])', text))
     # Another object in the reply may hold the key too: then nothing says which digit is the mark.
+    # The parsed value is the one that counts as the mark: a digit elsewhere must not be weighed in its stead.
     if len(places) != 1 or parse_object(payload).get(name) != int(places[0].group(1)):
         return None
     (match,) = places
@@ -216,6 +228,7 @@ def weigh(
         spelled = token["token"]
         if position <= match.start(1) < position + len(spelled):
             digits = token["digits"]
+            # A token that also holds a quotation mark or a comma has alternatives that are more than a digit.
             if spelled.strip() != match.group(1) or match.group(1) not in digits or match.group(1) not in allowed:
                 return None
             weights = {digit: math.exp(min(0.0, digits[digit])) for digit in digits if digit in allowed}
@@ -281,12 +294,14 @@ def read(response: Any, mode: str) -> RawAnswer:
     """
     from pydantic_ai.messages import TextPart, ToolCallPart
 
+    # Checked before the text: a filtered reply may hold the beginning of one.
     if response.finish_reason == "content_filter":
         raise Violation("it refused")
     calls = [part for part in response.parts if isinstance(part, ToolCallPart) and part.tool_name == TOOL]
     texts = [part.content for part in response.parts if isinstance(part, TextPart)]
     # Servers repeat a tool call now and then; only results that differ in meaning leave open which one is the answer.
     results = [part.args if isinstance(part.args, str) else json.dumps(part.args or {}) for part in calls]
+    # Compared as JSON with sorted keys, so that spaces and the order of keys make no difference.
     meanings = set()
     for result in results:
         try:
@@ -388,6 +403,7 @@ class JudgeClient:
 
     def _replay(self, recorded: Mapping[str, object], check: Check) -> Judged:
         judged = from_record(recorded)
+        # What a replay saves is told to the user beside what was spent.
         self.account.replayed += 1
         self.account.saved += judged.cost or 0.0
         if judged.answer is not None:
@@ -429,6 +445,7 @@ class Ways:
         try:
             yield
         except RequestFault as fault:
+            # A server that does not know the first way leaves the question open, so the next question goes alone again.
             self._is_first &= fault.unsupported and self.mode != MODES[-1]
             raise
         self._is_first = False
@@ -439,6 +456,7 @@ class Ways:
 
         Once a server has answered, what it refuses is the question and not the way.
         """
+        # Another request that was under way may have moved on already; moving again would skip a way.
         if self._is_known or mode != self.mode or mode == MODES[-1]:
             return False
         self.mode = MODES[MODES.index(mode) + 1]
@@ -538,5 +556,6 @@ def from_record(record: Mapping[str, object]) -> Judged:
         reason = Missing.from_record(missing)
     else:
         reason = Missing(MissingKind.FAILED, "the kept answer is damaged")
+    # A replayed end took requests and tokens when it was recorded; they are kept for the account.
     used = count("requests"), count("input_tokens"), count("output_tokens")
     return Judged(answer, reason, *used, money("cost"), money("cost_at_most"), replayed=True)

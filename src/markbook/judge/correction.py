@@ -150,6 +150,7 @@ def correct(request: CorrectionRequest) -> Corrected:
     lines = _lines(request.judged, read.problems) if isinstance(request.judged, Path) else request.judged
     for line in lines:
         key = read_item(line.record)
+        # Two scores of one item and system would count twice, and nothing says which of them is right.
         if key in read.rows:
             hint = "one row an item and system: name two systems' rows by `system`; of a run with several tasks name the folder"
             raise DataError(f"the item {key[0]!r:.60} stands twice", at=line.at, hint=hint)
@@ -157,6 +158,7 @@ def correct(request: CorrectionRequest) -> Corrected:
         score, metrics = line.record.get(request.score), line.record.get("metrics")
         if score is None and isinstance(metrics, Mapping):
             score = metrics.get(request.score)
+        # A missing score is counted and never read as 0.
         if (value := number(score)) is None:
             read.without_score += 1
         else:
@@ -236,12 +238,14 @@ def _join(read: _Read, request: CorrectionRequest) -> None:
     read.problems += labels.problems
     strangers = compared = 0
     systems = {system for _, system in read.rows}
+    # With one system only, labels may leave its name out.
     only = next(iter(systems)) if len(systems) == 1 else ""
     for label in labels.labels:
         key = (label.id, label.system)
         if key not in read.rows:
             key = (label.id, "" if label.system else only)  # one side names the only system, the other none
         if label.against:
+            # The pair is compared as a set: raters see both answers in either order.
             if {label.system, label.against} != set(request.systems):
                 compared += 1
             elif not all((label.id, system) in read.scores for system in request.systems):
@@ -274,6 +278,7 @@ def _join(read: _Read, request: CorrectionRequest) -> None:
 def _mean(labels: Sequence[Label]) -> float | None:
     """Return the mean of what the raters say, None where nobody said anything."""
     values = [label.label for label in labels if label.label is not None]
+    # `fsum`, because its result does not depend on the order of the labels.
     return math.fsum(values) / len(values) if values else None
 
 
@@ -299,6 +304,7 @@ def _table(read: _Read, request: CorrectionRequest) -> _Table:
     pairs = [(read.scores[item, first_system], read.scores[item, other]) for item in items]
     differences, duels = _differences(read, request, items, pairs), _duels(read, request, items, pairs)
     # Marks and preferences are not one scale: both together would be an estimate of neither.
+    # Only labels that can be used are counted: an item that is labelled for one system alone gives no difference.
     one_by_one, side_by_side = (sum(label is not None for label in table.labels) for table in (differences, duels))
     if one_by_one and side_by_side:
         used = "by comparing" if side_by_side >= one_by_one else "by marking each"
@@ -320,11 +326,14 @@ def _differences(
     settled: list[bool] = []
     for item in items:
         sides = [(item, system), (item, other)]
+        # An answer that is missing has the score that the rules give it, and people cannot label it.
         first, second = (read.scores[key] if key in silent else _mean(read.labels.get(key, [])) for key in sides)
         settled.append(all(key in silent for key in sides))
+        # An item without either answer is settled: its difference is known and needs no label.
         gaps.append(None if first is None or second is None or settled[-1] else first - second)
         labels.append([label for key in sides for label in read.labels.get(key, [])])
     keys = [(item, system) for item in items]
+    # Differences lie on -1..1; half of one plus one half lies on 0..1, where .5 is the greatest doubt.
     return _Table(f"{system} - {other}", keys, [a - b for a, b in pairs], labels, gaps, other, settled, (0.5, 0.5))
 
 
@@ -333,10 +342,12 @@ def _duels(read: _Read, request: CorrectionRequest, items: list[str], pairs: Seq
     system, other = request.systems
     item_labels = [read.duels.get(item, []) for item in items]
     turned = [
+        # A label says how much better its own first system is, so it is turned where that is the other one.
         [label.label if label.system == system else 1 - label.label for label in some if label.label is not None]
         for some in item_labels
     ]
     labels = [math.fsum(some) / len(some) if some else None for some in turned]
+    # Equal scores are half a win for each, as a tie is among labels.
     scores = [1.0 if a > b else 0.5 if a == b else 0.0 for a, b in pairs]
     silent = {item for item, system in request.unanswered if system in request.systems}
     settled = [item in silent for item in items]
@@ -372,6 +383,7 @@ def _probabilities(table: _Table) -> list[float] | None:
             "open each rater's labels once more with `markbook label` and one --count: what is labelled already stays"
         )
         raise DataError(f"the labels are of {len(draws)} draws, whose probabilities do not go together", hint=hint)
+    # Equal probabilities are equal weights: then the plain estimate is the same.
     if len(set(probabilities.values())) == 1:
         return None
     # Of items without a label it is not used: those stand for themselves by the judge's score.
@@ -386,6 +398,7 @@ def _probability(labels: Sequence[Label]) -> float | None:
     """
     sides: dict[str, list[float | None]] = defaultdict(list)
     for label in labels:
+        # Of a comparison there is one draw of the pair; answers that are marked one by one are drawn each by itself.
         sides["" if label.against else label.system].append(label.probability)
     stated = [[p for p in side if p] for side in sides.values()]
     return math.prod(max(side) for side in stated) if stated and all(stated) else None
@@ -423,6 +436,7 @@ def _errors(read: _Read, request: CorrectionRequest) -> list[GroupError]:
     names = dict(zip(read.scores, _column(read, list(read.scores), request.by), strict=True))
     lacking = 0
     for key, name in names.items():
+        # Only items with a label tell how wrong the judge is.
         if (label := _mean(read.labels.get(key, []))) is None:
             continue
         if name is None:
@@ -436,6 +450,7 @@ def _errors(read: _Read, request: CorrectionRequest) -> list[GroupError]:
     adjusted = holm(
         [
             None
+            # A test needs a spread: a p of 0 from two equal gaps would be invented.
             if estimate.value is None or not estimate.se or estimate.n < 2
             else arrays.two_sided(estimate.value / estimate.se, estimate.n - 1)
             for estimate in estimates.values()

@@ -66,6 +66,7 @@ def draw(items: Sequence[LabelItem], count: int, *, seed: int = 0, share: float 
     useful = []
     for item in items:
         score = 0.5 if item.score is None else min(1.0, max(0.0, item.score))
+        # The standard deviation of a yes-or-no label that is yes with the judge's score as its probability.
         useful.append(math.sqrt(score * (1.0 - score)))
     mean = math.fsum(useful) / len(useful) if useful else 0.0
     # A judge without any doubt says nothing of which label is more useful than another.
@@ -211,6 +212,7 @@ def read_label(line: Line) -> Label:
     if isinstance(value := label_value(record), str):
         raise DataError(value, at=line.at)
     probability = number(stated := record.get("probability"))
+    # A wrong probability would be a wrong weight in the corrected mean, so it is refused and not left out.
     if stated is not None and not 0 < (probability or 0.0) <= 1:
         raise DataError(f"a probability is {stated!r:.40}: it must lie above 0 and be at most 1", at=line.at)
     marks = record.get("marks")
@@ -284,6 +286,7 @@ def agreement(labels: Iterable[Label]) -> Agreement:
         by_item.setdefault(label.key, {})[label.rater] = value
     shared = [by_rater for by_rater in by_item.values() if len(by_rater) > 1]
     raters = sorted({rater for by_rater in shared for rater in by_rater})
+    # Reasons have no order and no distances; labels as numbers have both.
     alpha = krippendorff_alpha(
         [[by_rater.get(rater) for by_rater in shared] for rater in raters], "nominal" if has_reasons else "interval"
     )

@@ -129,6 +129,7 @@ class JudgeMetric(Metric):
         for metric in metrics:
             rubric_metric = metric
             if metric.is_part:
+                # A part asks nothing itself: the whole judgement is measured once, and each part is read off it.
                 signature = _signature(metric.rubric, metric.plan)
                 rubric_metric = replace(metric, criterion=None, is_verdict=False, name="judge", signature=signature)
             if rubric_metric.signature not in wholes:
@@ -190,6 +191,7 @@ class JudgeMetric(Metric):
         if missing is not None:
             return missing
         present = drop_missing_references(references)
+        # A comparison takes one other text, so the first reference stands for all.
         reference = present[0] if self.rubric.is_pairwise and present else BETWEEN.join(present)
         texts = JudgeInput.from_answer(text, item.sample.input, reference, item.sample.context or "")
         rubric = self.rubric_for(item)
@@ -235,6 +237,7 @@ class JudgeMetric(Metric):
             answers[key] = judged
 
         def still_waiting(position: int) -> list[JudgeCall]:
+            # Made again from the same row when its turn comes, so the calls have the same keys as before.
             questions = self._questions(items[position])
             assert not isinstance(questions, Missing)  # its keys are known, so it has calls
             by_key = {question.call.key: question for question in questions}  # equal calls of one row are asked once
@@ -286,6 +289,7 @@ class JudgeMetric(Metric):
         if self.rubric.is_pairwise:
             return panel_agreement(panels, [PREFERRED])
         criteria = {criterion.name: criterion for criterion in self.rubric.criteria}
+        # Criteria may have scales of their own: without a common one a 5 out of 10 would agree with a 5 out of 5.
         common = [
             {
                 judge: {name: self.rubric.common_mark(criteria[name], mark) for name, mark in marks.items()}
@@ -310,6 +314,7 @@ def _add_accounts(first: AccountRecord, other: AccountRecord) -> AccountRecord:
 
 def _signature(rubric: Rubric, plan: JudgePlan) -> str:
     """Return everything that can change a value."""
+    # Where a judge is and how long one waits for it changes no value, so neither is part of it.
     settings = plan.settings
     parts = [f"rubric:{rubric.name}-{rubric.digest}", f"judges:{','.join(settings.models)}"]
     parts += [f"samples:{settings.samples}", f"temperature:{settings.temperature:g}", f"seed:{settings.seed}"]

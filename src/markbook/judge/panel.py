@@ -140,6 +140,7 @@ def plan_panel(
     settings = JudgeSettings(
         models=tuple(names),
         samples=options.samples,
+        # Several samples are to show how far a judge differs from itself, so their temperature is not 0.
         temperature=options.temperature if options.temperature is not None else (0.0 if single else 0.7),
         seed=seed,
         mode=mode,
@@ -334,6 +335,7 @@ class PanelSession:
         Raises:
             MarkbookError: what ended the asking.
         """
+        # None marks the end of the work for the feeder.
         self._post(lambda: self._inbox.put_nowait(None))
         self._thread.join()
         self.check()
@@ -358,6 +360,7 @@ class PanelSession:
             self._error = next((inner for inner in wrapped if isinstance(inner, MarkbookError)), error)
         finally:
             self._is_over = True
+            # Also after an error: `__enter__` would wait for ever otherwise.
             self._running.set()
 
     async def _main(self) -> dict[str, AccountRecord]:
@@ -367,6 +370,7 @@ class PanelSession:
         self._running.set()
         async with open_judges(self._plan, self._spent, self._cassette) as (judges, cassette):
             self.is_complete = await self._ask(judges)
+            # A cassette that the caller opened stays open for what it measures next.
             if cassette is not None and self._cassette is None:
                 cassette.close(is_complete=self.is_complete)
         return {name: judge.account.as_record() for name, judge in judges.items()}

@@ -156,6 +156,7 @@ def agreement(human: Sequence[int], judge: Sequence[int], *, requested: int) -> 
 
     The constant answer is the most frequent human mark: a judge that does not beat its exact agreement has told nothing.
     """
+    # Marks have an order: quadratic weights let a miss by two steps count four times a miss by one.
     kappa = cohen_kappa(human, judge, "quadratic") if human else Estimate(None, note="no pair")
     alpha = krippendorff_alpha([human, judge], "ordinal") if human else Estimate(None, note="no pair")
     exact = sum(mark == other for mark, other in zip(human, judge, strict=True))
@@ -232,6 +233,7 @@ def drift(before: str, old: Mapping[str, float], new: Mapping[str, float], *, is
     both = [name for name in new if name in old]
     pairs = [(old[name], new[name]) for name in both]
     alpha = (
+        # Overall marks are shares on 0..1 and not grades, so their distances count.
         krippendorff_alpha([[a for a, _ in pairs], [b for _, b in pairs]], "interval")
         if pairs
         else Estimate(None, note="no text in common")
@@ -271,6 +273,7 @@ def order(verdicts: Sequence[PairVerdict]) -> OrderProbe:
 def own_side(couple: Couple, mine: str) -> int | None:
     """Return which of two generated reviews is by the judge's own family; None unless exactly one is."""
     own = [family(review.system) == mine for review in couple]
+    # A text by a person belongs to no family, so the couple says nothing of a preference for one's own.
     if not all(review.system for review in couple) or own[0] == own[1]:
         return None
     return 0 if own[0] else 1
@@ -279,6 +282,7 @@ def own_side(couple: Couple, mine: str) -> int | None:
 def length(verdicts: Sequence[DecidedCouple]) -> Length:
     """Return how often the longer text wins."""
     decided = [(pair, verdict) for pair, verdict in verdicts if verdict.winner != "tie"]
+    # Of two texts of one length neither can be preferred for it.
     decided = [(pair, verdict) for pair, verdict in decided if len(pair[0].text) != len(pair[1].text)]
     longer = sum((len(pair[0].text) > len(pair[1].text)) == (verdict.winner == "first") for pair, verdict in decided)
     return Length(decided_pairs=len(decided), longer_wins=share(longer, len(decided)))

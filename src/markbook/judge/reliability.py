@@ -102,6 +102,7 @@ def pad_text(text: str, _name: str = "") -> str:
     True
     """
     more = "".join(PADDING)
+    # Half as long again, in whole sentences: a judge that counts length has something to count.
     more *= math.ceil(len(text) / 2 / len(more))
     return text.rstrip() + "\n\n" + more
 
@@ -112,6 +113,7 @@ def dress_text(text: str, name: str = "review") -> str:
     >>> dress_text("It is good. It is short.")
     '# Review\n\n## Assessment\n\n- **It** is good.\n- **It** is short.'
     """
+    # Sentences end at punctuation before a space, or at a line break; the words themselves stay the same.
     sentences = [sentence.strip() for sentence in re.split(r"(?<=[.!?])\s+|\n+", text) if sentence.strip()]
     bullets = ("- **{}**{}{}".format(*sentence.partition(" ")) for sentence in sentences)
     return f"# {name.title()}\n\n## Assessment\n\n" + "\n".join(bullets)
@@ -143,6 +145,7 @@ def five_point(value: float, scale: tuple[float, float]) -> int:
     (1, 3, 5, 3)
     """
     low, high = scale
+    # Halves are rounded up, where Python's `round` would go to the even neighbour.
     return math.floor(LOWEST + (HIGHEST - LOWEST) * (value - low) / (high - low) + 0.5)
 
 
@@ -203,6 +206,7 @@ async def examine(
         UsageError: a judge that cannot be used, or an earlier report by another rubric.
         ExtraMissingError: the `judge` extra is not installed.
     """
+    # Earlier reports without a digest are taken all the same, and the drift says that it is not sure.
     if before is not None and before.rubric and before.rubric != form.marks.digest:
         hint = "--before takes a report by the same rubric: marks by two are not a drift"
         raise UsageError(f"the earlier report of {before.judge!r:.60} was made by another rubric", hint=hint)
@@ -223,6 +227,7 @@ class Examination:
         """Take those with a text only, each cut at what one call reads."""
         self._judge = judge
         self._settings = settings
+        # An empty text would be marked low for what is not there; that says nothing about the judge.
         self._texts = [text for text in texts if text.text.strip()]
         self._form = form
         self.unanswered: Counter[str] = Counter()
@@ -235,6 +240,7 @@ class Examination:
             before: what an earlier version of the judge said, to tell the drift from.
         """
         people, calibrated = await self._agreement()
+        # The plain marks are needed before the changes: each shift is the difference to its own plain mark.
         consistency, plain = await self._consistency()
         changed = {name: await self._measure_shift(change, plain) for name, change in CHANGES.items()}
         # Pairs of which exactly one text is by the judge's own family are drawn by themselves: they would be too few.
@@ -244,6 +250,7 @@ class Examination:
             by_item.setdefault(text.item, []).append(text)
         couples = [couple for item in sorted(by_item) for couple in itertools.combinations(by_item[item], 2)]
         mixed = [own_side(couple, mine) is not None for couple in couples]
+        # These make up their own number of pairs; the verdicts of both sorts serve the order probe.
         others = [couple for couple, is_mixed in zip(couples, mixed, strict=True) if not is_mixed]
         verdicts = await self._verdicts(_evenly(others, pairs))
         family_verdicts = await self._verdicts(_evenly(list(itertools.compress(couples, mixed)), pairs))
@@ -300,6 +307,7 @@ class Examination:
         scores = await asyncio.gather(*(self._score(rubric, text) for text in marked))
         pairs = [
             (text.mark, math.floor(low + score * (high - low) + 0.5))
+            # The share of the scale is brought back to a mark, because people's marks are whole numbers.
             for text, score in zip(marked, scores, strict=True)
             if score is not None and text.mark is not None
         ]
@@ -313,6 +321,7 @@ class Examination:
         rows = [scores[start : start + samples] for start in range(0, len(scores), samples)]
         answered = [[score for score in row if score is not None] for row in rows]
         several = [row for row in answered if len(row) > 1]
+        # Intraclass correlation compares rows with one another, so it takes more than one text.
         reliable = (
             icc([list(column) for column in zip(*rows, strict=True)], "ICC1") if len(rows) > 1 else Estimate(None)
         )
@@ -348,6 +357,7 @@ class Examination:
             judged = await self._judge.judge(call, parse_winner)
             self._note(judged)
             if judged.answer is None:
+                # One order alone says nothing about the effect of place, so the pair is not used.
                 return None
             winners.append(parse_winner(judged.answer.payload))
         return both_orders(winners[0], winners[1])
@@ -404,6 +414,7 @@ def _read_known_text(line: Line | Rejection, rubric: Rubric) -> KnownText | str:
     texts = {name: _text(record, name) for name in TEXTS}
     texts["answer"] = _text(record, "candidate", "answer")
     missing = find_missing_text(rubric, JudgeInput.from_answer(**texts))
+    # The same rule as in a run: what a rubric cannot be asked of is not asked here either.
     if missing is not None:
         return missing.detail
     label = label_value(record)
@@ -414,6 +425,7 @@ def _read_known_text(line: Line | Rejection, rubric: Rubric) -> KnownText | str:
     low, high = rubric.scale
     mark = None if label is None else math.floor(low + label * (high - low) + 0.5)
     answer = texts.pop("answer")
+    # Rows without an id belong together by their question; without either, a row stands by itself.
     item = _text(record, "id") or texts["question"] or line.at
     return KnownText(item, answer, mark, _text(record, "system", "model"), texts)
 
@@ -435,5 +447,6 @@ def read_earlier(path: Path) -> Earlier:
     if not isinstance(marks, Mapping) or not isinstance(record.get("judge"), str):
         raise DataError("this is not a report of `markbook judge check --output`", at=str(path))
     marks_by_name = {str(name): mark for name, value in marks.items() if (mark := number(value)) is not None}
+    # An older report says nothing of its rubric, which is not the same as another rubric.
     rubric = record.get("rubric")
     return Earlier(str(record["judge"]), marks_by_name, rubric if isinstance(rubric, str) else "")

@@ -258,6 +258,7 @@ class _Strict(BaseModel):
             return data
         spelled = {key: ours for key, ours in _SPELLINGS.items() if key in data and ours in cls.model_fields}
         for key, ours in spelled.items():
+            # Either alone is accepted; with both it would be open which one the judge follows.
             if ours in data:
                 raise ValueError(f"{key!r} and {ours!r} are two words for one thing: leave one out")
         return {spelled.get(key, key): value for key, value in data.items()}
@@ -283,15 +284,18 @@ class CriterionModel(_Strict):
     @classmethod
     def _points(cls, data: Any) -> Any:
         """Read `points`: what an answer wins, or loses, where the criterion holds of it."""
+        # A mapping only: a row of another shape is left for the error message of the model.
         if not isinstance(data, Mapping) or "points" not in data:
             return data
         if "weight" in data:
             raise ValueError("'points' and 'weight' are two words for one thing: leave one out")
         read = {key: value for key, value in data.items() if key != "points"} | {"weight": data["points"]}
+        # Points are won or lost as a whole, so the criterion becomes a question with yes or no.
         return read if {"scale", "grades"} & set(read) else read | {"grades": {"yes": 1, "no": 0}}
 
     @model_validator(mode="after")
     def _check_grades(self) -> Self:
+        # A weight of 0 would ask the judge for a mark that counts nowhere.
         if not self.weight:
             raise ValueError("a weight must be greater than 0, or below 0 for points that are lost")
         if self.grades and self.scale:
@@ -306,6 +310,7 @@ class CriterionModel(_Strict):
             self.name,
             self.question,
             self.weight,
+            # With grades the keys may be texts and numbers side by side, which Python only sorts by a key.
             tuple(sorted(self.anchors.items(), key=str) if self.grades else sorted(self.anchors.items())),
             self.evidence,
             scale=None if self.scale is None else (self.scale[0], self.scale[1]),
@@ -322,6 +327,7 @@ class CriterionModel(_Strict):
             return data
         read: dict[object, object] = {}
         for key, value in anchors.items():
+            # At most three digits, since no scale goes beyond 100 and `int` takes long for thousands of them.
             is_mark = isinstance(key, str) and key.isascii() and key.isdigit() and len(key) < 4
             read[int(key) if is_mark else key] = value
         return {**data, "anchors": read}
@@ -370,6 +376,7 @@ class RubricModel(_Strict):
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
+        # Checked here and not by the fields: each of these rules is about two or more of them.
         if not self.criteria and not self.row:
             raise ValueError("a rubric needs criteria, or `row`: the field of a row that holds them")
         has_verdict = self.threshold is not None or any(
@@ -379,6 +386,7 @@ class RubricModel(_Strict):
             raise ValueError("a pairwise rubric has no grades, points, thresholds or criteria of a row")
         if self.threshold == "row" and not self.row:
             raise ValueError("`threshold: row` needs `row`: the field of a row that holds it")
+        # An example has marks for the rubric's own criteria, and those of a row are not known yet.
         if self.row and self.examples:
             raise ValueError("examples cannot go with criteria of each row's own")
         scales = _check_criteria(
@@ -386,6 +394,8 @@ class RubricModel(_Strict):
         )
         if "answer" not in self.reads or len(set(self.reads)) < len(self.reads):
             raise ValueError("reads must name the answer, and each text once")
+        # A comparison puts the reference in the place of the other answer, so it must not be shown as a reference as
+        # well.
         if self.form == "pairwise" and "reference" in self.reads:
             raise ValueError("in a pairwise rubric the reference is the other answer: leave it out of reads")
         for number, example in enumerate(self.examples, start=1):
@@ -481,8 +491,11 @@ def read_row_rubric(rubric: Rubric, stated: object) -> Rubric:
     """
     try:
         model = RowRubricModel.model_validate(stated)
+        # The row's criteria come behind those of the rubric, so that the shared ones stand in the same order for every
+        # row.
         criteria = (*rubric.criteria, *(criterion.criterion() for criterion in model.criteria))
         threshold = rubric.threshold if model.threshold is None else model.threshold
+        # Checked again, because names that are unique in the rubric and in the row may still meet one another.
         _check_criteria(criteria, rubric.scale, has_threshold=threshold is not None)
     except ValidationError as error:
         raise ConfigError("; ".join(_complaints(error))) from error
@@ -514,6 +527,7 @@ def _check_criteria(
     ]
     if len(set(keys)) < len(keys):
         raise ValueError("two criteria have one name, or one is named as another's reason or quotes")
+    # The points that can be won are what a score is divided by.
     if criteria and all(criterion.weight < 0 for criterion in criteria):
         raise ValueError("by these criteria points can only be lost: one must have a weight above 0")
     if "passed" in scales and (has_threshold or any(criterion.threshold is not None for criterion in criteria)):
@@ -565,6 +579,7 @@ def _complaints(error: ValidationError) -> list[str]:
 @cache
 def ready_rubrics() -> Mapping[str, Rubric]:
     """Return the ready rubrics by name: those that lie in this package, and the three of the documents."""
+    # Sorted by file name, since a folder has no order of its own.
     files = sorted(Path(__file__).with_name("ready").glob("*.yaml"))
     rubrics = [check(RubricModel, read_tree(file)).rubric() for file in files]
     return {rubric.name: rubric for rubric in sorted((*rubrics, *RUBRICS.values()), key=lambda rubric: rubric.name)}
@@ -614,6 +629,7 @@ class Call:
             "settings": self.settings,
             "sample": self.sample,
             "mode": self.mode,
+            # A change of the prompts' wording makes other answers, so it is part of what names one.
             "prompt_version": PROMPT_VERSION,
         }
         return digest_text(json.dumps(parts, sort_keys=True, allow_nan=False))
@@ -660,6 +676,7 @@ def cut(sections: Sequence[str], *, size: int = PART_CHARS, most: int = MOST_PAR
             texts.append(piece)
     # What is beyond the limit is not judged, and the coverage says so: no call reads a shortened part in secret.
     cut_texts = texts[:most]
+    # Parts know how many there are in all, also where the last of them are not judged.
     parts = tuple(Part(text, number, len(texts)) for number, text in enumerate(cut_texts, start=1))
     if len(cut_texts) == len(texts):
         return Cut(parts, 1.0)
@@ -675,9 +692,11 @@ def system_text(rubric: Rubric) -> str:
     """Return what a judge is told before anything is asked."""
     who = f"You are a careful, independent judge{f' of {rubric.field}' if rubric.field else ''}. "
     if rubric.is_pairwise:
+        # The reason comes first, so that the mark follows from it and not the other way round.
         order = "First give your reason, then say which of the two is better, or that neither is. "
         return who + _DATA + order + _SUBSTANCE
     quotes = "then short verbatim quotes as evidence, " if rubric.wants_quotes else ""
+    # A set: where all criteria share one scale it is said once.
     scales = {rubric.scale_for(criterion) for criterion in rubric.criteria}
     low, high = next(iter(scales))
     numbers = f"from {low} (poor) to {high} (excellent)" if len(scales) == 1 else "on the criterion's own scale"
@@ -715,6 +734,7 @@ def describe_rubric(rubric: Rubric, *, part: Part | None = None, excerpt_note: s
     for number, example in enumerate(rubric.examples, start=1):
         marks = ", ".join(f"{name}: {mark}" for name, mark in example.marks)
         verdict = f"better: {example.winner}" if example.winner else marks
+        # Examples go through the fence as well: they are texts of others too.
         lines.extend((f"Example {number}:", *(block(name, text) for name, text in example.texts)))
         lines.append(f"Marks of this example: {verdict}." + (f" {example.why}" if example.why else ""))
     if rubric.examples:

@@ -60,7 +60,9 @@ class Helper:
             answer = process.stdout.readline()
         except BrokenPipeError:
             answer = b""
+        # A process that was ended by its own limit closes the pipe without a line.
         if not answer.endswith(b"\n"):
+            # Its exit code says by which signal it ended, and so whether time ran out.
             code = self._end()
             if code in _TOO_LONG:
                 return Missing(MissingKind.TIMEOUT, f"the {kind} takes longer than {SECONDS:g} s on this text")
@@ -85,6 +87,7 @@ class Helper:
         with contextlib.suppress(BrokenPipeError):  # it is gone already
             process.stdin.close()
         process.stdout.close()
+        # A child that hangs after its input has ended must not hold up the run.
         try:
             return process.wait(5)
         except subprocess.TimeoutExpired:
@@ -126,6 +129,7 @@ def build_signature(name: str, options: Mapping[str, object]) -> str:
     parts = []
     for key, value in options.items():
         text = json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+        # A bar separates the parts of a signature, so a text that holds one is told by its digest.
         if len(text) > _SHOWN or "|" in text:
             text = "sha256-" + digest_text(text)[:16]
         parts.append(f"{key}:{text}")
@@ -196,6 +200,7 @@ def numeric(
     if pick not in _PICKS:
         raise ConfigError(f"numeric: pick must be one of {', '.join(_PICKS)}, not {pick!r:.40}")
     for name, tolerance in (("absolute", absolute), ("relative", relative)):
+        # `_decimal` refuses NaN and infinity: an allowance of either would let everything pass or nothing.
         if _decimal(tolerance) is None or tolerance < 0:
             raise ConfigError(f"numeric: {name} must be a number from 0 up, not {tolerance!r:.40}")
     right = None if value is None else _decimal(value)
@@ -218,6 +223,7 @@ def _near(
     right_numbers = [] if right is None else [right]
     for text in references if right is None else ():
         reference_numbers = numbers_in(text)
+        # A reference with several different numbers does not say which of them is right.
         if len(set(reference_numbers)) == 1:
             right_numbers.append(reference_numbers[0])
     if not right_numbers:
@@ -361,12 +367,14 @@ def json_schema(*, schema: Mapping[str, object] | bool | None = None) -> Check:
 def _fits(
     answer: str, _references: tuple[str, ...], helper: Helper, *, schema: Mapping[str, object] | bool | None
 ) -> Score:
+    # The block is taken off only where it is the whole answer; JSON within prose is not JSON.
     text = answer.strip()
     if text.startswith("```") and text.endswith("```") and "\n" in text:
         text = text[text.index("\n") + 1 : -3].strip()
     try:
         value = jsonl.parse_json(text)
     except RecursionError:
+        # A text that ends within a value is not JSON at any depth; only one that is closed may be.
         if text[-1] not in "]}":
             return 0.0, {"why": "no JSON: it ends within a value"}
         return Missing(MissingKind.BUDGET, "the answer is nested too deeply to be read"), {}
@@ -376,6 +384,7 @@ def _fits(
         return 0.0, {"why": f"no JSON: {error}"[:300]}
     if schema is None:
         return 1.0, {}
+    # Written anew from what the strict parser read, so that the child's parser has no say in what is JSON.
     reply = helper.ask("schema", schema=schema, text=json.dumps(value), path=sys.path)
     if isinstance(reply, Missing):
         return reply, {}
@@ -447,6 +456,7 @@ def _holds(
     lowercase: bool,
     words: bool,
 ) -> Score:
+    # `casefold` and not `lower`, so that ß and SS are the same letter.
     body = answer.casefold() if lowercase else answer
     looked_for = texts or tuple(
         reference for reference in references if reference
@@ -464,6 +474,7 @@ def _stands(text: str, body: str, *, words: bool) -> bool:
     position = body.find(text)
     while position >= 0:
         end = position + len(text)
+        # At the start of the text a slice from -1 would take its last letter.
         before, behind = body[position - 1 : position] if position else "", body[end : end + 1]
         if not _is_word(before) and not _is_word(behind):
             return True
@@ -593,6 +604,7 @@ def _combine(name: Literal["one_of", "all_of"], checks: object) -> Check:
         raise ConfigError(f"{name}: checks must be a list of checks, not {checks!r:.60}")
     # More or deeper checks than anybody writes are refused before any is made: a file may describe them without end.
     level, count = list(checks), 0
+    # A loop and not a recursion: a file may nest checks more deeply than Python recurses.
     for _ in range(DEEPEST):
         count += len(level)
         if count > MOST_CHECKS:
@@ -617,6 +629,7 @@ def _make(owner: str, described: object) -> Check:
         raise ConfigError(f"{owner}: {name!r:.60} is not a check", hint=suggest(name, sorted(_CHECKS)))
     if not isinstance(options, Mapping):
         raise ConfigError(f"{owner}: the options of {name} must be a mapping, not {options!r:.60}")
+    # Looked up before the call, since the TypeError of a call would name no suggestion.
     parameters = inspect.signature(_CHECKS[name]).parameters
     for option in options:
         if option not in parameters:
@@ -642,6 +655,7 @@ def _decide(
         scores.append(value)
         if not isinstance(value, Missing) and bool(value) != is_all:
             return float(not is_all), {"by": check.name}
+    # Without a decisive check a missing value leaves the outcome open.
     missing = next((value for value in scores if isinstance(value, Missing)), None)
     return (missing, {}) if missing is not None else (float(is_all), {})
 

@@ -50,16 +50,19 @@ def as_rows(values: object, what: str) -> list[object]:
         UsageError: one text, a mapping or a data frame, where the rows would be letters, keys or column names; a
             set, which has no order; no collection at all.
     """
+    # A text is a sequence as well, and each of its letters would become a row.
     if isinstance(values, str | bytes):
         raise UsageError(f"{what} is one text", hint="pass a list, also for a single row")
     if isinstance(values, Mapping | AbstractSet) or hasattr(values, "columns"):
         raise UsageError(f"{what} is a {type(values).__name__}", hint="pass a list or one column")
     rows = values if isinstance(values, list | tuple) else _to_list(values)
     if not isinstance(rows, list | tuple):
+        # An iterator can be read only once, so it becomes a list before anything looks at it.
         try:
             rows = list(rows)  # type: ignore[call-overload]  # what cannot be iterated is told just below
         except TypeError:
             raise UsageError(f"{what} is of type {type(values).__name__}", hint="pass a list") from None
+    # Most cells are texts, and asking those for three methods each would be in vain.
     return [row if type(row) is str else _to_list(row) for row in rows]
 
 
@@ -200,6 +203,7 @@ def measure(
 
 def expand(names: Sequence[str]) -> list[str]:
     """Return the metrics that names and documented spellings stand for, each once, in order."""
+    # A metric that is named twice, directly and by a family's name, is measured once.
     return list(dict.fromkeys(itertools.chain.from_iterable(ALIASES.get(name, (name,)) for name in names)))
 
 
@@ -214,6 +218,7 @@ def make(names: Sequence[str], options: Mapping[str, object]) -> dict[str, Metri
         name: inspect.signature(plugins.factory("metrics", name, allow_code=True)).parameters for name in names
     }
     metrics: dict[str, Metric] = {}
+    # An option is an error only if none of the metrics takes it.
     unused = set(options)
     for name in names:
         taken = parameters[name]
@@ -269,6 +274,7 @@ def measure_rows(
     problems: dict[int, Missing] = {}
     for i, candidate in enumerate(candidates):
         reference = references[i] if references is not None else None
+        # A single reference and a list of them are the same from here on.
         several = list(reference) if isinstance(reference, list | tuple) else [reference]
         missing = problem(candidate, several, needs_reference=references is not None)
         if missing is not None:
@@ -283,6 +289,7 @@ def measure_rows(
         )
         items.append(Item(sample, Attempt(str(i), candidate if isinstance(candidate, str) else "")))
     for name, metric in pairwise.items():
+        # Refused here, because every single row would be missing for this one reason.
         if references is None and metric.needs_reference:
             raise UsageError(f"{name} needs references")
     sharded = {} if executor is None else {n: m for n, m in pairwise.items() if not m.whole_batch}
@@ -290,18 +297,21 @@ def measure_rows(
         measurements |= _shard(executor, sharded, options, items)
     here = [name for name in pairwise if name not in sharded]
     measurements |= zip(here, measure_together([pairwise[name] for name in here], items), strict=True)
+    # Rows with a problem were measured as empty items, whose values are replaced by the reason.
     for name, metric in pairwise.items():
         for i, missing in problems.items():
             if metric.needs_reference or problem(candidates[i], (), needs_reference=False) is not None:
                 measurements[name][i] = Measurement(
                     metric.name, missing=missing, sample_id=str(i), signature=metric.signature
                 )
+    # In the order of the names that were asked for, which shards and families have mixed.
     return {name: measurements[name] for name in made}
 
 
 def measure_together(metrics: Sequence[Metric], items: Sequence[Item]) -> list[list[Measurement]]:
     """Return each metric's measurements of the items; those of one class can share a pass over the texts."""
     families: dict[type[Metric], list[int]] = {}
+    # By class and not by name: ROUGE's three metrics are of one class and read the texts together.
     for index, metric in enumerate(metrics):
         families.setdefault(type(metric), []).append(index)
     measurements: dict[int, list[Measurement]] = {}
@@ -318,6 +328,7 @@ def _measure_guarded(family: Sequence[Metric], items: Sequence[Item]) -> list[li
     """
     try:
         columns = family[0].together(family, items)
+        # A plugin that returns fewer values than items would shift the rows: then each is measured alone.
         if [len(column) for column in columns] == [len(items)] * len(family):
             return columns
     except MarkbookError:
@@ -330,6 +341,7 @@ def _measure_guarded(family: Sequence[Metric], items: Sequence[Item]) -> list[li
 def _alone(metric: Metric, item: Item) -> Measurement:
     try:
         (measurement,) = metric.measure([item])
+    # An error of ours says what the user has to change, and would be the same for every row.
     except MarkbookError:
         raise
     except Exception as error:  # noqa: BLE001 - the border of a metric: a crash becomes a record, the run goes on

@@ -104,6 +104,7 @@ class RunSite:
     @staticmethod
     def _open(opened: _Opened) -> None:
         try:
+            # The check reads the whole journal, so it waits until the run is opened: see `run`.
             opened.run = open_run(opened.path, check=False)
         except MarkbookError as error:
             opened.run = f"{opened.path.name}: {error.message}"
@@ -330,4 +331,6 @@ class _Runs:
         except OSError as error:
             raise NotFound from error
         with os.fdopen(handle, "rb") as file:
+            # Its scripts may run, but under an origin of their own: a report that came from elsewhere reads nothing of
+            # this site.
             return Reply(file.read(), headers={"Content-Security-Policy": "sandbox allow-scripts"})

@@ -93,6 +93,7 @@ def words(x: float, y: float, text: str, anchor: str = "start", **attributes: fl
     position = f'x="{plain(x)}" y="{plain(y + 0.35 * SIZE)}"' + (
         f' text-anchor="{anchor}"' if anchor != "start" else ""
     )
+    # Names are foreign text: `terminal` takes out control characters and `escape` the markup.
     return f"<text {position}{more}>{escape(terminal(text))}</text>"
 
 
@@ -114,6 +115,7 @@ def shorten_labels(*lists: Iterable[object]) -> dict[str, str]:
     labels_used: set[str] = set()
     for word in dict.fromkeys(str(word_) for many in lists for word_ in many):
         label, number = terminal(word, limit=LABEL), 2
+        # Two long names may be alike in all the characters that are shown.
         while label in labels_used:
             label, number = f"{terminal(word, limit=LABEL - 5)} #{number}", number + 1
         labels_used.add(label)
@@ -146,6 +148,7 @@ class AxisScale:
     def ticks(self) -> list[float]:
         """Round numbers within the range, one for 45 pixels or more."""
         step = _step(self.high - self.low, abs(self.end - self.start) / 45)
+        # A tick that rounding puts just outside the range still belongs to it.
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
         return [at * step for at in range(first, last + 1)]
 
@@ -161,6 +164,7 @@ def round_range(values: Iterable[float]) -> tuple[float, float]:
     """Return a range with round ends that holds 0 and every value."""
     numbers = [0.0, *values]
     low, high = min(numbers), max(numbers)
+    # Where all values are 0 the range has no width, and places along it would be divided by zero.
     if high - low < 1e-300:
         return 0.0, 1.0
     step = _step(high - low, 5)
@@ -169,6 +173,7 @@ def round_range(values: Iterable[float]) -> tuple[float, float]:
 
 def tick_words(value: float) -> str:
     """Return a tick's number."""
+    # Adding 0 turns minus zero into zero, so that no tick reads minus zero.
     return f"{round(value, 12) + 0.0:g}".replace("-", "\u2212")
 
 
@@ -215,6 +220,7 @@ def legend(entries: Iterable[tuple[str, str]], width: float) -> Legend:
     x, y, widest = 4.0, 10.0, 0.0
     for label, colour in entries:
         need = 18 + text_width(label)
+        # A label that is too long for any line stands on one of its own.
         if x > 4 and x + need > width:
             x, y = 4.0, y + 20
         if colour:
@@ -369,6 +375,7 @@ def bars(rows: Rows, groups: Sequence[str], series: Sequence[str], title: str, d
         scale = AxisScale(domain[0], domain[1], lines.left, lines.right)
         parts = [key.svg, bottom_axis(scale, lines.top, lines.bottom, title), lines.names()]
         for row in rows:
+            # A bar begins at 0, or where 0 is not on the axis at the end that is nearer to it.
             start, end = sorted((scale(min(max(0.0, domain[0]), domain[1])), scale(row["value"])))
             offset = (series.index(row["series"]) - (len(series) - 1) / 2) * (thick + 1)
             y = lines.middle(groups.index(row["group"])) + offset - thick / 2
@@ -407,6 +414,7 @@ def heat_map(rows: Rows, columns: Sequence[str], lines: Sequence[str], title: st
                 ends = [(int(_VIRIDIS[at][i : i + 2], 16), int(_VIRIDIS[at + 1][i : i + 2], 16)) for i in (0, 2, 4)]
                 paint = "#" + "".join(f"{round(low + (high - low) * (along - at)):02x}" for low, high in ends)
                 parts.append(mark("rect", x=x, y=y - _STEP / 2, width=cell, height=_STEP, fill=paint))
+                # The colours grow lighter with the value, so the letters on them turn dark.
                 ink = {"fill": "#000000" if value > 55 else "#ffffff"}
             parts.append(words(x + cell / 2, y, str(row["shown"]), "middle", **ink))
         return document(width, grid.bottom + 6, parts, grown=max(key.width, grid.need, margin + cell * len(columns)))
@@ -454,6 +462,7 @@ def curves(
 def _steps(labels: Sequence[str], column: float, bottom: float) -> str:
     """Return the names of the steps, as many as there is room for."""
     widest = max(map(text_width, labels), default=1.0) + 6
+    # Rounded up: one name in so many, so that two never touch.
     every = max(1, -int(-widest // column))
     return "".join(
         words(_LEFT + column * (at + 0.5), bottom + 12, label, "middle")
@@ -520,6 +529,7 @@ def graph(nodes: Rows, edges: Rows) -> Picture:
             thick = 1 + 5 * edge["weight"] / heaviest
             parts.append(mark("line", **ends, stroke=GREY, stroke_width=thick, stroke_opacity="0.7"))
         for node in nodes:
+            # The circle's area and not its radius grows with the size.
             x, y, r = across(node["x"]), up(node["y"]), 6 + 11 * (node["size"] / largest) ** 0.5
             parts.append(mark("circle", cx=x, cy=y, r=r, fill=PALETTE[0]))
             label = labels[str(node["name"])]

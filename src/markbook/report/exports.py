@@ -220,6 +220,7 @@ def _write_all(files: Mapping[str, Content], output: Path) -> list[Path]:
 
 def _write(path: Path, content: Content) -> None:
     """Write beside and put in place, so that a reader never sees half a report."""
+    # In the same folder, because only within one file system a file is replaced in one step.
     temporary = path.with_name(f".{path.name}.tmp")
     pieces = [content] if isinstance(content, str | bytes) else content
     with temporary.open("wb") as file:
@@ -253,6 +254,7 @@ def new_site(output: Path, pages: Iterable[tuple[str, str]]) -> int:
             target.parent.mkdir(parents=True, exist_ok=True)
             _write(target, content)
             written.add(target)
+        # Last, so that a site whose writing broke off still has its earlier pages.
         for page in old - written:
             page.unlink()
     except OSError as error:

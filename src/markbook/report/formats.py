@@ -120,6 +120,7 @@ def _case(case: Case) -> str:
 
 
 def _attribute(text: str) -> str:
+    # A parser of XML turns a line break or tab in an attribute into a space unless it is written as a number.
     return quoteattr(xml(text), {"\n": "&#10;", "\t": "&#9;"})
 
 
@@ -169,6 +170,7 @@ def _blocks(results: Results) -> Iterator[list[dict[str, object]]]:
 def _wider(kind: type | None, value: object) -> type:
     """Return a type that holds both what was seen and this value; text holds everything."""
     new = type(value)
+    # Parquet's widest integer has 64 bits.
     if isinstance(value, int) and not isinstance(value, bool) and not -(1 << 63) <= value < 1 << 63:
         new = str
     if kind is None or kind is type(None) or kind is new:

@@ -59,6 +59,7 @@ class LabelPages:
         for criterion in rubric.criteria:
             low, high = rubric.scale_for(criterion)
             words = dict(criterion.anchors) or {low: "poor", high: "excellent"}
+            # A scale has ten marks at most, so the last digit of each is a key of its own.
             choices = [LabelChoice(str(mark), str(mark % 10), words.get(mark, "")) for mark in range(low, high + 1)]
             questions.append(FormQuestion(f"mark.{criterion.name}", criterion.question, tuple(choices)))
         self._questions = tuple(questions)
@@ -138,6 +139,7 @@ class LabelPages:
         except KeyError as error:
             raise NotFound from error
         except StorageError as error:
+            # The item is shown again with the reason, since its label is not on the disk.
             page = self._page(request.who, self._session.next_place(request.who), failure=str(error))
             return Reply(page, HTTPStatus.INSUFFICIENT_STORAGE)
         return _HOME

@@ -114,6 +114,7 @@ class LabelBook:
         Raises:
             StorageError: it is not, and the file is as it was before.
         """
+        # The keys are sorted, because `_open` tells a torn line of ours by how lines begin.
         line = json.dumps(label.to_record(), ensure_ascii=False, allow_nan=False, sort_keys=True).encode() + b"\n"
         try:
             file = self.disk.append(self.path)
@@ -146,6 +147,7 @@ class LabelBook:
                 hint="name another --labels, or the rubric that was used",
             )
         chances = {drawn_item.item.key: drawn_item.probability for drawn_item in drawn}
+        # An item outside the draw has no probability in it, so the correction could not weigh its label.
         strangers = [key for key in self.labels if key not in chances]
         if strangers:
             raise UsageError(
@@ -155,6 +157,8 @@ class LabelBook:
             )
         for key, label in list(self.labels.items()):
             if label.draw != draw:
+                # Written once more at the end and not changed in place: the file is only ever added to, and the last
+                # word counts.
                 self.put(replace(label, probability=chances[key], draw=draw))
 
 
@@ -198,6 +202,7 @@ def reason_rubric(reasons: Sequence[str] = ()) -> ReasonRubric:
         UsageError: more reasons than there are keys, one twice, or an empty one.
     """
     words = [reason.strip()[:_LONGEST] for reason in reasons] or list(REASONS)
+    # A reason that is worded like the answer "it did not fail" would give that two keys.
     if len(words) > len(REASONS) or not all(words) or len({NOT_FAILED, *words}) <= len(words):
         raise UsageError(f"give at most {len(REASONS)} reasons, each once and none empty")
     anchors = tuple(enumerate((NOT_FAILED, *words)))
@@ -332,6 +337,7 @@ class Session:
         """
         drawn_item = self._orders[rater][self._places[rater][token]]
         item, book = drawn_item.item, self.books[rater]
+        # Requests come in threads of their own, and a rater's book is one file.
         with self._lock:
             book.put(
                 Label(
@@ -364,6 +370,7 @@ class Session:
             return self._told[1] if shared and self._told else None
 
     def _is_turned(self, rater: str, item: LabelItem) -> bool:
+        # By rater and item, so that neither system always stands first.
         return bool(item.against) and chance(self._seed, "side", rater, *item.key) > 0.5
 
     def _value(self, rater: str, item: LabelItem, statement: Said) -> float | None:
@@ -389,6 +396,7 @@ def draw_traces(path: str, count: int, seed: int) -> tuple[list[Drawn], Callable
         raise DataError("every trace here succeeded: none is to be labelled", at=path)
     drawn = draw(items, count, seed=seed, share=0.0)
     ids = {drawn_item.item.id for drawn_item in drawn}
+    # The file is read a second time, so that only the traces that are drawn are held in memory.
     shown_traces = {
         name: Seen(f"Task: {trace.task}" if trace.task else "", (), steps=describe_steps(trace))
         for name, trace in _name_traces(path)
@@ -443,6 +451,7 @@ def open_sitting(options: SittingOptions) -> Iterator[tuple[Session, list[str]]]
     if len(set(options.raters)) < len(options.raters):
         raise UsageError("a rater is named twice")
     for rater in options.raters:
+        # A rater's name becomes a file's name.
         check_rater(rater)
     if options.reasons and Path(options.run).is_file():
         drawn, texts = draw_traces(options.run, options.count, options.seed)
@@ -489,6 +498,7 @@ def _books(folder: Path, raters: tuple[str, ...]) -> Iterator[tuple[list[LabelBo
         disk.make_parents(folder)
     except OSError as error:
         raise OutputError(f"the labels' folder cannot be made: {error.strerror}", at=str(folder)) from error
+    # Taken before a book is read, so that two sittings never add to one file.
     lock = disk.lock(folder)
     try:
         of_others = [path for path in sorted(folder.glob("*.jsonl")) if path.stem not in raters]
@@ -514,6 +524,7 @@ def _pairs(judged: JudgedRun, options: SittingOptions) -> tuple[list[LabelItem],
     items = []
     for sample in [sample for sample, model in answers if model == first_system and (sample, other) in answers]:
         scores = [judged.on_unit(answers[sample, model].score) for model in (first_system, other)]
+        # A difference lies on -1..1; half of it plus .5 lies on 0..1, where .5 means that the judge sees none.
         gap = None if scores[0] is None or scores[1] is None else 0.5 + (scores[0] - scores[1]) / 2
         items.append(LabelItem(sample, first_system, other, gap))
     return items, answers
@@ -541,4 +552,5 @@ class _Texts:
 
     def _location(self, sample: str, model: str) -> int:
         locations = self._answers[sample, model].locations
+        # `chance` may return exactly 1, which would be one place too far.
         return locations[int(chance(self._seed, "attempt", sample, model) * len(locations)) % len(locations)]

@@ -79,7 +79,10 @@ class LocalServer(http.server.ThreadingHTTPServer):
         """
         super().__init__(("127.0.0.1", port), _FormHandler if takes_forms else _Handler)
         self.pages = pages
+        # From the operating system's randomness, so that another user of this machine cannot guess it.
         self.tokens = {name: secrets.token_urlsafe(24) for name in who}
+        # Only our own style and script are allowed, by their digests: a script in a model's text would not run even if
+        # it were not escaped.
         allowed = f"script-src {content_digest(script)}; " if script else ""
         self.policy = (
             f"default-src 'none'; style-src {content_digest(style())}; {allowed}form-action 'self'; base-uri 'none'; "
@@ -108,6 +111,7 @@ def whole(text: str) -> int:
     Raises:
         NotFound: it is none.
     """
+    # At most 18 digits, which fit into 64 bits.
     if not (text.isascii() and text.isdigit() and len(text) < 19):
         raise NotFound
     return int(text)
@@ -117,6 +121,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     server: LocalServer
     server_version = "markbook"
     sys_version = ""
+    # A connection that says nothing is closed after so many seconds and does not hold its thread.
     timeout = 30
 
     def do_GET(self) -> None:
@@ -131,6 +136,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             # From here on a cookie: the token leaves the address bar, the history and any screenshot.
             cookie = f"{self._cookie}={query['token']}; HttpOnly; SameSite=Strict; Path=/"
             rest = urlencode({name: value for name, value in query.items() if name != "token"})
+            # Two slashes at the start of an address name another host: this redirect must stay here.
             self._admit(("/" + quote(parts.path.lstrip("/\\"), safe="/.") + (f"?{rest}" if rest else "")), cookie)
             return
         self._answer(parts.path, query)
@@ -219,6 +225,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             "X-Frame-Options": "DENY",
             "Cross-Origin-Opener-Policy": "same-origin",
             "Cross-Origin-Resource-Policy": "same-origin",
+            # A page's own headers go before these: a run's own report has a policy of its own.
             **reply.headers,
         }
         for name, value in headers.items():

@@ -190,6 +190,7 @@ class Index:
         try:
             for entry in self.results.entries():
                 rows.append(self._make_sort_key(entry))
+                # The first chunk is a small one, so that a page that waits for its first rows has them soon.
                 if len(rows) >= (_CHUNK if self._chunks else FIRST_CHUNK):
                     self._add(np.array(rows))
                     rows = []
@@ -232,6 +233,7 @@ class Index:
 
         with self._ready:
             table = np.concatenate(self._chunks) if self._chunks else np.empty((0, 8))
+            # The joined table takes the place of its chunks, so that the next call need not join them again.
             self._chunks = [table] if len(table) else []
         return table
 
@@ -248,6 +250,7 @@ class Index:
         keep = np.ones(len(table), dtype=bool)
         for name, column in (("model", _MODEL), ("error", _ERROR), ("topic", _TOPIC)):
             if value := getattr(query, name):
+                # A name that is unknown has the number -1, which no row holds: then nothing fits.
                 keep &= table[:, column] == self._names[column].find(value)
         if query.status in STATUSES:
             keep &= table[:, _STATUS] == STATUSES.index(query.status)
@@ -276,6 +279,7 @@ class Index:
         """Return the rows in order; what has no value comes last either way. Kept once everything is indexed."""
         import numpy as np
 
+        # An order from before the last rows came is shorter than the table and is made anew.
         if sort in self._orders and len(self._orders[sort]) == len(table):
             return self._orders[sort]
         name = sort.removeprefix("-")
@@ -285,6 +289,7 @@ class Index:
         values = self._rank_column(table, column)
         # Ties go by name, so that two looks at the same page have one order.
         then = self._rank_column(table, _SAMPLE if column != _SAMPLE else _MODEL)
+        # NaN sorts last in numpy, also with a minus before it.
         order = np.lexsort((then, -values if sort.startswith("-") else values))
         if self.is_done:
             self._orders[sort] = order
@@ -335,6 +340,7 @@ class Index:
             return self._topics
         table, names, models = self.table(), list(self._names[_TOPIC].all), self.models
         table = table[~np.isnan(table[:, _SCORE])]
+        # One number for each cell of the table of topics by models lets one `bincount` fill all of it.
         cells = (table[:, _TOPIC] * len(models) + table[:, _MODEL]).astype(np.int64)
         size = len(names) * len(models)
         counts = np.bincount(cells, minlength=size).reshape(-1, max(1, len(models)))

@@ -66,7 +66,7 @@ def build_matrix(index: Index, order: str, start: int, count: int) -> Matrix:
         return Matrix(models[:MODELS_SHOWN], [], 0)
     cells = table[:, 2].astype(np.int64) * len(models) + table[:, 1].astype(np.int64)
     size = len(samples) * len(models)
-    has_score = ~np.isnan(table[:, 4])  # a missing score is no 0: it neither flips nor differs
+    has_score = ~np.isnan(table[:, 4])  # a missing score is not a 0: it neither flips nor differs
     cells, values = cells[has_score], table[has_score, 4]
     tries = np.bincount(cells, minlength=size).reshape(len(samples), -1)
     sums = np.bincount(cells, weights=values, minlength=size).reshape(len(samples), -1)
@@ -88,6 +88,7 @@ def build_matrix(index: Index, order: str, start: int, count: int) -> Matrix:
         for model in models[:MODELS_SHOWN]:
             entries = entries_by_square.get((sample, model), [])
             scores = [entry.score for entry in entries if entry.score is not None]
+            # An attempt without a score counts as worse than any that has one.
             worst = min(entries, key=lambda entry: (entry.score is not None, sign * (entry.score or 0.0)), default=None)
             mean = sum(scores) / len(scores) if scores else None
             squares_of_item.append(None if worst is None else Square(worst, mean, len(entries)))

@@ -212,6 +212,7 @@ def with_listeners(steps: Sequence[Step]) -> list[Step]:
     """
     addressed = list(steps)
     following: Step | None = None
+    # From the end, so that for each message it is known already who speaks next.
     for at in range(len(addressed) - 1, -1, -1):
         step = addressed[at]
         if step.kind is not StepKind.MESSAGE or not step.agent:

@@ -162,7 +162,7 @@ class _Bounded:
 def parse_arguments(value: object) -> object:
     """Return arguments as JSON values: many logs write them as a string of JSON.
 
-    Text that is no JSON stays text; what is longer than the limit is cut and stays text.
+    Text that is not JSON stays text; what is longer than the limit is cut and stays text.
     """
     if not isinstance(value, str):
         return bound_value(value)

@@ -60,6 +60,7 @@ class Recorder:
         self._trace = secrets.token_hex(16)
         self._lock = threading.Lock()
         self._file: IO[str] | None = None
+        # Context variables and not a stack: each thread and each task has its own current span.
         self._current: ContextVar[Recorded | None] = ContextVar("markbook_recorded", default=None)
         self._agent: ContextVar[str] = ContextVar("markbook_agent", default="")
 
@@ -93,6 +94,7 @@ class Recorder:
             attributes["gen_ai.tool.call.arguments"] = dump(arguments)
         with self._span(f"execute_tool {name}", attributes) as span:
             yield span
+            # Reached only where the call ended well: an exception leaves before this line.
             if span.result is not None:
                 text = span.result if isinstance(span.result, str) else dump(span.result)
                 span.attributes["gen_ai.tool.call.result"] = text
@@ -144,6 +146,7 @@ class Recorder:
         failed = ""
         try:
             yield span
+        # A span also ends with Ctrl-C or a cancelled task.
         except BaseException as error:
             failed = type(error).__name__
             attributes["error.type"] = failed
@@ -217,6 +220,7 @@ def span_line(
 
 
 def _any_value(value: object) -> dict[str, object]:
+    # Before the integers, since True is one for Python.
     if isinstance(value, bool):
         return {"boolValue": value}
     if isinstance(value, int):
@@ -259,6 +263,7 @@ def instrument(path: str | Path) -> Iterator[None]:
 
     with open_for_spans(Path(path)) as file:
         provider = trace.TracerProvider(shutdown_on_exit=False)
+        # Each span is written when it ends and not in batches, so that a crash loses none that had ended.
         provider.add_span_processor(export.SimpleSpanProcessor(LineExporter()))
         agents.Agent.instrument_all(settings.InstrumentationSettings(tracer_provider=provider))
         try:

@@ -59,6 +59,7 @@ class SpanSpool:
         # 16 MB in memory and no journal: what a crash leaves behind nobody reads.
         self._base.execute("PRAGMA cache_size = -16000")
         self._base.execute("PRAGMA journal_mode = OFF")
+        # The same span may be exported twice; its id is unique within its trace only.
         self._base.execute(f"CREATE TABLE span (seq INTEGER PRIMARY KEY, {', '.join(_COLUMNS)}, UNIQUE (trace, id))")
         self._pending: list[tuple[Any, ...]] = []
         self.duplicates = 0
@@ -85,6 +86,7 @@ class SpanSpool:
         """Write what is held back; `duplicates` is complete after it."""
         before = self._base.total_changes
         marks = ", ".join("?" * len(_COLUMNS))
+        # One transaction for the whole batch, where SQLite would else write each row by itself.
         self._base.execute("BEGIN")
         self._base.executemany(
             f"INSERT OR IGNORE INTO span ({', '.join(_COLUMNS)}) VALUES ({marks})",  # noqa: S608 - our own column names

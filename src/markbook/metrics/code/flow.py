@@ -126,6 +126,7 @@ class _Run:
 
     def _bind(self, step: Bind, states: States) -> None:
         targets, sources, _, _ = step
+        # Not only steps but their sizes count: one step may bind many targets to many sources.
         self.left -= len(targets) * (1 + len(sources) // 8)
         if targets and sources:
             self.used.update(targets)

@@ -199,6 +199,7 @@ def room_for(calls: int) -> Iterator[None]:
         if not _users:
             _before = sys.getrecursionlimit()
         _users += 1
+        # Never lowered here: another thread that is within this context may need the higher limit.
         sys.setrecursionlimit(max(sys.getrecursionlimit(), depth + calls))
     try:
         yield
@@ -312,6 +313,7 @@ def read(lang: str, source: str, shapes: Shapes) -> Read | str:
     grammar = language(lang)
     data = source.encode("utf-8", "replace")
     tree = grammar.parser.parse(data)
+    # The parser has counted them already, before any of them becomes an object of Python.
     if tree.root_node.descendant_count > MAX_NODES:
         return f"more than {MAX_NODES:,} nodes"
     walk = _Walk(grammar, data, shapes, tree.walk())
@@ -403,6 +405,7 @@ class _Walk:
         mark = len(self.counted)
         node = self._inner(syntax_node, kind, field)
         if len(node.children) == 1 and node.children[0].kind in ("string", "concatenated_string"):
+            # Its sub-trees were counted on the way and are taken back.
             del self.counted[mark:]
             return None
         return node
@@ -413,6 +416,8 @@ class _Walk:
         if text != kind.text and not self.strings:
             self._add_token(kind, text)
         is_named, name = kind.is_named, kind.name
+        # Named as tree-sitter names it in an S-expression, so that a mended place differs from one that stands in the
+        # text.
         if not text and node.is_missing:
             is_named, name = True, f"MISSING {name}"
         elif name == "ERROR":

@@ -44,7 +44,7 @@ class AcrossRuns:
             elif measurement.missing is not None:
                 self._missing.setdefault(name, Counter())[measurement.missing.kind] += 1
                 self._details.setdefault(name, measurement)
-        # Runs without a task's name may be of different tasks: they are no trials of one.
+        # Runs without a task's name may be of different tasks: they are not trials of one.
         if trace.task and trace.success is not None:
             self._trials.setdefault(trace.task, []).append(trace.success)
             if trace.success and trace.tool_calls:

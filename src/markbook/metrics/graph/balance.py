@@ -54,6 +54,7 @@ def calculate_path_convergence(tool_graph: Any, start_node: str, end_node: str) 
         return 0.0
     if not minimum:
         return 0.0
+    # An edge lies on a way from start to end if the start reaches its beginning and its end reaches the goal.
     ahead = {start_node} | nx.descendants(tool_graph, start_node)
     behind = {end_node} | nx.ancestors(tool_graph, end_node)
     actual = sum(
@@ -187,6 +188,7 @@ def measure_communication(
         }
     if not types:
         return marker.none_apply((metric.name for metric in COMMUNICATION_METRICS), "no agent speaks to another")
+    # Messages of an unknown type count on neither side; how many they are is a measurement of its own.
     coordinating = sum(name in coordination for name in types)
     classified = coordinating + sum(name in productive for name in types)
     stats = {"coordination": coordinating, "productive": classified - coordinating, "messages": len(types)}
@@ -266,12 +268,16 @@ def indices(values: Sequence[float]) -> dict[str, float]:
     shares = [value / total for value in values]
     mean = 1 / n
     squares = sum(share * share for share in shares)
+    # Rounding may lift the index of equal loads above 1 by its last digit.
     jain = min(1.0, 1 / (n * squares))
     ordered = sorted(shares)
     gini = sum((2 * rank - n - 1) * share for rank, share in enumerate(ordered, 1)) / n
+    # 0 times the logarithm of 0 is 0 in the limit, so an agent without a share adds nothing.
     entropy = -sum(share * math.log(share) for share in shares if share > 0)
     return {
         "balance_unclipped": 1 - statistics.stdev(values) / statistics.mean(values),
+        # Where one agent did all, the population deviation is sqrt(n - 1) times the mean, the largest that there can
+        # be.
         "balance_population": _within(1 - statistics.pstdev(shares) / mean / math.sqrt(n - 1)),
         "balance_jain": jain,
         "balance_jain_normalised": _within((jain - 1 / n) / (1 - 1 / n)),

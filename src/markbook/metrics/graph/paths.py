@@ -143,6 +143,7 @@ def loops(walk: Sequence[State]) -> int:
         ahead[source].append(other)
         back[other].append(source)
     group: dict[State, State] = {}
+    # Kosaraju's second pass: against the edges, in the reverse order of finishing, each search stays within one group.
     for root in reversed(_order_by_finish(states, ahead)):
         waiting = [root]
         while waiting:
@@ -161,6 +162,7 @@ def _order_by_finish(states: Sequence[State], ahead: dict[State, list[State]]) -
     order: list[State] = []
     visited: set[State] = set()
     for first in states:
+        # A stack of our own, since a walk may have more states than Python recurses.
         stack = [(first, iter(ahead[first]))] if first not in visited else []
         visited.add(first)
         while stack:
@@ -241,6 +243,7 @@ def measure_time(trace: Trace, marker: Marker) -> dict[str, Measurement]:
     ends = [end for _, end in ordered]
     best = [0.0]
     for at, (start, end) in enumerate(ordered):
+        # Of the spans that end earlier, those that have ended when this one starts may stand before it.
         before = bisect_right(ends, start, 0, at)
         best.append(max(best[-1], best[before] + end - start))
     return {
@@ -267,6 +270,7 @@ def _list_spans(trace: Trace) -> list[tuple[float, float]]:
 
 def _leaves(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
     """Return the intervals that do not contain another: a delegating call lasts as long as the work inside it."""
+    # Of spans that start together the longest comes first, so that from the back the inner ones come before the outer.
     ordered = sorted(set(spans), key=lambda span: (span[0], -span[1]))
     counts: dict[tuple[float, float], int] = {}
     for span in spans:

@@ -124,6 +124,7 @@ def _loop_bodies(lines: Iterable[str]) -> Iterator[str]:
 MAX_CONTEXT = 20_000
 """Characters of the context that are read for rules."""
 
+# A point within a number, as in Python 3.11, does not end a sentence.
 _SENTENCE = re.compile(r"[^.;\n]+(?:\.\d[^.;\n]*)*")
 _NOT_WANTED = re.compile(r"\b(?:no|not|without|don't|never|omit|skip|optional|unnecessary)\b(?:(?!\bbut\b)[^,]){0,24}$")
 _WAIVED = re.compile(r"^[^,]{0,16}\b(?:not (?:needed|required|necessary)|optional|unnecessary)\b")
@@ -157,6 +158,7 @@ def _check_spelling(name: str, pattern: re.Pattern[str], kinds: Sequence[str], *
         judged: list[Place] = [(line, word) for line, word, kind in answer.facts.defined if kind in kinds]
         if variables:
             judged += [(line, word) for line, word in answer.facts.names if word not in constants]
+        # Names such as `__init__` are Python's own and not the author's choice.
         if "function" in kinds:
             judged = [(line, word) for line, word in judged if not word.startswith("__")]
         wrong = [(line, word) for line, word in sorted(judged) if not pattern.fullmatch(word)]
@@ -222,6 +224,7 @@ def _read_checks(sentence: str) -> list[tuple[Check, bool]]:
     every = _EVERY.search(sentence) is not None
     stated: list[tuple[Check, bool]] = []
     lengths = [int(match[1]) for pattern in _LENGTH if (match := pattern.search(sentence))]
+    # The range keeps other numbers that stand near the word "line" out.
     length = next((length for length in lengths if 40 <= length <= 400), None)
     if length and "line" in sentence:
         stated.append((lambda answer, _: points.lines(answer, PointLimits(line_length=length)), False))
@@ -250,10 +253,12 @@ def _is_required(sentence: str, pattern: re.Pattern[str]) -> bool:
 
 TOOLS = ("ruff", "bandit")
 _SECONDS = 600.0
+# Isolated from any configuration file, and deaf to `noqa`: an answer must not choose the rules that it is held to.
 _RUFF = (
     *("check", "--isolated", "--preview", "--no-cache", "--exit-zero", "--quiet", "--ignore-noqa"),
     *("--select", "E1,E2,E501,E7,F,D1,ANN,S,PERF,N,BLE", "--line-length", "80", "--output-format", "json"),
 )
+# An answer must not silence a finding by a `nosec` of its own.
 _BANDIT = ("-r", "-f", "json", "-q", "--ignore-nosec", "--exit-zero")
 
 

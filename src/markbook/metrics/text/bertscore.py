@@ -278,6 +278,7 @@ class _States:
         cached = {text: windows for text in self._ids if (windows := _READ.find((cache_key, text))) is not None}
         new = [text for text in self._ids if text not in cached]
         self._vectors: dict[str, list[tuple[int, Array]]] = {text: list(windows) for text, windows in cached.items()}
+        # Pieces of like length share a batch, so that little of it is padding.
         pieces = sorted(
             ((text, start, ids) for text in new for start, ids in self._windows(self._ids[text])),
             key=lambda piece: len(piece[2]),
@@ -287,6 +288,7 @@ class _States:
             encoded = model.encoder.encode([ids for _, _, ids in batch])
             for (text, start, _), vectors in zip(batch, encoded, strict=True):
                 norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+                # A vector of zeros stays one and is not divided by zero.
                 self._vectors.setdefault(text, []).append((start, vectors / np.maximum(norms, np.float32(1e-12))))
         for text in new:
             if text in self._vectors:

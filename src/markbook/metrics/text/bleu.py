@@ -184,6 +184,7 @@ class Bleu(Metric):
         return measure_blocks([(self.name, self.signature)], items, score)[0]
 
     def _score(self, counts: list[int], sys_len: int, ref_lens: list[int]) -> Score:
+        # A text of `sys_len` words has that many less n n-grams of order n + 1, and never a negative number.
         totals = [sys_len - n if sys_len > n else 0 for n in range(ORDER)]
         if len(ref_lens) == 1:
             ref_len = ref_lens[0]
@@ -192,6 +193,7 @@ class Bleu(Metric):
         else:
             ref_len = min(ref_lens, key=lambda length: (abs(sys_len - length), length))  # of two as close, the shorter
         stats = {"counts": counts, "totals": totals, "sys_len": sys_len, "ref_len": ref_len}
+        # One text of a corpus is shown with the effective order, as the docstring of `corpus_bleu` says.
         effective = self.options.effective_order or (not self.averages and self.options.convention == "sacrebleu")
         value = _value(self.options, counts, totals, sys_len, ref_len, effective=effective)
         if value is None and not self.averages:

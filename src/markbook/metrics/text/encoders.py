@@ -51,6 +51,7 @@ class NumpyEncoder:
         self._positions = weights["embeddings.position_embeddings.weight"]
         self._norm = weights.pair("embeddings.LayerNorm")
         if not self._is_distil:
+            # Every text is of segment 0, so that segment's embedding belongs to each position once and for all.
             self._positions = self._positions + weights["embeddings.token_type_embeddings.weight"][0]
         self._layers = [_Layer(weights, i, is_distil=self._is_distil) for i in range(layer)]
 
@@ -77,6 +78,7 @@ class _Weights:
 
     def __init__(self, tensors: Mapping[str, Array]) -> None:
         anchor = "embeddings.word_embeddings.weight"
+        # Checkpoints put `bert.`, `roberta.` or nothing before a layer's name; one name that all have shows which.
         prefix = next((name.removesuffix(anchor) for name in tensors if name.endswith(anchor)), "")
         self._tensors = {name.removeprefix(prefix): tensor for name, tensor in tensors.items()}
 
@@ -85,6 +87,7 @@ class _Weights:
 
     def pair(self, name: str) -> tuple[Array, Array]:
         """Return a weight, transposed where it is a matrix, and its bias."""
+        # The files hold matrices as outputs by inputs; transposed once, they need not be for each product.
         return np.ascontiguousarray(self[f"{name}.weight"].T), self[f"{name}.bias"]
 
 
@@ -102,6 +105,7 @@ class _Layer:
                 *("intermediate.dense", "output.dense", "output.LayerNorm"),
             )
         pairs = [weights.pair(name) for name in names]
+        # Query, key and value in one matrix: one product instead of three.
         self._qkv = np.concatenate([w for w, _ in pairs], axis=1), np.concatenate([b for _, b in pairs])
         self._out, self._norm_1, self._up, self._down, self._norm_2 = (weights.pair(f"{at}.{part}") for part in rest)
 
@@ -183,9 +187,11 @@ def read_safetensors(path: Path) -> dict[str, Array]:
         if name == "__metadata__" or entry["dtype"] not in _TYPES:
             continue
         start, end = (8 + length + offset for offset in entry["data_offsets"])
+        # A header may state any offsets; a slice beyond the end would be shorter without a word.
         if not 0 <= start <= end <= len(data):
             raise ValueError(f"{path}: tensor {name!r} lies outside the file")
         tensor = data[start:end].view(_TYPES[entry["dtype"]]).reshape(entry["shape"])
+        # Half-precision weights are widened once: all further arithmetic is in float32.
         tensors[name] = tensor.astype(np.float32, copy=False)
     return tensors
 
@@ -244,6 +250,8 @@ def load(name: str, *, layer: int | None, device: str, runtime: str) -> Model:
         return _load(name, path, layer, device, runtime)
     except ExtraMissingError as error:
         raise ModelUnavailableError(str(error)) from error
+    # A folder may hold anything: what is wrong in it is the user's to mend, so it becomes an error with the model's
+    # name.
     except (KeyError, OSError, ValueError) as error:
         raise ConfigError(f"the model {name!r} cannot be read: {type(error).__name__}: {error}") from error
 
@@ -255,6 +263,7 @@ def _locate(name: str) -> Path:
         if not path.exists():
             raise ModelUnavailableError(f"the model file {name} does not exist")
         return path
+    # A package that carries a model is looked up and never imported, since importing would run its code.
     if name in _PACKAGED:
         spec = find_spec(_PACKAGED[name])
         if spec is None or spec.origin is None:
@@ -263,6 +272,7 @@ def _locate(name: str) -> Path:
     home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface")
     hub = Path(os.environ.get("HF_HUB_CACHE") or home / "hub")
     folders = []
+    # The hub keeps some models under an owner that is named like their first word: distilbert/distilbert-base-uncased.
     for spelling in (name, f"{name.split('-', 1)[0]}/{name}"):
         at = hub / f"models--{spelling.replace('/', '--')}"
         main = at / "refs" / "main"
@@ -271,6 +281,7 @@ def _locate(name: str) -> Path:
         # Without a `main`, as after a download by revision, any snapshot that is whole will do.
         if (at / "snapshots").is_dir():
             folders += sorted((at / "snapshots").iterdir())
+    # A download that was cut off leaves a snapshot without its configuration.
     for folder in folders:
         if (folder / "config.json").is_file():
             return folder
@@ -285,6 +296,7 @@ def _load(name: str, path: Path, layer: int | None, device: str, runtime: str) -
     folder = path.parent if path.suffix == ".onnx" else path
     config = json.loads((folder / "config.json").read_text("utf-8"))
     n_layers = int(config.get("num_hidden_layers") or config["n_layers"])
+    # The layer's number is known by the model's name only; of others the last layer is taken.
     layer_wanted = layer if layer is not None else min(_BEST_LAYER.get(Path(name).name, n_layers), n_layers)
     if not 1 <= layer_wanted <= n_layers:
         raise ConfigError(f"{name} has no layer {layer_wanted}", hint=f"1 to {n_layers}")
@@ -302,6 +314,7 @@ def _load(name: str, path: Path, layer: int | None, device: str, runtime: str) -
         encoder = _TorchEncoder(folder, layer_wanted, device)
     limit = int(config.get("max_position_embeddings", 512))
     limit -= first_position(config)
+    # The digest tells two models under one name apart.
     with weights.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()[:12]
     return Model(name, digest, layer_wanted, min(limit, 512), encoder, _tokenizer(folder))
@@ -316,6 +329,7 @@ def _choose(path: Path, config: Mapping[str, object], device: str, runtime: str)
         return "transformers"
     if (path / "model.onnx").is_file() and find_spec("onnxruntime") is not None:
         return "onnx"
+    # numpy has no device but the processor.
     if device == "cpu" and config.get("model_type") in FAMILIES and (path / "model.safetensors").is_file():
         return "numpy"
     raise ModelUnavailableError("this needs a runtime for the model: pip install 'markbook[semantic]'")
@@ -325,10 +339,12 @@ def _tokenizer(folder: Path) -> Callable[[str], list[int]]:
     file = folder / "tokenizer.json"
     if file.is_file():
         tokenizer = need("tokenizers", extra="bertscore").Tokenizer.from_file(str(file))
+        # A tokenizer's file may carry its own limits, which would cut texts before it is known that they are too long.
         tokenizer.no_truncation()
         tokenizer.no_padding()
         return lambda text: list(tokenizer.encode(text).ids)
     transformers = need("transformers", extra="semantic")
+    # `trust_remote_code=False`: a model's folder may hold Python code, and that must not run.
     slow = transformers.AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
     return lambda text: list(slow.encode(text, add_special_tokens=True, truncation=False, verbose=False))
 
@@ -356,6 +372,7 @@ class _TorchEncoder:
         mask = torch.zeros((len(batch), longest), dtype=torch.long)
         for i, tokens in enumerate(batch):
             ids[i, : len(tokens)] = torch.tensor(list(tokens))
+            # The mask keeps the padding out of every token's attention.
             mask[i, : len(tokens)] = 1
         with torch.inference_mode():
             states = self._network(
@@ -388,5 +405,6 @@ class _OnnxEncoder:
             ids[i, : len(tokens)] = tokens
             mask[i, : len(tokens)] = 1
         inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        # Exported models differ in their inputs: some have no `token_type_ids`.
         states = self._session.run(None, {name: inputs[name] for name in inputs if name in self._names})[0]
         return [np.asarray(states[i, : len(tokens)], dtype=np.float32) for i, tokens in enumerate(batch)]

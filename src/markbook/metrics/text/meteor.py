@@ -71,6 +71,8 @@ def synonyms(word: str) -> frozenset[str]:
             for form in words:
                 _add(words_found, form, _entry(form).get(part.lower(), ()))
     for part, old, new in _RULES.get(word[-1:], ()):
+        # As in WordNet's own lookup, a form in the list of exceptions rules out the suffix rules of that part of
+        # speech.
         if word.endswith(old) and part.upper() not in own:
             form = word[: -len(old)] + new
             _add(words_found, form, _entry(form).get(part, ()))
@@ -83,11 +85,13 @@ def _add(words_found: set[str], form: str, words: Iterable[str]) -> None:
 
 @lru_cache(maxsize=1 << 16)
 def _entry(form: str) -> dict[str, tuple[str, ...]]:
+    # The table is ASCII, and a tab or a line break in a word would match its structure instead of a word.
     if not form.isascii() or "\t" in form or "\n" in form:
         return {}
     key = form.encode("ascii") + b"\t"
     lines = _table()[1]
     at = bisect_left(lines, key)
+    # The line must begin with the word and a tab: `bisect` returns the next greater line where the word is absent.
     if at == len(lines) or not lines[at].startswith(key):
         return {}
     fields = lines[at].decode("ascii").split("\t")[1:]
@@ -121,6 +125,7 @@ class Alignment:
         matches, chunks = (np.zeros(len(pairs), dtype=np.int64) for _ in range(2))
         names = self._vocabulary.names()
         both = np.array(pairs, dtype=np.int64).reshape(len(pairs), 2)
+        # Texts of similar length share a table, so that short ones are not padded to the longest.
         for chosen, width in tables(tokens, [(ours, (theirs,)) for ours, theirs in pairs]):
             lines = _Lines(tokens, both[chosen], width)
             lines.match_words()
@@ -139,6 +144,7 @@ class Alignment:
         number = self._vocabulary.number
         numbers = []
         for word in tokens.words[places - FIRST].tolist():
+            # Remembered by word over the whole batch, since stemming is a loop in Python.
             if word not in stems:
                 stems[word] = number(stem(names[word - 1]))
             numbers.append(stems[word])
@@ -160,13 +166,16 @@ class Alignment:
                 related[stem_number] = frozenset(map(self._vocabulary.number, others))
         for line, ours, theirs in lines.left_over():
             free = {word for _, word in theirs}
+            # Words without any free synonym are sorted out before the search for places.
             hopeful = [(at, related[word]) for at, word in ours if not related[word].isdisjoint(free)]
             if not hopeful:
                 continue
             places: dict[int, list[int]] = {}
             for at, word in theirs:
                 places.setdefault(word, []).append(at)
+            # From the end, as NLTK's loop runs: another order would pair other occurrences and change the chunks.
             for at, synonym_numbers in reversed(hopeful):
+                # The latest place wins, and the word's number decides nothing: no two words stand at one place.
                 nearest = max(((places[word][-1], word) for word in synonym_numbers if word in places), default=None)
                 if nearest is not None:
                     lines.partners[line, at] = places[nearest[1]].pop()
@@ -194,7 +203,9 @@ class _Lines:
 
     def match_words(self) -> None:
         """Match equal words."""
+        # Word and place share one number, so that one sort puts equal words side by side in the order of their places.
         size = self._tokens.width + self._place_bits
+        # 32 bits where they suffice take half the memory.
         table = np.full((len(self._pairs), self._width), -1, dtype=np.int32 if size <= 31 else np.int64)
         spelled = self._tokens.numbers.astype(table.dtype) << self._place_bits
         starts = self._tokens.starts[self._pairs].tolist()
@@ -226,6 +237,7 @@ class _Lines:
 
         The three arrays have the shape (words,).
         """
+        # The candidate's words stand first in a line, so a position from its size on is the reference's.
         is_reference = positions >= self._sizes[line, 0]
         fresh = np.ones(len(words), dtype=np.bool_)
         fresh[1:] = (words[1:] != words[:-1]) | (line[1:] != line[:-1])

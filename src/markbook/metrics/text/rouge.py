@@ -106,6 +106,7 @@ def _vocabulary(*, stemmer: bool, tokenizer: str) -> Vocabulary:
     find = TOKENIZERS[tokenizer].findall
 
     def words(piece: str) -> Sequence[str]:
+        # In such a piece the pattern would find the piece itself.
         return (piece,) if piece.isascii() and piece.isalnum() else find(piece)
 
     def stems(piece: str) -> Sequence[str]:
@@ -141,6 +142,7 @@ def _scores(kinds: Sequence[Kind], vocabulary: Vocabulary, block: Block) -> list
         column = []
         for _, references in block.rows:
             row_scores = list(islice(remaining, len(references)))
+            # A reference that could not be compared leaves open which F1 is the largest.
             missing = next((score for score in row_scores if isinstance(score[0], Missing)), None)
             column.append(missing or max(row_scores, key=itemgetter(0)))
         columns.append(column)

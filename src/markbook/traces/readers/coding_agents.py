@@ -57,6 +57,7 @@ class ClaudeCode:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield the session as one run."""
+        # The whole log is needed first: only the result of a call, further down, may say which sub-agent it started.
         events = [record(row) for row in source.items()]
         session = _ClaudeSession(_Sidechains(events))
         for row in events:
@@ -121,6 +122,7 @@ class _ClaudeSession(RunSteps):
         elif kind == "result":
             self.known["cost"] = number(row.get("total_cost_usd"))
             broke_off = row.get("is_error") or str(row.get("subtype")).startswith("error")
+            # Without `is_error` nothing says how the session ended, and that is not a success.
             self.known["success"] = False if broke_off else None if row.get("is_error") is None else True
         elif kind not in _STRUCTURE:
             self.unrecognised[f"events of type {kind[:40]!r}"] += 1
@@ -160,6 +162,7 @@ class _ClaudeSession(RunSteps):
                 self.cache[fact][identity] = max(count, self.cache[fact].get(identity, 0))
         for block in blocks:
             call, name = read_text(block.get("id"), 200), read_name(block.get("name"))
+            # Events of a stream repeat their blocks: a call that is known already is not a second one.
             if block.get("type") != "tool_use" or (call and call in self.calls):
                 continue
             arguments = record(bound_value(block.get("input")))
@@ -240,6 +243,7 @@ class _CodexSession(RunSteps):
         elif kind == "item.completed":
             self._done(record(row.get("item")))
         elif kind == "turn.completed":
+            # These count one turn each, where a session's log has running sums.
             self._count(record(row.get("usage")), adds=True)
         elif not (kind in _ROWS or kind in ("compacted", "error") or kind.startswith(("turn.", "item."))):
             self.unrecognised[f"rows of type {kind[:40]!r}"] += 1
@@ -293,6 +297,7 @@ def _outcome(output: object, *, is_command: bool) -> tuple[str, bool | None]:
     text = read_text(
         "\n".join(read_text(row.get("text")) for row in rows(output)) if isinstance(output, list) else output
     )
+    # Only the lines on top, which Codex itself writes: a command's own output may hold the same words.
     for line in text.split("\n", _MOST_HEADERS)[:_MOST_HEADERS] if is_command else ():
         if match := _CODE.match(line):
             return text, int(match[1]) == 0

@@ -83,6 +83,7 @@ def _jaeger_span(raw: Record, trace: str) -> Span | None:
     start, took = whole(raw.get("startTime")), whole(raw.get("duration"))
     status = str(tags.get("otel.status_code") or "").upper()
     failed = status == "ERROR" or str(tags.get("error")).lower() == "true"
+    # Reversed, so that of several references of one sort the first remains.
     parents = {str(reference.get("refType")): reference for reference in reversed(rows(raw.get("references")))}
     # What it only follows from is the second choice.
     parent = parents.get("CHILD_OF") or parents.get("FOLLOWS_FROM")
@@ -258,6 +259,7 @@ def _flat(item: Any, source: Source) -> Iterator[Record]:
             source.problems["objects that are not a run"] += 1
             continue
         trace = str(run.get("trace_id") or trace or run["id"])
+        # What a run says of its parent goes before its place in the tree.
         yield {"parent_run_id": parent, **run, "trace_id": trace}
         children = to_list(run.get("child_runs"))
         waiting.extend((child, trace, str(run["id"]), depth + 1) for child in reversed(children))
@@ -324,6 +326,7 @@ def _spans_in(item: Record) -> list[Record]:
     inner = record(maybe_json(item.get("trace")))
     for holder in (record(item.get("data")), item, record(inner.get("data")), inner):
         spans = rows(holder.get("spans"))
+        # The first hundred attributes of a span tell, however many it holds.
         keys = (key for span in spans for key in itertools.islice(record(span.get("attributes")), 100))
         if any(key.startswith("mlflow.") for key in keys):
             return spans
