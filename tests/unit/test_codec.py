@@ -78,7 +78,7 @@ RECORDS = {
     grading.Tested: st.builds(grading.Tested, st.booleans(), WORDS, WORDS, WORDS, WORDS, st.none() | WHYS),
     Label: st.builds(
         Label, WORDS, st.none() | NUMBERS, WORDS, WORDS, WORDS, st.none() | NUMBERS, st.dictionaries(WORDS, COUNTS),
-        WORDS, WORDS, WORDS, WORDS,
+        WORDS, WORDS, WORDS,
     ),
 }  # fmt: skip
 

@@ -184,9 +184,11 @@ def _with_preloaded(text: str, sample: Sample) -> str:
     imported = set(_WORD.findall("\n".join(_IMPORTED.findall(text))))
     lines = []
     for name in sample.preloaded:
-        if name.isidentifier():
+        package = name.partition(".")[0]
+        if name.replace(".", "").isidentifier():
             # Only where a module is used with a dot: a variable may carry the same name without meaning the module.
-            if name in words and name not in imported and re.search(rf"\b{name}\.", text):
+            # Importing a package does not import its modules, so `import os.path` stands even where `os` is imported.
+            if package in words and name not in imported and re.search(rf"\b{package}\.", text):
                 lines.append(f"import {name}\n")
         elif (star := _STAR.fullmatch(name)) is None or _public(star[1]) & words:
             lines.append(f"{name}\n")

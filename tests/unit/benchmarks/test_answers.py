@@ -123,6 +123,15 @@ def test_module_of_the_tests_set_up_is_imported_where_it_is_used(tmp_path):
         assert texts(answers, "answers") == ["import math\n" + used, WHOLE]
 
 
+def test_a_module_within_a_package_of_the_tests_set_up_is_imported_where_it_is_used(tmp_path):
+    row = {**MBPP, "test_setup_code": "import os.path"}
+    benchmark = load_benchmark(write_rows(tmp_path / "mbpp.jsonl", [row]))
+    used = "def inc(x):\n    return len(os.path.join('a', 'b')) - 2\n"
+
+    with load(tmp_path, benchmark, [{"task_id": 7, "completion": text} for text in (used, WHOLE)]) as answers:
+        assert texts(answers, "answers") == ["import os.path\n" + used, WHOLE]
+
+
 def test_bad_and_unknown_rows_are_counted_with_their_places(tmp_path, exam_paper):
     rows = [answer("a", CODE), {"task_id": "a", "model": "gpt"}, answer("z", CODE), answer("b", 7), answer("", CODE)]
 
