@@ -44,12 +44,19 @@ class Mbpp:
             for part in (*text_list(record, "test_imports"), text_field(record, "test_setup_code", required=False))
             if part
         )
+        # the function of the reference that the tests call, the last one defined if they call several
+        tree, tests = programs.parse(code), programs.parse("\n".join(asserts))
+        entry_point = ""
+        if tree is not None and tests is not None:
+            defined = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+            called = {node.id for node in ast.walk(tests) if isinstance(node, ast.Name)}
+            entry_point = next((name for name in reversed(defined) if name in called), "")
         return Sample(
             id=mbpp_id(record.get("task_id")),
             input=text_field(record, self.prompt_key),
             references=(code,),
             tests=(Test(setup=setup, program="\n".join(asserts) + "\n"),),
-            entry_point=_entry_point(code, asserts),
+            entry_point=entry_point,
             source=at,
             problem_type=ProblemType.FUNCTION,
             # the benchmark runs its tests' set-up in one namespace with the answer, which may use what that imports
@@ -79,16 +86,6 @@ def mbpp_id(value: object) -> str:
     if not number.isdecimal() or len(number) > _LONGEST_NUMBER:
         raise RowError(f"the task id {str(value)[:40]!r} is not a number")
     return f"{PREFIX}{int(number)}"
-
-
-def _entry_point(code: str, asserts: list[str]) -> str:
-    """Return the function of the reference that the tests call, the last one defined if they call several."""
-    tree, tests = programs.parse(code), programs.parse("\n".join(asserts))
-    if tree is None or tests is None:
-        return ""
-    defined = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
-    called = {node.id for node in ast.walk(tests) if isinstance(node, ast.Name)}
-    return next((name for name in reversed(defined) if name in called), "")
 
 
 # HumanEval, BigCodeBench, and EvalPlus' HumanEval+ and MBPP+ (inputs with a reference solution instead of written tests).
@@ -169,11 +166,18 @@ class EvalPlus:
         if isinstance(tolerance, bool) or not isinstance(tolerance, int | float):
             raise RowError("'atol' is not a number")
         (canonical,) = _canonical(prompt, record) or ("",)
+        # Any root is right where the problem asks for one; the prompt of that problem defines `poly` to check it with.
+        any_root = name == "find_zero" and "def poly(" in canonical
+        check, limit = (_ROOT_CHECK, float(tolerance) or 1e-4) if any_root else (_CHECK, float(tolerance))
+        asserts = [check.format(i=number, name=name, tolerance=limit) for number in range(len(inputs))]
+        head = _HARNESS.format(
+            reference=_reference(canonical), name=name, inputs=inputs, unordered=_has_no_order(canonical, name)
+        )
         return Sample(
             id=text_field(record, "task_id"),
             input=prompt,
             references=(canonical,),
-            tests=(Test(program=_program(name, canonical, inputs, float(tolerance))),),
+            tests=(Test(program=head + "\n".join(asserts) + "\n"),),
             entry_point=name,
             source=at,
             problem_type=ProblemType.FUNCTION,
@@ -249,18 +253,6 @@ _ROOT_CHECK = "assert abs(_reference['poly'](*_copy.deepcopy(_inputs[{i}]), {nam
 _CHECK = (
     "assert not _answers[{i}][0] or _same({name}(*_copy.deepcopy(_answers[{i}][2])), _answers[{i}][1], {tolerance})"
 )
-
-
-def _program(name: str, canonical: str, inputs: list[list[Any]], tolerance: float) -> str:
-    """Write the test program: one assert an input."""
-    # Any root is right where the problem asks for one; the prompt of that problem defines `poly` to check it with.
-    any_root = name == "find_zero" and "def poly(" in canonical
-    check, limit = (_ROOT_CHECK, tolerance or 1e-4) if any_root else (_CHECK, tolerance)
-    lines = [check.format(i=number, name=name, tolerance=limit) for number in range(len(inputs))]
-    head = _HARNESS.format(
-        reference=_reference(canonical), name=name, inputs=inputs, unordered=_has_no_order(canonical, name)
-    )
-    return head + "\n".join(lines) + "\n"
 
 
 def _reference(canonical: str) -> str:

@@ -70,7 +70,11 @@ def prepare() -> None:
 def _prepare_stream(stream: TextIO | None, number: int) -> TextIO:
     if stream is None:  # closed by the caller
         return io.TextIOWrapper(io.BufferedWriter(_Stream(number, "w", closefd=False)), encoding="utf-8")
-    if not isinstance(stream, io.TextIOWrapper) or not _is_own(stream, number):
+    try:
+        is_own = isinstance(stream, io.TextIOWrapper) and stream.fileno() == number
+    except (OSError, ValueError):
+        is_own = False
+    if not isinstance(stream, io.TextIOWrapper) or not is_own:
         return stream  # somebody else's, who catches what is written
     stream.flush()
     return io.TextIOWrapper(
@@ -79,10 +83,3 @@ def _prepare_stream(stream: TextIO | None, number: int) -> TextIO:
         errors="backslashreplace",
         line_buffering=stream.line_buffering or number == 2,
     )
-
-
-def _is_own(stream: io.TextIOWrapper, number: int) -> bool:
-    try:
-        return stream.fileno() == number
-    except (OSError, ValueError):
-        return False
