@@ -13,8 +13,7 @@ import argparse
 from pathlib import Path
 
 from markbook.benchmarks.answers import load_answers
-from markbook.benchmarks.benchmark import load_benchmark
-from markbook.benchmarks.faults import without_faults
+from markbook.benchmarks.benchmark import load_benchmark, without_faults
 from markbook.sandbox import Job, Sandbox
 from markbook.types import Limits, Outcome
 

@@ -217,8 +217,7 @@ def hostile(options: argparse.Namespace) -> None:
 
 def agree(options: argparse.Namespace) -> None:
     from markbook.benchmarks.answers import load_answers
-    from markbook.benchmarks.benchmark import load_benchmark
-    from markbook.benchmarks.faults import without_faults
+    from markbook.benchmarks.benchmark import load_benchmark, without_faults
     from markbook.runs.exam.grading import mark
     from markbook.sandbox import Job, Sandbox
 

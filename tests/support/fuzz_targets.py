@@ -10,8 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from markbook.benchmarks.answers import load_answers
-from markbook.benchmarks.benchmark import load_benchmark
-from markbook.benchmarks.faults import without_faults
+from markbook.benchmarks.benchmark import load_benchmark, without_faults
 from markbook.config.loading import load
 from markbook.datasets.generated_reviews import GeneratedReviews
 from markbook.datasets.papers import PeerRead

@@ -10,7 +10,7 @@ import functools
 import hashlib
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -21,7 +21,9 @@ from markbook.errors import ConfigError, DataError, UsageError, suggest_path
 from markbook.files.content import first_byte, is_zip
 from markbook.files.jsonl import Rejection, read_jsonl
 from markbook.files.tables import read_table, suffix
-from markbook.types import PYTHON, Sample
+from markbook.languages import language
+from markbook.testcode import programs
+from markbook.types import PYTHON, Sample, Test
 
 _log = logging.getLogger(__name__)
 
@@ -259,3 +261,90 @@ def without_python(sample: Sample) -> Sample:
     defined = _DEFINITION.findall(sample.prompt_code)
     name = sample.entry_point or (defined[-1] if defined else "")
     return replace(sample, language="", canonical_language="", entry_point=name)
+
+
+# Broken tests: those that no answer can pass, that every answer passes, or that would never end.
+
+# Tests in other languages than Python that nobody can be marked by.
+
+
+def language_fault(name: str, test: Test) -> str:
+    """Return why nothing can be marked by a test in a language, empty if something can; so for an unknown language."""
+    try:
+        return language(name).find_fault(test.program)
+    except UsageError:
+        return ""
+
+
+# Faults of a benchmark itself: tests that do not parse, would pass whatever is tested, or end before it is seen that they passed.
+#
+# They are set aside before anybody is marked by them.
+
+
+@dataclass(frozen=True, slots=True)
+class TestFault:
+    """A test by which nobody can be marked because it is broken."""
+
+    task_id: str
+    test_index: int
+    """From 0, in the benchmark's own numbering."""
+    reason: str
+
+
+def without_faults(
+    benchmark: Benchmark, elsewhere: Callable[[str, Test], str] = lambda _language, _test: ""
+) -> tuple[Benchmark, list[TestFault]]:
+    """Return the benchmark without its broken tests, and without problems that have no other; and what was set aside.
+
+    Args:
+        benchmark: as it was read.
+        elsewhere: says why a test in a language of its own is broken, empty if it is not.
+
+    Raises:
+        DataError: no test is left.
+    """
+    faults: list[TestFault] = []
+    samples: list[Sample] = []
+    for sample in benchmark.samples:
+        test_faults = [
+            TestFault(sample.id, index, reason)
+            for index, test in enumerate(sample.tests)
+            if (
+                reason := elsewhere(sample.language, test)
+                if sample.language and test.stdin is None
+                else find_fault(test, sample.entry_point)
+            )
+        ]
+        if not test_faults:
+            samples.append(sample)
+            continue
+        faults += test_faults
+        broken = {fault.test_index for fault in test_faults}
+        sound = tuple(test for index, test in enumerate(sample.tests) if index not in broken)
+        if sound:
+            samples.append(replace(sample, tests=sound))
+    if not samples:
+        raise DataError(
+            f"no problem has a test that can be passed; the first fault, in {faults[0].task_id}: {faults[0].reason}",
+            at=benchmark.samples[0].source,
+        )
+    return replace(benchmark, samples=tuple(samples)), faults
+
+
+def find_fault(test: Test, entry: str = "") -> str:
+    """Return why a test is broken, empty if it is not. Its code is parsed, never run.
+
+    Args:
+        test: the test.
+        entry: what it tests is called.
+    """
+    fault = programs.find_fault(test, entry)
+    if fault or test.stdin is None:
+        return fault
+    from markbook.sandbox.guest.examination import rules  # late: few benchmarks compare what programs print
+
+    try:
+        rules.parse(test.checker)
+    except ValueError as error:
+        return str(error)
+    return ""

@@ -114,30 +114,26 @@ class CodeContests:
         pairs = [pair for part in _PARTS for pair in pair_lists(record.get(part), "input", "output")]
         memory = read_number(record.get("memory_limit_bytes"))
         labels = {"difficulty": record.get("difficulty"), "source": record.get("source")}
+        solutions = record.get("solutions")
+        solutions = solutions if isinstance(solutions, Mapping) else {}
+        languages, texts = solutions.get("language") or (), solutions.get("solution") or ()
+        if not isinstance(languages, list) or not isinstance(texts, list):
+            languages, texts = [], []
+        right = [
+            text
+            for kind, text in zip(languages, texts, strict=False)
+            if isinstance(text, str) and (kind == _PYTHON3 or str(kind).upper() == "PYTHON3")
+        ]
         return program_sample(
             read_name(record, "name", "task_id"),
             text_field(record, "description"),
             program_tests(pairs),
             at,
-            right=_python(record.get("solutions")),
+            right=tuple(right[:1]),
             seconds=read_seconds(record.get("time_limit")),
             memory_bytes=int(memory) if memory and memory > 0 else None,
             meta={key: value for key, value in labels.items() if isinstance(value, str | int)},
         )
-
-
-def _python(value: object) -> tuple[str, ...]:
-    """Return the first of a row's right programs that is in Python 3."""
-    if not isinstance(value, Mapping):
-        return ()
-    languages, texts = value.get("language") or (), value.get("solution") or ()
-    if not isinstance(languages, list) or not isinstance(texts, list):
-        return ()
-    # Some files write the number and others the word.
-    programs = (
-        text for kind, text in zip(languages, texts, strict=False) if kind == _PYTHON3 or str(kind).upper() == "PYTHON3"
-    )
-    return tuple(text for text in programs if isinstance(text, str))[:1]
 
 
 # Our own rows of programs that read and write, and those that SandboxFusion dumps.

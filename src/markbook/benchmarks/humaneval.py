@@ -1,4 +1,4 @@
-"""HumanEval, EvalPlus, BigCodeBench and MBPP: problems in Python whose tests are a program."""
+"""HumanEval and its kin: EvalPlus, BigCodeBench, MBPP, and in other languages HumanEval-X, MultiPL-E and rows of our own that name a `language`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Any
 
 from markbook.benchmarks.assembly import behind
 from markbook.benchmarks.benchmark import BenchmarkProbe
+from markbook.benchmarks.codeeval import refuse_misspelt
 from markbook.benchmarks.problems import RowError, text_field, text_list
 from markbook.testcode import programs
+from markbook.testcode.extraction import with_imports
 from markbook.types import ProblemType, Sample, Test
 
 # MBPP: the full file, and the sanitized one whose tests were mended by its authors.
@@ -43,12 +45,19 @@ class Mbpp:
             for part in (*text_list(record, "test_imports"), text_field(record, "test_setup_code", required=False))
             if part
         )
+        # the function of the reference that the tests call, the last one defined if they call several
+        tree, tests = programs.parse(code), programs.parse("\n".join(asserts))
+        entry_point = ""
+        if tree is not None and tests is not None:
+            defined = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+            called = {node.id for node in ast.walk(tests) if isinstance(node, ast.Name)}
+            entry_point = next((name for name in reversed(defined) if name in called), "")
         return Sample(
             id=mbpp_id(record.get("task_id")),
             input=text_field(record, self.prompt_key),
             references=(code,),
             tests=(Test(setup=setup, program="\n".join(asserts) + "\n"),),
-            entry_point=_entry_point(code, asserts),
+            entry_point=entry_point,
             source=at,
             problem_type=ProblemType.FUNCTION,
             # the benchmark runs its tests' set-up in one namespace with the answer, which may use what that imports
@@ -80,17 +89,6 @@ def mbpp_id(value: object) -> str:
     if not number.isdecimal() or len(number) > _LONGEST_NUMBER:
         raise RowError(f"the task id {str(value)[:40]!r} is not a number")
     return f"{PREFIX}{int(number)}"
-
-
-def _entry_point(code: str, asserts: list[str]) -> str:
-    """Return the function of the reference that the tests call, the last one defined if they call several."""
-    tree, tests = programs.parse(code), programs.parse("\n".join(asserts))
-    if tree is None or tests is None:
-        return ""
-    defined = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
-    called = {node.id for node in ast.walk(tests) if isinstance(node, ast.Name)}
-    # The last one, because helpers are defined before the function that uses them.
-    return next((name for name in reversed(defined) if name in called), "")
 
 
 # HumanEval, BigCodeBench, and EvalPlus' HumanEval+ and MBPP+ (inputs with a reference solution instead of written tests).
@@ -174,11 +172,18 @@ class EvalPlus:
         if isinstance(tolerance, bool) or not isinstance(tolerance, int | float):
             raise RowError("'atol' is not a number")
         (canonical,) = _canonical(prompt, record) or ("",)
+        # Any root is right where the problem asks for one; the prompt of that problem defines `poly` to check it with.
+        any_root = name == "find_zero" and "def poly(" in canonical
+        check, limit = (_ROOT_CHECK, float(tolerance) or 1e-4) if any_root else (_CHECK, float(tolerance))
+        asserts = [check.format(i=number, name=name, tolerance=limit) for number in range(len(inputs))]
+        head = _HARNESS.format(
+            reference=_reference(canonical), name=name, inputs=inputs, unordered=_has_no_order(canonical, name)
+        )
         return Sample(
             id=text_field(record, "task_id"),
             input=prompt,
             references=(canonical,),
-            tests=(Test(program=_program(name, canonical, inputs, float(tolerance))),),
+            tests=(Test(program=head + "\n".join(asserts) + "\n"),),
             entry_point=name,
             source=at,
             problem_type=ProblemType.FUNCTION,
@@ -256,18 +261,6 @@ _CHECK = (
 )
 
 
-def _program(name: str, canonical: str, inputs: list[list[Any]], tolerance: float) -> str:
-    """Write the test program: one assert an input."""
-    # Any root is right where the problem asks for one; the prompt of that problem defines `poly` to check it with.
-    any_root = name == "find_zero" and "def poly(" in canonical
-    check, limit = (_ROOT_CHECK, tolerance or 1e-4) if any_root else (_CHECK, tolerance)
-    lines = [check.format(i=number, name=name, tolerance=limit) for number in range(len(inputs))]
-    head = _HARNESS.format(
-        reference=_reference(canonical), name=name, inputs=inputs, unordered=_has_no_order(canonical, name)
-    )
-    return head + "\n".join(lines) + "\n"
-
-
 def _reference(canonical: str) -> str:
     """Write the statements that define `_reference`, the names of the canonical solution with their objects.
 
@@ -312,3 +305,123 @@ def _is_set(value: ast.expr) -> bool:
     return isinstance(value, ast.Set | ast.SetComp) or (
         isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in {"set", "frozenset"}
     )
+
+
+# Benchmarks in other languages: HumanEval-X, MultiPL-E, and rows of our own that name a `language`.
+
+_GO_PACKAGES = (
+    "bytes", "crypto/md5", "fmt", "math", "math/rand", "regexp", "sort", "strconv", "strings", "time",
+)  # fmt: skip
+"""What the benchmark's own runner imports where an answer in Go uses it and its tests do not import it."""
+_OF_X = {"CPP": "cpp", "Go": "go", "Java": "java", "JavaScript": "javascript", "Python": "python", "Rust": "rust"}
+
+
+class HumanEvalX:
+    """Reads rows with task_id (`CPP/0`), prompt, declaration, canonical_solution and test."""
+
+    keys = ("task_id", "prompt", "declaration", "canonical_solution", "test")
+    repeats_are_samples = True
+
+    def sniff(self, probe: BenchmarkProbe) -> int:
+        """Return 90 for a task id with a language and a declaration."""
+        record = probe.record
+        return 90 if {"declaration", "test", "prompt"} <= record.keys() and _prefix(record) in _OF_X else 0
+
+    def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
+        """Return the problem of a row; RowError if it is none."""
+        language = _OF_X.get(_prefix(record))
+        if language is None:
+            raise RowError(f"the task id names none of the languages {', '.join(_OF_X)}")
+        declaration, test = text_field(record, "declaration"), text_field(record, "test")
+        prompt = text_field(record, "prompt")
+        body = text_field(record, "canonical_solution", required=False)
+        begin = prompt if language in ("cpp", "java", "javascript", "python") else declaration
+        setup = ""
+        solution = begin + body
+        if language == "go":
+            setup = text_field(record, "test_setup")
+            begin = prompt.replace(text_field(record, "import", required=False) or "\0", "").lstrip("\n")
+            solution = with_imports(begin + body, setup, _GO_PACKAGES)
+        return Sample(
+            id=text_field(record, "task_id"),
+            input=prompt if language != "rust" else prompt + declaration,
+            references=(solution,) if body else (),
+            tests=(Test(setup=setup, program=test),),
+            source=at,
+            problem_type=ProblemType.FUNCTION,
+            prompt_code=begin,
+            preloaded=_GO_PACKAGES if language == "go" else (),
+            language=language,
+        )
+
+
+def _prefix(record: Mapping[str, object]) -> str:
+    return str(record.get("task_id", "")).partition("/")[0]
+
+
+class MultiPLE:
+    """Reads rows with name, language, prompt, tests and stop_tokens."""
+
+    keys = ("name", "language", "prompt", "tests", "stop_tokens")
+    repeats_are_samples = True
+
+    def sniff(self, probe: BenchmarkProbe) -> int:
+        """Return 96 for all of these: rows of our own have some of them too."""
+        return 96 if set(self.keys) <= probe.record.keys() else 0
+
+    def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
+        """Return the problem of a row; RowError if it is none."""
+        prompt = text_field(record, "prompt")
+        return Sample(
+            id=text_field(record, "name"),
+            input=prompt,
+            tests=(Test(program=text_field(record, "tests")),),
+            source=at,
+            problem_type=ProblemType.FUNCTION,
+            prompt_code=prompt,
+            language=text_field(record, "language"),
+        )
+
+
+class LanguagePrograms:
+    """Reads rows of our own: task_id, language and tests (a text or a list of texts), which stand behind the answer.
+
+    `prompt`, `prompt_code` (what an answer may go on with), `setup` (what stands before it) and `canonical_solution`
+    are optional; what else a row says can be grouped by.
+    """
+
+    keys = ("task_id", "language", "tests")
+    repeats_are_samples = True
+    _OWN = (*keys, "prompt", "prompt_code", "setup", "canonical_solution", "topic", "complexity")
+
+    def sniff(self, probe: BenchmarkProbe) -> int:
+        """Return 92 for all of these, where the tests are texts."""
+        record = probe.record
+        tests = record.get("tests")
+        are_texts = isinstance(tests, str) or (isinstance(tests, list) and all(isinstance(test, str) for test in tests))
+        return 92 if set(self.keys) <= record.keys() and are_texts else 0
+
+    def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
+        """Return the problem of a row; RowError if it is none."""
+        refuse_misspelt(record, self._OWN)
+        tests = record.get("tests")
+        texts = [tests] if isinstance(tests, str) else tests
+        if (
+            not isinstance(texts, list)
+            or not texts
+            or not all(isinstance(test, str) and test.strip() for test in texts)
+        ):
+            raise RowError("'tests' is neither a text nor a list of texts")
+        setup = text_field(record, "setup", required=False)
+        canonical = text_field(record, "canonical_solution", required=False)
+        return Sample(
+            id=text_field(record, "task_id"),
+            input=text_field(record, "prompt", required=False),
+            references=(canonical,) if canonical else (),
+            tests=tuple(Test(setup=setup, program=text) for text in texts),
+            source=at,
+            problem_type=ProblemType.FUNCTION,
+            prompt_code=text_field(record, "prompt_code", required=False),
+            language=text_field(record, "language"),
+            meta={key: value for key, value in record.items() if key in ("topic", "complexity")},
+        )

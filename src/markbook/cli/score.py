@@ -239,7 +239,17 @@ def _read(
                 key: line.record[name] for key, name in columns.items() if name in line.record
             }
             lacking = [name for name in columns.values() if name not in line.record]
-            reason = f"no key {lacking[0]!r}" if lacking else _problem(record, needs_reference=needs_reference)
+            reason = ""
+            if lacking:
+                reason = f"no key {lacking[0]!r}"
+            elif "candidate" not in record:
+                reason = "no key 'candidate'"
+            elif "reference" in record and "references" in record:
+                reason = "both 'reference' and 'references'"
+            elif needs_reference and not record.keys() & {"reference", "references"}:
+                reason = "no key 'reference' or 'references'"
+            elif not isinstance(record.get("references", []), list | type(None)):
+                reason = "'references' is not a list"
         if reason:
             if strict:
                 raise StrictDataError(reason, at=line.at)
@@ -256,19 +266,6 @@ def _read(
             hint='one {"candidate": .., "reference": ..} a line; --map candidate=COLUMN,reference=COLUMN names others',
         )
     yield read
-
-
-def _problem(record: Any, *, needs_reference: bool) -> str:
-    if "candidate" not in record:
-        return "no key 'candidate'"
-    # Which of the two is meant cannot be known, and to take one would leave the other out without a word.
-    if "reference" in record and "references" in record:
-        return "both 'reference' and 'references'"
-    if needs_reference and "reference" not in record and "references" not in record:
-        return "no key 'reference' or 'references'"
-    if not isinstance(record.get("references", []), list | type(None)):
-        return "'references' is not a list"
-    return ""
 
 
 def _options(pairs: Sequence[str], names: Sequence[str]) -> dict[str, object]:

@@ -73,7 +73,11 @@ def _prepare_stream(stream: TextIO | None, number: int) -> TextIO:
     if stream is None:  # closed by the caller
         # `closefd=False`: the number belongs to the process, and a wrapper that is thrown away must not close it.
         return io.TextIOWrapper(io.BufferedWriter(_Stream(number, "w", closefd=False)), encoding="utf-8")
-    if not isinstance(stream, io.TextIOWrapper) or not _is_own(stream, number):
+    try:
+        is_own = isinstance(stream, io.TextIOWrapper) and stream.fileno() == number
+    except (OSError, ValueError):
+        is_own = False
+    if not isinstance(stream, io.TextIOWrapper) or not is_own:
         return stream  # somebody else's, who catches what is written
     stream.flush()
     return io.TextIOWrapper(
@@ -83,10 +87,3 @@ def _prepare_stream(stream: TextIO | None, number: int) -> TextIO:
         # Errors and progress are seen when they are written, also where stderr is a file.
         line_buffering=stream.line_buffering or number == 2,
     )
-
-
-def _is_own(stream: io.TextIOWrapper, number: int) -> bool:
-    try:
-        return stream.fileno() == number
-    except (OSError, ValueError):
-        return False

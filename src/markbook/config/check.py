@@ -28,7 +28,17 @@ def check(model: type[ModelT], node: Node) -> ModelT:
         return model.model_validate(plain(node))
     except ValidationError as error:
         problems = error.errors(include_url=False, include_context=False)
-        paths = [_steps(node, problem["loc"], problem["type"]) for problem in problems]
+        paths: list[tuple[int | str, ...]] = []
+        for problem in problems:
+            # pydantic puts its own names for the branches of a union into the path; the file holds none of them
+            at, steps, location = node, list[int | str](), problem["loc"]
+            for position, step in enumerate(location):
+                inner = find(at, (step,))
+                is_absent = problem["type"] == "missing" and position == len(location) - 1
+                if inner is not at or is_absent:
+                    steps.append(step)
+                at = inner
+            paths.append(tuple(steps))
         # Where a value may be of two kinds, every kind complains; the complaint that goes deepest is meant.
         problems_kept = [
             (path, problem)
@@ -40,7 +50,7 @@ def check(model: type[ModelT], node: Node) -> ModelT:
         )  # a misspelt key explains a missing one
         complaints = list(dict.fromkeys(_complaint(model, node, path, problem) for path, problem in problems_kept))
         first, rest = complaints[0], complaints[1:_MOST]
-        raise ConfigError("; ".join([first[1], *(f"{at}: {text}" for at, text in rest)]), at=first[0]) from None
+        raise ConfigError("; ".join([first[1], *(f"{spot}: {text}" for spot, text in rest)]), at=first[0]) from None
 
 
 _PLAIN = frozenset({"string_type", "int_type", "float_type", "bool_type"})
@@ -77,19 +87,6 @@ def _complaint(model: type[BaseModel], node: Node, steps: Sequence[int | str], e
     if error["type"] in _PLAIN and isinstance(target.value, list | dict):
         return target.at, f"{key_path!r} must be a single value, not {_kind(target)}"
     return target.at, f"{key_path}: {error['msg'].removeprefix('Value error, ')}".removeprefix(": ")
-
-
-def _steps(node: Node, loc: Sequence[int | str], kind: str) -> tuple[int | str, ...]:
-    """Return an error's path in the file: without pydantic's names for the branches of a union."""
-    steps: list[int | str] = []
-    for position, step in enumerate(loc):
-        inner = find(node, (step,))
-        if inner is not node:
-            node = inner
-            steps.append(step)
-        elif kind == "missing" and position == len(loc) - 1:
-            steps.append(step)
-    return tuple(steps)
 
 
 def _models_in(annotation: Any) -> list[type[BaseModel]]:

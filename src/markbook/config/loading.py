@@ -293,25 +293,18 @@ def _merge_parents(path: Path, above: tuple[Path, ...], twice: list[Twice], merg
     values = parents.value if isinstance(parents.value, list) else [parents]
     result: Node | None = None
     for value in values:
-        base = _merge_parents(_parent(value, path), (*above, real), twice, merged)
+        if not isinstance(value.value, str) or not value.value:
+            raise ConfigError("the name of a file is needed here", at=value.at)
+        beside = path.parent / value.value
+        parent = beside if beside.is_file() else ready_tasks().get(value.value)
+        if parent is None:
+            raise ConfigError(f"no such file or ready task: {value.value}", at=value.at)
+        base = _merge_parents(parent, (*above, real), twice, merged)
         result = base if result is None else _over(result, base, deep=key == "extends")
     own = {name: value for name, value in node.value.items() if name != key}
     child = Node(own, node.file, node.line, node.column, node.size, node.keys)
     merged[real] = child if result is None else _over(result, child, deep=key == "extends")
     return merged[real]
-
-
-def _parent(value: Node, path: Path) -> Path:
-    """Return the file that an `extends` or `include` names."""
-    if not isinstance(value.value, str) or not value.value:
-        raise ConfigError("the name of a file is needed here", at=value.at)
-    beside = path.parent / value.value
-    if beside.is_file():
-        return beside
-    ready = ready_tasks().get(value.value)
-    if ready is None:
-        raise ConfigError(f"no such file or ready task: {value.value}", at=value.at)
-    return ready
 
 
 def _over(base: Node, child: Node, *, deep: bool) -> Node:

@@ -128,6 +128,21 @@ def read_native(node: Node, file: Path) -> spec.Task | spec.TaskGroup:
     # A path means a file beside the YAML that wrote it, also when another file extends that one.
     assert isinstance(data.value, dict)
     folder = Path(data.value["path"].file).parent
+    pipeline, few_shot = spec.Pipeline(), spec.FewShot()
+    if model.extract == "code":  # in the language that its tests are in
+        used = (use.options for use in model.metrics if isinstance(use, MetricModel) and use.name == "pass_at_k")
+        options: dict[str, Any] = next(
+            ({"language": chosen["language"]} for chosen in used if "language" in chosen), {}
+        )
+        pipeline = spec.Pipeline("extract_code", (spec.Filter("code", options),))
+    if model.few_shot is not None:
+        examples = model.few_shot.path
+        few_shot = spec.FewShot(
+            model.few_shot.count,
+            (examples,) if examples else (),
+            folder=Path(find(node, ("few_shot", "path")).file).parent if examples else None,
+            at=node.value["few_shot"].at,
+        )
     return spec.Task(
         name=model.name,
         file=file,
@@ -142,7 +157,7 @@ def read_native(node: Node, file: Path) -> spec.Task | spec.TaskGroup:
         entry_point=model.entry_point,
         context=model.context,
         system=model.system,
-        pipelines=(_code(model) if model.extract == "code" else spec.Pipeline(),),
+        pipelines=(pipeline,),
         sampling=spec.Sampling(
             temperature=model.generate.temperature,
             top_p=model.generate.top_p,
@@ -151,7 +166,7 @@ def read_native(node: Node, file: Path) -> spec.Task | spec.TaskGroup:
             seed=model.generate.seed,
             samples=model.generate.samples,
         ),
-        few_shot=_few_shot(model, node),
+        few_shot=few_shot,
         delimiters=("\n", "\n\n"),
         tags=tuple(model.tags),
         resolved=plain(node),
@@ -161,28 +176,6 @@ def read_native(node: Node, file: Path) -> spec.Task | spec.TaskGroup:
 def _version(node: Node, version: str | float) -> str:
     """Return the version as it is written in the file."""
     return find(node, ("version",)).text or str(version)
-
-
-def _code(model: TaskModel) -> spec.Pipeline:
-    """Return what finds the code in a reply: in the language that its tests are in."""
-    used = (
-        metric.options for metric in model.metrics if isinstance(metric, MetricModel) and metric.name == "pass_at_k"
-    )
-    language = next((options["language"] for options in used if "language" in options), None)
-    return spec.Pipeline("extract_code", (spec.Filter("code", {} if language is None else {"language": language}),))
-
-
-def _few_shot(model: TaskModel, node: Node) -> spec.FewShot:
-    if model.few_shot is None:
-        return spec.FewShot()
-    assert isinstance(node.value, dict)
-    path = model.few_shot.path
-    return spec.FewShot(
-        model.few_shot.count,
-        (path,) if path else (),
-        folder=Path(find(node, ("few_shot", "path")).file).parent if path else None,
-        at=node.value["few_shot"].at,
-    )
 
 
 def _use(model: str | MetricModel, metrics: Node, position: int) -> spec.Use:

@@ -331,7 +331,16 @@ def _paper(unique: str, folder: Path, files: _Group) -> Paper:
     record: Mapping[str, Any] = read.record if "reviews" in files else {}
     metadata = files["text"][1].record.get("metadata") if "text" in files else None
     metadata = metadata if isinstance(metadata, Mapping) else {}
-    sections, mended = _sections(metadata)
+    parts, mended = [], 0
+    listed = metadata.get("sections")
+    for section in listed if isinstance(listed, list) else []:
+        if isinstance(section, Mapping):
+            text, count = mend(as_text(section.get("text")))
+            heading = as_text(section.get("heading"))
+            mended += count
+            if text or heading:
+                parts.append(PaperSection(heading, text))
+    sections = tuple(parts) if any(part.text for part in parts) else ()
     if "text" in files and not sections:
         notes.append("the parsed paper has no text")
     split = folder.name if folder.name in _SPLITS else ""
@@ -367,22 +376,6 @@ def _paper(unique: str, folder: Path, files: _Group) -> Paper:
         source=str(file),
         notes=tuple(notes),
     )
-
-
-def _sections(metadata: Mapping[str, object]) -> tuple[tuple[PaperSection, ...], int]:
-    parts = []
-    mended = 0
-    sections = metadata.get("sections")
-    for section in sections if isinstance(sections, list) else []:
-        if not isinstance(section, Mapping):
-            continue
-        text, count = mend(as_text(section.get("text")))
-        heading = as_text(section.get("heading"))
-        mended += count
-        if text or heading:
-            parts.append(PaperSection(heading, text))
-    # Headings alone are not a text: such a paper counts as one whose text is not at hand.
-    return (tuple(parts) if any(part.text for part in parts) else ()), mended
 
 
 def _entry(

@@ -219,7 +219,14 @@ def _of_zip(path: Path) -> dict[str, bytes]:
             files: dict[str, bytes] = {}
             remaining = limit
             for member in members:
-                name = _safe(member, path)
+                listed = member.filename
+                parts = PurePosixPath(listed).parts
+                if stat.S_ISLNK(member.external_attr >> 16):
+                    raise DataError(f"{listed[:80]!r} in the zip is a link: refused", at=str(path))
+                odd = "\\" in listed or not listed.isprintable() or len(parts) > MAX_DEPTH or len(listed) > 1000
+                if odd or not parts or parts[0] == "/" or ".." in parts or ":" in parts[0]:
+                    raise DataError(f"the name {listed[:80]!r} in the zip leads outside of it: refused", at=str(path))
+                name = PurePosixPath(*parts).as_posix()
                 if name in files:
                     raise DataError(f"{name!r} is twice in the zip: refused", at=str(path))
                 with archive.open(member) as stream:  # what it says of its size may be a lie
@@ -232,19 +239,6 @@ def _of_zip(path: Path) -> dict[str, bytes]:
             return files
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
         raise DataError(f"the zip cannot be read: {error}", at=str(path)) from error
-
-
-def _safe(member: zipfile.ZipInfo, path: Path) -> str:
-    """Return the name of a member that stays where it is."""
-    name = member.filename
-    parts = PurePosixPath(name).parts
-    mode = member.external_attr >> 16
-    if stat.S_ISLNK(mode):
-        raise DataError(f"{name[:80]!r} in the zip is a link: refused", at=str(path))
-    odd = "\\" in name or not name.isprintable() or len(parts) > MAX_DEPTH or len(name) > 1000
-    if odd or not parts or parts[0] == "/" or ".." in parts or ":" in parts[0]:
-        raise DataError(f"the name {name[:80]!r} in the zip leads outside of it: refused", at=str(path))
-    return PurePosixPath(*parts).as_posix()
 
 
 # The members of a zip, bounded: their number, and what each of them unfolds to.

@@ -257,21 +257,18 @@ def _read_array(path: Path, digest: hashlib._Hash | None, decoder: json.JSONDeco
     halved = may_be_halved(text)
     for number, record in enumerate(records, start=1):
         at = f"{path}[{number}]"
-        yield _element(record, at, halved=halved)
-
-
-def _element(record: object, at: str, *, halved: bool) -> Line | Rejection:
-    """Return an element of an array if it is a row; `halved` if one of them may hold half a character."""
-    if not isinstance(record, dict):
-        return Rejection(at, f"not an object but {_kind(record)}")
-    try:
-        if halved:
-            check_whole(record)
-    except UnicodeEncodeError:
-        return Rejection(at, _HALVED)
-    except RecursionError:
-        return Rejection(at, "nested too deeply")
-    return Line(record, at)
+        if not isinstance(record, dict):
+            yield Rejection(at, f"not an object but {_kind(record)}")
+            continue
+        try:
+            if halved:
+                check_whole(record)
+        except UnicodeEncodeError:
+            yield Rejection(at, _HALVED)
+        except RecursionError:
+            yield Rejection(at, "nested too deeply")
+        else:
+            yield Line(record, at)
 
 
 _HALVED = "a string holds a lone surrogate"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import itertools
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -51,8 +52,19 @@ def parquet_records(path: Path, digest: hashlib._Hash | None) -> Iterator[Record
     try:
         with path.open("rb") as raw:
             about = parquet.read_metadata(raw)
-            short, many = _find_repeated_columns(about)
-            file = parquet.ParquetFile(raw, metadata=about, read_dictionary=short)
+            # A value that a column's dictionary holds once may stand in every row: a few kilobytes would unfold to
+            # gigabytes. So such columns are kept by reference while they are read, and of nested ones few rows at once.
+            short, largest = set(), 0
+            for group, index in itertools.product(range(about.num_row_groups), range(about.num_columns)):
+                column = about.row_group(group).column(index)
+                if column.physical_type != "BYTE_ARRAY" or not column.has_dictionary_page:
+                    continue
+                if "." not in column.path_in_schema:
+                    short.add(column.path_in_schema)
+                else:
+                    largest = max(largest, column.total_uncompressed_size)
+            many = max(1, min(_ROWS, _AT_ONCE // max(1, largest)))
+            file = parquet.ParquetFile(raw, metadata=about, read_dictionary=sorted(short))
             batches = file.iter_batches(batch_size=many)
             parts = (batch.slice(at, _FEW) for batch in batches for at in range(0, batch.num_rows, _FEW))
             yield from _bound_unfolded_size(_number_rows(parts, path), path)
@@ -144,23 +156,6 @@ def _check_batches(batches: Iterator[Any]) -> Iterator[Any]:
         yield from (batch.slice(start, _ROWS) for start in range(0, batch.num_rows, _ROWS))
 
 
-def _find_repeated_columns(about: Any) -> tuple[list[str], int]:
-    """Return the columns to keep by reference while they are read, and how many rows to read at once.
-
-    A value that a column's dictionary holds once may stand in every row: a few kilobytes would unfold to gigabytes.
-    """
-    short, largest = set(), 0
-    for group in range(about.num_row_groups):
-        for index in range(about.num_columns):
-            column = about.row_group(group).column(index)
-            if column.physical_type == "BYTE_ARRAY" and column.has_dictionary_page:
-                if "." not in column.path_in_schema:
-                    short.add(column.path_in_schema)
-                else:
-                    largest = max(largest, column.total_uncompressed_size)
-    return sorted(short), max(1, min(_ROWS, _AT_ONCE // max(1, largest)))
-
-
 def _bound_unfolded_size(records: Iterator[Record], path: Path) -> Iterator[Record]:
     """Yield rows until their texts come to more than any compressed file may unfold to."""
     limit = remaining = min(MAX_UNPACKED, FREE_BYTES + MAX_RATIO * path.stat().st_size)
@@ -224,29 +219,26 @@ def read_table(
     if path.is_dir():
         yield from (_row(record, at, numbers) for record, at in saved_records(path, digest))
     elif kind in (".jsonl", ".json"):
-        columns = _columns(path, digest, numbers) if kind == ".json" else None
-        yield from read_jsonl(path, digest=digest, numbers=numbers) if columns is None else columns
+        if kind == ".jsonl" or first_byte(path) != b"{":
+            yield from read_jsonl(path, digest=digest, numbers=numbers)
+            return
+        # one object of columns, as metric libraries write
+        parsed = parse_object(whole(path, digest).strip(SPACE), str(path), numbers=numbers)
+        if isinstance(parsed, Rejection):
+            hint = "a .json file holds an array of objects, or one of columns"
+            raise DataError(parsed.reason, at=str(path), hint=hint)
+        columns = {name: values for name, values in parsed.record.items() if isinstance(values, list)}
+        lengths = {len(values) for values in columns.values()}
+        if len(lengths) != 1 or len(columns) != len(parsed.record):
+            raise DataError("an object whose values are not lists of one length", at=str(path), hint="use JSON Lines")
+        for row in range(lengths.pop()):
+            yield Line({name: values[row] for name, values in columns.items()}, f"{path}[{row + 1}]")
     elif kind in _SEPARATORS:
         yield from _read_csv(path, _SEPARATORS[kind], digest)
     elif kind in _BINARY:
         yield from (_row(record, at, numbers) for record, at in _BINARY[kind](path, digest))
     else:
         raise DataError("what kind of file is this?", at=str(path), hint=f"name it {', '.join(SUFFIXES)}")
-
-
-def _columns(path: Path, digest: hashlib._Hash | None, numbers: Numbers) -> list[Line | Rejection] | None:
-    """Return the rows of a file with one object of columns, as metric libraries write; None if it is an array."""
-    if first_byte(path) != b"{":
-        return None
-    parsed = parse_object(whole(path, digest).strip(SPACE), str(path), numbers=numbers)
-    if isinstance(parsed, Rejection):
-        raise DataError(parsed.reason, at=str(path), hint="a .json file holds an array of objects, or one of columns")
-    columns = {name: values for name, values in parsed.record.items() if isinstance(values, list)}
-    lengths = {len(values) for values in columns.values()}
-    if len(lengths) != 1 or len(columns) != len(parsed.record):
-        raise DataError("an object whose values are not lists of one length", at=str(path), hint="use JSON Lines")
-    rows = range(lengths.pop())
-    return [Line({name: values[row] for name, values in columns.items()}, f"{path}[{row + 1}]") for row in rows]
 
 
 def _read_csv(path: Path, separator: str, digest: hashlib._Hash | None) -> Iterator[Line | Rejection]:

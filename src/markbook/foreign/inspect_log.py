@@ -100,8 +100,14 @@ def _row(sample: Mapping[str, object], model: str, lone: list[str]) -> Row:
         else:
             # What a list of values is reduced to is its metric's affair.
             parts = {} if isinstance(value, list) else {name: value}
-        metrics |= {part_name: _number(part) for part_name, part in parts.items()}
-    # What was scored before the error is not a mark of a finished sample.
+        for part_name, part in parts.items():
+            number: object = part
+            if isinstance(part, str):
+                try:
+                    number = _LETTERS[part] if part in _LETTERS else float(part)
+                except ValueError:
+                    number = _LETTERS.get(part.lower(), part)
+            metrics[part_name] = read_value(number)
     if sample.get("error"):
         metrics = {_EVERY: missing_failure(mapping(sample["error"]).get("message") or sample["error"])}
     output = mapping(sample.get("output"))
@@ -118,16 +124,6 @@ def _row(sample: Mapping[str, object], model: str, lone: list[str]) -> Row:
         cut_text(reply),
         digest_input("inspect", sample.get("input")),
     )
-
-
-def _number(value: object) -> float | Missing:
-    if isinstance(value, str):
-        try:
-            number: object = _LETTERS[value] if value in _LETTERS else float(value)
-        except ValueError:
-            number = _LETTERS.get(value.lower(), value)
-        return read_value(number)
-    return read_value(value)
 
 
 def _whole(rows: MarkedRows, about: Mapping[str, object], path: Path) -> MarkedRows:

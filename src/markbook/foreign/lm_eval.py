@@ -110,7 +110,13 @@ def _mark_samples(files: Mapping[str, Path], about: Mapping[str, object], model:
     mixed = lower & higher  # one number cannot have both directions: the lower tasks' has a name of its own
     for task, path in files.items():
         turned = {name for name in mixed if mapping(better.get(task)).get(name) is False}
-        for row in _task(task, path, model, _count_planned_documents(about, task), (lost, notes)):
+        # How many documents were to be answered; 0 where nothing says it. With --samples the first of the counts is, in
+        # older versions, the number of all documents, and only the others of those chosen.
+        effective = mapping(mapping(about.get("n-samples")).get(task)).get("effective")
+        results = mapping(mapping(about.get("results")).get(task))
+        counts = (effective, results.get("samples"), results.get("sample_len"))
+        planned = min((count for count in counts if isinstance(count, int)), default=0) if effective else 0
+        for row in _task(task, path, model, planned, (lost, notes)):
             metrics: dict[str, float | Missing] = {}
             for name, value in row.metrics.items():
                 own, comma, of = name.partition(",")
@@ -129,15 +135,6 @@ def _mark_samples(files: Mapping[str, Path], about: Mapping[str, object], model:
         if others := set(files) - tasks:
             notes.append(f"{name}: of the tasks {', '.join(sorted(tasks))}, not of {', '.join(sorted(others))}.")
     return Marked(rows, columns, version, dict(lost), tuple(notes))
-
-
-def _count_planned_documents(about: Mapping[str, object], task: str) -> int:
-    """Return how many documents of a task were to be answered; 0 where nothing says it."""
-    effective = mapping(mapping(about.get("n-samples")).get(task)).get("effective")
-    results = mapping(mapping(about.get("results")).get(task))
-    # With --samples the first is, in older versions, the number of all documents, and only the others of those chosen.
-    counts = (effective, results.get("samples"), results.get("sample_len"))
-    return min((count for count in counts if isinstance(count, int)), default=0) if effective else 0
 
 
 def _task(task: str, path: Path, model: str, effective: int, problems: tuple[Counter[str], list[str]]) -> Iterator[Row]:

@@ -320,7 +320,8 @@ def go() -> Language:
             files={"std/main_test.go": _ALL, "testify/main_test.go": _TESTIFY},
             command=("/bin/sh", "-c", _WARM),
             environment=_AROUND,
-            wanted=("stretchr/testify", '"net', '"os/user"') if _has_library() else ("",),
+            # before Go 1.20 the standard library lies there compiled
+            wanted=("stretchr/testify", '"net', '"os/user"') if glob.glob("/usr/lib/go-*/pkg/linux_*/fmt.a") else ("",),
         ),
         ending=Ending(
             text="markbookEnd{nonce}(t)",
@@ -364,11 +365,6 @@ def _list_test_packages(tests: str) -> dict[str, str]:
         "imports": "\n    ".join(f'"{name}"' for name in named),
         "uses": "\n".join(f"var _ = {name}.{_PACKAGES[name]}" for name in named),
     }
-
-
-def _has_library() -> bool:
-    """Whether the standard library lies there compiled, as it does before Go 1.20."""
-    return bool(glob.glob("/usr/lib/go-*/pkg/linux_*/fmt.a"))
 
 
 # Rust, by rustc.

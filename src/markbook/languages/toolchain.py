@@ -107,7 +107,16 @@ def find(name: str) -> Toolchain:
     """
     definition = language(name)
     places = definition.locate() if definition.locate is not None else _usual(definition)
-    version_text = _version(definition, places) if places is not None else ""
+    version_text = ""
+    if places is not None:
+        command = [places.commands[definition.commands[0]], *definition.version]
+        try:
+            completed = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+        except (OSError, subprocess.SubprocessError):
+            lines = []
+        else:
+            lines = [line.strip() for line in (completed.stdout + completed.stderr).splitlines()]
+        version_text = next((match[0] for line in lines if (match := _NUMBER.search(line))), "")
     if places is None or not version_text:
         absent = next(
             (command for command in definition.commands if shutil.which(command) is None), definition.commands[0]
@@ -147,20 +156,6 @@ def installed_prefix(command: str) -> str:
     """Return the folder of an installed program's tree, its own folder if there is no tree."""
     folder = os.path.dirname(command)
     return os.path.dirname(folder) if os.path.basename(folder) in ("bin", "sbin") else folder
-
-
-def _version(definition: Language, places: Places) -> str:
-    command = places.commands[definition.commands[0]]
-    try:
-        completed = subprocess.run(
-            [command, *definition.version], capture_output=True, text=True, timeout=30, check=False
-        )
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    lines = [line.strip() for line in (completed.stdout + completed.stderr).splitlines() if line.strip()]
-    line = next((line for line in lines if _NUMBER.search(line)), "")
-    match = _NUMBER.search(line)
-    return match[0] if match else ""
 
 
 # What is compiled once for many programs, of the toolchain's own text only: libraries, caches, headers.

@@ -110,7 +110,13 @@ def read_likelihood(choice: Mapping[str, object], context: str, continuation: st
         detail = "the server gives no log-probabilities of the prompt (`echo` with `logprobs`)"
         raise RequestFault(detail, again=False, unsupported=True, fatal=True)
     numbers, tops = logprobs["token_logprobs"], logprobs.get("top_logprobs") or []
-    starts = _starts(logprobs, len(numbers))
+    offsets, tokens = logprobs.get("text_offset"), logprobs.get("tokens")
+    if isinstance(offsets, list) and len(offsets) == len(numbers) and all(isinstance(at, int) for at in offsets):
+        starts = [offset - offsets[0] for offset in offsets]
+    elif isinstance(tokens, list) and len(tokens) == len(numbers) and all(isinstance(word, str) for word in tokens):
+        starts = list(itertools.accumulate((len(token) for token in tokens[:-1]), initial=0))
+    else:
+        raise Garbled("the reply does not say which token is where")
     begin, end = len(context.rstrip()), len(context) + len(continuation)
     places = [index for index, start in enumerate(starts) if begin <= start < end]
     if context and not places:
@@ -120,31 +126,21 @@ def read_likelihood(choice: Mapping[str, object], context: str, continuation: st
     values = [numbers[index] for index in places]
     if not all(map(_is_logarithm, values)):
         raise Garbled("a token of the continuation has no log-probability")
-    return math.fsum(values), all(_is_likeliest(numbers[index], tops, index) for index in places)
-
-
-def _starts(logprobs: Mapping[str, object], count: int) -> Sequence[int]:
-    """Return at which character each token begins."""
-    offsets = logprobs.get("text_offset")
-    if isinstance(offsets, list) and len(offsets) == count and all(isinstance(offset, int) for offset in offsets):
-        return [offset - offsets[0] for offset in offsets]
-    tokens = logprobs.get("tokens")
-    if not isinstance(tokens, list) or len(tokens) != count or not all(isinstance(token, str) for token in tokens):
-        raise Garbled("the reply does not say which token is where")
-    return list(itertools.accumulate((len(token) for token in tokens[:-1]), initial=0))
+    are_likeliest = True
+    for index in places:  # where the server does not say whether another token was likelier, it counts as so
+        top = tops[index] if isinstance(tops, list) and index < len(tops) else None
+        are_likeliest &= (
+            isinstance(top, dict)
+            and bool(top)
+            and all(map(_is_logarithm, top.values()))
+            and bool(numbers[index] >= max(top.values()))
+        )
+    return math.fsum(values), are_likeliest
 
 
 def _is_logarithm(stated: object) -> TypeGuard[float]:
     """Whether this can be a probability's logarithm: finite, and above 0 by rounding only."""
     return isinstance(stated, int | float) and not isinstance(stated, bool) and -_HUGE < stated < _CERTAIN
-
-
-def _is_likeliest(value: float, tops: object, index: int) -> bool:
-    """Whether no other token was likelier; where the server does not say, it is not known and counts as no."""
-    top = tops[index] if isinstance(tops, list) and index < len(tops) else None
-    if not isinstance(top, dict) or not top or not all(map(_is_logarithm, top.values())):
-        return False
-    return bool(value >= max(top.values()))
 
 
 MOST_AT_ONCE = 32

@@ -7,7 +7,7 @@ import json
 import re
 import ssl
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -94,7 +94,11 @@ class NotFollowed(Exception):
 
 def classify_fault(error: Exception) -> RequestFault:
     """Return what became of a request; the server's own words are cut, as a report will show them."""
-    chain = list(_chain(error))
+    chain: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None and not any(cause is earlier for earlier in chain):  # a chain may go in a circle
+        chain.append(cause)
+        cause = cause.__cause__ or cause.__context__
     stopped = next((exception for exception in chain if isinstance(exception, NotFollowed)), None)
     if stopped is not None:
         return RequestFault(str(stopped), again=False, fatal=True)
@@ -104,7 +108,11 @@ def classify_fault(error: Exception) -> RequestFault:
     if isinstance(error, BadStatus) or _is_theirs(error, "ModelHTTPError"):
         # The exception's own words are longer, and its class says no more than the status.
         status, body = int(getattr(error, "status_code", 0)), getattr(error, "body", None)
-        detail = redact(f"status {status}: {_read_error_message(body)}")[:_MAX_DETAIL]
+        words = body  # the server's own, out of the body of its error
+        for key in ("error", "message"):
+            words = words.get(key, words) if isinstance(words, dict) else words
+        text = words if isinstance(words, str) else json.dumps(words, default=str)
+        detail = redact(f"status {status}: {text}")[:_MAX_DETAIL]
         headers = getattr(error, "headers", None) or {}
         if not headers:
             headers = getattr(getattr(error.__cause__, "response", None), "headers", None) or {}
@@ -145,24 +153,6 @@ def _is_theirs(error: Exception, name: str) -> bool:
     """Whether an exception is one of pydantic-ai's of this name; where that is not imported, none is."""
     exceptions = sys.modules.get("pydantic_ai.exceptions")
     return exceptions is not None and isinstance(error, getattr(exceptions, name))
-
-
-def _read_error_message(body: object) -> str:
-    """Return a server's own words out of the body of an error."""
-    message = body
-    for key in ("error", "message"):
-        message = message.get(key, message) if isinstance(message, dict) else message
-    return message if isinstance(message, str) else json.dumps(message, default=str)
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield an exception and what it came of."""
-    visited: set[int] = set()
-    exception: BaseException | None = error
-    while exception is not None and id(exception) not in visited:
-        visited.add(id(exception))
-        yield exception
-        exception = exception.__cause__ or exception.__context__
 
 
 def parse_retry_after(stated: object, now: datetime) -> float | None:

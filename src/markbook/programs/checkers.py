@@ -148,8 +148,12 @@ def icpc(status: int, feedback: Mapping[str, bytes] | None = None, *, passes_lef
     for name in ("score.txt", "score_multiplier.txt"):
         numbers[name] = None
         if name in files:
-            numbers[name] = _number(files[name])
-            if numbers[name] is None:
+            try:
+                number = float(files[name][:100].decode("ascii").strip())
+            except (UnicodeDecodeError, ValueError):
+                number = math.nan
+            numbers[name] = number
+            if not math.isfinite(number):
                 return Checked(
                     "JE", f"the validator's {name} is not a number: {clean_message(files[name])}"[:MESSAGE_LENGTH]
                 )
@@ -215,14 +219,6 @@ def clean_message(output_bytes: bytes) -> str:
     """Return the first line of what a checker said, cut, without control characters."""
     line = output_bytes[: 4 * MESSAGE_LENGTH].decode("utf-8", "replace").strip().partition("\n")[0]
     return "".join(sign if sign.isprintable() else "\ufffd" for sign in line[:MESSAGE_LENGTH])
-
-
-def _number(text: bytes) -> float | None:
-    try:
-        number = float(text[:100].decode("ascii").strip())
-    except (UnicodeDecodeError, ValueError):
-        return None
-    return number if math.isfinite(number) else None
 
 
 def _fault(status: int, message: str) -> Checked:
@@ -385,7 +381,13 @@ def _classic(group: Group, checks: Mapping[str, Checked]) -> Graded:
             break
     if not parts:
         return Graded("AC", 0.0)
-    result = _result(group, [part.result for part in parts])
+    results = [part.result for part in parts]
+    if group.verdicts == "always_accept" or (group.accept_if_any_accepted and "AC" in results):
+        result: Result = "AC"
+    elif group.verdicts == "first_error":
+        result = next((result for result in results if result != "AC"), "AC")
+    else:
+        result = min(results, key=_WORST.index)
     scores = [part.score for part in parts]
     score = _AGGREGATED[group.scores](scores)
     fault = next((part.fault for part in parts if part.fault), "")
@@ -404,14 +406,6 @@ def _classic_parts(group: Group, checks: Mapping[str, Checked]) -> Iterator[Grad
             return
         usual = group.accept_score if checked.result == "AC" else group.reject_score
         yield Graded(checked.result, usual if checked.points is None else checked.points)
-
-
-def _result(group: Group, results: Sequence[Result]) -> Result:
-    if group.verdicts == "always_accept" or (group.accept_if_any_accepted and "AC" in results):
-        return "AC"
-    if group.verdicts == "first_error":
-        return next((result for result in results if result != "AC"), "AC")
-    return min(results, key=_WORST.index)
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -454,7 +448,13 @@ def _modern(group: Group, checks: Mapping[str, Checked], graded_by_name: dict[st
     if result == "JE":
         fault = next((graded_part.fault for graded_part in inner if graded_part.fault), "a test has no verdict")
         return Graded("JE", 0.0, fault)
-    score = _from_groups(group, inner) if inner else 0.0 if ended else _from_tests(group, tests, ran_all=ran_all)
+    if not inner:
+        score = 0.0 if ended else _from_tests(group, tests, ran_all=ran_all)
+    elif group.aggregation == "pass-fail":
+        score = (group.most or 0.0) if all(part.result == "AC" for part in inner) else 0.0
+    else:
+        scores = [part.score for part in inner]
+        score = min(scores) if group.aggregation == "min" else math.fsum(scores)
     if group.most is not None and score > group.most + 1e-9:
         return Graded("JE", score, f"{group.name or 'the problem'} scores {score:g}, more than {group.most:g}")
     return Graded(result, score)
@@ -464,15 +464,6 @@ def _was_run(group: Group, checks: Mapping[str, Checked]) -> bool:
     return any(name in checks for name in group.tests) or any(_was_run(part, checks) for part in group.groups)
 
 
-def _from_groups(group: Group, parts: Sequence[Graded]) -> float:
-    scores = [part.score for part in parts]
-    if group.aggregation == "min":
-        return min(scores)
-    if group.aggregation == "pass-fail":
-        return (group.most or 0.0) if all(part.result == "AC" for part in parts) else 0.0
-    return math.fsum(scores)
-
-
 def _from_tests(group: Group, tests: Sequence[Checked], *, ran_all: bool) -> float:
     most = group.most
     if group.aggregation == "pass-fail":
@@ -480,14 +471,9 @@ def _from_tests(group: Group, tests: Sequence[Checked], *, ran_all: bool) -> flo
     if not tests:
         return 0.0
     per_test = most if group.aggregation == "min" or most is None else most / len(group.tests)
-    scores = [_worth(checked, per_test) for checked in tests] + [0.0] * (not ran_all)
+    scores = [0.0] * (not ran_all)
+    for checked in tests:  # the validator's points, else its share of the most that the test is worth
+        share = 1.0 if checked.multiplier is None else checked.multiplier
+        earned = (per_test or 0.0) * share if checked.points is None else checked.points
+        scores.append(earned if checked.result == "AC" else 0.0)
     return min(scores) if group.aggregation == "min" else math.fsum(scores)
-
-
-def _worth(checked: Checked, most: float | None) -> float:
-    """Return what a test earns: the validator's points, or its share of the most that it is worth."""
-    if checked.result != "AC":
-        return 0.0
-    if checked.points is not None:
-        return checked.points
-    return (most or 0.0) * (1.0 if checked.multiplier is None else checked.multiplier)

@@ -326,18 +326,17 @@ def shares(tests: Sequence[Test], checks: Mapping[int, Checked]) -> float | None
     if all(checked.points is None and checked.multiplier is None for checked in checks.values()):
         return None
     worth = [1.0 if test.points is None else test.points for test in tests]
-    earned = [_share(checks[index], most) * most for index, most in enumerate(worth) if index in checks]
+    earned = []
+    for index, most in enumerate(worth):
+        checked = checks.get(index)
+        if checked is None or checked.result != "AC":
+            continue
+        if checked.points is None:
+            earned.append(most if checked.multiplier is None else checked.multiplier * most)
+        elif most:  # no output earns more than its test is worth, or less than nothing
+            earned.append(min(1.0, max(0.0, checked.points / most)) * most)
     total = math.fsum(worth)
     return min(1.0, math.fsum(earned) / total) if total else None
-
-
-def _share(checked: Checked, most: float) -> float:
-    """Return the share, 0..1, of a test's points that an output earned."""
-    if checked.result != "AC":
-        return 0.0
-    if checked.points is not None:
-        return min(1.0, max(0.0, checked.points / most)) if most else 0.0
-    return 1.0 if checked.multiplier is None else checked.multiplier
 
 
 def to_test_result(tested: JudgedTest) -> TestResult:

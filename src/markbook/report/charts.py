@@ -444,10 +444,13 @@ def curves(
         up = AxisScale(0.0, 100.0, key.height + _TOP + _HEIGHT, key.height + _TOP)
         column = (width - _LEFT - _RIGHT) / max(1, len(x_order))
         gap = 0.0 if band else min(10.0, 0.7 * column / max(1, len(series)))
-        parts = [
-            key.svg,
-            left_axis(up, _LEFT, width - _RIGHT, y_title),
-            _steps([labels[x] for x in x_order], column, up.start),
+        # the steps are named as far as there is room
+        every = max(1, -int(-(max((text_width(labels[x]) for x in x_order), default=1.0) + 6) // column))
+        parts = [key.svg, left_axis(up, _LEFT, width - _RIGHT, y_title)]
+        parts += [
+            words(_LEFT + column * (at + 0.5), up.start + 12, labels[x], "middle")
+            for at, x in enumerate(x_order)
+            if at % every == 0
         ]
         parts.append(words((_LEFT + width - _RIGHT) / 2, up.start + 30, x_title, "middle"))
         for number, name in enumerate(series):
@@ -457,18 +460,6 @@ def curves(
         return document(width, up.start + _BELOW, parts, grown=key.width)
 
     return both(draw)
-
-
-def _steps(labels: Sequence[str], column: float, bottom: float) -> str:
-    """Return the names of the steps, as many as there is room for."""
-    widest = max(map(text_width, labels), default=1.0) + 6
-    # Rounded up: one name in so many, so that two never touch.
-    every = max(1, -int(-widest // column))
-    return "".join(
-        words(_LEFT + column * (at + 0.5), bottom + 12, label, "middle")
-        for at, label in enumerate(labels)
-        if at % every == 0
-    )
 
 
 def _curve(spots: Sequence[tuple[float, Any]], up: AxisScale, colour: str, *, band: bool) -> str:

@@ -18,7 +18,7 @@ from markbook.errors import IncompleteError
 from markbook.installed import version
 from markbook.plugins import need
 from markbook.report.words import folder_names
-from markbook.results.kind import Case, Content, Entry, Results, get_seed
+from markbook.results.kind import Content, Entry, Results, get_seed
 from markbook.results.leaderboard import Standing, in_benchmark_order, standings
 from markbook.results.sheet import Sheet
 from markbook.text import csv_cell, redact, xml
@@ -104,19 +104,15 @@ def _junit(results: Results) -> Iterator[str]:
             count = counts[case.suite]
             numbers = f'tests="{count["tests"]}" failures="{count["failure"]}" errors="{count["error"]}" skipped="{count["skipped"]}"'
             yield f"<testsuite name={_attribute(case.suite)} {numbers}>\n"
-        yield _case(case)
+        seconds = "" if case.seconds is None else f' time="{case.seconds:.3f}"'
+        yield f"<testcase classname={_attribute(case.suite)} name={_attribute(case.name)}{seconds}"
+        verdict = f'<properties><property name="verdict" value={_attribute(case.verdict)}/></properties>'
+        inner = verdict if case.verdict else ""
+        if case.state != "passed":
+            detail = escape(xml(case.detail))
+            inner += f"<{case.state} message={_attribute(case.message)}>{detail}</{case.state}>"
+        yield f">{inner}</testcase>\n" if inner else "/>\n"
     yield "</testsuite>\n</testsuites>\n" if current is not None else "</testsuites>\n"
-
-
-def _case(case: Case) -> str:
-    seconds = "" if case.seconds is None else f' time="{case.seconds:.3f}"'
-    head = f"<testcase classname={_attribute(case.suite)} name={_attribute(case.name)}{seconds}"
-    verdict = f'<properties><property name="verdict" value={_attribute(case.verdict)}/></properties>'
-    body_start = verdict if case.verdict else ""
-    if case.state == "passed":
-        return f"{head}>{body_start}</testcase>\n" if body_start else head + "/>\n"
-    body = escape(xml(case.detail))
-    return f"{head}>{body_start}<{case.state} message={_attribute(case.message)}>{body}</{case.state}></testcase>\n"
 
 
 def _attribute(text: str) -> str:

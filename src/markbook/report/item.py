@@ -203,23 +203,20 @@ def _show_step(step: Step, begin: float, span: float) -> ShownStep:
 
 
 def _texts(step: Step) -> list[tuple[str, str]]:
+    import json
+
     def plain(text: str, most: int = _TEXT) -> str:
         return visible(cut(text, most)).replace("\t", "    ")
 
+    arguments = step.arguments
+    if arguments is not None and not isinstance(arguments, str):
+        try:
+            arguments = json.dumps(arguments, ensure_ascii=False, indent=2, default=str)
+        except (ValueError, RecursionError):
+            arguments = "too deep to be shown"
     return [
         ("Error", plain(step.error)),
-        ("Arguments", plain(_arguments(step.arguments), _ARGUMENTS)),
+        ("Arguments", plain(arguments or "", _ARGUMENTS)),
         ("Result", plain(step.result)),
         ("Message", plain(step.text)),
     ]
-
-
-def _arguments(value: object) -> str:
-    import json
-
-    if value is None or isinstance(value, str):
-        return value or ""
-    try:
-        return json.dumps(value, ensure_ascii=False, indent=2, default=str)
-    except (ValueError, RecursionError):
-        return "too deep to be shown"

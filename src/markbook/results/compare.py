@@ -139,7 +139,14 @@ def read_sheets(
         notes = [f"{words}." for words in [differences(sheets)] if words]
         if not allow_different_measures:
             check_signatures(sheets)
-        other_inputs = _differing_inputs([run for run in runs_opened if run.command != FOREIGN])
+        # the inputs, answers excepted, that are not the same in all runs, by the names in run.json
+        inputs_by_run: list[dict[str, str]] = []
+        for run in (run for run in runs_opened if run.command != FOREIGN):
+            is_answer = find_kind(run).is_answer
+            own_inputs = run.manifest.get("inputs", {}).items()
+            inputs_by_run.append({name: digest for name, digest in own_inputs if not is_answer(name)})
+        names = dict.fromkeys(name for inputs in inputs_by_run for name in inputs)
+        other_inputs = [name for name in names if len({inputs.get(name) for inputs in inputs_by_run}) > 1]
         if not other_inputs:
             # One benchmark for all: its ids say which problem is which, however it was read.
             ours = [sheet for _, sheet in sheets if not sheet.loose]
@@ -221,16 +228,6 @@ def _read_first_metric(results: Sequence[Results], names: Sequence[str]) -> list
         with suppress(UsageError):
             return [result.sheet(name) for result in results]
     return None
-
-
-def _differing_inputs(runs: Sequence[Run]) -> list[str]:
-    """Return the inputs, answers excepted, that are not the same in all runs, by the names in run.json."""
-    inputs_by_run = []
-    for run in runs:
-        is_answer = find_kind(run).is_answer
-        inputs_by_run.append({name: d for name, d in run.manifest.get("inputs", {}).items() if not is_answer(name)})
-    names = dict.fromkeys(name for inputs in inputs_by_run for name in inputs)
-    return [name for name in names if len({inputs.get(name) for inputs in inputs_by_run}) > 1]
 
 
 def open_runs(runs: Sequence[RunLike]) -> list[Run]:

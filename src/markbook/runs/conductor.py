@@ -35,8 +35,7 @@ from markbook import plugins
 from markbook.errors import MarkbookError, StrictDataError
 from markbook.report.exports import render_report
 from markbook.results.kind import Content, Results, get_seed
-from markbook.runs.kind import Kind, P, R, Watcher, WorkEnd
-from markbook.runs.machines import Machines
+from markbook.runs.kind import Kind, Machines, P, R, Watcher, WorkEnd
 from markbook.runs.options import RunOptions
 from markbook.store import Manifest, Run, RunWriter, open_manifest, open_run
 from markbook.text import cut

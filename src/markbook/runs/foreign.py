@@ -16,8 +16,7 @@ from markbook.foreign.reading import Marked, read
 from markbook.marks import Column, RowRecord
 from markbook.option import option
 from markbook.results.kind import Results
-from markbook.runs.kind import Kind, Planned, Progress, Start, Watcher, WorkEnd
-from markbook.runs.machines import Machines
+from markbook.runs.kind import Kind, Machines, Planned, Progress, Start, Watcher, WorkEnd
 from markbook.runs.options import RunOptions
 from markbook.runs.rows import RowRecords, RowsResults, RowsSummary, render_rows, summarise_rows
 from markbook.store import Manifest, Run, RunWriter

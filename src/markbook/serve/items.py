@@ -12,8 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from markbook.benchmarks.assembly import RowText, assemble
-from markbook.benchmarks.benchmark import data_files, is_package, load_benchmark
-from markbook.benchmarks.faults import find_fault, language_fault, without_faults
+from markbook.benchmarks.benchmark import (
+    data_files,
+    find_fault,
+    is_package,
+    language_fault,
+    load_benchmark,
+    without_faults,
+)
 from markbook.errors import DataError, EnvironmentUnfitError, UsageError, suggest
 from markbook.languages import Toolchain, find, versions
 from markbook.row_keys import ITEM_KEYS

@@ -101,7 +101,17 @@ def read_program(body: Mapping[str, object], python: str) -> ProgramRequest:
     names = [] if fields.fetch_files is None else fields.fetch_files
     if not isinstance(names, list) or len(names) > _MOST_FILES:
         raise UsageError(f"'fetch_files' is not a list of at most {_MOST_FILES} paths")
-    files = _read_files(fields.files or {})
+    texts = fields.files or {}
+    if len(texts) > _MOST_FILES:
+        raise UsageError(f"{len(texts)} files are too many: at most {_MOST_FILES}")
+    files: dict[str, bytes] = {}
+    for name, text in texts.items():
+        if text is None:  # SandboxFusion's clients send null for a file that is not there
+            continue
+        try:
+            files[_read_path(name, "files")] = base64.b64decode(text, validate=True)
+        except (TypeError, ValueError, binascii.Error):
+            raise UsageError(f"files: {name[:40]!r} is not a base64") from None
     phase = Phase(
         (python, "-B", f"{{build}}/{_MAIN}"),
         Limits(seconds=running, wall_seconds=running, memory_bytes=memory),
@@ -170,21 +180,6 @@ def _read_path(name: object, at: str) -> str:
     if not is_good or any(part in ("", ".", "..") or len(part.encode()) > _MOST_NAME for part in parts):
         raise UsageError(f"{at}: {str(name)[:40]!r} is not a plain path within the program's own folder")
     return str(name)
-
-
-def _read_files(texts: Mapping[str, str | None]) -> dict[str, bytes]:
-    """Return the caller's files, which are sent as base64; SandboxFusion's clients send null for one that is not there."""
-    if len(texts) > _MOST_FILES:
-        raise UsageError(f"{len(texts)} files are too many: at most {_MOST_FILES}")
-    files: dict[str, bytes] = {}
-    for name, text in texts.items():
-        if text is None:
-            continue
-        try:
-            files[_read_path(name, "files")] = base64.b64decode(text, validate=True)
-        except (TypeError, ValueError, binascii.Error):
-            raise UsageError(f"files: {name[:40]!r} is not a base64") from None
-    return files
 
 
 def answer(program: ProgramRequest, phases: Sequence[Executed], fault: str = "") -> ProgramAnswer:

@@ -287,17 +287,6 @@ def _weight_of_drawn(label: Floats, score: Floats, everything: Floats, ones: Flo
     return min(1.0, max(0.0, -float((alone * change).sum()) / spread)) if spread > 0 else 0.0
 
 
-def _mean_of_labels(label: Floats, w: Floats | None, confidence: float) -> Estimate:
-    """Return what the labels alone say: weighed as they were drawn."""
-    if w is None:
-        return t_interval([float(value) for value in label], confidence=confidence)
-    mean = float((w * label).mean() / w.mean())
-    counted = effective_size(w)
-    se = math.sqrt(float(((w * (label - mean)) ** 2).sum()) * counted / max(1.0, counted - 1)) / float(w.sum())
-    reach = t_quantile(confidence, max(1.0, counted - 1)) * se
-    return Estimate(mean, mean - reach, mean + reach, se, n=label.size, method="weighted-t", confidence=confidence)
-
-
 def _stats(
     f: Floats,
     y: Floats,
@@ -310,7 +299,20 @@ def _stats(
 ) -> dict[str, float]:
     import numpy as np
 
-    alone = _mean_of_labels(y[is_labelled], None if w is None else w[is_labelled], confidence)
+    # what the labels alone say: weighed as they were drawn
+    label = y[is_labelled]
+    if w is None:
+        alone = t_interval([float(value) for value in label], confidence=confidence)
+    else:
+        drawn = w[is_labelled]
+        centre = float((drawn * label).mean() / drawn.mean())
+        counted = effective_size(drawn)
+        variance = float(((drawn * (label - centre)) ** 2).sum()) * counted / max(1.0, counted - 1)
+        se = math.sqrt(variance) / float(drawn.sum())
+        away = t_quantile(confidence, max(1.0, counted - 1)) * se
+        alone = Estimate(
+            centre, centre - away, centre + away, se, n=label.size, method="weighted-t", confidence=confidence
+        )
     mean = float(y[is_labelled].mean()) if alone.value is None else alone.value
     inverse = np.ones(alone.n) if w is None else w[is_labelled] / w[is_labelled].mean()
     label_sd = math.sqrt(float((inverse * (y[is_labelled] - mean) ** 2).sum()) / (alone.n - 1))

@@ -82,9 +82,19 @@ def find_damage(disk: Disk, folder: Path, manifest: Mapping[str, object]) -> Dam
     for path in paths_by_name.values():
         return Damage(path, 0, "this file was not there when the run was done")
     published = [segment for segment in _segments(manifest.get(FILES, []), folder) if segment.name in READ_BACK]
-    return next(
-        (damage for segment in published if (damage := _compare_file(disk, folder / segment.name, segment))), None
-    )
+    for segment in published:
+        path = folder / segment.name
+        if not disk.exists(path):
+            continue  # the reader says which file it lacks
+        try:
+            now = Sealing(segment.name, disk.chunks(path))
+            for _ in now:
+                pass
+        except OSError as error:
+            return Damage(path, 0, f"it cannot be read: {error.strerror or error}", segment.name)
+        if (now.segment.bytes, now.segment.crc) != (segment.bytes, segment.crc):
+            return Damage(path, 0, "it is not what was written", segment.name)
+    return None
 
 
 def _segments(sealed: object, folder: Path) -> list[Segment]:
@@ -122,19 +132,6 @@ class Sealing:
     def segment(self) -> Segment:
         """What has been written so far."""
         return Segment(self._name, self._size, self._rows, f"{self._crc:08x}")
-
-
-def _compare_file(disk: Disk, path: Path, sealed: Segment) -> Damage | None:
-    if not disk.exists(path):
-        return None  # the reader says which file it lacks
-    try:
-        now = Sealing(sealed.name, disk.chunks(path))
-        for _ in now:
-            pass
-    except OSError as error:
-        return Damage(path, 0, f"it cannot be read: {error.strerror or error}", sealed.name)
-    same = (now.segment.bytes, now.segment.crc) == (sealed.bytes, sealed.crc)
-    return None if same else Damage(path, 0, "it is not what was written", sealed.name)
 
 
 def repair(disk: Disk, folder: Path, manifest: Mapping[str, object]) -> tuple[int, int]:

@@ -103,7 +103,16 @@ class RunWriter:
         disk = disk or RealDisk()
         try:
             disk.make_parents(output)
-            folder = _new_folder(disk, output)
+            folder = stem = output / f"evaluation_{int(time.time())}"
+            attempt = 1
+            while True:
+                try:
+                    disk.make_folder(folder)
+                    break
+                except FileExistsError:  # another run of this second
+                    attempt += 1
+                    folder = stem.with_name(f"{stem.name}_{attempt}")
+            disk.sync_folder(output)
             writer = cls(folder, manifest, disk.lock(folder), disk)
             try:
                 writer._journal = Journal.start(disk, folder / "journal")
@@ -142,8 +151,18 @@ class RunWriter:
                 _check_same(old, manifest, folder)
                 if isinstance(started := old.get("started"), str):
                     writer._started = started
-                was_damaged = _repair_journal(disk, folder, old)
-                writer.was_done = old.get("status") == "done" and not was_damaged
+                damage = integrity.find_damage(disk, folder, old)
+                if damage is not None:
+                    n_rows, written = integrity.repair(disk, folder, old)
+                    lost = f"{written - n_rows} of {written} rows are lost and done again"
+                    _log.warning(
+                        "%s was damaged at byte %d: %s; %s",
+                        damage.path,
+                        damage.byte,
+                        damage.why,
+                        lost if n_rows < written else "all its rows are whole",
+                    )
+                writer.was_done = old.get("status") == "done" and damage is None
             if not writer.was_done:  # nothing of a finished run is done again: its seal stays
                 writer._write_manifest("running", {})
             writer._journal, writer._old, writer.cut_bytes = Journal.reopen(disk, folder / "journal")
@@ -241,7 +260,10 @@ class RunWriter:
             path = self.folder / PurePosixPath(name)
             try:
                 self._make_folders(path.parent)
-                written = integrity.Sealing(name, _to_bytes(content))
+                pieces = [content] if isinstance(content, bytes | str) else content
+                written = integrity.Sealing(
+                    name, (piece.encode() if isinstance(piece, str) else piece for piece in pieces)
+                )
                 replace_file(self._disk, path, written)
                 if name in integrity.READ_BACK:
                     self._published[name] = written.segment
@@ -305,38 +327,9 @@ def _storage_error(what: str, path: Path, error: OSError) -> StorageError:
     )
 
 
-def _repair_journal(disk: Disk, folder: Path, manifest: Mapping[str, object]) -> bool:
-    """Whether a finished run's journal was damaged; then its whole rows are kept, and it is said what is lost."""
-    damage = integrity.find_damage(disk, folder, manifest)
-    if damage is None:
-        return False
-    n_rows, written = integrity.repair(disk, folder, manifest)
-    lost = (
-        f"{written - n_rows} of {written} rows are lost and done again"
-        if n_rows < written
-        else "all its rows are whole"
-    )
-    _log.warning("%s was damaged at byte %d: %s; %s", damage.path, damage.byte, damage.why, lost)
-    return True
-
-
 def _release(lock: Lock | None) -> None:
     if lock is not None:
         lock.release()
-
-
-def _new_folder(disk: Disk, output: Path) -> Path:
-    stem = f"evaluation_{int(time.time())}"
-    attempt = 1
-    while True:
-        folder = output / (stem if attempt == 1 else f"{stem}_{attempt}")
-        try:
-            disk.make_folder(folder)
-        except FileExistsError:
-            attempt += 1
-            continue
-        disk.sync_folder(output)
-        return folder
 
 
 def _check_same(old: Mapping[str, object], manifest: Manifest, folder: Path) -> None:
@@ -354,32 +347,17 @@ def _check_same(old: Mapping[str, object], manifest: Manifest, folder: Path) -> 
     if old.get("command") != manifest.command:
         what = f"it was made by `markbook {old.get('command')}`"
     else:
-        changed = [
-            f"{part}.{name}"
-            for part, new in (("config", manifest.config), ("inputs", manifest.inputs))
-            for name in _differing(old.get(part), new)
-        ]
+        changed: list[str] = []
+        for part, new in (("config", manifest.config), ("inputs", manifest.inputs)):
+            own = written if isinstance(written := old.get(part), Mapping) else {}
+            both = sorted({*own, *new})
+            changed += [f"{part}.{name}" for name in both if encode(own.get(name)) != encode(new.get(name))]
         what = "what differs: " + ", ".join(changed[:8])
     raise UsageError(
         f"this run cannot be resumed with these arguments; {what}",
         at=str(folder),
         hint="give the arguments it was started with, or leave out --resume for a new run",
     )
-
-
-def _differing(old: object, new: Mapping[str, object]) -> list[str]:
-    before = old if isinstance(old, Mapping) else {}
-    return [name for name in sorted({*before, *new}) if encode(before.get(name)) != encode(new.get(name))]
-
-
-def _to_bytes(content: Content) -> Iterator[bytes]:
-    if isinstance(content, bytes):
-        yield content
-    elif isinstance(content, str):
-        yield content.encode()
-    else:
-        for piece in content:
-            yield piece.encode() if isinstance(piece, str) else piece
 
 
 def _now() -> str:

@@ -185,23 +185,19 @@ def plot(title: str, spots: Sequence[Spot], ends: tuple[float, float], *, width:
     >>> print(plot("Score", [Spot("a", 0.5, 0.25, 0.75)], (0, 1), width=9).rows[0][2])
       |-o-|
     """
-    rows = tuple((spot.name, format_number(spot.value), _draw_spot(spot, ends, width)) for spot in spots)
+    rows = []
+    for spot in spots:
+        cells = [" "] * width
+        if spot.value is not None:
+            low = spot.value if spot.low is None else spot.low
+            high = spot.value if spot.high is None else spot.high
+            first, last = (_place(end, ends, width) for end in (low, high))
+            cells[first : last + 1] = "-" * (last + 1 - first)
+            cells[first] = cells[last] = "|"
+            cells[_place(spot.value, ends, width)] = "o"
+        rows.append((spot.name, format_number(spot.value), "".join(cells).rstrip()))
     scale = f"{ends[0]:g}".ljust(width - len(f"{ends[1]:g}")) + f"{ends[1]:g}"
-    return Table(title, ("", "Value", scale), rows, frozenset({1}))
-
-
-def _draw_spot(spot: Spot, ends: tuple[float, float], width: int) -> str:
-    if spot.value is None:
-        return ""
-    cells = [" "] * width
-    low = spot.value if spot.low is None else spot.low
-    high = spot.value if spot.high is None else spot.high
-    first, last = (_place(end, ends, width) for end in (low, high))
-    for index in range(first, last + 1):
-        cells[index] = "-"
-    cells[first] = cells[last] = "|"
-    cells[_place(spot.value, ends, width)] = "o"
-    return "".join(cells).rstrip()
+    return Table(title, ("", "Value", scale), tuple(rows), frozenset({1}))
 
 
 def _place(value: float, ends: tuple[float, float], width: int) -> int:

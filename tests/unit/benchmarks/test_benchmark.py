@@ -6,8 +6,7 @@ import json
 import pytest
 from support.exam_kit import problem, write_rows
 
-from markbook.benchmarks.benchmark import load_benchmark
-from markbook.benchmarks.faults import find_fault, without_faults
+from markbook.benchmarks.benchmark import find_fault, load_benchmark, without_faults
 from markbook.errors import DataError, UsageError
 from markbook.types import Test
 

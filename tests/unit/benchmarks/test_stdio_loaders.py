@@ -254,7 +254,7 @@ def test_real_files_are_read_whole(name, form, problems):
 
 
 def test_a_comparison_that_is_none_is_a_fault_of_the_benchmark(tmp_path):
-    from markbook.benchmarks.faults import without_faults
+    from markbook.benchmarks.benchmark import without_faults
 
     bad = {**OURS, "task_id": "bad", "tests": [{"stdin": "", "stdout": "1", "checker": "nonsense"}]}
     sound, faults = without_faults(load(tmp_path, OURS, bad))

@@ -13,8 +13,7 @@ from support.paths import ROOT
 from support.review_kit import markbook as command
 
 import markbook
-from markbook.benchmarks.benchmark import load_benchmark
-from markbook.benchmarks.faults import find_fault
+from markbook.benchmarks.benchmark import find_fault, load_benchmark
 from markbook.errors import UsageError
 from markbook.rewards import Rewarder
 from markbook.runs.pass_at_k import NO_TESTS, find_problem

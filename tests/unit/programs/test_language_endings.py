@@ -6,7 +6,7 @@ import pytest
 from support.exam_kit import answer, hold, rows, scores
 from test_languages import here, marked
 
-from markbook.benchmarks.faults import find_fault
+from markbook.benchmarks.benchmark import find_fault
 from markbook.languages import language
 from markbook.types import Test
 

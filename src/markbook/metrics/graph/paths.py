@@ -201,8 +201,24 @@ def measure_walk(trace: Trace, reference: Reference | None, marker: Marker) -> d
         "wasted_steps": marker.measure(
             "wasted_steps", wasted / len(calls), failed=sum(failed), repeated=sum(repeated), calls=len(calls)
         ),
-        "convergence_reference": _against(reference, trace, len(calls), marker),
     }
+    # min(1, L_ref/L), and 0 for a run that is known to have failed (the shape of SPL, arXiv 1807.06757)
+    length_expected = None if reference is None else reference.path_length
+    if reference is not None and length_expected is None and reference.calls is not None:
+        length_expected = len(reference.calls)
+    if reference is None or length_expected is None:
+        detail = "there is no reference to compare with"
+        convergence = marker.lacking("convergence_reference", MissingKind.NOT_APPLICABLE, detail)
+    else:
+        convergence = marker.measure(
+            "convergence_reference",
+            0.0 if trace.success is False else min(1.0, length_expected / len(calls)),
+            reference_steps=length_expected,
+            steps=len(calls),
+            reached=trace.success,
+            source=reference.source,
+        )
+    measurements["convergence_reference"] = convergence
     if outcomes:
         measurements["tool_success_rate"] = marker.measure(
             "tool_success_rate", sum(outcomes) / len(outcomes), known=len(outcomes)
@@ -211,21 +227,6 @@ def measure_walk(trace: Trace, reference: Reference | None, marker: Marker) -> d
         detail = "the log does not say which calls succeeded"
         measurements["tool_success_rate"] = marker.lacking("tool_success_rate", MissingKind.UNAVAILABLE, detail)
     return measurements
-
-
-def _against(reference: Reference | None, trace: Trace, calls: int, marker: Marker) -> Measurement:
-    """Return min(1, L_ref/L), 0 for a run that is known to have failed (the shape of SPL, arXiv 1807.06757)."""
-    name = "convergence_reference"
-    length_expected = None
-    if reference is not None:
-        length_expected = reference.path_length
-        if length_expected is None and reference.calls is not None:
-            length_expected = len(reference.calls)
-    if reference is None or length_expected is None:
-        return marker.lacking(name, MissingKind.NOT_APPLICABLE, "there is no reference to compare with")
-    reached = trace.success is not False
-    stats = {"reference_steps": length_expected, "steps": calls, "reached": trace.success, "source": reference.source}
-    return marker.measure(name, min(1.0, length_expected / calls) if reached else 0.0, **stats)
 
 
 def measure_time(trace: Trace, marker: Marker) -> dict[str, Measurement]:

@@ -69,7 +69,12 @@ def measure_tools(trace: Trace, reference: Reference | None, marker: Marker) -> 
     if _is_too_large(calls, expected):
         return {name: marker.lacking(name, MissingKind.BUDGET, detail) for name in _NAMES}
     both = count_matches(calls, expected)
-    measurements = _shares(calls, expected, both, marker)
+    measurements = {"tool_f1": marker.measure("tool_f1", _f1(both, len(calls), len(expected)), matched=both)}
+    for name, total, what in (("tool_precision", len(calls), "made"), ("tool_recall", len(expected), "expected")):
+        if total or not (calls or expected):  # nothing expected and nothing called agree
+            measurements[name] = marker.measure(name, both / total if total else 1.0, matched=both, of=total)
+        else:
+            measurements[name] = marker.lacking(name, MissingKind.UNDEFINED, f"no tool call was {what}")
     common, edits = _align_calls(calls, expected)
     measurements["tool_in_order_f1"] = marker.measure(
         "tool_in_order_f1", _f1(common, len(calls), len(expected)), common=common
@@ -119,17 +124,6 @@ def read_context(step: Step) -> str:
     return json.dumps(arguments, ensure_ascii=False, default=str)
 
 
-def _by_context(trace: Trace, tools: Mapping[str, tuple[str, ...]], marker: Marker, source: str) -> Measurement:
-    """Return the share of the calls whose tool is one that the map names for their context."""
-    name = "tool_selection_accuracy"
-    steps = trace.tools()
-    stats = {"calls": len(steps), "contexts": len(tools), "source": source}
-    if not steps and marker.profile != "documented":
-        return marker.lacking(name, MissingKind.UNDEFINED, "no tool call was made", **stats)
-    right = sum(step.name in (tool_for(read_context(step), tools) or ()) for step in steps)
-    return marker.measure(name, right / len(steps) if steps else 0.0, matched=right, **stats)
-
-
 def selection_accuracy(trace: Trace, reference: Reference | None, marker: Marker) -> Measurement:
     """Return matched calls over calls made: the documented accuracy, read as precision over the multiset.
 
@@ -141,7 +135,12 @@ def selection_accuracy(trace: Trace, reference: Reference | None, marker: Marker
     """
     name = "tool_selection_accuracy"
     if reference is not None and reference.tools is not None:
-        return _by_context(trace, reference.tools, marker, reference.source)
+        steps = trace.tools()
+        about = {"calls": len(steps), "contexts": len(reference.tools), "source": reference.source}
+        if not steps and marker.profile != "documented":
+            return marker.lacking(name, MissingKind.UNDEFINED, "no tool call was made", **about)
+        right = sum(step.name in (tool_for(read_context(step), reference.tools) or ()) for step in steps)
+        return marker.measure(name, right / len(steps) if steps else 0.0, matched=right, **about)
     if reference is None or reference.calls is None:
         return marker.lacking(name, MissingKind.NOT_APPLICABLE, "there is no reference that names tools")
     calls = [step.name for step in trace.tools()]
@@ -169,20 +168,6 @@ def _too_many(calls: Sequence[str], expected: Sequence[ExpectedCall]) -> str:
 
 def _is_plain(expected: Sequence[ExpectedCall]) -> bool:
     return all(len(call.tools) == 1 for call in expected)
-
-
-def _shares(
-    calls: Sequence[str], expected: Sequence[ExpectedCall], both: int, marker: Marker
-) -> dict[str, Measurement]:
-    measurements = {"tool_f1": marker.measure("tool_f1", _f1(both, len(calls), len(expected)), matched=both)}
-    nothing = not calls and not expected
-    for name, total, what in (("tool_precision", calls, "made"), ("tool_recall", expected, "expected")):
-        if total or nothing:
-            value = both / len(total) if total else 1.0
-            measurements[name] = marker.measure(name, value, matched=both, of=len(total))
-        else:
-            measurements[name] = marker.lacking(name, MissingKind.UNDEFINED, f"no tool call was {what}")
-    return measurements
 
 
 def _f1(both: float, calls: int, expected: int) -> float:

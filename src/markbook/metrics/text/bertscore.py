@@ -202,7 +202,16 @@ class BertScore(Metric):
         for metric in metrics:
             scored, model = rows[metric.options]
             signature = metric.signature if model is None else _signature(metric.name, metric.options, model)
-            columns.append([_pick(metric, signature, item, row) for item, row in zip(items, scored, strict=True)])
+            column = []
+            for item, row in zip(items, scored, strict=True):
+                if isinstance(row, Missing):
+                    column.append(measurement(metric.name, signature, item, row, NO_STATS))
+                    continue
+                value = row[metric.part]
+                assert isinstance(value, float)
+                stats = {key: number for key, number in row.items() if key != "f1"}
+                column.append(measurement(metric.name, signature, item, max(-1.0, min(1.0, value)), stats))
+            columns.append(column)
         return columns
 
 
@@ -216,15 +225,6 @@ def _limit_threads(threads: int) -> AbstractContextManager[object]:
 
 _Row = Missing | Mapping[str, object]
 """Why a score is missing, or the stats with all three."""
-
-
-def _pick(metric: BertScore, signature: str, item: Item, row: _Row) -> Measurement:
-    if isinstance(row, Missing):
-        return measurement(metric.name, signature, item, row, NO_STATS)
-    value = row[metric.part]
-    assert isinstance(value, float)
-    stats = {key: number for key, number in row.items() if key != "f1"}
-    return measurement(metric.name, signature, item, max(-1.0, min(1.0, value)), stats)
 
 
 def _rows(options: BertOptions, items: Sequence[Item]) -> tuple[list[_Row], Model | None]:

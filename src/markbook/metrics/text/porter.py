@@ -61,7 +61,14 @@ def stem(word: str) -> str:
         return _IRREGULAR[lowered]
     if len(word) <= 2:
         return lowered
-    word = _drop_ing(_drop_plural(lowered))
+    word = lowered
+    if word.endswith("ies"):
+        word = word[:-1] if len(word) == 4 else word[:-2]
+    elif word.endswith("sses"):
+        word = word[:-2]
+    elif word.endswith("s") and not word.endswith("ss"):
+        word = word[:-1]
+    word = _drop_ing(word)
     if word.endswith("y") and len(word) > 2 and _shape(word[:-1])[-1] == "c":
         word = word[:-1] + "i"
     word = _replace(_step_2(word), _RULES_3)
@@ -113,14 +120,6 @@ def _replace(word: str, rules: Mapping[str, tuple[tuple[str, str], ...]]) -> str
             rest = word[: -len(suffix)]
             return rest + replacement if _measure(rest) > 0 else word
     return word
-
-
-def _drop_plural(word: str) -> str:
-    if word.endswith("ies"):
-        return word[:-1] if len(word) == 4 else word[:-2]
-    if word.endswith("sses"):
-        return word[:-2]
-    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 
 
 def _drop_ing(word: str) -> str:

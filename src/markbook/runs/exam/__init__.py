@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from markbook.runs.exam.exam_options import ExamOptions
     from markbook.runs.exam.plan import ExamPlan
     from markbook.runs.exam.results import ExamResults
-    from markbook.runs.machines import Machines
+    from markbook.runs.kind import Machines
     from markbook.store import Run, RunWriter
 
 

@@ -10,8 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
-from markbook.benchmarks.benchmark import is_package, load_benchmark
-from markbook.benchmarks.faults import TestFault, language_fault, without_faults
+from markbook.benchmarks.benchmark import TestFault, is_package, language_fault, load_benchmark, without_faults
 from markbook.benchmarks.packages import Submission, package_benchmark, read_package
 from markbook.errors import MarkbookError
 from markbook.languages import find

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markbook.benchmarks.answers import Answers, load_answers
-from markbook.benchmarks.benchmark import load_benchmark
-from markbook.benchmarks.faults import TestFault, language_fault, without_faults
+from markbook.benchmarks.benchmark import TestFault, language_fault, load_benchmark, without_faults
 from markbook.benchmarks.problems import Benchmark, RowError
 from markbook.errors import DataError, EnvironmentUnfitError, UsageError
 from markbook.languages import find, language
@@ -22,8 +21,7 @@ from markbook.results.stopping import Stopping, open_against, parse_rule, stop_i
 from markbook.runs.exam.exam_options import ExamOptions
 from markbook.runs.exam.grading import EXAM_SCORE, GROUPINGS, Tally, get_group
 from markbook.runs.exam.view import read_sample, sample_record
-from markbook.runs.kind import Planned, Skipped
-from markbook.runs.machines import Machines
+from markbook.runs.kind import Machines, Planned, Skipped
 from markbook.runs.options import ASKING, with_answerer
 from markbook.store import Manifest
 from markbook.store.reader import COMMAND as FOREIGN

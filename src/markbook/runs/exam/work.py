@@ -34,8 +34,7 @@ from markbook.runs.exam.grading import Mark, Tally, mark
 from markbook.runs.exam.plan import ExamPlan, ExamStop, exam_sheet
 from markbook.runs.exam.results import ExamResults
 from markbook.runs.exam.view import ANSWERS, FAULT, MODEL, OUTCOME, SAMPLE, STOPPED, attempt_record, sample_record
-from markbook.runs.kind import Progress, Start, Watcher, WorkEnd
-from markbook.runs.machines import Machines
+from markbook.runs.kind import Machines, Progress, Start, Watcher, WorkEnd
 from markbook.sandbox import Job, Sandbox
 from markbook.sandbox.job import LOST
 from markbook.store import RunWriter

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from markbook.runs.kind import Kind, Watcher, WorkEnd
 
 if TYPE_CHECKING:
-    from markbook.runs.machines import Machines
+    from markbook.runs.kind import Machines
     from markbook.runs.reviews.finished import ReviewResults
     from markbook.runs.reviews.review import ReviewPlan, ReviewRequest
     from markbook.store import Run, RunWriter

@@ -18,8 +18,7 @@ from markbook.results.files import get_value, read_part, reasons_text
 from markbook.results.kind import Entry, Shown
 from markbook.results.sheet import Cell, Sheet, find_status, make_cell
 from markbook.runs.conductor import conduct
-from markbook.runs.kind import Kind, Planned, Watcher, WorkEnd
-from markbook.runs.machines import Machines
+from markbook.runs.kind import Kind, Machines, Planned, Watcher, WorkEnd
 from markbook.runs.options import RunOptions
 from markbook.runs.reviews.config import ReviewConfig
 from markbook.runs.reviews.reports import reports

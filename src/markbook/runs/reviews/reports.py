@@ -191,6 +191,12 @@ def review_page(view: ReviewsView) -> Page:
             warnings.append(f"{system}: {_say_part_read(read)}")
         if record["papers_without_review"]:
             warnings.append(f"{system}: {record['papers_without_review']} papers have no review.")
+    sections = [_tier(summary, systems, tier) for tier in ("composite", "tier1", "tier2", "tier3")]
+    sections.append(_labels(summary, systems))
+    if rows := _agreement_rows(summary):
+        headers = ("Rubric", "Krippendorff's alpha", "95 % interval", "Marks")
+        table = Table("Agreement of the judges", headers, tuple(rows), frozenset({1, 2, 3}))
+        sections.append(Section("agreement", "Agreement", "1 is perfect agreement, 0 is chance.", (table,)))
     return Page(
         title="Review evaluation",
         facts=(
@@ -201,7 +207,7 @@ def review_page(view: ReviewsView) -> Page:
             ("Profile", str(summary["profile"])),
         ),
         warnings=tuple(warnings),
-        sections=(*_sections(summary, systems), *time_sections(view, systems), *graph_sections(view)),
+        sections=(*sections, *time_sections(view, systems), *graph_sections(view)),
         problems=tuple(_papers(view)),
         problems_total=int(summary["papers"]),
         items="papers",
@@ -220,16 +226,6 @@ def _agreement_rows(summary: ReviewSummary) -> list[tuple[str, ...]]:
         (name, format_number(agreement["value"]), _format_interval(agreement["interval"]), str(agreement["n"]))
         for name, agreement in sorted(summary["judge_agreement"].items())
     ]
-
-
-def _sections(summary: ReviewSummary, systems: Sequence[str]) -> list[Section]:
-    sections = [_tier(summary, systems, tier) for tier in ("composite", "tier1", "tier2", "tier3")]
-    sections.append(_labels(summary, systems))
-    if rows := _agreement_rows(summary):
-        headers = ("Rubric", "Krippendorff's alpha", "95 % interval", "Marks")
-        table = Table("Agreement of the judges", headers, tuple(rows), frozenset({1, 2, 3}))
-        sections.append(Section("agreement", "Agreement", "1 is perfect agreement, 0 is chance.", (table,)))
-    return sections
 
 
 def _tier(summary: ReviewSummary, systems: Sequence[str], tier: Tier) -> Section:

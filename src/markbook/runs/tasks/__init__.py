@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from markbook.runs.kind import Kind, Watcher, WorkEnd
 
 if TYPE_CHECKING:
-    from markbook.runs.machines import Machines
+    from markbook.runs.kind import Machines
     from markbook.runs.tasks.finished import TaskResults
     from markbook.runs.tasks.task_options import TaskOptions
     from markbook.runs.tasks.work import TasksPlan

@@ -245,9 +245,26 @@ def plan_tasks(options: TaskOptions) -> Plan:
     # A task file comes from anybody: its Python is looked for only where the user has allowed code.
     find = Finder() if options.allow_code else nothing
     plans = [_plan_one(variant, options, find, alone=len(variants) == 1) for variant in variants]
-    _check_contexts(plans, options.contexts)
+    for plan in plans if len(options.contexts) > 1 else ():  # to compare modes that make no difference says nothing
+        others = [other for other in plans if other.base == plan.base and other is not plan]
+        texts = [sample.input for sample in plan.samples]
+        if any([sample.input for sample in other.samples] == texts for other in others):
+            raise UsageError(
+                f"the prompts of {plan.base!r} are the same in two context modes",
+                at=plan.task.prompt.at,
+                hint="rows need a field `context`, and the template must show it: {{ context }}",
+            )
     for group, names in groups if not options.contexts else ():
-        _check_group(group, [plan for plan in plans if plan.task.name in names])
+        members = [plan for plan in plans if plan.task.name in names]
+        # A function of the user's own may bring any name, and is called only later.
+        for metric in () if any(plan.scorers for plan in members) else group.aggregates:
+            if not group_keys(metric, members):
+                keys = list(dict.fromkeys(key.partition(",")[0] for plan in members for key in plan.keys))
+                raise ConfigError(
+                    f"no task of the group {group.name!r} has the metric {metric.metric!r} to sum up",
+                    at=metric.at or str(group.file),
+                    hint=suggest(metric.metric, keys),
+                )
     answered = [plan for plan in plans if plan.answers is not None and plan.answers.attempts]
     if predictions is not None and not answered:
         raise DataError("there is no answer to any row of these tasks", at=str(predictions), hint=_why_none(plans))
@@ -285,21 +302,6 @@ def is_of_metric(key: str, names: Sequence[str], pipelines: Sequence[str]) -> bo
     """Whether a name in results is one of these metrics' under one of these pipelines; none named are all."""
     own, _, pipeline = key.partition(",")
     return own in names and (not pipelines or not pipeline or pipeline in pipelines)
-
-
-def _check_group(group: TaskGroup, plans: Sequence[TaskPlan]) -> None:
-    """Refuse a metric that no task of a group has; what functions of the user's own are called is known only later."""
-    # A function of the user's own may bring any name, and is called only later.
-    if any(plan.scorers for plan in plans):
-        return
-    keys_known = list(dict.fromkeys(key.partition(",")[0] for plan in plans for key in plan.keys))
-    for metric in group.aggregates:
-        if not group_keys(metric, plans):
-            raise ConfigError(
-                f"no task of the group {group.name!r} has the metric {metric.metric!r} to sum up",
-                at=metric.at or str(group.file),
-                hint=suggest(metric.metric, keys_known),
-            )
 
 
 def _variants(loaded: Loaded, contexts: Sequence[ContextMode]) -> list[tuple[Loaded, str, ContextMode | None]]:
@@ -399,21 +401,6 @@ def _answers(predictions: Path, task: Task, rows: TaskRows, *, alone: bool, seve
         path, task.name, rows.samples, several=several, shared=shared, unsure=unsure, weighings=rows.weighings,
         model=model_name(predictions),  # one for all tasks, also where each has a file of its own
     )  # fmt: skip
-
-
-def _check_contexts(plans: Sequence[TaskPlan], contexts: Sequence[ContextMode]) -> None:
-    """Refuse to compare context modes where they make no difference."""
-    if len(contexts) < 2:
-        return
-    for plan in plans:
-        others = [other for other in plans if other.base == plan.base and other is not plan]
-        inputs = [sample.input for sample in plan.samples]
-        if any([sample.input for sample in other.samples] == inputs for other in others):
-            raise UsageError(
-                f"the prompts of {plan.base!r} are the same in two context modes",
-                at=plan.task.prompt.at,
-                hint="rows need a field `context`, and the template must show it: {{ context }}",
-            )
 
 
 def _why_none(plans: Sequence[TaskPlan]) -> str:

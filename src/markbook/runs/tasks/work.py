@@ -45,8 +45,7 @@ from markbook.results.stopping import (
     until_enough,
 )
 from markbook.runs.asking import Replies, connect_generator, goes_on, sum_usage, timings
-from markbook.runs.kind import Planned, Skipped, Watcher, WorkEnd
-from markbook.runs.machines import Machines
+from markbook.runs.kind import Machines, Planned, Skipped, Watcher, WorkEnd
 from markbook.runs.options import ASKING, with_answerer
 from markbook.runs.pass_at_k import find_problem
 from markbook.runs.tasks.columns import MarkCollector

@@ -1,0 +1,296 @@
+"""Results of benchmarks' harnesses: EvalPlus, human-eval, HELM, and Every Eval Ever, the format in which several are published."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from markbook.errors import DataError
+from markbook.files.jsonl import Rejection, read_jsonl
+from markbook.foreign.reading import (
+    ABSENT,
+    Marked,
+    MarkedRows,
+    ResultsProbe,
+    collect_columns,
+    cut_text,
+    digest_input,
+    file_stem,
+    lower_name,
+    mapping,
+    missing_failure,
+    names_apart,
+    objects,
+    read_value,
+    words,
+)
+from markbook.marks import Row
+from markbook.types import Missing, MissingKind
+
+# EvalPlus's `*_eval_results.json` and human-eval's `*_results.jsonl`: neither names the model, so their file does.
+
+
+class EvalPlusResults:
+    """Reads base and plus: as EvalPlus counts it, plus is passed where the base tests are passed too."""
+
+    name = "evalplus"
+
+    def sniff(self, probe: ResultsProbe) -> int:
+        """Return 90 for an object with `eval` and statuses, or the pairs of lists of the first releases."""
+        if probe.head.lstrip()[:1] != "{" or not probe.has("eval"):
+            return 0
+        return 90 if probe.has("base_status") or probe.has("nfiles", "base") else 0
+
+    def read(self, probe: ResultsProbe) -> Marked:
+        """Return one row for each solution."""
+        model = file_stem(probe.path, "_eval_results.json", ".eval_results.json", "-eval_results.json")
+        if model == "eval_results":  # the results of a folder of samples
+            model = probe.path.parent.name or model
+        tasks = mapping(mapping(probe.document).get("eval"))
+        is_old = any(isinstance(tries, dict) for tries in tasks.values())
+        rows = []
+        for task, tried in tasks.items():
+            if isinstance(tried, dict):
+                plus = tried.get("plus") or []
+                for index, statuses in enumerate(tried.get("base") or []):
+                    extra = plus[index][0] if index < len(plus) else None
+                    rows.append(Row(model, task, _statuses(statuses[0], extra), index))
+                continue
+            for index, attempt in enumerate(tried if isinstance(tried, list) else []):
+                scores = _statuses(attempt.get("base_status"), attempt.get("plus_status"))
+                rows.append(Row(model, task, scores, index, text=cut_text(attempt.get("solution"))))
+        version = "lists (0.1)" if is_old else "records"
+        return Marked(rows, collect_columns(rows, first=("plus", "base"), are_verdicts=True), version)
+
+
+def _statuses(base: object, plus: object) -> dict[str, float | Missing]:
+    scores: dict[str, float | Missing] = {"base": _score_status(base)}
+    if plus is not None:
+        both = [_score_status(base), _score_status(plus)]
+        lost = next((score for score in both if isinstance(score, Missing)), None)
+        # A solution that failed one side failed plus, whatever became of the other.
+        scores["plus"] = lost if lost is not None and 0.0 not in both else float(all(both))
+    return scores
+
+
+def _score_status(status: object) -> float | Missing:
+    if status in ("pass", "success"):
+        return 1.0
+    if status in ("fail", "failed", "timeout", "timed out"):
+        return 0.0
+    return Missing(MissingKind.FAILED, f"EvalPlus gives the status {status!r}")
+
+
+class HumanEvalResults:
+    """Reads rows of task_id, passed and result; a task's rows are its attempts, in their order."""
+
+    name = "human-eval"
+
+    def sniff(self, probe: ResultsProbe) -> int:
+        """Return 90 for lines with `task_id`, `passed` and `result`."""
+        return 90 if {"task_id", "passed", "result"} <= probe.first.keys() else 0
+
+    def read(self, probe: ResultsProbe) -> Marked:
+        """Return one row for each completion."""
+        model = file_stem(probe.path, "_results.jsonl", "_samples.jsonl_results.jsonl").removesuffix(".jsonl")
+        lost: Counter[str] = Counter()
+        rows = MarkedRows(counts=True)
+        for line in read_jsonl(probe.path, numbers="open"):
+            if isinstance(line, Rejection):
+                lost[line.reason] += 1
+            else:
+                record, passed = line.record, read_value(line.record.get("passed"))
+                if isinstance(passed, Missing):
+                    passed = Missing(MissingKind.FAILED, f"no verdict: {record.get('result')!r}")
+                text = cut_text(record.get("completion"))
+                rows.append(Row(model, words(record.get("task_id")), {"passed": passed}, text=text))
+        return Marked(rows, collect_columns(rows, are_verdicts=True), "", dict(lost))
+
+
+# Every Eval Ever: instance-level rows in JSON Lines, and what the aggregate record beside them says of the metric.
+
+_KEYS = {"evaluation_id", "model_id", "sample_id", "evaluation"}
+
+
+class EveryEvalEver:
+    """Reads one row for each instance; each evaluation of a file is a part of its samples' names."""
+
+    name = "every-eval-ever"
+
+    def sniff(self, probe: ResultsProbe) -> int:
+        """Return 95 for instance rows, 40 for an aggregate record, which points to them."""
+        if probe.first.keys() >= _KEYS:
+            return 95
+        is_record = probe.head.lstrip()[:1] == "{" and probe.has("evaluation_id", "model_info", "schema_version")
+        return 40 if is_record and _instances(probe) else 0
+
+    def read(self, probe: ResultsProbe) -> Marked:
+        """Return the rows.
+
+        Raises:
+            DataError: an aggregate record has no instances beside it.
+        """
+        path = probe.path
+        if not probe.first.keys() >= _KEYS:
+            beside = _instances(probe)
+            if beside is None:
+                raise DataError(
+                    "this record has no instances beside it, and a mean alone cannot be compared", at=str(path)
+                )
+            path = beside
+        lost: Counter[str] = Counter()
+        lower, mixed = _lower(path)
+        rows, version = MarkedRows(counts=True), ""
+        for line in read_jsonl(path, numbers="open"):
+            if isinstance(line, Rejection):
+                lost[line.reason] += 1
+                continue
+            record, question = line.record, mapping(line.record.get("input")).get("raw")
+            name, sample = str(record.get("evaluation_name") or ""), words(record.get("sample_id"))
+            value = read_value(mapping(record.get("evaluation")).get("score"))
+            reply, digest = mapping(record.get("output")).get("raw"), record.get("sample_hash")
+            is_hashed = isinstance(digest, str) and digest
+            rows.append(
+                Row(
+                    words(record.get("model_id")) or file_stem(path), f"{name}/{sample}" if name and sample.strip() else sample,
+                    {lower_name("score") if mixed and name in lower else "score":
+                        missing_failure(record["error"]) if record.get("error") else value},
+                    0, cut_text(question), cut_text(reply[0] if isinstance(reply, list) and reply else reply),
+                    f"every-eval-ever:{digest}" if is_hashed else digest_input("every-eval-ever", question),
+                )
+            )  # fmt: skip
+            version = version or str(record.get("schema_version", ""))
+        less = [lower_name("score")] if mixed else ["score"] if lower else []
+        return Marked(rows, collect_columns(rows, first=["score"], lower=less), version, dict(lost))
+
+
+def _instances(probe: ResultsProbe) -> Path | None:
+    """Return the file of instances beside an aggregate record: the same name, or its name with `_samples`."""
+    for name in (f"{probe.path.stem}.jsonl", f"{probe.path.stem}_samples.jsonl"):
+        beside = probe.path.with_name(name)
+        if beside.is_file() and not beside.is_symlink():
+            return beside
+    return None
+
+
+def _lower(path: Path) -> tuple[frozenset[str], bool]:
+    """Return the evaluations of which less is better, by the aggregate record beside, and whether of others more is.
+
+    Raises:
+        DataError: the record says both of one evaluation, so that nothing tells which of its rows are which.
+    """
+    beside = path.with_name(path.name.removesuffix(".jsonl").removesuffix("_samples") + ".json")
+    if not beside.is_file() or beside.is_symlink():
+        return frozenset(), False
+    names: dict[bool, set[str]] = {True: set(), False: set()}
+    for result in objects(mapping(ResultsProbe(beside).document).get("evaluation_results")):
+        is_lower = mapping(result.get("metric_config")).get("lower_is_better") is True
+        names[is_lower].add(str(result.get("evaluation_name") or ""))
+    if both := sorted(names[True] & names[False]):
+        raise DataError(f"less is better and more is better of one evaluation, {both[0]!r}", at=str(beside))
+    return frozenset(names[True]), bool(names[True] and names[False])
+
+
+# HELM: `per_instance_stats.json`, with `run_spec.json` and `instances.json` beside it.
+
+_FIRST = ("exact_match", "quasi_exact_match", "prefix_exact_match", "quasi_prefix_exact_match", "f1_score", "rouge_l")
+_BESIDES = (
+    "num_", "max_prob", "inference_", "training_", "finish_reason", "batch_size", "estimated_", "prompt_", "logprob",
+    "ece", "platt", "selective", "predicted_index", "none",
+)  # fmt: skip
+"""Beginnings of the names of what HELM notes of a request; no marks."""
+_LOWER = ("bits_per_byte", "perplexity", "logprob_per_byte", "edit_distance", "toxic")
+
+
+class Helm:
+    """Reads one row for each instance and trial; a perturbed instance is a sample of its own."""
+
+    name = "helm"
+
+    def sniff(self, probe: ResultsProbe) -> int:
+        """Return 90 for an array of instances with stats."""
+        return 90 if probe.head.lstrip()[:1] == "[" and probe.has("instance_id", "train_trial_index", "stats") else 0
+
+    def read(self, probe: ResultsProbe) -> Marked:
+        """Return the rows, absent ones for instances that were asked about and have no stats.
+
+        Every metric of a run notes its stats of an instance by themselves: they are brought together here.
+        """
+        folder = probe.path.parent
+        spec = mapping(_beside(folder / "run_spec.json"))
+        about = mapping(spec.get("adapter_spec"))
+        model = str(about.get("model") or about.get("model_deployment") or folder.resolve().name)
+        stats = objects(probe.document)
+        # One method of perturbation may be there with several settings, which only all that is said of it tells apart.
+        by_instance: dict[str, dict[str, str]] = {}
+        for stat in stats:
+            if perturbed := mapping(stat.get("perturbation")).get("name"):
+                by_instance.setdefault(str(stat.get("instance_id")), {})[_perturbation(stat)] = str(perturbed)
+        called = {name: names_apart(perturbations) for name, perturbations in by_instance.items()}
+        # What was asked, as `helm-summarize` writes it, else out of the state of the scenario
+        instances = objects(_beside(folder / "instances.json"))
+        if not instances:
+            states = objects(mapping(_beside(folder / "scenario_state.json")).get("request_states"))
+            instances = [mapping(state.get("instance")) for state in states if isinstance(state.get("instance"), dict)]
+        questions = {_instance(instance, called): mapping(instance.get("input")).get("text") for instance in instances}
+        metrics: dict[tuple[_Instance, int], dict[str, float | Missing]] = {}
+        for stat in stats:
+            if not isinstance(stat.get("instance_id"), str):
+                raise DataError("an instance without an id", at=str(probe.path))
+            trial = stat.get("train_trial_index")
+            at = _instance(stat, called), trial if isinstance(trial, int) and trial > 0 else 0
+            values = metrics.setdefault(at, {})
+            for summary in objects(stat.get("stats")):
+                name, count, total = (
+                    str(mapping(summary.get("name")).get("name")), summary.get("count"), summary.get("sum"),
+                )  # fmt: skip
+                if name.startswith(_BESIDES):
+                    continue
+                if isinstance(count, int | float) and count > 0 and isinstance(total, int | float):
+                    values[name] = read_value(total / count)
+                else:
+                    values[name] = Missing(MissingKind.UNDEFINED, "HELM counted no value for this instance")
+        names = list(dict.fromkeys(name for metrics in metrics.values() for name in metrics))
+        lacking = Missing(MissingKind.UNDEFINED, "HELM notes no value of this instance, as it does of what is NaN")
+        rows = [
+            _row(model, at, {name: metrics.get(name, lacking) for name in names}, questions.get(at[0]))
+            for at, metrics in metrics.items()
+            if metrics
+        ]
+        have = {at for (at, _), metrics in metrics.items() if metrics}
+        rows += [
+            _row(model, (at, 0), dict.fromkeys(names, ABSENT), text) for at, text in questions.items() if at not in have
+        ]
+        # HELM's files do not say which way is better: these are the names whose metrics count errors or harm.
+        lower = {name for name in names if name.startswith(_LOWER)}
+        return Marked(rows, collect_columns(rows, first=_FIRST, lower=lower), str(spec.get("name") or ""))
+
+
+_Instance = tuple[str, str]
+"""An instance's id, and what it was perturbed by."""
+
+
+def _instance(record: Mapping[str, object], called: Mapping[str, Mapping[str, str]]) -> _Instance:
+    name = str(record.get("instance_id", record.get("id")))
+    perturbed = str(mapping(record.get("perturbation")).get("name") or "")
+    return name, called.get(name, {}).get(_perturbation(record), perturbed)
+
+
+def _perturbation(record: Mapping[str, object]) -> str:
+    """Return all that is said of what perturbed an instance, as text; not on which of the texts a stat was computed."""
+    return words({key: value for key, value in mapping(record.get("perturbation")).items() if key != "computed_on"})
+
+
+def _beside(path: Path) -> Any:
+    """Return the file beside it, None if there is none."""
+    return ResultsProbe(path).document if path.is_file() and not path.is_symlink() else None
+
+
+def _row(model: str, at: tuple[_Instance, int], metrics: Mapping[str, float | Missing], question: Any) -> Row:
+    (name, perturbed), trial = at
+    called = f"{name} ({perturbed})" if perturbed else name
+    return Row(
+        model, called, metrics, trial, cut_text(question), "", "" if perturbed else digest_input("helm", question)
+    )
