@@ -15,7 +15,7 @@ from __future__ import annotations
 import ast
 import builtins
 
-from ..exchange.lent import WRITING
+from ..exchange.lent import READING, WRITING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,11 +49,25 @@ _ONLY_READ = _SCALAR | {
     "type",
 }
 """Functions that hand nothing over by a call, as long as they are given no function by a keyword."""
-_CALLING = frozenset(("assertRaises", "assertRaisesRegex", "assertWarns", "assertWarnsRegex", "assert_raises"))
+_CALLING = frozenset(
+    (
+        "assertRaises",
+        "assertRaisesRegex",
+        "assertWarns",
+        "assertWarnsRegex",
+        "assert_raises",
+        "assert_raises_regex",
+        "assert_warns",
+        "assert_no_warnings",
+        "assert_no_gc_cycles",
+    )
+)
 """Assertions that call what they are given."""
 _OF_TEST_CASES = frozenset(("subTest", "fail", "skipTest"))
-_ITERATORS = frozenset(("iter", "map", "zip", "filter", "enumerate", "reversed"))
-_WRITES = WRITING | {"next", "anext", "setattr", "delattr", "exec", "eval", "__dict__", "vars", "globals", "locals"}
+_WRITES = frozenset(("__dict__", "vars", "globals", "locals"))
+_DECORATORS = frozenset(("property", "staticmethod", "classmethod", "contextmanager"))
+_CONTAINERS = frozenset(("dict", "deque", "Counter", "OrderedDict", "defaultdict", "bytearray", "bytes"))
+"""What gives a container that is not used up by reading it."""
 _CONSTRUCTORS = frozenset(("__init__", "__post_init__", "__new__"))
 _CALLED_BY_WRITES = frozenset(
     [
@@ -69,7 +83,11 @@ _CALLED_BY_WRITES = frozenset(
     ]
 )
 """Special methods that only statements call which count as writes themselves."""
+_MOST_ALIKE = 20
+"""Functions of one name whose calls are looked at."""
+_PARTS = (ast.Tuple, ast.List, ast.Constant, ast.Name, ast.Attribute, ast.Subscript)
 _DISPLAYS = frozenset((ast.List, ast.Tuple, ast.Set, ast.Dict))
+_CONSTANTS = frozenset(("pi", "e", "tau", "inf", "nan"))
 _LIBRARY_READS = frozenset(
     ("allclose", "isclose", "array_equal", "isnan", "isinf", "sqrt", "fabs", "floor", "ceil", "array")
 )
@@ -130,6 +148,15 @@ class Lending:
         self.unbound: set[str] = set()
         """Names that it reads and does not bind: the solution's, the prompt's, or another test's."""
         every = [node for tree in parts for node in self._walk(tree)]
+        self._classes = {node.name for node in every if isinstance(node, ast.ClassDef)}
+        self._imported = {(node.asname or node.name).partition(".")[0] for node in every if isinstance(node, ast.alias)}
+        random = {
+            (alias.asname or alias.name).partition(".")[0]
+            for node in every
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            for alias in node.names
+            if "random" in (getattr(node, "module", None) or alias.name)
+        }
         self._functions: dict[str, list[Any]] = {}
         for node in every:
             if isinstance(node, _FUNCTIONS):
@@ -148,6 +175,12 @@ class Lending:
             if name not in stored and all(map(_is_undecorated, functions))
         }
         """Names of functions that are what their text says."""
+        self._generators = {
+            name
+            for name, functions in self._functions.items()
+            for part in self._walk(*functions)
+            if isinstance(part, ast.Yield | ast.YieldFrom)
+        }
         methods = {id(part) for node in every if isinstance(node, ast.ClassDef) for part in node.body}
         self._unknown = {
             (id(function), name)
@@ -162,6 +195,22 @@ class Lending:
         }
         """Parameters of which no call in the text says what they are."""
         self._changeable |= self._unknown
+        # a module's list or generator of numbers can change; a function of a module's that is only called cannot
+        modules = {
+            node.value.id
+            for node in every
+            if isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and (id(node) not in callees or node.attr == "random")
+            and node.attr not in _CONSTANTS
+        }
+        bases = {id(node.value) for node in every if isinstance(node, ast.Attribute)}
+        bare = {
+            node.id
+            for node in every
+            if isinstance(node, ast.Name) and _is_read(node) and id(node) not in callees and id(node) not in bases
+        }
+        self._stateful = self._imported & (modules | bare | random)
         try:
             for _ in range(2):  # what a variable is bound to later in a loop is known by the second time
                 self._loads.clear()
@@ -184,6 +233,7 @@ class Lending:
         """Whether it reads anything a second time that leads to what it lends."""
         if self._is_unclear:
             return True
+        self._changeable.update((scope, name) for scope in self._bound for name in self._stateful)
         roots = list(self._lent)
         for root in roots:  # which grows meanwhile
             roots += [other for other in self._values.get(root, ()) if other not in roots]
@@ -192,32 +242,49 @@ class Lending:
     def find_pure(self) -> frozenset[str]:
         """Return the names of those of its functions that change nothing, whoever calls them."""
         writing = {name for name, nodes in self._functions.items() if any(map(self._writes, nodes))}
+        words_by_name = {name: set[str]().union(*map(self._words, nodes)) for name, nodes in self._functions.items()}
+        if writing & _CALLED_BY_WRITES:
+            writing |= _CONSTRUCTORS & self._functions.keys()  # which set attributes
         # a function that calls one that writes writes too, so until no further one is met
         while True:
             if any(name[:2] == "__" == name[-2:] for name in writing - _CONSTRUCTORS - _CALLED_BY_WRITES):
                 return frozenset()  # an operator in any of them may be that one
             # one that calls a class may run its constructor
             words = writing | (self._bound[0] if writing & _CONSTRUCTORS else set())
-            more = {
-                name
-                for name, nodes in self._functions.items()
-                if name not in writing and any(not self._words(node).isdisjoint(words) for node in nodes)
-            }
+            more = {name for name, own in words_by_name.items() if name not in writing and not own.isdisjoint(words)}
             if not more:
                 return frozenset(self._functions) - writing
             writing |= more
 
     def _writes(self, function: Any) -> bool:
         """Whether a function of the test's may change something by itself."""
+        own_calls = _called_parameters(function)  # `Policy` looks at the functions that it is given
         is_constructor = getattr(function, "name", "") in _CONSTRUCTORS
         own = function.args.args[0].arg if is_constructor and function.args.args else ""  # nobody else holds it yet
         for node in self._walk(function):
-            if isinstance(node, ast.Global | ast.Nonlocal | ast.AugAssign):
+            if isinstance(node, ast.Global | ast.Nonlocal | ast.AugAssign | ast.With | ast.AsyncWith | ast.Await):
+                return True
+            if isinstance(node, ast.Call) and not (_name(node.func) in own_calls or self._only_reads(node)):
                 return True
             is_write = isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load)
             if is_write and not (isinstance(node, ast.Attribute) and own and _name(node.value) == own):
                 return True
         return not self._words(function).isdisjoint(_WRITES | self._iterators)
+
+    def _only_reads(self, call: ast.Call) -> bool:
+        """Whether a call in a function of the test's changes nothing, but for what the functions that it names change."""
+        name = _name(call.func)
+        handed = [keyword.value for keyword in call.keywords]
+        if any(not (_is_constant(value) or _name(value) in self._plain) for value in handed):
+            return False
+        if isinstance(call.func, ast.Attribute):
+            base = _name(call.func.value)
+            is_library = base in self._imported and (base == "math" or name in _LIBRARY_READS)
+            is_own = name in self._plain and name not in WRITING and base not in self._imported
+            return name in READING or is_own or is_library
+        if name in self._plain or name in self._classes:
+            return not any(map(_called_parameters, self._functions.get(name, ())))
+        return name in _SCALAR | _ONLY_READ and name not in self._tested and name not in self._bound[0] - self._imported
 
     # variables
 
@@ -248,6 +315,8 @@ class Lending:
 
     def _bind(self, target: ast.AST, value: ast.AST, place: _Place) -> None:
         """Note what a variable is bound to, or what is put into what it holds."""
+        if self._holds_iterator(value) and (name := _name(target)):
+            self._iterators.add(name)
         if isinstance(target, ast.Tuple | ast.List):
             parts = target.elts
             values = value.elts if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(parts) else None
@@ -265,9 +334,6 @@ class Lending:
             return
         if not (_is_constant(value) or self._is_of_solution(value, place)):
             self._changeable.add(root)
-        # whoever reads it uses it up, and so changes what others read after that
-        if isinstance(value, ast.GeneratorExp) or (isinstance(value, ast.Call) and self._gives_iterator(value)):
-            self._iterators.add(root[1])
 
     def _lead(self, root: Root, value: ast.AST, place: _Place) -> None:
         """Note that a variable leads to all that an expression reads."""
@@ -275,11 +341,23 @@ class Lending:
         for part in self._walk(value):
             if isinstance(part, ast.Name) and (other := self._find_root(part.id, place)) is not None:
                 roots.add(other)
+            elif isinstance(part, (*_COMPREHENSIONS, ast.Lambda)):
+                roots.update((id(part), name) for name in self._bound.get(id(part), ()))
+
+    def _holds_iterator(self, value: ast.AST) -> bool:
+        """Whether this may hold what is used up by reading it."""
+        return any(
+            isinstance(part, ast.GeneratorExp) or (isinstance(part, ast.Call) and self._gives_iterator(part))
+            for part in self._walk(value)
+        )
 
     def _gives_iterator(self, call: ast.Call) -> bool:
         name = _name(call.func)
-        parts = (part for function in self._functions.get(name, ()) for part in self._walk(function))
-        return name in _ITERATORS or any(isinstance(part, ast.Yield | ast.YieldFrom) for part in parts)
+        if isinstance(call.func, ast.Name) and name in self._classes | _SCALAR | _ONLY_READ | _CONTAINERS:
+            return False
+        if name in self._plain:
+            return name in self._generators
+        return name not in READING | _LIBRARY_READS
 
     def _is_of_solution(self, value: ast.AST, place: _Place) -> bool:
         """Whether this is what a function or a class of the solution's returned: what it changes there is its own answer."""
@@ -364,6 +442,8 @@ class Lending:
             self._visit_loop(node, place)
         else:
             self._note_binding(node, place, is_lent=is_lent)
+            # an object of the solution's may keep what it is given by an operator or as an attribute
+            is_lent = is_lent or _hands_over(node)
             for name, part in ast.iter_fields(node):
                 if name == "annotation":
                     continue
@@ -372,16 +452,9 @@ class Lending:
                         self._visit(each, place, is_lent=is_lent)
 
     def _note_binding(self, node: ast.AST, place: _Place, *, is_lent: bool) -> None:
+        self._note_part(node, place)
         if isinstance(node, ast.Assign):
-            for target in node.targets:
-                self._bind(target, node.value, place)
-                if len(node.targets) > 1 and isinstance(target, ast.Name):
-                    self._load(target.id, place, is_lent=False)  # one object by several names
-                hands_over = any(self._names_solution(part, place) for part in _arguments(node.value))
-                if isinstance(target, ast.Attribute) and (hands_over or self._names_solution(node.value, place)):
-                    self._is_unclear = True  # it may become a method
-                elif hands_over and isinstance(target, ast.Name) and (root := self._find_root(target.id, place)):
-                    self._lent.add(root)  # `partial(f, items)`: calling it lends what it holds
+            self._note_assignment(node, place)
         elif isinstance(node, ast.AnnAssign | ast.AugAssign | ast.NamedExpr) and node.value is not None:
             self._bind(node.target, node.value, place)
             if not isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
@@ -402,6 +475,36 @@ class Lending:
             for _, owner in place.owners:
                 self._lead(owner, node.value, place)
 
+    def _note_assignment(self, node: ast.Assign, place: _Place) -> None:
+        for target in node.targets:
+            self._bind(target, node.value, place)
+            if isinstance(target, ast.Tuple | ast.List) and not isinstance(node.value, _PARTS):
+                for part in target.elts:
+                    if isinstance(part, ast.Name):
+                        self._load(part.id, place, is_lent=False)  # a call may give one object for several names
+            if len(node.targets) > 1 and isinstance(target, ast.Name):
+                self._load(target.id, place, is_lent=False)  # one object by several names
+            hands_over = any(self._names_solution(part, place) for part in _arguments(node.value))
+            if isinstance(target, ast.Attribute) and (hands_over or self._names_solution(node.value, place)):
+                self._is_unclear = True  # it may become a method
+            elif hands_over and isinstance(target, ast.Name) and (root := self._find_root(target.id, place)):
+                self._lent.add(root)  # `partial(f, items)`: calling it lends what it holds
+
+    def _note_part(self, node: ast.AST, place: _Place) -> None:
+        """Note that a function, a class or a module of the test's has an attribute that can change."""
+        if not isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
+            return
+        for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+            root = self._find_base(target, place) if isinstance(target, ast.Attribute | ast.Subscript) else None
+            if root is not None and (root[1] in self._functions or root[1] in self._classes | self._imported):
+                self._changeable.add(root)
+
+    def _find_base(self, value: ast.AST, place: _Place) -> Root | None:
+        """Return the variable of which this is a part."""
+        while isinstance(value, ast.Attribute | ast.Subscript):
+            value = value.value
+        return self._find_root(value.id, place) if isinstance(value, ast.Name) else None
+
     def _names_solution(self, value: ast.AST, place: _Place) -> bool:
         called = {id(part.func) for part in self._walk(value) if isinstance(part, ast.Call)}
         return any(
@@ -416,14 +519,21 @@ class Lending:
         name = _name(node.func)
         values = [*node.args, *(keyword.value for keyword in node.keywords)]
         base = node.func.value if isinstance(node.func, ast.Attribute) else None
-        is_builtin = base is None and name in _BUILTINS and self._find_root(name, place) is None
-        is_assertion = name.lower().startswith("assert") and name not in _CALLING
-        if name in _SCALAR and (is_builtin or name == "deepcopy"):
+        root = self._find_root(name, place) if base is None else self._find_base(base, place)
+        is_tested = base is None and name in self._tested
+        is_builtin = base is None and name in _BUILTINS and root is None and not is_tested
+        is_library = root is not None and root[1] in self._imported
+        is_assertion = name.lower().startswith("assert") and name not in _CALLING and not is_tested
+        if base is not None:
+            is_assertion = is_assertion and (is_library or root is None or root in self._changeable)
+        if name in _SCALAR and (is_builtin or (name == "deepcopy" and is_library)):
             lends = is_lent = False
         else:
             # what a function of the test's does with it stands in its body
-            is_read = name in _LIBRARY_READS or (is_builtin and name in _ONLY_READ and not node.keywords)
-            lends_here = not (is_assertion or is_read or (base is None and name in self._plain))
+            is_read = (name in _LIBRARY_READS and is_library) or (
+                is_builtin and name in _ONLY_READ and not node.keywords
+            )
+            lends_here = not (is_assertion or is_read or (base is None and name in self._plain and not is_tested))
             lends = is_lent or lends_here
             if lends_here:  # whatever its own function hands over
                 place = place.leave_lambdas()
@@ -440,7 +550,9 @@ class Lending:
             self._visit(value, place, is_lent=lends)
             if base is not None and not is_assertion:
                 self._bind(ast.Attribute(base, "", ast.Load()), value, place)  # it may keep what it is given
-        for function in self._functions.get(name, ()):
+        functions = self._functions.get(name, ())
+        # of which of several functions of one name this is, the text does not say: their parameters are unknown
+        for function in functions if len(functions) < _MOST_ALIKE else ():
             self._bind_parameters(function, node, place)
 
     def _bind_parameters(self, function: Any, node: ast.Call, place: _Place) -> None:
@@ -451,6 +563,8 @@ class Lending:
         pairs += [([keyword.arg] if keyword.arg in names else names, keyword.value) for keyword in node.keywords]
         for name, value in ((name, value) for some, value in pairs for name in some):
             self._lead((id(function), name), value, place)
+            if self._holds_iterator(value):
+                self._iterators.add(name)
             if not (_is_constant(value) or (isinstance(value, ast.Name) and self._names_solution(value, place))):
                 self._changeable.add((id(function), name))
 
@@ -461,6 +575,11 @@ class Lending:
         for decorator in [] if is_lambda else node.decorator_list:
             self._visit(decorator, place)
         owner = None if is_lambda else self._find_root(node.name, place)
+        if not is_lambda and owner is not None:
+            if not _is_undecorated(node):
+                self._changeable.add(owner)  # a cache gives the same object each time
+            if any(self._is_foreign(decorator, place) for decorator in node.decorator_list):
+                self._lent.add(owner)
         defaults = [value for value in (*parameters.defaults, *parameters.kw_defaults) if value is not None]
         for value in defaults:
             self._visit(value, place)
@@ -475,13 +594,26 @@ class Lending:
         for part in body:
             self._visit(part, inner, is_lent=is_lambda and is_lent)
 
+    def _is_foreign(self, value: ast.AST, place: _Place) -> bool:
+        """Whether a decorator or a base may be the solution's."""
+        while isinstance(value, ast.Call):
+            value = value.func
+        if _name(value) == "TestCase" or (
+            isinstance(value, ast.Name) and (value.id in _BUILTINS or value.id in self._plain | self._classes)
+        ):
+            return _name(value) in self._tested
+        root = self._find_base(value, place)
+        return root is None or not (root[1] in self._imported or root[1] in self._plain | self._classes)
+
     def _visit_class(self, node: ast.ClassDef, place: _Place) -> None:
         for expression in (*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)):
             self._visit(expression, place)
         owner = self._find_root(node.name, place)
+        if any(self._is_foreign(base, place) for base in (*node.bases, *node.decorator_list)):
+            self._is_unclear = True  # what the solution's class does calls the methods of this one
         for part in node.body:
-            value = part.value if isinstance(part, ast.Assign | ast.AnnAssign) else None
-            if owner is not None and value is not None:
+            is_plain = isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.Pass | ast.Expr)
+            if owner is not None and not (is_plain or (isinstance(part, ast.AnnAssign) and part.value is None)):
                 self._changeable.add(owner)
         self._bound[id(node)] = self._bound_names(node.body)
         inner = place.enter(id(node), owner, is_class=True)
@@ -518,6 +650,15 @@ class Lending:
             self._visit(part, inner)
 
 
+def _hands_over(node: ast.AST) -> bool:
+    """Whether this may give an object of the solution's something to keep, and is not a call."""
+    if isinstance(node, ast.Assign):
+        return any(isinstance(target, ast.Attribute | ast.Subscript) for target in node.targets)
+    if isinstance(node, ast.Subscript):
+        return not _is_constant(node.slice)
+    return isinstance(node, ast.BinOp | ast.AugAssign) and not isinstance(node.op, ast.Pow)
+
+
 def _is_read(node: Any) -> bool:
     return isinstance(node.ctx, ast.Load)
 
@@ -536,7 +677,7 @@ def _items(display: Any) -> list[ast.expr]:
 
 def _is_undecorated(function: Any) -> bool:
     decorators = {_name(decorator) for decorator in getattr(function, "decorator_list", ())}
-    return decorators <= {"property", "staticmethod", "classmethod", "contextmanager"}
+    return decorators <= _DECORATORS
 
 
 def _parameters(function: Any) -> list[str]:
@@ -544,6 +685,17 @@ def _parameters(function: Any) -> list[str]:
     more = [parameter for parameter in (parameters.vararg, parameters.kwarg) if parameter is not None]
     every = [*parameters.posonlyargs, *parameters.args, *parameters.kwonlyargs, *more]
     return [parameter.arg for parameter in every]
+
+
+def _called_parameters(function: Any) -> set[str]:
+    """Return the names of a function's parameters that it calls itself; none where one has a default."""
+    parameters = function.args
+    if parameters.defaults or any(parameters.kw_defaults):
+        return set()
+    called = {
+        part.func.id for part in ast.walk(function) if isinstance(part, ast.Call) and isinstance(part.func, ast.Name)
+    }
+    return called & set(_parameters(function))
 
 
 def _is_constant(node: ast.AST) -> bool:
@@ -555,7 +707,7 @@ def _is_constant(node: ast.AST) -> bool:
     if isinstance(node, ast.BinOp):
         return _is_constant(node.left) and _is_constant(node.right)
     return isinstance(node, ast.Constant | ast.JoinedStr | ast.Compare | ast.Lambda) or (
-        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _SCALAR
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _SCALAR - {"deepcopy"}
     )
 
 

@@ -31,7 +31,7 @@ import re
 import sys
 import types
 
-from . import names
+from . import names, standin
 from .plain_values import MUTATING, MUTATORS, OPERATORS
 
 TYPE_CHECKING = False
@@ -236,9 +236,15 @@ WRITING = (
     | frozenset(MUTATING)
     | frozenset(name for name in OPERATORS if name[:3] == "__i" and name not in ("__isub__", "__instancecheck__"))
     | frozenset(["__isub__", "__next__", "__missing__", "__enter__", "__exit__", "send", "throw", "close", "shuffle"])
+    | _DRAWING
+    | {"__init__"}
     | (_STREAM - {"getvalue", "tell", "readable", "writable", "seekable", "isatty", "closed", "flush", "__iter__"})
 )
 """Methods of standard types that change the object or use it up, so that whoever reads it afterwards reads something else."""
+READING = (
+    _SEQUENCE | _SETS | _MAPPING | _WORDS | _CLOCK | {"copy", "getvalue", "group", "groups", "most_common"}
+) - WRITING
+"""Methods of standard types that only read, whatever object of theirs is asked."""
 _ADVANCED = frozenset(("n", "send", "throw", "close", "await", "step", "step by", "cancel"))
 _LONG = 400
 """Characters of an entry; of a longer one its digest is kept."""
@@ -323,12 +329,16 @@ def may_write(operation: str, target: Any, arguments: list[Any], pure: frozenset
     """
     if operation in ("s", "x") or operation in _ADVANCED:
         return True
+    # what it hands over of the test's may be called there; a class of Python's own is one that takes values
+    others = (value for value in arguments[1:] if callable(value) and names.name_for(value) is None)
+    if any(standin.get_token(value) is None and _call_may_write(value, pure) for value in others):
+        return True
     if operation == "c" or (operation == "d" and arguments[1] == "__call__"):
         return _call_may_write(target, pure)
     cls, name = type(target), arguments[1]
     owner = _owner(cls, name)
     if operation == "d":
-        if owner is None or not is_tests_class(owner):
+        if owner is None or not is_tests_class(owner) or name == "__init__":  # of an object that there is already
             return name in WRITING
         return _call_may_write(_DICT.__get__(owner)[name], pure)
     asks = [value for value in (_owner(cls, "__getattribute__"), _owner(cls, "__getattr__")) if value is not None]
@@ -359,6 +369,8 @@ def _call_may_write(target: Any, pure: frozenset[str]) -> bool:
     if kind is functools._lru_cache_wrapper:  # noqa: SLF001 - what the decorator returns
         return _call_may_write(target.__wrapped__, pure)
     if isinstance(target, type):
+        if is_tests_class(type(target)):
+            return True  # its own class says what a call of it does
         owners = {owner for name in ("__new__", "__init__", "__post_init__") if (owner := _owner(target, name))}
         return any(
             name in _DICT.__get__(owner) and name not in pure and not _is_generated(_DICT.__get__(owner)[name])

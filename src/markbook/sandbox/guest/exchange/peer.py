@@ -272,6 +272,7 @@ class Peer(Objects):
                 return self._ask_peer(request, transfer, listen)
         if self.crossed.has_changed(transfer):
             self.policy.copied = True
+        self.policy.note_call(request[1])
         return self._ask_peer(request, transfer, listen)
 
     def _ask_peer(self, request: list[Any], transfer: Transfer | None, listen: Listeners) -> Any:
@@ -507,7 +508,7 @@ class Peer(Objects):
             return
         spells = arrived.spells(is_special_method=arrived.text.startswith(_SPECIAL_METHOD))
         self.policy.check_use(operation, arguments, options, arrived.handed, spells=spells)
-        self.policy.note_request(operation, arguments, options, during)
+        self.policy.note_request(operation, arguments, options, during, self._tokens[id(target)])
 
     def _take_call(self, frame: list[Any]) -> tuple[list[Any], dict[str, object], Transfer | None]:
         simple = self._simple_values(frame[2]) if not frame[3] else None

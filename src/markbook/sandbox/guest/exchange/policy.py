@@ -87,6 +87,10 @@ class Policy:
         self.written = False
         """Whether the candidate changed something of the test's in a way in which the right answer has not."""
         self._writes = 0
+        self._times: dict[str, int] = {}
+        """How often each change was made."""
+        self._calls = 0
+        """How many calls the test has made: a change belongs to one of them."""
         self.allowed = set(allowed or ())
         self.own = False
         """Whether the candidate's own classes took part in a comparison."""
@@ -154,6 +158,10 @@ class Policy:
         self.stopped = self.stopped or "stop" not in self.allowed
         return "stop" in self.allowed
 
+    def note_call(self, operation: str) -> None:
+        """Note that the test asks something, before it is asked."""
+        self._calls += operation in _CALLS
+
     def note_changes(self, request: list[Any], changes: list[Any]) -> None:
         """Note that a request of the test's came back with containers of the test's changed.
 
@@ -164,7 +172,9 @@ class Policy:
         if (self.learning or not self.written) and (request[1] not in _CALLS or self._find_lent()[0]):
             self._note_write(wire.encode([request[1], request[2][1:], request[3], changes]))
 
-    def note_request(self, operation: str, arguments: list[Any], options: dict[str, Any], during: str) -> None:
+    def note_request(
+        self, operation: str, arguments: list[Any], options: dict[str, Any], during: str, number: int = 0
+    ) -> None:
         """Note what the solution asks of an object of the test's, if that may change something.
 
         Args:
@@ -172,24 +182,31 @@ class Policy:
             arguments: the object, and what goes with the operation.
             options: its keyword arguments.
             during: the operation of the test's that is under way.
+            number: which of the test's objects it is, in the order in which they crossed.
         """
         if self.written and not self.learning:
             return
         from . import lent
 
-        if not lent.may_write(operation, arguments[0], arguments, frozenset()):
+        values = [*arguments, *options.values()]
+        if not lent.may_write(operation, arguments[0], values, frozenset()):
             return
         reads_again, pure = self._find_lent()
-        if (reads_again or during not in _CALLS) and lent.may_write(operation, arguments[0], arguments, pure):
+        if (reads_again or during not in _CALLS) and lent.may_write(operation, arguments[0], values, pure):
             values = [
                 _describe_value(value) for value in (*arguments[1:], *(options[name] for name in sorted(options)))
             ]
-            self._note_write(f"{operation}:{lent.kind_of_target(arguments[0])}:{', '.join([*options, *values])}")
+            self._note_write(
+                f"{operation}:{number}:{lent.kind_of_target(arguments[0])}:{', '.join([*options, *values])}"
+            )
 
     def _note_write(self, what: str) -> None:
         from . import lent
 
-        key = lent.shorten("change", what)
+        what = f"{self._calls}:{what}"
+        # as often as the right answer did: who takes one item of an iterator does not excuse who takes all
+        self._times[what] = times = self._times.get(what, 0) + 1
+        key = lent.shorten("change", f"{times}:{what}")
         if self.learning and self._writes < _MOST_WRITES:
             self._writes += 1
             self.allowed.add(key)
