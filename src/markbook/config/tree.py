@@ -7,7 +7,7 @@ line and a column. A loader that makes Python values loses the places and runs c
 built here, out of the parser's events.
 
 *The parts.* `read_tree` opens a regular file of at most `MAX_BYTES`. `_Builder` takes one event at a time and keeps
-the open collections on a stack of its own: there is no recursion, so a file can nest only as deep as `MAX_DEPTH`, and
+the open collections on a stack of its own: without recursion a file can nest only as deep as `MAX_DEPTH`, and
 the error names the place. A finished `Node` holds a plain value, its file, line and column, and those of its keys.
 `plain` gives the values alone; `check` in `markbook.config.check` finds the place again for each error of pydantic.
 

@@ -165,7 +165,7 @@ class Finder:
         self._modules: dict[Path, ModuleType | None] = {}
 
     def __call__(self, function: Function) -> Callable[..., Any] | None:
-        """Return a function; None if there is no such file, so that the name is a registered one.
+        """Return a function; None without such a file, so that the name is a registered one.
 
         Raises:
             ConfigError: a file leads outside its folder, fails to import, or lacks the function.

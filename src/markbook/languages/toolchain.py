@@ -153,7 +153,7 @@ def _usual(definition: Language) -> Places | None:
 
 
 def installed_prefix(command: str) -> str:
-    """Return the folder of an installed program's tree, its own folder if there is no tree."""
+    """Return the folder of an installed program's tree, its own folder without a tree."""
     folder = os.path.dirname(command)
     return os.path.dirname(folder) if os.path.basename(folder) in ("bin", "sbin") else folder
 

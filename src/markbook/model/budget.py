@@ -16,7 +16,7 @@ them out together and find the limit exceeded when their bills come. So money is
 So what is spent plus what is set aside stays within the limit, as long as no server bills more than this estimate.
 A resumed run hands in what it spent before: the limit is that of the run and not of the process.
 
-All of it runs in one event loop and `hold` does not wait between its test and its reservation; hence there is no lock. The
+All of it runs in one event loop and `hold` does not wait between its test and its reservation; so it needs no lock. The
 event that wakes the waiting is replaced at each bill, so that nobody misses one or is woken twice by the same.
 
 An `Account` tells what is known from what is feared: `cost` holds known bills only, `cost_at_most` counts unknown ones at their

@@ -198,7 +198,7 @@ def open_run(path: str | os.PathLike[str], *, check: bool = True, columns: Mappi
         columns: which column of a plain table says what: `{"item": "id", "score": "accuracy"}`.
 
     Raises:
-        DataError: there is no run here or several, or its run.json is damaged.
+        DataError: no run is here, or several are, or its run.json is damaged.
         StorageError: the run is finished, and its journal is not what was written.
     """
     folder = find_run(path, columns)
@@ -377,7 +377,7 @@ def existing_run(path: str | os.PathLike[str]) -> Path:
     A run that was killed before it wrote its `run.json` is found by its folder.
 
     Raises:
-        DataError: there is no latest, or the folder holds several runs.
+        DataError: none is the latest, or the folder holds several runs.
     """
     run_path = Path(path)
     is_folder = bool(runs_in(run_path)) or (run_path.name == LATEST and not run_path.exists())
@@ -388,7 +388,7 @@ def latest_run(path: str | os.PathLike[str]) -> Path:
     """Return the folder that `latest` means, any other path as it is.
 
     Raises:
-        DataError: there is no latest.
+        DataError: none is the latest.
     """
     run_path = Path(path)
     return find_run(run_path) if run_path.name == LATEST and not run_path.exists() else run_path

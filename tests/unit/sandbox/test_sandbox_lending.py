@@ -128,3 +128,17 @@ def test_literals_of_a_megabyte_are_not_gone_through():
     lending = Lending([tree], nodes, {"f"})
 
     assert len(lending._walk(tree)) < 50
+
+
+@pytest.mark.parametrize(
+    ("text", "is_pure"),
+    [
+        ("import unittest\ncase = unittest.TestCase()\ndef check(x): case.assertEqual(x, 9)", True),
+        ("import unittest\ncase = unittest.TestCase()\ncase = f(case)\ndef check(x): case.assertEqual(x, 9)", False),
+        ("import unittest\nunittest = f()\ncase = unittest.TestCase()\ndef check(x): case.assertEqual(x, 9)", False),
+        ("import unittest\ncase = unittest.TestCase()\ndef check(x): case.assertRaises(ValueError, x)", False),
+        ("case = f()\ndef check(x): case.assertEqual(x, 9)", False),
+    ],
+)
+def test_a_comparison_of_a_test_case_changes_nothing(text, is_pure):
+    assert ("check" in read(text).find_pure()) == is_pure

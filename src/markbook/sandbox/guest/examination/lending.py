@@ -63,6 +63,14 @@ _CALLING = frozenset(
     )
 )
 """Assertions that call what they are given."""
+_COMPARING = frozenset(
+    [
+        "assertEqual", "assertNotEqual", "assertTrue", "assertFalse", "assertIs", "assertIsNot", "assertIsNone",
+        "assertIsNotNone", "assertIn", "assertNotIn", "assertIsInstance", "assertAlmostEqual", "assertGreater",
+        "assertGreaterEqual", "assertLess", "assertLessEqual", "assertListEqual", "assertDictEqual", "assertTupleEqual",
+    ]
+)  # fmt: skip
+"""Assertions that compare what they are given, and call nothing but its operators."""
 _OF_TEST_CASES = frozenset(("subTest", "fail", "skipTest"))
 _WRITES = frozenset(("__dict__", "vars", "globals", "locals"))
 _DECORATORS = frozenset(("property", "staticmethod", "classmethod", "contextmanager"))
@@ -168,7 +176,18 @@ class Lending:
         handed = {
             node.id for node in every if isinstance(node, ast.Name) and _is_read(node) and id(node) not in callees
         }
-        stored = {node.id for node in every if isinstance(node, ast.Name) and not _is_read(node)}
+        stores = [node.id for node in every if isinstance(node, ast.Name) and not _is_read(node)]
+        stored = set(stores)
+        self._cases = {
+            node.targets[0].id
+            for node in every
+            if isinstance(node, ast.Assign)
+            and _is_test_case(node.value)
+            and isinstance(node.targets[0], ast.Name)
+            and stores.count(node.targets[0].id) == 1
+            and "unittest" in self._imported - stored
+        }
+        """Names of test cases of `unittest` itself."""
         self._plain = {
             name
             for name, functions in self._functions.items()
@@ -269,7 +288,7 @@ class Lending:
             is_write = isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load)
             if is_write and not (isinstance(node, ast.Attribute) and own and _name(node.value) == own):
                 return True
-        return not self._words(function).isdisjoint(_WRITES | self._iterators)
+        return not self._words(function).isdisjoint(_WRITES | (self._iterators - self._cases))
 
     def _only_reads(self, call: ast.Call) -> bool:
         """Whether a call in a function of the test's changes nothing, but for what the functions that it names change."""
@@ -281,7 +300,9 @@ class Lending:
             base = _name(call.func.value)
             is_library = base in self._imported and (base == "math" or name in _LIBRARY_READS)
             is_own = name in self._plain and name not in WRITING and base not in self._imported
-            return name in READING or is_own or is_library
+            # what the operators of the solution's objects change meanwhile is noted as they change it
+            is_assertion = base in self._cases and name in _COMPARING
+            return name in READING or is_own or is_library or is_assertion
         if name in self._plain or name in self._classes:
             return not any(map(_called_parameters, self._functions.get(name, ())))
         return name in _SCALAR | _ONLY_READ and name not in self._tested and name not in self._bound[0] - self._imported
@@ -661,6 +682,12 @@ def _hands_over(node: ast.AST) -> bool:
 
 def _is_read(node: Any) -> bool:
     return isinstance(node.ctx, ast.Load)
+
+
+def _is_test_case(value: ast.AST) -> bool:
+    """Whether this makes a test case of `unittest`, which none of its users has changed."""
+    is_call = isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "TestCase"
+    return is_call and _name(value.func.value) == "unittest"  # type: ignore[attr-defined]  # it is such a call
 
 
 def _name(node: ast.AST) -> str:
