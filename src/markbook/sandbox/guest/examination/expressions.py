@@ -110,11 +110,6 @@ def assignments(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
             loops.append((node.target, node.iter))
         elif isinstance(node, ast.withitem) and node.optional_vars is not None:
             _assign(assigned, node.optional_vars, node.context_expr)
-        elif isinstance(node, ast.ClassDef):  # what stands in its body is read as `Case.want` or `self.want`
-            for part in node.body:
-                if isinstance(part, ast.Assign | ast.AnnAssign) and part.value is not None:
-                    for target in part.targets if isinstance(part, ast.Assign) else [part.target]:
-                        _assign(assigned, _as_attribute(target), part.value)
     # loops come last, since what they go through may be assigned further down
     for target, source in loops:
         # what the loop goes through where that is written down, else the whole of it
@@ -198,6 +193,13 @@ def flows(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
     gives, and what its parameters are by default.
     """
     values_by_name = {name: list(values) for name, values in assignments(nodes).items()}
+    # What stands in the body of a class is read as `Case.want` or `self.want`. Only here: expectations that are changed to
+    # try a pass beside the test are looked for where they stand, and a solution can read its class's attributes.
+    for node in nodes:
+        for part in node.body if isinstance(node, ast.ClassDef) else ():
+            if isinstance(part, ast.Assign | ast.AnnAssign) and part.value is not None:
+                for target in part.targets if isinstance(part, ast.Assign) else [part.target]:
+                    _assign(values_by_name, _as_attribute(target), part.value)
     defined = {node.name: node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
     for node in nodes:
         if isinstance(node, ast.Assign):
