@@ -193,13 +193,11 @@ def flows(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
     gives, and what its parameters are by default.
     """
     values_by_name = {name: list(values) for name, values in assignments(nodes).items()}
-    # What stands in the body of a class is read as `Case.want` or `self.want`. Only here: expectations that are changed to
-    # try a pass beside the test are looked for where they stand, and a solution can read its class's attributes.
-    for node in nodes:
-        for part in node.body if isinstance(node, ast.ClassDef) else ():
-            if isinstance(part, ast.Assign | ast.AnnAssign) and part.value is not None:
-                for target in part.targets if isinstance(part, ast.Assign) else [part.target]:
-                    _assign(values_by_name, _as_attribute(target), part.value)
+    # Read as `Case.want` or `self.want`. Only here: a solution can read its class, so nothing to try a pass by stands there.
+    for part in (part for node in nodes if isinstance(node, ast.ClassDef) for part in node.body):
+        if isinstance(part, ast.Assign | ast.AnnAssign) and part.value is not None:
+            for target in part.targets if isinstance(part, ast.Assign) else [part.target]:
+                _assign(values_by_name, _as_attribute(target), part.value)
     defined = {node.name: node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
     for node in nodes:
         if isinstance(node, ast.Assign):
