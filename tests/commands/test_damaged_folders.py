@@ -180,6 +180,17 @@ def test_each_value_of_a_published_file_of_another_type(runs, tmp_path, kind, na
         assert read_by_all(run, tmp_path / "out") == [], (place, WRONG[number % len(WRONG)])
 
 
+@pytest.mark.parametrize("half", ["\\ud800", "\\uD800", "\\uDfff"])
+def test_half_a_character_is_said_however_it_is_spelled(runs, tmp_path, half):
+    run = unsealed(runs["run"], tmp_path / "copy")
+    first, _, rest = (run / "results.jsonl").read_text().partition("\n")
+    row = json.loads(first)
+    row["model"] = "MODEL"
+    (run / "results.jsonl").write_text(json.dumps(row).replace("MODEL", half) + "\n" + rest)
+
+    assert read_by_all(run, tmp_path / "out") == []
+
+
 @pytest.mark.parametrize(
     ("place", "value"),
     [

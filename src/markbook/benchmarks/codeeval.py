@@ -95,6 +95,7 @@ class CodeEval:
 
     def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
         """Return the problem of a row; RowError if it is none."""
+        refuse_misspelt(record, CodeEvalRow.__annotations__, elsewhere=_IN_TESTS)
         kind = record.get("object")
         if kind not in OBJECTS:
             raise RowError(f"unknown object {repr(kind)[:40]}: one of {', '.join(OBJECTS)}")
@@ -102,7 +103,6 @@ class CodeEval:
         # `True in (1, 2, 3)` holds in Python.
         if isinstance(level, bool) or level not in LEVELS:
             raise RowError(f"unknown complexity {repr(level)[:40]}: one of 1, 2, 3")
-        refuse_misspelt(record, CodeEvalRow.__annotations__, elsewhere=_IN_TESTS)
         tests, is_older = _tests(record.get("tests"))
         canonical = text_field(record, "canonical_solution")
         return Sample(

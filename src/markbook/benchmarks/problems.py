@@ -14,7 +14,8 @@ MAX_TESTS = 10_000
 """Of one problem."""
 MAX_TEXT = 48 << 20
 """Bytes of all tests of one problem, as JSON: they travel to a worker in one piece."""
-_SURELY_SMALL = MAX_TEXT // 8
+_SURELY_SMALL = MAX_TEXT // 12
+"""Characters that surely fit: as JSON one takes at most 12 bytes (two escapes, beyond the basic plane)."""
 MAX_SECONDS = 3600.0
 MIB = 1 << 20
 

@@ -418,11 +418,15 @@ def _read_answer(row: Mapping[str, object], parse: Callable[[str], _T]) -> _T | 
         return Missing(MissingKind.FAILED, str(error))
 
 
+def _row_order(row: MarksRecord) -> tuple[str, int, int]:
+    return str(row["model"]), int(row["sample"]), int(row["part"])
+
+
 def _rate_samples(rubric: Rubric, rows: Sequence[MarksRecord]) -> tuple[_Ratings, list[Missing]]:
     """Return for each judge the marks of every sample whose parts were all answered, and why others count for nothing."""
     samples: dict[tuple[str, int], list[tuple[int, dict[str, float]] | Missing]] = defaultdict(list)
     # Answers come in any order; sums of fractions in another order would differ in their last digit.
-    for row in sorted(rows, key=lambda row: (str(row["model"]), int(row["sample"]), int(row["part"]))):
+    for row in sorted(rows, key=_row_order):
         marks = _read_answer(row, lambda payload: parse_marks(payload, rubric))
         # A mark weighed by token probabilities, where there are any, stands for the plain one.
         weighted = row.get("weighted") or {}
@@ -473,7 +477,7 @@ def _rate_pairs(rows: Sequence[ComparisonRecord]) -> tuple[_Ratings, list[Missin
 
 
 def _collect_evidence(rubric: Rubric, rows: Sequence[MarksRecord]) -> dict[str, dict[str, object]]:
-    for row in rows:
+    for row in sorted(rows, key=_row_order):
         marks: dict[str, CriterionMark] | Missing = _read_answer(row, lambda payload: parse_marks(payload, rubric))
         if not isinstance(marks, Missing):
             return {

@@ -319,8 +319,9 @@ def _spans(
             if row["value"] is None:
                 continue
             y, paint = lines.middle(order.index(row["name"])), colour(row)
-            ends = {"x1": scale(row["low"]), "x2": scale(row["high"]), "y1": y, "y2": y}
-            parts.append(mark("line", **ends, stroke=paint, stroke_width=3, stroke_opacity="0.55"))
+            if row["low"] is not None and row["high"] is not None:  # else a point says all that is known
+                ends = {"x1": scale(row["low"]), "x2": scale(row["high"]), "y1": y, "y2": y}
+                parts.append(mark("line", **ends, stroke=paint, stroke_width=3, stroke_opacity="0.55"))
             parts.append(mark("circle", cx=scale(row["value"]), cy=y, r=5, fill=paint))
         return document(width, lines.bottom + _AXIS, parts, grown=max(key.width, lines.need))
 

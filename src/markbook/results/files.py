@@ -281,7 +281,8 @@ def _object(text: str | bytes, path: Path, where: str) -> Any:
     try:
         record = json.loads(text)
         # A half surrogate is valid JSON and cannot be encoded: every report of the run would break at it later.
-        if (b"\\ud" if isinstance(text, bytes) else "\\ud") in text:  # type: ignore[operator]  # both are of one kind
+        half = (b"\\ud", b"\\uD") if isinstance(text, bytes) else ("\\ud", "\\uD")
+        if any(start in text for start in half):  # type: ignore[operator]  # both are of one kind
             json.dumps(record, ensure_ascii=False).encode()  # half a surrogate pair, which no report can hold
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path.name} is damaged{where}: {error}", at=str(path), hint=_AGAIN) from error

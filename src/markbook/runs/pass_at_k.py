@@ -19,7 +19,7 @@ from markbook.programs.marker import MixedBox
 from markbook.programs.sandboxes import BoxSettings, RemoteSandbox, open_sandboxes
 from markbook.sandbox import Job, Sandbox
 from markbook.stats import passes
-from markbook.testcode import programs as claimless, programs as python, programs as suites
+from markbook.testcode.programs import UNPARSABLE, compile_tree, complete_program, fault, parse_python
 from markbook.types import (
     PYTHON,
     Attempt,
@@ -65,9 +65,9 @@ def find_problem(tests: Sequence[Test], language: str = "") -> Missing | None:
 @functools.lru_cache(maxsize=1024)
 def _find_problem(program: str) -> str:
     try:
-        tree = python.parse_python(suites.complete_program(program))
-        python.compile_tree(tree)
-    except python.UNPARSABLE as error:
+        tree = parse_python(complete_program(program))
+        compile_tree(tree)
+    except UNPARSABLE as error:
         line = f" (line {error.lineno})" if isinstance(error, SyntaxError) and error.lineno else ""
         message = error.msg if isinstance(error, SyntaxError) else str(error)
         return f"the tests are broken: {type(error).__name__}: {message}{line}"
@@ -77,7 +77,7 @@ def _find_problem(program: str) -> str:
         for statement in tree.body
     ):
         return NO_TESTS  # `pass`, or a docstring alone: any answer would pass
-    return f"the tests: {fault}" if (fault := claimless.fault(tree)) else ""
+    return f"the tests: {text}" if (text := fault(tree)) else ""
 
 
 Run = Callable[[Sequence[Item]], Sequence[Outcome]]

@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import math
 import secrets
 import threading
 import time
@@ -226,7 +227,12 @@ def _any_value(value: object) -> dict[str, object]:
     if isinstance(value, int):
         return {"intValue": str(value)}
     if isinstance(value, float):
-        return {"doubleValue": value}
+        # as protobuf's JSON spells them: a bare NaN is not JSON
+        return {
+            "doubleValue": value
+            if math.isfinite(value)
+            else str(value).replace("inf", "Infinity").replace("nan", "NaN")
+        }
     if isinstance(value, list | tuple):
         return {"arrayValue": {"values": [_any_value(item) for item in value]}}
     return {"stringValue": value if isinstance(value, str) else dump(value)}

@@ -113,6 +113,15 @@ def test_bad_row_is_named_and_the_others_stand(tmp_path, change, reason):
     assert (rejection.at, rejection.reason) == (f"{path}:2", reason)
 
 
+@pytest.mark.parametrize(("key", "wrong"), [("object", "objekt"), ("complexity", "complexty")])
+def test_a_misspelt_key_is_named_before_its_value_is_missed(tmp_path, key, wrong):
+    row = {wrong if name == key else name: value for name, value in problem("b").items()}
+    path = write_rows(tmp_path / "b.jsonl", [problem("a"), row])
+
+    (rejection,) = load_benchmark(path).rejections
+    assert rejection.reason == f"unknown key {wrong!r}: did you mean {key!r}?"
+
+
 def test_duplicate_task_id_is_refused_with_both_places(tmp_path):
     path = write_rows(tmp_path / "b.jsonl", [problem("a"), problem("b"), problem("a")])
 

@@ -56,6 +56,18 @@ def test_a_panel_takes_the_median():
     assert set(found.by_judge) == {"a", "b", "c"}
 
 
+def test_the_reason_is_the_first_judges_in_any_order():
+    payloads = {
+        model: json.dumps(dict.fromkeys(NAMES, 4) | {f"{name}_reason": f"{model} says" for name in NAMES})
+        for model in ("b", "a")
+    }
+    rows = [row(4, model=model, payload=payload) for model, payload in payloads.items()]
+
+    for answers in (rows, rows[::-1]):
+        evidence = aggregate_ratings(CONSTRUCTIVENESS, answers).evidence
+        assert {mark["reason"] for mark in evidence.values()} == {"a says"}
+
+
 def test_parts_weigh_by_their_length():
     found = aggregate_ratings(TECHNICAL_ACCURACY, [row(5, part=1, chars=30, rubric=TECHNICAL_ACCURACY),
                                         row(1, part=2, chars=10, rubric=TECHNICAL_ACCURACY)])  # fmt: skip

@@ -222,3 +222,12 @@ def test_pictures_for_files_have_settled_colours():
     assert exports.png(picture)[:8] == b"\x89PNG\r\n\x1a\n"
     assert ' fill="currentColor"' not in exports._on_white(picture)
     assert ">&quot;currentColor&quot;<" in exports._on_white(picture)
+
+
+def test_a_value_without_an_interval_is_a_point():
+    rows = [{"name": "a", "value": 1.0, "low": None, "high": None, "verdict": "distinguishable"},
+            {"name": "b", "value": 2.0, "low": 1.0, "high": 3.0, "verdict": "distinguishable"}]  # fmt: skip
+
+    drawn = charts.forest(rows, ["a", "b"], "Difference").wide
+
+    assert len(numbers(drawn, "circle", "cx")) >= 2

@@ -2,6 +2,8 @@
 
 from types import SimpleNamespace
 
+import pytest
+
 from markbook.sandbox.guest.exchange.peer import Crossed
 
 
@@ -71,3 +73,15 @@ def test_one_of_this_conversation_may_change():
     mine.append(2)
     assert not crossed.has_changed(SimpleNamespace(index={id(mine): 0}))
     assert crossed.has_changed(None)
+
+
+@pytest.mark.parametrize("count", range(4))
+@pytest.mark.parametrize("holds", [True, False])
+def test_a_late_change_is_only_seen_in_what_the_test_holds(count, holds):
+    crossed, lists = Crossed(), [[number] for number in range(count)]
+    _cross(crossed, *lists)
+    crossed.late = True
+    if not holds:
+        lists.clear()
+
+    assert crossed.changed_there() == (holds and count > 0)

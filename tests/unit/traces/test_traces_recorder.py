@@ -241,3 +241,17 @@ def test_the_message_history_reads_too(tmp_path):
     assert trace.format == "pydantic-ai"
     assert sorted((step.name, step.ok) for step in trace.tools()) == [("ask_researcher", True), ("ask_writer", True)]
     assert not trace.unrecognised
+
+
+def test_a_number_that_json_has_not_is_spelled_as_protobuf_does(tmp_path):
+    path = tmp_path / "run.jsonl"
+    with Recorder(path) as record, record.model("m") as reply:
+        reply.attributes |= {"a": float("nan"), "b": float("inf"), "c": float("-inf"), "d": 1.5}
+
+    def refuse(text):
+        raise AssertionError(text)
+
+    (line,) = path.read_text().splitlines()
+    (span,) = json.loads(line, parse_constant=refuse)["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    values = {pair["key"]: pair["value"].get("doubleValue") for pair in span["attributes"]}
+    assert [values[name] for name in "abcd"] == ["NaN", "Infinity", "-Infinity", 1.5]

@@ -35,19 +35,8 @@ _SCALAR = frozenset(
 )  # fmt: skip
 """Functions that hand nothing over by a call, and return nothing through which what they were given can be changed."""
 _ONLY_READ = _SCALAR | {
-    "abs",
-    "frozenset",
-    "list",
-    "max",
-    "min",
-    "print",
-    "round",
-    "set",
-    "sorted",
-    "sum",
-    "tuple",
-    "type",
-}
+    "abs", "frozenset", "list", "max", "min", "print", "round", "set", "sorted", "sum", "tuple", "type",
+}  # fmt: skip
 """Functions that hand nothing over by a call, as long as they are given no function by a keyword."""
 _CALLING = frozenset(
     (
@@ -79,17 +68,10 @@ _CONTAINERS = frozenset(("dict", "deque", "Counter", "OrderedDict", "defaultdict
 _CONSTRUCTORS = frozenset(("__init__", "__post_init__", "__new__"))
 _CALLED_BY_WRITES = frozenset(
     [
-        "__setitem__",
-        "__delitem__",
-        "__setattr__",
-        "__delattr__",
-        "__set__",
-        "__delete__",
-        "__iadd__",
-        "__isub__",
-        "__ior__",
+        "__setitem__", "__delitem__", "__setattr__", "__delattr__", "__set__", "__delete__", "__iadd__",
+        "__isub__", "__ior__",
     ]
-)
+)  # fmt: skip
 """Special methods that only statements call which count as writes themselves."""
 _MOST_ALIKE = 20
 """Functions of one name whose calls are looked at."""

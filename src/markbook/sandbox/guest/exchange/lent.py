@@ -234,8 +234,8 @@ _DECORATED = contextlib.contextmanager(lambda: iter(())).__code__
 WRITING = (
     MUTATORS
     | frozenset(MUTATING)
-    | frozenset(name for name in OPERATORS if name[:3] == "__i" and name not in ("__isub__", "__instancecheck__"))
-    | frozenset(["__isub__", "__next__", "__missing__", "__enter__", "__exit__", "send", "throw", "close", "shuffle"])
+    | frozenset(name for name in OPERATORS if name[:3] == "__i" and name != "__instancecheck__")
+    | frozenset(["__next__", "__missing__", "__enter__", "__exit__", "send", "throw", "close", "shuffle"])
     | _DRAWING
     | {"__init__"}
     | (_STREAM - {"getvalue", "tell", "readable", "writable", "seekable", "isatty", "closed", "flush", "__iter__"})
@@ -385,7 +385,7 @@ def _call_may_write(target: Any, pure: frozenset[str]) -> bool:
 def _is_generated(function: Any) -> bool:
     """Whether a constructor was made by `dataclass` or `namedtuple`, and so only fills the new object."""
     code = getattr(function, "__code__", None)
-    return code is None or code.co_filename == "<string>" or code.co_filename.startswith("<string")
+    return code is None or code.co_filename == "<string>"
 
 
 def _only_takes_values(target: Any) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import _thread
 import sys
 import types
-from collections import deque
+from collections import Counter, deque
 from operator import is_
 
 from .. import awaiting, wire
@@ -98,12 +98,10 @@ class Crossed:
         """Return whether one has changed on the other side that the test still holds here, if only perhaps."""
         if not self.late:
             return False
-        within: dict[int, int] = {}
-        for value, before in self.known.values():
-            for item in (*before, *contents(value)):
-                # a container that only another watched one holds is out of the test's reach
-                within[id(item)] = within.get(id(item), 0) + 1
-        return any(_references(self.known, key) > _ALONE + within.get(key, 0) for key in self.known)
+        # A container that only another watched one holds is out of the test's reach. They are counted within an expression:
+        # a variable of this function would hold the last of them, which would then seem to be held by the test.
+        within = Counter(id(item) for value, before in self.known.values() for item in (*before, *contents(value)))
+        return any(_references(self.known, key) > _ALONE + within[key] for key in self.known)
 
 
 def _references(watched: dict[int, tuple[Any, list[Any]]], key: int) -> int:
