@@ -84,7 +84,7 @@ _LIBRARY_READS = frozenset(
 """Functions of libraries that only read numbers."""
 
 
-class _Place:
+class _Position:
     """Where in a test a node stands."""
 
     def __init__(
@@ -98,17 +98,17 @@ class _Place:
     ) -> None:
         self.scopes, self.loops, self.owners, self.lambdas, self.in_class = scopes, loops, owners, lambdas, in_class
 
-    def enter_loop(self, names: set[str]) -> _Place:
-        return _Place(self.scopes, (*self.loops, names), self.owners, self.lambdas, in_class=self.in_class)
+    def enter_loop(self, names: set[str]) -> _Position:
+        return _Position(self.scopes, (*self.loops, names), self.owners, self.lambdas, in_class=self.in_class)
 
-    def leave_lambdas(self) -> _Place:
-        return _Place(self.scopes, self.loops, self.owners, in_class=self.in_class) if self.lambdas else self
+    def leave_lambdas(self) -> _Position:
+        return _Position(self.scopes, self.loops, self.owners, in_class=self.in_class) if self.lambdas else self
 
-    def enter(self, scope: int, owner: Root | None, *, is_class: bool = False, is_lent: bool = False) -> _Place:
+    def enter(self, scope: int, owner: Root | None, *, is_class: bool = False, is_lent: bool = False) -> _Position:
         outer = self.scopes[:-1] if self.in_class else self.scopes  # a method does not see the names of its class
         owners = self.owners if owner is None else (*self.owners, (len(outer), owner))
         lambdas = self.lambdas | {scope} if is_lent else self.lambdas
-        return _Place((*outer, scope), (), owners, lambdas, in_class=is_class)
+        return _Position((*outer, scope), (), owners, lambdas, in_class=is_class)
 
 
 class Lending:
@@ -216,7 +216,7 @@ class Lending:
             for _ in range(2):  # what a variable is bound to later in a loop is known by the second time
                 self._loads.clear()
                 for tree in parts:
-                    self._visit(tree, _Place())
+                    self._visit(tree, _Position())
                 # what one pass has seen, a second one does not take back
                 if self.reads_again():
                     break
@@ -291,32 +291,32 @@ class Lending:
 
     # variables
 
-    def _find_root(self, name: str, place: _Place) -> Root | None:
-        for scope in reversed(place.scopes):
+    def _find_root(self, name: str, position: _Position) -> Root | None:
+        for scope in reversed(position.scopes):
             if name in self._bound[scope]:
                 return scope, name
         return None
 
-    def _load(self, name: str, place: _Place, *, is_lent: bool) -> None:
-        root = self._find_root(name, place)
+    def _load(self, name: str, position: _Position, *, is_lent: bool) -> None:
+        root = self._find_root(name, position)
         if root is None:
             if name not in _BUILTINS:
                 self.unbound.add(name)
                 # a function of the solution's that stands in a class is given that class's objects, by no visible call
-                self._is_unclear = self._is_unclear or place.in_class
+                self._is_unclear = self._is_unclear or position.in_class
             return
         # a loop or a function that does not bind it may read it any number of times
-        again = root[0] != place.scopes[-1] or any(name not in names for names in place.loops)
+        again = root[0] != position.scopes[-1] or any(name not in names for names in position.loops)
         self._loads[root] = self._loads.get(root, 0) + 1 + again
         # calling a function lends what it reads of the scopes around it
-        for depth, owner in place.owners:
-            if place.scopes.index(root[0]) < depth:
+        for depth, owner in position.owners:
+            if position.scopes.index(root[0]) < depth:
                 self._values.setdefault(owner, set()).add(root)
-        if is_lent and root[0] not in place.lambdas:
+        if is_lent and root[0] not in position.lambdas:
             self._lent.add(root)
             self._is_unclear = self._is_unclear or root in self._unknown
 
-    def _bind(self, target: ast.AST, value: ast.AST, place: _Place) -> None:
+    def _bind(self, target: ast.AST, value: ast.AST, position: _Position) -> None:
         """Note what a variable is bound to, or what is put into what it holds."""
         if self._holds_iterator(value) and (name := _name(target)):
             self._iterators.add(name)
@@ -324,25 +324,25 @@ class Lending:
             parts = target.elts
             values = value.elts if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(parts) else None
             for index, part in enumerate(parts):
-                self._bind(part, values[index] if values is not None else value, place)
+                self._bind(part, values[index] if values is not None else value, position)
             return
         base = target
         while isinstance(base, ast.Attribute | ast.Subscript | ast.Starred):
             base = base.value
-        root = self._find_root(base.id, place) if isinstance(base, ast.Name) else None
+        root = self._find_root(base.id, position) if isinstance(base, ast.Name) else None
         if root is None:
             return
-        self._lead(root, value, place)
+        self._lead(root, value, position)
         if base is not target:
             return
-        if not (_is_constant(value) or self._is_of_solution(value, place)):
+        if not (_is_constant(value) or self._is_of_solution(value, position)):
             self._changeable.add(root)
 
-    def _lead(self, root: Root, value: ast.AST, place: _Place) -> None:
+    def _lead(self, root: Root, value: ast.AST, position: _Position) -> None:
         """Note that a variable leads to all that an expression reads."""
         roots = self._values.setdefault(root, set())
         for part in self._walk(value):
-            if isinstance(part, ast.Name) and (other := self._find_root(part.id, place)) is not None:
+            if isinstance(part, ast.Name) and (other := self._find_root(part.id, position)) is not None:
                 roots.add(other)
             elif isinstance(part, (*_COMPREHENSIONS, ast.Lambda)):
                 roots.update((id(part), name) for name in self._bound.get(id(part), ()))
@@ -362,7 +362,7 @@ class Lending:
             return name in self._generators
         return name not in READING | _LIBRARY_READS
 
-    def _is_of_solution(self, value: ast.AST, place: _Place) -> bool:
+    def _is_of_solution(self, value: ast.AST, position: _Position) -> bool:
         """Whether this is what a function or a class of the solution's returned: what it changes there is its own answer."""
         if not isinstance(value, ast.Call):
             return False
@@ -371,7 +371,7 @@ class Lending:
             base = base.value
         if not isinstance(base, ast.Name):
             return False
-        root = self._find_root(base.id, place)
+        root = self._find_root(base.id, position)
         return base.id in self._tested or (root is None and base.id not in _BUILTINS)
 
     # going through trees without their literals, of which some tests have a megabyte
@@ -426,42 +426,42 @@ class Lending:
 
     # what is lent and what is bound, in the order of the text
 
-    def _visit(self, node: ast.AST | None, place: _Place, *, is_lent: bool = False) -> None:
+    def _visit(self, node: ast.AST | None, position: _Position, *, is_lent: bool = False) -> None:
         if node is None or id(node) in self._literals:
             return
         kind = type(node)
         if kind is ast.Name:
             if _is_read(node):
-                self._load(node.id, place, is_lent=is_lent)  # type: ignore[attr-defined]  # it is a name
+                self._load(node.id, position, is_lent=is_lent)  # type: ignore[attr-defined]  # it is a name
         elif kind is ast.Call:
-            self._visit_call(node, place, is_lent=is_lent)  # type: ignore[arg-type]  # it is a call
+            self._visit_call(node, position, is_lent=is_lent)  # type: ignore[arg-type]  # it is a call
         elif isinstance(node, _FUNCTIONS):
-            self._visit_function(node, place, is_lent=is_lent)
+            self._visit_function(node, position, is_lent=is_lent)
         elif kind is ast.ClassDef:
-            self._visit_class(node, place)  # type: ignore[arg-type]  # it is a class
+            self._visit_class(node, position)  # type: ignore[arg-type]  # it is a class
         elif isinstance(node, _COMPREHENSIONS):
-            self._visit_comprehension(node, place, is_lent=is_lent)
+            self._visit_comprehension(node, position, is_lent=is_lent)
         elif isinstance(node, ast.For | ast.AsyncFor | ast.While):
-            self._visit_loop(node, place)
+            self._visit_loop(node, position)
         else:
-            self._note_binding(node, place, is_lent=is_lent)
+            self._note_binding(node, position, is_lent=is_lent)
             # an object of the solution's may keep what it is given by an operator or as an attribute
             is_lent = is_lent or _hands_over(node)
             for name, part in ast.iter_fields(node):
                 if name == "annotation":
                     continue
-                for each in part if isinstance(part, list) else [part]:
-                    if isinstance(each, ast.AST):
-                        self._visit(each, place, is_lent=is_lent)
+                for child in part if isinstance(part, list) else [part]:
+                    if isinstance(child, ast.AST):
+                        self._visit(child, position, is_lent=is_lent)
 
-    def _note_binding(self, node: ast.AST, place: _Place, *, is_lent: bool) -> None:
-        self._note_part(node, place)
+    def _note_binding(self, node: ast.AST, position: _Position, *, is_lent: bool) -> None:
+        self._note_part(node, position)
         if isinstance(node, ast.Assign):
-            self._note_assignment(node, place)
+            self._note_assignment(node, position)
         elif isinstance(node, ast.AnnAssign | ast.AugAssign | ast.NamedExpr) and node.value is not None:
-            self._bind(node.target, node.value, place)
+            self._bind(node.target, node.value, position)
             if not isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                self._load(node.target.id, place, is_lent=is_lent)
+                self._load(node.target.id, position, is_lent=is_lent)
         elif isinstance(node, ast.BinOp):
             displays = [side for side in (node.left, node.right) if type(side) in _DISPLAYS]
             if isinstance(node.op, ast.Mult) and not all(
@@ -471,58 +471,58 @@ class Lending:
         elif isinstance(node, ast.Match):
             self._is_unclear = True  # its patterns bind parts of what they match
         elif isinstance(node, ast.ExceptHandler) and node.name:
-            self._changeable.add(self._find_root(node.name, place) or (0, node.name))
+            self._changeable.add(self._find_root(node.name, position) or (0, node.name))
         elif isinstance(node, ast.withitem) and node.optional_vars is not None:
-            self._bind(node.optional_vars, node.context_expr, place)
+            self._bind(node.optional_vars, node.context_expr, position)
         elif isinstance(node, ast.Return | ast.Yield | ast.YieldFrom) and node.value is not None:
-            for _, owner in place.owners:
-                self._lead(owner, node.value, place)
+            for _, owner in position.owners:
+                self._lead(owner, node.value, position)
 
-    def _note_assignment(self, node: ast.Assign, place: _Place) -> None:
+    def _note_assignment(self, node: ast.Assign, position: _Position) -> None:
         for target in node.targets:
-            self._bind(target, node.value, place)
+            self._bind(target, node.value, position)
             if isinstance(target, ast.Tuple | ast.List) and not isinstance(node.value, _PARTS):
                 for part in target.elts:
                     if isinstance(part, ast.Name):
-                        self._load(part.id, place, is_lent=False)  # a call may give one object for several names
+                        self._load(part.id, position, is_lent=False)  # a call may give one object for several names
             if len(node.targets) > 1 and isinstance(target, ast.Name):
-                self._load(target.id, place, is_lent=False)  # one object by several names
-            hands_over = any(self._names_solution(part, place) for part in _arguments(node.value))
-            if isinstance(target, ast.Attribute) and (hands_over or self._names_solution(node.value, place)):
+                self._load(target.id, position, is_lent=False)  # one object by several names
+            hands_over = any(self._names_solution(part, position) for part in _arguments(node.value))
+            if isinstance(target, ast.Attribute) and (hands_over or self._names_solution(node.value, position)):
                 self._is_unclear = True  # it may become a method
-            elif hands_over and isinstance(target, ast.Name) and (root := self._find_root(target.id, place)):
+            elif hands_over and isinstance(target, ast.Name) and (root := self._find_root(target.id, position)):
                 self._lent.add(root)  # `partial(f, items)`: calling it lends what it holds
 
-    def _note_part(self, node: ast.AST, place: _Place) -> None:
+    def _note_part(self, node: ast.AST, position: _Position) -> None:
         """Note that a function, a class or a module of the test's has an attribute that can change."""
         if not isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
             return
         for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-            root = self._find_base(target, place) if isinstance(target, ast.Attribute | ast.Subscript) else None
+            root = self._find_base(target, position) if isinstance(target, ast.Attribute | ast.Subscript) else None
             if root is not None and (root[1] in self._functions or root[1] in self._classes | self._imported):
                 self._changeable.add(root)
 
-    def _find_base(self, value: ast.AST, place: _Place) -> Root | None:
+    def _find_base(self, value: ast.AST, position: _Position) -> Root | None:
         """Return the variable of which this is a part."""
         while isinstance(value, ast.Attribute | ast.Subscript):
             value = value.value
-        return self._find_root(value.id, place) if isinstance(value, ast.Name) else None
+        return self._find_root(value.id, position) if isinstance(value, ast.Name) else None
 
-    def _names_solution(self, value: ast.AST, place: _Place) -> bool:
+    def _names_solution(self, value: ast.AST, position: _Position) -> bool:
         called = {id(part.func) for part in self._walk(value) if isinstance(part, ast.Call)}
         return any(
             isinstance(part, ast.Name)
             and id(part) not in called
             and part.id not in _BUILTINS
-            and (part.id in self._tested or self._find_root(part.id, place) is None)
+            and (part.id in self._tested or self._find_root(part.id, position) is None)
             for part in self._walk(value)
         )
 
-    def _visit_call(self, node: ast.Call, place: _Place, *, is_lent: bool) -> None:
+    def _visit_call(self, node: ast.Call, position: _Position, *, is_lent: bool) -> None:
         name = _name(node.func)
         values = [*node.args, *(keyword.value for keyword in node.keywords)]
         base = node.func.value if isinstance(node.func, ast.Attribute) else None
-        root = self._find_root(name, place) if base is None else self._find_base(base, place)
+        root = self._find_root(name, position) if base is None else self._find_base(base, position)
         is_tested = base is None and name in self._tested
         is_builtin = base is None and name in _BUILTINS and root is None and not is_tested
         is_library = root is not None and root[1] in self._imported
@@ -539,53 +539,53 @@ class Lending:
             lends_here = not (is_assertion or is_read or (base is None and name in self._plain and not is_tested))
             lends = is_lent or lends_here
             if lends_here:  # whatever its own function hands over
-                place = place.leave_lambdas()
+                position = position.leave_lambdas()
         if base is None:
-            self._visit(node.func, place, is_lent=is_lent)  # it may return what it leads to
+            self._visit(node.func, position, is_lent=is_lent)  # it may return what it leads to
         elif isinstance(base, ast.Name) and (is_assertion or name in _OF_TEST_CASES or name in _CALLING):
             pass  # the test case itself
         elif name in self._plain:
-            self._visit(base, place, is_lent=is_lent)  # its body says what it lends
+            self._visit(base, position, is_lent=is_lent)  # its body says what it lends
         else:
-            is_answer = isinstance(base, ast.Name) and self._find_root(base.id, place) not in self._changeable
-            self._visit(base, place, is_lent=is_lent or (bool(values) and not is_answer))
+            is_answer = isinstance(base, ast.Name) and self._find_root(base.id, position) not in self._changeable
+            self._visit(base, position, is_lent=is_lent or (bool(values) and not is_answer))
         for value in values:
-            self._visit(value, place, is_lent=lends)
+            self._visit(value, position, is_lent=lends)
             if base is not None and not is_assertion:
-                self._bind(ast.Attribute(base, "", ast.Load()), value, place)  # it may keep what it is given
+                self._bind(ast.Attribute(base, "", ast.Load()), value, position)  # it may keep what it is given
         functions = self._functions.get(name, ())
         # of which of several functions of one name this is, the text does not say: their parameters are unknown
         for function in functions if len(functions) < _MOST_ALIKE else ():
-            self._bind_parameters(function, node, place)
+            self._bind_parameters(function, node, position)
 
-    def _bind_parameters(self, function: Any, node: ast.Call, place: _Place) -> None:
+    def _bind_parameters(self, function: Any, node: ast.Call, position: _Position) -> None:
         names = _parameters(function)
         # with a star any parameter may have been given any of the values
         is_plain = not function.args.vararg and not any(isinstance(value, ast.Starred) for value in node.args)
         pairs = [(names[index : index + 1] if is_plain else names, value) for index, value in enumerate(node.args)]
         pairs += [([keyword.arg] if keyword.arg in names else names, keyword.value) for keyword in node.keywords]
         for name, value in ((name, value) for some, value in pairs for name in some):
-            self._lead((id(function), name), value, place)
+            self._lead((id(function), name), value, position)
             if self._holds_iterator(value):
                 self._iterators.add(name)
-            if not (_is_constant(value) or (isinstance(value, ast.Name) and self._names_solution(value, place))):
+            if not (_is_constant(value) or (isinstance(value, ast.Name) and self._names_solution(value, position))):
                 self._changeable.add((id(function), name))
 
-    def _visit_function(self, node: Any, place: _Place, *, is_lent: bool) -> None:
+    def _visit_function(self, node: Any, position: _Position, *, is_lent: bool) -> None:
         scope, parameters = id(node), node.args
         is_lambda = isinstance(node, ast.Lambda)
         body = [node.body] if is_lambda else node.body
         for decorator in [] if is_lambda else node.decorator_list:
-            self._visit(decorator, place)
-        owner = None if is_lambda else self._find_root(node.name, place)
+            self._visit(decorator, position)
+        owner = None if is_lambda else self._find_root(node.name, position)
         if not is_lambda and owner is not None:
             if not _is_undecorated(node):
-                self._changeable.add(owner)  # a cache gives the same object each time
-            if any(self._is_foreign(decorator, place) for decorator in node.decorator_list):
+                self._changeable.add(owner)  # a cache gives the same object child time
+            if any(self._is_foreign(decorator, position) for decorator in node.decorator_list):
                 self._lent.add(owner)
         defaults = [value for value in (*parameters.defaults, *parameters.kw_defaults) if value is not None]
         for value in defaults:
-            self._visit(value, place)
+            self._visit(value, position)
         names = set(_parameters(node))
         self._bound[scope] = names | (set() if is_lambda else self._bound_names(body))
         if not all(map(_is_constant, defaults)):
@@ -593,11 +593,11 @@ class Lending:
             if owner is not None:
                 self._changeable.add(owner)
             self._is_unclear = True  # what is its default is the same object in every call
-        inner = place.enter(scope, owner, is_lent=is_lambda and is_lent)
+        inner = position.enter(scope, owner, is_lent=is_lambda and is_lent)
         for part in body:
             self._visit(part, inner, is_lent=is_lambda and is_lent)
 
-    def _is_foreign(self, value: ast.AST, place: _Place) -> bool:
+    def _is_foreign(self, value: ast.AST, position: _Position) -> bool:
         """Whether a decorator or a base may be the solution's."""
         while isinstance(value, ast.Call):
             value = value.func
@@ -605,34 +605,38 @@ class Lending:
             isinstance(value, ast.Name) and (value.id in _BUILTINS or value.id in self._plain | self._classes)
         ):
             return _name(value) in self._tested
-        root = self._find_base(value, place)
+        root = self._find_base(value, position)
         return root is None or not (root[1] in self._imported or root[1] in self._plain | self._classes)
 
-    def _visit_class(self, node: ast.ClassDef, place: _Place) -> None:
+    def _visit_class(self, node: ast.ClassDef, position: _Position) -> None:
         for expression in (*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)):
-            self._visit(expression, place)
-        owner = self._find_root(node.name, place)
-        if any(self._is_foreign(base, place) for base in (*node.bases, *node.decorator_list)):
+            self._visit(expression, position)
+        owner = self._find_root(node.name, position)
+        if any(self._is_foreign(base, position) for base in (*node.bases, *node.decorator_list)):
             self._is_unclear = True  # what the solution's class does calls the methods of this one
         for part in node.body:
             is_plain = isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.Pass | ast.Expr)
             if owner is not None and not (is_plain or (isinstance(part, ast.AnnAssign) and part.value is None)):
                 self._changeable.add(owner)
         self._bound[id(node)] = self._bound_names(node.body)
-        inner = place.enter(id(node), owner, is_class=True)
+        inner = position.enter(id(node), owner, is_class=True)
         for part in node.body:
             self._visit(part, inner)
 
-    def _visit_comprehension(self, node: Any, place: _Place, *, is_lent: bool) -> None:
+    def _visit_comprehension(self, node: Any, position: _Position, *, is_lent: bool) -> None:
         names = {name for generator in node.generators for name in self._bound_names([generator.target])}
         scope = id(node)
         self._bound[scope] = names
-        inner = _Place(
-            (*place.scopes, scope), (*place.loops, names), place.owners, place.lambdas, in_class=place.in_class
+        inner = _Position(
+            (*position.scopes, scope),
+            (*position.loops, names),
+            position.owners,
+            position.lambdas,
+            in_class=position.in_class,
         )
         for index, generator in enumerate(node.generators):
             # the first source is read outside the scope of the comprehension, as Python does it
-            around = place if index == 0 else inner
+            around = position if index == 0 else inner
             self._visit(generator.iter, around, is_lent=is_lent)
             self._bind(generator.target, _item(generator.iter), inner)
             for condition in generator.ifs:
@@ -640,15 +644,15 @@ class Lending:
         for part in (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,):
             self._visit(part, inner, is_lent=is_lent)
 
-    def _visit_loop(self, node: Any, place: _Place) -> None:
+    def _visit_loop(self, node: Any, position: _Position) -> None:
         names = self._bound_names([node])
-        inner = place.enter_loop(names)
+        inner = position.enter_loop(names)
         if isinstance(node, ast.While):
             self._visit(node.test, inner)
         else:
             # read once, before the loop begins
-            self._visit(node.iter, place)
-            self._bind(node.target, _item(node.iter), place)
+            self._visit(node.iter, position)
+            self._bind(node.target, _item(node.iter), position)
         for part in (*node.body, *node.orelse):
             self._visit(part, inner)
 
