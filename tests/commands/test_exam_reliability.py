@@ -278,10 +278,13 @@ def test_memory_does_not_grow_with_the_attempts(tmp_path):
             capture_output=True,
             text=True,
             check=True,
+            # Threads that happen to allocate at once would each take some MiB of their own, most on a busy machine.
+            env={**os.environ, "MALLOC_ARENA_MAX": "1"},
         )
         peaks[count] = int(done.stdout) * 1024
 
-    assert (peaks[42_000] - peaks[22_000]) / 20_000 < 200  # bytes an attempt; bench.reliability has the long slope
+    # Bytes an attempt, less than the smallest row as an object takes; bench.reliability has the long slope.
+    assert (peaks[42_000] - peaks[22_000]) / 20_000 < 400
 
 
 def test_scores_of_an_exam_of_nothing_but_killers_are_zero(tmp_path):

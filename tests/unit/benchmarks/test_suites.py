@@ -125,15 +125,16 @@ DEEP = {
 }
 
 
-@pytest.mark.timeout(20)
 @pytest.mark.parametrize("key", DEEP)
 def test_a_deep_or_long_program_of_tests_costs_no_other_item(key):
+    began = time.process_time()
     try:
         found = [reward.reward for reward in mark_items([item(RIGHT, DEEP[key]), item(RIGHT, "assert f(1) == 2\n")])]
     except UsageError as error:  # as every item of which nothing can be said
         assert "items[0].tests[0]: " in str(error)
     else:
         assert found[1] == 1.0
+    assert time.process_time() - began < 20  # of this process, however busy the machine is
 
 
 def test_in_another_process_it_is_called_too():
