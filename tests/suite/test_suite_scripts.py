@@ -2,6 +2,8 @@
 
 import ast
 import importlib.util
+import json
+import subprocess
 import sys
 
 import pytest
@@ -86,3 +88,15 @@ def test_every_change_leaves_a_module_that_can_be_read_and_is_drawn_the_same_aga
 def test_an_unknown_package_is_refused(mutants):
     with pytest.raises(SystemExit, match="no such package: nothing"):
         mutants.drawn(1, "seed", ["nothing"])
+
+
+def test_an_attempt_of_an_exam_passes_few_modules_and_types_and_is_graded_once():
+    command = [sys.executable, str(SCRIPTS / "attempt_path.py"), "--json"]
+
+    figures = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=300).stdout)
+
+    assert figures["graded"] == 1
+    assert figures["modules"] <= 20, figures["names"]["modules"]
+    assert figures["types"] <= 14, figures["names"]["types"]
+    assert {"markbook.runs.exam.view", "markbook.sandbox.job"} < set(figures["names"]["modules"])
+    assert {"Attempt", "Outcome", "Mark", "Summary"} < set(figures["names"]["types"])

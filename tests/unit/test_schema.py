@@ -10,7 +10,7 @@ from support.fake_openai import FakeOpenAI
 from support.review_kit import markbook, only_run
 
 from markbook.benchmarks.answers import answers_schema
-from markbook.benchmarks.assembly import RowText
+from markbook.benchmarks.assembly import find_text
 from markbook.benchmarks.codeeval import CodeEval
 from markbook.benchmarks.contests import StdinPrograms
 from markbook.benchmarks.problems import RowError
@@ -88,7 +88,7 @@ def test_the_schema_of_answers_has_every_key_that_is_read():
     for key in CODE_KEYS:
         row = {"task_id": "p", key: "x", "sample": 0}
         assert check.is_valid(row)
-        assert RowText.of(row).key == key
+        assert find_text(row) == (key, "x")
     assert not check.is_valid({"task_id": "p", "answer": "x"})
     assert not check.is_valid({"task_id": "p", "candidate_solution": 7})
     assert not check.is_valid({"candidate_solution": "x"})

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Annotated, Any, Required, Self, TypedDict, cast
+from typing import Annotated, Required, Self, TypedDict
 
-from markbook.benchmarks.assembly import Extract, RowText, assemble
+from markbook.benchmarks.assembly import Extract, assemble, find_text
 from markbook.benchmarks.benchmark import data_files
 from markbook.benchmarks.humaneval import mbpp_id
 from markbook.benchmarks.problems import Benchmark, RowError
@@ -30,23 +30,13 @@ from markbook.types import Attempt, ProblemType, Sample
 # Answers put aside in a temporary file, so that memory does not grow with them.
 
 
-class SpooledAnswer(TypedDict):
-    """What is put aside of an answer."""
-
-    text: str
-    step: str
-    form: str
-    at: str
-    n: int | None
-    language: str
-
-
+_Answer = tuple[str, str, str, str, int | None, str]
 _SIZE = 8
 """Bytes that say how long an answer is."""
 
 
 class AnswerSpool:
-    """Answers in a temporary file, by where they lie in it."""
+    """Answers in a temporary file, by where they lie in it: text, step, form, place, number and language of each."""
 
     def __init__(self) -> None:
         """Make the file."""
@@ -54,21 +44,21 @@ class AnswerSpool:
         # The end is counted here, because a seek to it before each write would empty the buffer.
         self._end = 0
 
-    def put(self, row: SpooledAnswer) -> int:
+    def put(self, row: _Answer) -> int:
         """Put an answer aside; return where it lies."""
         # The file has no name and is this process's own: what is read back is what was written. So it need not be JSON, which
         # takes longer to write and to read; and a seek to its end would empty the buffer.
-        data, offset = marshal.dumps(cast("dict[str, Any]", row)), self._end
+        data, offset = marshal.dumps(row), self._end
         self._file.seek(offset)
         self._file.write(len(data).to_bytes(_SIZE, "little") + data)
         self._end += _SIZE + len(data)
         return offset
 
-    def row(self, offset: int) -> SpooledAnswer:
+    def row(self, offset: int) -> _Answer:
         """Return the answer that lies there."""
         self._file.seek(offset)
         data = self._file.read(int.from_bytes(self._file.read(_SIZE), "little"))
-        row: SpooledAnswer = marshal.loads(data)  # noqa: S302 - written by `put`, to a file that nobody else can open
+        row: _Answer = marshal.loads(data)  # noqa: S302 - written by `put`, to a file that nobody else can open
         return row
 
     def close(self) -> None:
@@ -231,10 +221,9 @@ class Answers:
             # Numbered anew and not by what the row says: what the rows say may have gaps, and may be absent.
             number = number + 1 if problem == last else 0
             last = problem
-            row = self._spool.row(offset)
-            meta = {"step": row["step"], "form": row["form"]}
-            name, language = self._samples[problem].id, row["language"]
-            yield Attempt(name, row["text"], model, number, meta=meta, source=row["at"], language=language)
+            text, step, form, at, _, language = self._spool.row(offset)
+            meta = {"step": step, "form": form}
+            yield Attempt(self._samples[problem].id, text, model, number, meta=meta, source=at, language=language)
 
     def read(self, path: Path, extract: Extract) -> None:
         """Add the answers in a file or folder.
@@ -272,7 +261,7 @@ class Answers:
         if not isinstance(model, str):
             raise RowError("'model' is not a string")
         # Before the task is looked up, so that a row that is malformed is reported as that, and not as an unknown task.
-        row = RowText.of(record)
+        key, text = find_text(record)
         task_id = find_name(record, first="task_id")
         position = self._place(task_id, model or source_input.name)
         if position is None and str(task_id) in self._benchmark.left_out:
@@ -283,22 +272,22 @@ class Answers:
             return
         number: int | None = None
         if (stated := find_number(record)) is not None:
-            key, value = stated
+            number_key, value = stated
             # True and False are integers for Python; the upper end is what an index holds for an answer without a
             # number.
             if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _UNNUMBERED:
-                raise RowError(f"{key!r} must be a whole number: which of several answers to a problem it is")
+                raise RowError(f"{number_key!r} must be a whole number: which of several answers to a problem it is")
             number = value
         # OpenAI's HumanEval names this key `completion`, and its files give several samples of a task without numbering
         # them.
-        source_input.are_samples = source_input.are_samples or row.key == "completion"
+        source_input.are_samples = source_input.are_samples or key == "completion"
         index = source_input.found.setdefault(model, _Index())
-        if row.text is None:
+        if text is None:
             source_input.nulls.setdefault(model, []).append((position, number))
-            self.null.add(Rejection(at, f"{row.key!r} is null: nobody answered"))
+            self.null.add(Rejection(at, f"{key!r} is null: nobody answered"))
             return
         sample, language = self._samples[position], self._read_language(record, self._samples[position])
-        code = assemble(row, replace(sample, language=language) if language else sample, extract)
+        code = assemble(text, replace(sample, language=language) if language else sample, extract, key=key)
         # Eight bytes are enough to find repeats within one problem, and they fit into an array; `surrogatepass` because
         # JSON can hold half a surrogate pair, which UTF-8 cannot.
         digest = hashlib.blake2b(code.text.encode(errors="surrogatepass"), digest_size=8).digest()
@@ -307,8 +296,7 @@ class Answers:
         # one would hide that the second repeats the first
         index.number.append(_UNNUMBERED if number is None else number)
         index.digest.append(int.from_bytes(digest, "big"))
-        answer = SpooledAnswer(text=code.text, step=code.step, form=code.form, at=at, n=number, language=language)
-        index.offset.append(self._spool.put(answer))
+        index.offset.append(self._spool.put((code.text, code.step, code.form, at, number, language)))
 
     def _read_language(self, record: Mapping[str, object], sample: Sample) -> str:
         """Return what an answer says that it is written in, where its problem leaves that to it; empty for Python."""
@@ -380,17 +368,17 @@ class Answers:
             if before is None:
                 kept_rows.append(position)
                 continue
-            first, second = (self._spool.row(index.offset[position_]) for position_ in (before, position))
-            are_unnumbered = first["n"] is None and second["n"] is None
-            if source_input.are_samples if are_unnumbered else first["n"] != second["n"]:
+            *_, first_at, first, _ = self._spool.row(index.offset[before])
+            *_, second_at, second, _ = self._spool.row(index.offset[position])
+            if source_input.are_samples if first is None and second is None else first != second:
                 kept_rows.append(position)  # another sample of the same problem
             elif index.digest[before] == index.digest[position]:
-                self.collapsed.add(Rejection(second["at"], "repeats an earlier answer to the letter"))
+                self.collapsed.add(Rejection(second_at, "repeats an earlier answer to the letter"))
             else:
                 task = self._samples[index.problem[position]].id
                 raise DataError(
-                    f"{model!r} answers {task!r} twice and differently; the other answer is at {first['at']}",
-                    at=second["at"],
+                    f"{model!r} answers {task!r} twice and differently; the other answer is at {first_at}",
+                    at=second_at,
                     hint='number several samples of one task with a key "sample": 0, 1, ...',
                 )
         index.keep(kept_rows)

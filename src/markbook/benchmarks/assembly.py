@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, Self
+from typing import Literal
 
 from markbook.benchmarks.problems import RowError
 from markbook.row_keys import CODE_KEYS
@@ -58,30 +58,21 @@ _DEEP = 64
 """An indentation that is deeper than the definition before it, wherever that stands."""
 
 
-@dataclass(frozen=True, slots=True)
-class RowText:
-    """The text of an answer and the key under which it stood."""
+def find_text(record: Mapping[str, object]) -> tuple[str, str | None]:
+    """Return the key under which a row has its answer, and the answer: None where it says null, whatever other keys hold.
 
-    text: str | None
-    """None where the row says null: nobody answered, which is not an empty answer."""
-    key: str
-
-    @classmethod
-    def of(cls, record: Mapping[str, object]) -> Self:
-        """Return the answer in a row; null is none, whatever other keys hold.
-
-        Raises:
-            RowError: the row has none of the known keys, or its value is not a string.
-        """
-        # The first key in the order of CODE_KEYS, even where it is null: null is an answer that is missing, not another
-        # key's turn.
-        key = next((key for key in CODE_KEYS if key in record), None)
-        if key is None:
-            raise RowError("neither candidate_solution nor another known key (" + ", ".join(CODE_KEYS) + ")")
-        text = record[key]
-        if text is not None and not isinstance(text, str):
-            raise RowError(f"{key!r} is not a string")
-        return cls(text, key)
+    Raises:
+        RowError: the row has none of the known keys, or its value is not a string.
+    """
+    # The first key in the order of CODE_KEYS, even where it is null: null is an answer that is missing, not another key's
+    # turn.
+    key = next((key for key in CODE_KEYS if key in record), None)
+    if key is None:
+        raise RowError("neither candidate_solution nor another known key (" + ", ".join(CODE_KEYS) + ")")
+    text = record[key]
+    if text is not None and not isinstance(text, str):
+        raise RowError(f"{key!r} is not a string")
+    return key, text
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,18 +86,16 @@ class AssembledProgram:
     """Whether the answer was a whole solution, or went behind the prompt as its completion."""
 
 
-def assemble(row: RowText, sample: Sample, mode: Extract = "auto") -> AssembledProgram:
-    """Return the program of an answer: its code, behind the prompt where it only completes one."""
-    if row.text is None or not (row.text if mode == "off" else without_thoughts(row.text)).strip():
+def assemble(reply: str, sample: Sample, mode: Extract = "auto", *, key: str = "") -> AssembledProgram:
+    """Return the program of an answer, which stood under this key: its code, behind the prompt where it only completes one."""
+    if not (reply if mode == "off" else without_thoughts(reply)).strip():
         return AssembledProgram("", "as_is", "whole")
     if sample.language:
         # The tests go along because some of them begin with the brace that ends the answer's definition.
-        found_text, found_step, form = extract_answer(
-            row.text, sample.prompt_code, sample.tests[0].program, raw=mode != "off"
-        )
+        code, how, form = extract_answer(reply, sample.prompt_code, sample.tests[0].program, raw=mode != "off")
         if sample.preloaded:
-            found_text = with_imports(found_text, sample.tests[0].setup, sample.preloaded)
-        return AssembledProgram(found_text, found_step, form)
+            code = with_imports(code, sample.tests[0].setup, sample.preloaded)
+        return AssembledProgram(code, how, form)
     prompt = sample.prompt_code
     name = sample.entry_point
 
@@ -116,16 +105,13 @@ def assemble(row: RowText, sample: Sample, mode: Extract = "auto") -> AssembledP
         )
 
     # Beyond the cap a reply is not parsed here: the sandbox meets it as it stands.
-    if mode == "off" or len(row.text) > PARSE_CAP:
-        text, step = row.text, "as_is"
-    else:
-        reply = row.text
+    text, step = reply, "as_is"
+    if mode != "off" and len(reply) <= PARSE_CAP:
 
         def is_code_inside(text: str) -> bool:
             return text is not reply and is_code(text)  # `always`: the reply itself is never taken as it stands
 
-        extraction = extract(reply, is_code if mode == "auto" else is_code_inside, name)
-        text, step = extraction.text, extraction.step
+        text, step = extract(reply, is_code if mode == "auto" else is_code_inside, name)
         # With `always` the reply as it stands comes last, where nothing inside it is code.
         if step == "none" and mode == "always" and is_code(text):
             step = "as_is"
@@ -135,10 +121,9 @@ def assemble(row: RowText, sample: Sample, mode: Extract = "auto") -> AssembledP
     is_complete = defines(text, name)
     # A row under `completion` is run behind the prompt even where it is complete: it may need the prompt's imports and
     # helpers.
-    if is_complete and row.key != "completion":
-        return AssembledProgram(
-            text, step, "whole"
-        )  # handed in as a whole solution, it brings its own imports and helpers
+    if is_complete and key != "completion":
+        # handed in as a whole solution, it brings its own imports and helpers
+        return AssembledProgram(text, step, "whole")
     return AssembledProgram(
         _behind(prompt, text, is_complete=is_complete), step, "whole" if is_complete else "completion"
     )

@@ -285,8 +285,8 @@ def code(language: str = "") -> Step:
 
 def find_code(reply: str) -> str:
     """Return the code in a reply, without the empty lines around it where it was cut out of something."""
-    extraction = extract(reply, _is_code)
-    return extraction.text if extraction.step in ("as_is", "none") else extraction.text.strip("\r\n")
+    text, step = extract(reply, _is_code)
+    return text if step in ("as_is", "none") else text.strip("\r\n")
 
 
 def _is_code(text: str) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from markbook.benchmarks.assembly import RowText, assemble
+from markbook.benchmarks.assembly import assemble
 from markbook.benchmarks.benchmark import (
     data_files,
     find_fault,
@@ -308,8 +308,7 @@ def read_item(value: object, at: str, shelf: BenchmarkShelf, defaults: Defaults)
         if text is None:
             missing = Missing(MissingKind.ABSENT, "nobody answered: the code is null")
         else:  # assembled as an exam does
-            row = RowText(text, "candidate_solution" if keys == ["code"] else "completion")
-            code = assemble(row, sample).text
+            code = assemble(text, sample, key=keys[0]).text
     except UnmarkableError as error:
         sample, missing = Sample(id=""), Missing(MissingKind.UNDEFINED, str(error))
     limits = Limits(

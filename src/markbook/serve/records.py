@@ -154,8 +154,7 @@ def make_reward(order: Order, outcome: Outcome | Missing) -> Reward:
     if isinstance(outcome, Missing):
         return Reward(order.id, None, outcome, message=outcome.detail)
     got, isolation = mark(order.sample, outcome), outcome.isolation.value
-    measurement = got.measurement(order.policy)
-    missing = measurement.missing
+    missing = got.missing
     # what says nothing of the code has no number, whatever the exam's rule makes of it
     if LOST in outcome.flags:
         missing = Missing(MissingKind.UNAVAILABLE, outcome.error_message)
@@ -169,7 +168,7 @@ def make_reward(order: Order, outcome: Outcome | Missing) -> Reward:
     apart = sum(test.verdict is Verdict.SEPARATED for test in test_results)
     return Reward(
         id=order.id,
-        reward=measurement.value,
+        reward=got.score(order.policy),
         passed=got.passed,
         total=got.total,
         error=outcome.error.value if outcome.error else None,

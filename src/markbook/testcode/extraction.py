@@ -6,7 +6,6 @@ import ast
 import functools
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
@@ -82,40 +81,29 @@ _PROSE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Extraction:
-    """The code of a reply, and how it was found."""
+def extract(reply: str, is_code: Callable[[str], bool], entry_point: str = "") -> tuple[str, Step]:
+    """Return the code in a reply, and how it was found.
 
-    text: str
-    step: Step
-    """`as_is`, or the step that found code that compiles, or `none`: nothing did, and the text is the whole reply."""
-
-
-def extract_code(reply: str, entry_point: str = "") -> Extraction:
-    """Return the code in a reply.
+    That is `as_is`, or the step that found code, or `none`: nothing did, and the text is the whole reply.
 
     Args:
         reply: what the model wrote.
+        is_code: whether a text is code: `compiles`, or another notion of it (a body behind a prompt).
         entry_point: the name that the code should define; among several blocks the one that does is taken.
     """
-    return extract(reply, compiles, entry_point)
-
-
-def extract(reply: str, is_code: Callable[[str], bool], entry_point: str = "") -> Extraction:
-    """As `extract_code`, for a caller with a notion of its own of what compiles (a body behind a prompt)."""
     is_all_code = len(reply) > PARSE_CAP or is_code(reply)
     if is_all_code and not _BARE_MARKER.search(reply):
-        return Extraction(reply, "as_is")
+        return reply, "as_is"
     if not is_all_code and (answer := without_thoughts(reply)) != reply:
         return extract(answer, is_code, entry_point)
-    extraction: Extraction | None = Extraction(reply, "as_is") if is_all_code else None
+    first: tuple[str, Step] | None = (reply, "as_is") if is_all_code else None
     for step, text in _candidates(reply):
         if not text.strip() or not is_code(text):
             continue
         if not entry_point or defines(text, entry_point):
-            return Extraction(text, step)
-        extraction = extraction or Extraction(text, step)
-    return extraction or Extraction(reply, "none")
+            return text, step
+        first = first or (text, step)
+    return first or (reply, "none")
 
 
 def compiles(text: str) -> bool:

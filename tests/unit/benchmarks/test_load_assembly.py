@@ -7,7 +7,7 @@ import pytest
 from support.exam_kit import write_rows
 from support.review_kit import markbook, only_run
 
-from markbook.benchmarks.assembly import RowText, assemble
+from markbook.benchmarks.assembly import assemble
 from markbook.types import Sample
 
 DOC = '    """Return what is asked for."""\n'
@@ -146,10 +146,10 @@ def test_a_reply_of_many_imports_takes_time_by_its_length():
     def take(count):
         began = time.process_time()
         text = "json.x, sqrt\n" + "import " * count
-        assert assemble(RowText(text, "code"), sample, "off").text.startswith("import json\nfrom math import *\njson.x")
+        assert assemble(text, sample, "off").text.startswith("import json\nfrom math import *\njson.x")
         return time.process_time() - began
 
     assert (
         take(100_000) < 5
     )  # a minute and a half at a fiftieth of it, when each name was looked for behind each `import`
-    assert assemble(RowText("import os, json\njson.x", "code"), sample, "off").text.startswith("import os")
+    assert assemble("import os, json\njson.x", sample, "off").text.startswith("import os")

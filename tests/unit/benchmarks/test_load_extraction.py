@@ -5,7 +5,7 @@ import time
 import pytest
 from support.load import allowed
 
-from markbook.testcode.extraction import extract_answer, extract_code, without_thoughts
+from markbook.testcode.extraction import compiles, extract, extract_answer, without_thoughts
 
 CODE = "def add(a, b):\n    print('solution')\n    assert a is not None\n    return a + b\n"
 
@@ -25,41 +25,39 @@ CODE = "def add(a, b):\n    print('solution')\n    assert a is not None\n    ret
     ],
 )
 def test_code_is_found_whole(reply, step):
-    found = extract_code(reply, "add")
+    text, how = extract(reply, compiles, "add")
 
-    assert found.step == step
-    assert found.text.strip() == CODE.strip()
+    assert how == step
+    assert text.strip() == CODE.strip()
 
 
 def test_block_that_defines_the_entry_point_wins_over_an_earlier_one():
     reply = f"Usage:\n```python\nadd(1, 2)\n```\nCode:\n```python\n{CODE}```\n"
 
-    assert extract_code(reply, "add").text == CODE
+    assert extract(reply, compiles, "add")[0] == CODE
 
 
 @pytest.mark.parametrize(
     "reply", ["def add(a, b):", "def add(a, b:\n    return a", "x = = 1", "I cannot do that, sorry."]
 )
 def test_text_with_no_code_to_find_is_left_alone(reply):
-    found = extract_code(reply, "add")
-
-    assert (found.text, found.step) == (reply, "none")
+    assert extract(reply, compiles, "add") == (reply, "none")
 
 
 def test_other_languages_fence_is_not_python():
-    assert extract_code("```java\nint x = 1;\n```\n").step == "none"
+    assert extract("```java\nint x = 1;\n```\n", compiles)[1] == "none"
 
 
 def test_hostile_nesting_is_not_code():
-    assert extract_code("(" * 50_000).step == "none"
-    assert extract_code("-" * 200_000 + "1").step == "none"
+    assert extract("(" * 50_000, compiles)[1] == "none"
+    assert extract("-" * 200_000 + "1", compiles)[1] == "none"
 
 
 @pytest.mark.parametrize("sign", ["`", "~"])
 def test_a_reply_that_never_stops_to_open_a_fence_is_read_once(sign):
     """By a pattern that went back, a hundred thousand of them took twelve seconds, and a million half an hour."""
     text = sign * 300_000
-    assert extract_code(text).step == "none"
+    assert extract(text, compiles)[1] == "none"
     assert extract_answer(text, "", "") == (text, "as_is", "whole")
 
 
@@ -89,22 +87,22 @@ LINES = 'def add(a, b):\n    """Split.\n</think>\n    """\n    return a + b\n'
     ],
 )
 def test_what_is_thought_aloud_is_never_the_answer(reply, code):
-    assert extract_code(reply, "add").text.strip() == code.strip()
+    assert extract(reply, compiles, "add")[0].strip() == code.strip()
     assert extract_answer(reply, "", "")[0].strip() == code.strip()
 
 
 def test_a_program_that_compiles_is_taken_as_it_stands_whatever_tags_are_in_it():
-    assert extract_code(LINES, "add").text == LINES
+    assert extract(LINES, compiles, "add")[0] == LINES
 
 
 @pytest.mark.parametrize("reply", [f"<think>\n```python\n{RIGHT}```\n", f"Well.\n<think>\n```python\n{RIGHT}```\n"])
 def test_a_thought_that_does_not_end_is_no_answer(reply):
-    assert "def add" not in extract_code(reply, "add").text
+    assert "def add" not in extract(reply, compiles, "add")[0]
     assert "def add" not in extract_answer(reply, "", "")[0]
 
 
 def test_of_two_blocks_that_define_the_name_the_first_is_the_answer():
-    assert extract_code(f"```python\n{RIGHT}```\nOr so:\n```python\n{WRONG}```\n", "add").text == RIGHT
+    assert extract(f"```python\n{RIGHT}```\nOr so:\n```python\n{WRONG}```\n", compiles, "add")[0] == RIGHT
 
 
 @pytest.mark.parametrize("sign", ["</think>", "<think>", "'", '"</think>', "```\n</think>", "<think>\n</think>", " "])

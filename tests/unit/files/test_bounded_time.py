@@ -24,7 +24,7 @@ from markbook.report.exports import render_report
 from markbook.report.html import highlight
 from markbook.results.kind import open_results
 from markbook.store import open_run
-from markbook.testcode.extraction import extract_answer, extract_code, without_thoughts
+from markbook.testcode.extraction import compiles, extract, extract_answer, without_thoughts
 from markbook.testcode.programs import complete_program, program_fault
 from markbook.text import csv_cell, markdown, markdown_block, markdown_code, redact, script_json, terminal, visible, xml
 from markbook.text.escape import latex
@@ -73,9 +73,10 @@ def shown_by(form):
 
 ENTRIES = {
     **{each.__name__: lambda text, _folder, each=each: each(text) for each in (
-        highlight, redact, visible, terminal, markdown, markdown_block, markdown_code, latex, xml, script_json, find_code, extract_code,
+        highlight, redact, visible, terminal, markdown, markdown_block, markdown_code, latex, xml, script_json, find_code,
         parse_object, decode_json, program_fault, csv_cell, read_number, without_thoughts,
     )},
+    "extract": lambda text, _folder: extract(text, compiles),
     "completed": lambda text, _folder: complete_program(text, "f"),
     "parse_line": lambda text, _folder: parse_line(text.encode(), ""),
     "quotes_found": lambda text, _folder: quotes_found([text[:100], '"'], [text]),

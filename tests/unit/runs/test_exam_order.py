@@ -116,7 +116,7 @@ def test_every_row_of_the_journal_is_decoded_once(tmp_path, monkeypatch):
     assert len(decoded) == rows
 
 
-@pytest.mark.parametrize(("name", "value"), [("_KEPT", 0), ("_KEPT", 5), ("_KEPT_BYTES", 900)])
+@pytest.mark.parametrize(("name", "value"), [("KEPT", 0), ("KEPT", 5), ("_KEPT_BYTES", 900)])
 def test_reports_are_the_same_however_little_stays_decoded(tmp_path, monkeypatch, name, value):
     run = small_exam(tmp_path)
     whole = ExamView(run, run.manifest["config"])

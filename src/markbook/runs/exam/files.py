@@ -82,12 +82,12 @@ def result_row(attempt: MarkedAttempt) -> str:
         "all_tests_passed": got.all_passed,
         "error_type": outcome.error.value if outcome.error else how_failed,
         "test_details": [test_detail(number, test, failure) for number, (test, failure) in enumerate(details)],
-        "model": attempt.measurement.model,
+        "model": attempt.model,
         "sample": attempt.index,
         "complexity": sample.meta.get("complexity"),
         "object_type": sample.problem_type,
         "error_message": outcome.error_words if outcome.error else None,
-        "score": percent(attempt.measurement.value),
+        "score": percent(attempt.score),
         "score_zero": None if got.missing else percent(got.zero),
         "score_partial": None if got.missing else percent(got.partial),
         "isolation": outcome.isolation.value,
@@ -242,11 +242,11 @@ def _samples(view: ExamView, tally: Tally) -> Iterator[str]:
     """Yield a row for each problem that has answers of which something can be said, with all of these."""
     indices = {sample.id: number for number, sample in enumerate(tally.samples)}
     for name, several in groupby(view.attempts(tally.model), key=lambda attempt: attempt.sample.id):
-        attempts = [attempt for attempt in several if attempt.measurement.missing is None]
+        attempts = [attempt for attempt in several if attempt.score is not None]
         if not attempts:
             continue
         sample = attempts[0].sample
-        scores = [attempt.measurement.value or 0.0 for attempt in attempts]
+        scores = [attempt.score or 0.0 for attempt in attempts]
         doc = {"task_id": sample.id, "problem": sample.input, "entry_point": sample.entry_point}
         codes = [attempt.code for attempt in attempts]
         target = "\n".join(test.assertion or test.program or test.pattern for test in sample.tests)

@@ -26,7 +26,6 @@ from markbook.results.summary import summarise_values
 from markbook.stats import Estimate, pass_at_k_summary
 from markbook.types import (
     ErrorKind,
-    Measurement,
     Missing,
     MissingKind,
     Outcome,
@@ -77,22 +76,11 @@ class Mark:
         """The same, but 0 if an error was raised."""
         return 0.0 if self.raised else self.partial
 
-    def score(self, policy: ErrorPolicy) -> float:
-        """Return the score under a policy, 0..1."""
+    def score(self, policy: ErrorPolicy) -> float | None:
+        """Return the score under a policy, 0..1; None where it says nothing of the answer (`missing` has the reason)."""
+        if self.missing is not None:
+            return None
         return self.zero if policy == "zero" else self.partial
-
-    def measurement(self, policy: ErrorPolicy, sample_id: str = "", index: int = 0, model: str = "") -> Measurement:
-        """Return it as every metric gives what it measured: a value, or the reason why there is none."""
-        return Measurement(
-            EXAM_SCORE,
-            None if self.missing else self.score(policy),
-            self.missing,
-            sample_id=sample_id,
-            index=index,
-            model=model,
-            stats={"passed": self.passed, "total": self.total},
-            signature=f"{EXAM_SCORE}|errors:{policy}|v1",
-        )
 
 
 def counted_tests(sample: Sample, outcome: Outcome) -> Sequence[TestResult]:

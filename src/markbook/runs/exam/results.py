@@ -14,7 +14,7 @@ from markbook.results.kind import Case, Content, Entry, Shown, Value, no_files
 from markbook.results.sheet import Sheet
 from markbook.results.stopping import STOPPED_NOTE
 from markbook.runs.exam.files import exam_files, harness_files
-from markbook.runs.exam.grading import EXAM_SCORE, GROUPINGS, counted_tests, get_group, mark
+from markbook.runs.exam.grading import EXAM_SCORE, GROUPINGS, Mark, counted_tests, get_group, mark
 from markbook.runs.exam.plan import exam_sheet, exam_signatures
 from markbook.runs.exam.sections import assertions, attempt_status, exam_page
 from markbook.runs.exam.view import OUTCOME, SAMPLE, ExamView, read_sample
@@ -23,6 +23,7 @@ from markbook.types import Direction, Outcome, Sample, Verdict, join_words
 
 if TYPE_CHECKING:
     from markbook.store import Run, RunWriter
+    from markbook.store.journal import Key
 
 CODE_CAP = 200_000
 _TESTS_SHOWN = 200
@@ -51,14 +52,17 @@ class SampleFinder:
 class ExamResults(ExamView):
     """The results of an exam."""
 
-    def __init__(self, run: Run | RunWriter, manifest: Mapping[str, Any]) -> None:
+    def __init__(
+        self, run: Run | RunWriter, manifest: Mapping[str, Any], grades: Mapping[Key, Mark] | None = None
+    ) -> None:
         """Read a run, or one that is being written.
 
         Args:
             run: where the journal is.
             manifest: what run.json holds, or will hold.
+            grades: those of attempts that have just been marked.
         """
-        super().__init__(run, manifest["config"])
+        super().__init__(run, manifest["config"], grades or {})
         self._run = run
         self._manifest = manifest
 
@@ -102,7 +106,7 @@ class ExamResults(ExamView):
                     "task_id": sample.id,
                     "sample": attempt.index,
                     **{grouping: get_group(sample, grouping) or None for grouping in GROUPINGS},
-                    "score": attempt.measurement.value,
+                    "score": attempt.score,
                     "score_zero": None if grade.missing else grade.zero,
                     "score_partial": None if grade.missing else grade.partial,
                     "tests_passed": grade.passed,
@@ -194,10 +198,11 @@ class ExamResults(ExamView):
                     samples[task] = self._finder.find(task) or Sample(task)
                 sample = samples[task]
                 grade = mark(sample, Outcome.from_record(row.data))
-                score = grade.measurement(self.policy).value
                 error, topic = str(row.data["error"] or ""), str(sample.meta.get("topic") or "")
                 seconds, status = row.data["seconds"], attempt_status(grade)
-                yield Entry(location, model, task, status, score, error, topic, seconds, int(row.key[2]))
+                yield Entry(
+                    location, model, task, status, grade.score(self.policy), error, topic, seconds, int(row.key[2])
+                )
 
     def show_attempt(self, location: int) -> Shown:
         """Return the attempt at a location of the journal, with its code and tests.

@@ -160,7 +160,7 @@ def _answer(attempt: MarkedAttempt, tally: Tally, index: int) -> ShownAnswer:
         model=tally.model,
         label=label,
         status=attempt_status(got),
-        score=attempt.measurement.value,
+        score=attempt.score,
         passed=got.passed,
         total=got.total,
         code=cut(attempt.code, CODE_CAP),

@@ -8,7 +8,7 @@ function of the journal. The journal is in the order in which work was done; rep
 in the high half, number of the attempt in the low one, so that sorting the numbers sorts the attempts) and 8 for the
 location. In memory stay 16 bytes an attempt and 32 a problem and model, whatever the answers' size.
 
-The first attempts (`_KEPT`) stay decoded and graded, because a small exam is gone through several times: for the tallies,
+The first attempts (`KEPT`) stay decoded and graded, because a small exam is gone through several times: for the tallies,
 the rows, the times and the page. Later ones are read again from their location. Either way an attempt carries its grade
 (`MarkedAttempt.mark`), so that no reader grades it anew.
 
@@ -29,11 +29,12 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 from markbook.runs.exam.grading import ErrorPolicy, Mark, Tally, mark
 from markbook.text import cut
-from markbook.types import Attempt, Measurement, Outcome, ProblemType, Sample, Test
+from markbook.types import Attempt, Outcome, ProblemType, Sample, Test
 
 if TYPE_CHECKING:
     from markbook.results.stopping import StoppedRecord
     from markbook.store import Run, RunWriter, StoredRow
+    from markbook.store.journal import Key
 
 
 # What an exam's journal keeps of models, problems and answers.
@@ -55,7 +56,7 @@ SAMPLE, MODEL, OUTCOME, FAULT, STOPPED = "sample", "model", "outcome", "fault", 
 ANSWERS = "answers.jsonl"
 """The file in the run folder that holds what a model replied: `--solutions` takes it, so that the exam can be held without
 the model."""
-_KEPT_BYTES, _KEPT = 8 << 20, 10_000
+_KEPT_BYTES, KEPT = 8 << 20, 10_000
 """So much of the journal and so many attempts stay decoded; they are a few times as large then."""
 STREAM_KEPT = 400
 """Characters of what a program reads and is to print that the journal keeps."""
@@ -67,16 +68,17 @@ _FEW = 20_000
 class MarkedAttempt:
     """One attempt with what became of it."""
 
+    model: str
     sample: Sample
     index: int
     outcome: Outcome
+    mark: Mark
+    score: float | None
+    """The mark's score under the exam's policy; None where nothing can be said of the answer."""
     code: str
     step: str | None
     """How the code was found in the reply."""
     form: str | None
-    mark: Mark
-    measurement: Measurement
-    """The mark's score under the exam's policy, or why there is none."""
 
 
 @dataclass(slots=True)
@@ -112,6 +114,8 @@ class ExamView:
     journal: Run | RunWriter
     config: Mapping[str, Any]
     """The run's resolved options."""
+    grades: Mapping[Key, Mark] = field(default_factory=dict)
+    """Grades that whoever marked the attempts has at hand, by the keys of their rows: those are not graded again."""
 
     @cached_property
     def samples(self) -> tuple[Sample, ...]:
@@ -226,7 +230,15 @@ class ExamView:
         return {model: _sort_locations(*keys.pop(model)) for model in self.models}
 
     def _attempt(self, location: int, sample: Sample) -> MarkedAttempt:
-        return self._read.kept.get(location) or _mark_row(self.journal.row_at(location), sample, self.policy)
+        return self._read.kept.get(location) or self._mark_row(self.journal.row_at(location), sample)
+
+    def _mark_row(self, row: StoredRow, sample: Sample) -> MarkedAttempt:
+        """Return the attempt of a journal row, graded: whatever is made of the run later gets this grade with it."""
+        data, outcome, (model, _, index) = row.data, Outcome.from_record(row.data), row.key
+        grade = self.grades.get(row.key) or mark(sample, outcome)
+        code, score = str(data.get("code") or ""), grade.score(self.policy)
+        step, form = data.get("step"), data.get("form")
+        return MarkedAttempt(str(model), sample, int(index), outcome, grade, score, code, step, form)
 
     @cached_property
     def _read(self) -> _Journal:
@@ -245,8 +257,8 @@ class ExamView:
                     early.append((location, row))
                     continue
                 # By place, not by time: what stays decoded is the same whoever reads, so the peak of memory is too.
-                if location - first < _KEPT_BYTES and len(journal.kept) < _KEPT:
-                    journal.kept[location] = _mark_row(row, samples[index], self.policy)
+                if location - first < _KEPT_BYTES and len(journal.kept) < KEPT:
+                    journal.kept[location] = self._mark_row(row, samples[index])
                 journal.add(location, row, place_of)
             elif row.kind == SAMPLE:
                 sample = read_sample(row.data)
@@ -267,15 +279,6 @@ class ExamView:
         named = [model for model in self.config.get("models", ()) if model in models]
         journal.models = {model: models[model] for model in (*named, *models)}
         return journal
-
-
-def _mark_row(row: StoredRow, sample: Sample, policy: ErrorPolicy) -> MarkedAttempt:
-    """Return the attempt of a journal row, graded: whatever is made of the run later gets this grade with it."""
-    data, outcome, index = row.data, Outcome.from_record(row.data), int(row.key[2])
-    grade = mark(sample, outcome)
-    measurement = grade.measurement(policy, sample.id, index, str(row.key[0]))
-    code = str(data.get("code") or "")
-    return MarkedAttempt(sample, index, outcome, code, data.get("step"), data.get("form"), grade, measurement)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,11 +33,12 @@ from markbook.results.stopping import Marks, StoppedRecord, describe_stop, until
 from markbook.runs.exam.grading import Mark, Tally, mark
 from markbook.runs.exam.plan import ExamPlan, ExamStop, exam_sheet
 from markbook.runs.exam.results import ExamResults
-from markbook.runs.exam.view import ANSWERS, FAULT, MODEL, OUTCOME, SAMPLE, STOPPED, attempt_record, sample_record
+from markbook.runs.exam.view import ANSWERS, FAULT, KEPT, MODEL, OUTCOME, SAMPLE, STOPPED, attempt_record, sample_record
 from markbook.runs.kind import Machines, Progress, Start, Watcher, WorkEnd
 from markbook.sandbox import Job, Sandbox
 from markbook.sandbox.job import LOST
 from markbook.store import RunWriter
+from markbook.store.journal import Key
 from markbook.types import Attempt, Outcome, ProblemType, Sample
 
 # Every test of a function problem with a freshly loaded solution of its own, beside the usual run of all in one.
@@ -183,7 +184,8 @@ def mark_answers(plan: ExamPlan, journal: RunWriter, machines: Machines, watch: 
         from markbook.runs.exam.questions import ask
 
         answered = ask(plan.questions, plan.answers, journal, watch)
-    unsolved = _mark_attempts(plan, journal, box, watch, answered.lacking if answered else frozenset())
+    grades: dict[Key, Mark] = {}
+    unsolved = _mark_attempts(plan, journal, box, watch, grades, answered.lacking if answered else frozenset())
     if not isinstance(box, RemoteSandbox):  # others run elsewhere and do not say
         if box.duplicates:
             watch.on_note(f"{box.duplicates} answers were exact duplicates of others and took their outcome")
@@ -208,7 +210,7 @@ def mark_answers(plan: ExamPlan, journal: RunWriter, machines: Machines, watch: 
         what = "nobody solved it, and the benchmark's own solution fails it too"
         watch.on_note(f"warning: {task_id}: {what} ({detail}); see --check-benchmark", topic=UNSOUND)
     manifest = plan.manifest
-    results = ExamResults(journal, {"command": manifest.command, "config": manifest.config})
+    results = ExamResults(journal, {"command": manifest.command, "config": manifest.config}, grades)
     extra: dict[str, Any] = {"own_solution_fails": unsound} if unsound else {}
     if results.stop_record:
         extra["stopped"] = {name: value for name, value in results.stop_record.items() if name != "samples"}
@@ -226,7 +228,8 @@ def _mark_attempts(
     writer: RunWriter,
     box: Sandbox | MixedBox | RemoteSandbox,
     watch: Watcher,
-    lacking: frozenset[str] = frozenset(),
+    grades: dict[Key, Mark],
+    lacking: frozenset[str],
 ) -> list[Sample]:
     """Run what is not run yet, and return the problems that some answer tried and none solved.
 
@@ -235,6 +238,7 @@ def _mark_attempts(
         writer: of the run.
         box: runs the answers.
         watch: is told of each.
+        grades: takes up the grades, as many as stay decoded when the journal is read.
         lacking: problems that wait for an answer of the model that is asked: theirs are run when all are there, because
             only then is it known which is which.
     """
@@ -243,8 +247,11 @@ def _mark_attempts(
     tried, solved = Counter[str](), Counter[str]()
     marking = None if plan.stop is None else SequentialExam(plan, writer)
 
-    def grade_outcome(model: str, task: str, outcome: Outcome) -> Mark:
+    def grade_outcome(key: Key, outcome: Outcome) -> Mark:
+        model, task = str(key[0]), str(key[1])
         grade = mark(samples[task], outcome)
+        if len(grades) < KEPT:
+            grades[key] = grade
         tried[task] += 1
         solved[task] += grade.all_passed
         if marking is not None:
@@ -253,7 +260,7 @@ def _mark_attempts(
 
     # What was run before the break counts first, or the counts of solved problems would begin anew.
     for row in writer.rows(OUTCOME) if writer.is_resumed else ():
-        grade_outcome(str(row.key[0]), str(row.key[1]), Outcome.from_record(row.data))
+        grade_outcome(row.key, Outcome.from_record(row.data))
     about = (
         f"{plan.benchmark.name}: {len(plan.benchmark.samples)} problems, {plan.attempts} answers of "
         f"{len(plan.models)} model{'s' if len(plan.models) != 1 else ''}, isolation level {box.level.value}"
@@ -266,11 +273,11 @@ def _mark_attempts(
         jobs = _jobs(writer, plan, attempts, running)
         for job, outcome in run_fresh(box, jobs) if plan.options.fresh_tests else box.run(jobs):
             attempt = running.pop(job.key)
-            grade = grade_outcome(attempt.model, attempt.sample_id, outcome)
+            key = (attempt.model, attempt.sample_id, attempt.index)
+            grade = grade_outcome(key, outcome)
             trouble = outcome.error_words if outcome.error else ""
             name = f"{attempt.model} {attempt.sample_id} [{attempt.index}]"
             watch.did(Progress(name, grade.all_passed, trouble, f"{grade.passed} of {grade.total} passed"))
-            key = (attempt.model, attempt.sample_id, attempt.index)
             # Not remembered: `was_there` asks for rows of earlier runs only, and a key of this one is never added
             # twice.
             writer.add(OUTCOME, key, attempt_record(attempt, outcome), remember=False)
