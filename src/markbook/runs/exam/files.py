@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Annotated, Any, NotRequired, TypedDict
 
@@ -131,22 +131,15 @@ def test_detail(number: int, test: TestResult, failure: Failure | None) -> TestD
 
 # The exam's documented files, from its journal.
 
-DocumentedContent = str | bytes | Iterable[str]
 
-
-def documented() -> Callable[[ExamView], Mapping[str, DocumentedContent]]:
-    """Return the renderer of the documented files: the factory of the report plugin `documented`."""
-    return exam_files
-
-
-def exam_files(view: ExamView) -> Mapping[str, DocumentedContent]:
+def exam_files(view: ExamView) -> Mapping[str, Content]:
     """Return every documented file of an exam by its path in the run folder.
 
     Four a model, the comparison of several, and the times, which differ from run to run, in a file of their own.
     """
     benchmark = str(view.config.get("benchmark_name", "benchmark"))
     notes = head_notes(view.config)
-    files: dict[str, DocumentedContent] = {}
+    files: dict[str, Content] = {}
     for model, folder in folder_names(view.models).items():
         tally = view.tallies[model]
         files[f"{folder}/test_results.jsonl"] = map(result_row, view.attempts(model))

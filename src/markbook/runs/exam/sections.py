@@ -20,7 +20,7 @@ from markbook.runs.exam.view import ExamView, MarkedAttempt
 from markbook.testcode import programs
 from markbook.text import Table, cut, terminal
 from markbook.text.format import NOTHING, Scale, format_number
-from markbook.types import ErrorKind, Sample, Test, Verdict
+from markbook.types import ErrorKind, Sample, Summary, Test, Verdict
 
 # The problems that a page shows whole: all of a small exam, the telling ones of a large one.
 
@@ -259,9 +259,15 @@ def exam_sections(tallies: Sequence[Tally], comparison: Comparison | None) -> li
     return sections
 
 
-def _points(value: float | None) -> float | None:
-    """Return a 0..1 score as 0..100 for a chart."""
-    return None if value is None else round(100 * value, 2)
+def _bar(value: float | None, low: float | None, high: float | None) -> dict[str, float | None]:
+    """Return a 0..1 number and the ends of its interval as 0..100 for a chart; where there is none, they are the number."""
+    ends = {"value": value, "low": value if low is None else low, "high": value if high is None else high}
+    return {name: None if end is None else round(100 * end, 2) for name, end in ends.items()}
+
+
+def _ends(summary: Summary) -> tuple[float | None, float | None]:
+    """Return the ends of a number's interval; None where it has none."""
+    return (summary.interval.low, summary.interval.high) if summary.interval else (None, None)
 
 
 def _scores(tallies: Sequence[Tally], comparison: Comparison | None) -> Section:
@@ -279,9 +285,7 @@ def _scores(tallies: Sequence[Tally], comparison: Comparison | None) -> Section:
             f"{tally.n_unchecked:,}",
         )  # fmt: skip
         rows.append((*row, groups[tally.model]) if groups else row)
-        interval = total.interval
-        low, high = (interval.low, interval.high) if interval else (total.value, total.value)
-        marks.append({"name": tally.model, "value": _points(total.value), "low": _points(low), "high": _points(high)})
+        marks.append({"name": tally.model, **_bar(total.value, *_ends(total))})
     note = "Models that share a group letter are not distinguishable." if groups else ""
     table = Table(
         title="Scores, 0 to 100",
@@ -318,9 +322,7 @@ def _differences(comparison: Comparison) -> Section:
         rows.append(
             {
                 "name": name,
-                "value": _points(gap.value),
-                "low": _points(gap.low if gap.low is not None else gap.value),
-                "high": _points(gap.high if gap.high is not None else gap.value),
+                **_bar(gap.value, gap.low, gap.high),
                 "verdict": "distinguishable" if pair.distinguishable else "not distinguishable",
             }
         )
@@ -350,18 +352,12 @@ def _groups(tallies: Sequence[Tally], grouping: Grouping) -> Section | None:
     for group in groups:
         places = tallies[0].places(grouping, group)
         scores = [(tally, tally.exam_score(places, group=group)) for tally in tallies]
-        spreads = []
-        for _, score in scores:
-            low, high = (score.interval.low, score.interval.high) if score.interval else (None, None)
-            spreads.append(_SCALE.with_spread(score.value, low, high))
-        rows.append((group, str(len(places)), *spreads))
+        rows.append((group, str(len(places)), *(_SCALE.with_spread(score.value, *_ends(score)) for _, score in scores)))
         for tally, score in scores:
-            low, high = (score.interval.low, score.interval.high) if score.interval else (score.value, score.value)
             cells.append(
                 {
                     "line": group, "x": group.removeprefix("level_"), "column": tally.model, "series": tally.model,
-                    "value": _points(score.value), "low": _points(low), "high": _points(high),
-                    "shown": _SCALE.value(score.value),
+                    **_bar(score.value, *_ends(score)), "shown": _SCALE.value(score.value),
                 }
             )  # fmt: skip
     models = [tally.model for tally in tallies]
@@ -411,12 +407,8 @@ def _passes(tallies: Sequence[Tally], most: int) -> Section:
             estimate = tally.pass_at(k)
             line.append(_SCALE.with_spread(estimate.value, estimate.low, estimate.high))
             if estimate.value is not None:
-                low, high = (
-                    (estimate.low, estimate.high) if estimate.low is not None else (estimate.value, estimate.value)
-                )
-                cells.append(
-                    {"series": tally.model, "x": str(k), "value": _points(estimate.value), "low": _points(low), "high": _points(high)}
-                )  # fmt: skip
+                bar = _bar(estimate.value, estimate.low, estimate.high)
+                cells.append({"series": tally.model, "x": str(k), **bar})
         rows.append(tuple(line))
     models = [tally.model for tally in tallies]
     table = Table(
