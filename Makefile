@@ -6,7 +6,7 @@ EXTRAS := dev,agents,bertscore,code,docs,hub,judge,lint,parquet,report,serve
 STAMP := $(VENV)/.installed
 INTEROP := .venv-interop
 
-.PHONY: help demo test test-all test-times quick interop check docs format bench fuzz attack constraints clean
+.PHONY: help demo test test-all test-times quick interop check docs format bench bench-peers fuzz attack constraints clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
@@ -80,6 +80,10 @@ format: $(STAMP)  ## reformat and mend what ruff can
 SUBJECTS ?= all
 bench: $(STAMP)  ## benchmarks against the peers, side by side in one run (SUBJECTS="journal reviews" for some)
 	$(BIN)/python -m bench $(SUBJECTS)
+
+PEERS ?= HumanEval.jsonl.gz
+bench-peers: $(STAMP)  ## beside other harnesses, the table of docs/speed.md and the README (PEERS="HumanEval.jsonl.gz --python ... --write")
+	$(BIN)/python -m bench.peers $(PEERS)
 
 MINUTES ?= 30
 fuzz: $(STAMP)  ## search by chance: the laws of the tests with new seeds, then every reader for MINUTES (30)

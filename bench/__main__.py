@@ -15,6 +15,7 @@ BY_THEMSELVES = (
     "fuzz",
     "language_speed",
     "languages",
+    "peers",
     "reliability",
     "sandbox",
     "sandbox_fuzz",

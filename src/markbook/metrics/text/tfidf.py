@@ -7,17 +7,22 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import resources
-from itertools import chain
+from itertools import chain, islice, pairwise
+from operator import itemgetter
 
 import numpy as np
 
 from markbook.metrics import Score, clamp, drop_missing_references, measure_each, problem
-from markbook.metrics.tokens import Numbers
+from markbook.metrics.overlaps import Block, count_groups, measure_blocks, ngram_tables
+from markbook.metrics.tokens import FIRST, Vocabulary
 from markbook.types import Direction, Item, Measurement, Metric
 
 _WORD = re.compile(r"\b\w\w+\b")
+
+Term = str | tuple[str, str]
+"""A word, or two neighbours."""
 
 _ONE_OF_TWO = (1.0 + math.log(1.5)) ** 2
 """The squared weight of a term that one of two texts has: idf = 1 + ln((1 + 2) / (1 + 1)). Of both: 1."""
@@ -63,67 +68,46 @@ class TfidfCosine(Metric):
 
     def measure(self, items: Sequence[Item]) -> list[Measurement]:
         """Return one measurement an item, in order."""
-        terms = _Terms()
-        idf: dict[int, float] | None = None
-        if self.whole_batch:
-            frequencies: Counter[int] = Counter()
-            n = 0
-            for item in items:
-                if problem(item.attempt.text, item.sample.references) is None:
-                    for text in (item.attempt.text, *drop_missing_references(item.sample.references)):
-                        frequencies.update(terms.of(text).terms.tolist())
-                        n += 1
-            idf = {term: 1.0 + math.log((1 + n) / (1 + df)) for term, df in frequencies.items()}
+        if not self.whole_batch:
+            vocabulary = Vocabulary(partial(map, _terms))
+            return measure_blocks([(self.name, self.signature)], items, partial(_scores, vocabulary))[0]
+        counts = lru_cache(maxsize=64)(_count_terms)  # references are scored against often
+        frequencies: Counter[Term] = Counter()
+        n = 0
+        for item in items:
+            if problem(item.attempt.text, item.sample.references) is None:
+                for text in (item.attempt.text, *drop_missing_references(item.sample.references)):
+                    frequencies.update(counts(text).keys())
+                    n += 1
+        idf = {term: 1.0 + math.log((1 + n) / (1 + df)) for term, df in frequencies.items()}
 
         def score(item: Item) -> Score:
-            scored = [
-                _cosine(terms, item.attempt.text, other, idf)
-                for other in drop_missing_references(item.sample.references)
-            ]
-            return max(scored, key=lambda pair: pair[0])
+            candidate, references = item.attempt.text, drop_missing_references(item.sample.references)
+            scores = []
+            for reference in references:
+                ours, theirs = counts(candidate), counts(reference)
+                if not ours or not theirs:
+                    scores.append(_score_without_terms(candidate, reference, both=not ours and not theirs))
+                    continue
+                # An exact sum is the same for every order of the terms and of the rows.
+                weights = [{term: idf[term] * many for term, many in side.items()} for side in (ours, theirs)]
+                shared = weights[0].keys() & weights[1].keys()
+                dot = math.fsum(weights[0][term] * weights[1][term] for term in shared)
+                lengths = math.prod(math.fsum(weight * weight for weight in side.values()) for side in weights)
+                scores.append((clamp(dot / math.sqrt(lengths)), {"shared_terms": len(shared)}))
+            return max(scores, key=itemgetter(0))
 
         return measure_each(self.name, self.signature, items, score)
 
 
-@dataclass(frozen=True, slots=True)
-class _Counts:
-    """A text's distinct terms as sorted integers (a word's number, or two of them), and how often each occurs: one shape."""
-
-    terms: Numbers
-    counts: Numbers
+def _terms(text: str) -> list[str]:
+    stop = _stop_words()
+    return [word for word in _WORD.findall(text) if word not in stop]
 
 
-class _Terms:
-    """The terms of a batch's texts; the latest are remembered, for references are scored against often."""
-
-    def __init__(self) -> None:
-        self._pieces = _Pieces()
-        self._recent: dict[str, _Counts] = {}
-
-    def of(self, text: str) -> _Counts:
-        counts = self._recent.get(text)
-        if counts is None:
-            if len(self._recent) >= 64:
-                del self._recent[next(iter(self._recent))]
-            words = list(chain.from_iterable(map(self._pieces.__getitem__, text.lower().split())))
-            numbers = np.array(words, dtype=np.int64)
-            pairs = ((numbers[:-1] + 1) << 32) + numbers[1:]  # above 2^32, where no single word's number lies
-            counts = self._recent[text] = _Counts(*np.unique(np.concatenate((numbers, pairs)), return_counts=True))
-        return counts
-
-
-class _Pieces(dict[str, tuple[int, ...]]):
-    """The numbers of the words in a piece between white space; stop words have none."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._numbers: dict[str, int] = {}
-
-    def __missing__(self, piece: str) -> tuple[int, ...]:
-        stop = _stop_words()
-        words = [word for word in _WORD.findall(piece) if word not in stop]
-        numbers = self[piece] = tuple(self._numbers.setdefault(word, len(self._numbers)) for word in words)
-        return numbers
+def _count_terms(text: str) -> Counter[Term]:
+    words = _terms(text.lower())
+    return Counter[Term](chain(words, pairwise(words)))
 
 
 @lru_cache(maxsize=1)
@@ -132,26 +116,41 @@ def _stop_words() -> frozenset[str]:
     return frozenset(text.split())
 
 
-def _cosine(
-    terms: _Terms, candidate: str, reference: str, idf: dict[int, float] | None
-) -> tuple[float, dict[str, object]]:
-    ours, theirs = terms.of(candidate), terms.of(reference)
-    if not len(ours.terms) and not len(theirs.terms):
-        same = candidate.lower().split() == reference.lower().split()
-        return float(same), {"empty_vocabulary": True}
-    if not len(ours.terms) or not len(theirs.terms):
-        return 0.0, {"shared_terms": 0}
-    # Both lists of terms are sorted, so what they share is found by searching one in the other.
-    places = np.searchsorted(ours.terms, theirs.terms)
-    places[places == len(ours.terms)] = 0
-    shared = ours.terms[places] == theirs.terms
-    a, b = ours.counts[places[shared]], theirs.counts[shared]
-    if idf is None:
-        own = _ONE_OF_TWO * int(ours.counts @ ours.counts) + (1 - _ONE_OF_TWO) * int(a @ a)
-        other = _ONE_OF_TWO * int(theirs.counts @ theirs.counts) + (1 - _ONE_OF_TWO) * int(b @ b)
-        return clamp(int(a @ b) / math.sqrt(own * other)), {"shared_terms": len(a)}
-    weights = [np.array([idf[term] for term in counts.terms.tolist()]) * counts.counts for counts in (ours, theirs)]
-    # Terms are numbered in the batch's order, so only an exact sum is the same for every order of the rows.
-    dot = math.fsum((weights[0][places[shared]] * weights[1][shared]).tolist())
-    lengths = math.sqrt(math.prod(math.fsum((vector * vector).tolist()) for vector in weights))
-    return clamp(dot / lengths), {"shared_terms": len(a)}
+def _score_without_terms(candidate: str, reference: str, *, both: bool) -> Score:
+    """Return the score of two texts one of which has no term, or both."""
+    if both:
+        return float(candidate.lower().split() == reference.lower().split()), {"empty_vocabulary": True}
+    return 0.0, {"shared_terms": 0}
+
+
+def _scores(vocabulary: Vocabulary, block: Block) -> list[list[Score]]:
+    """Return the pairwise cosine of each row: the most similar reference counts."""
+    pairs = [(candidate, reference) for candidate, references in block.rows for reference in references]
+    tokens = vocabulary.tokens(text.lower().split() for text in block.texts)
+    # Of each pair's terms: squares of ours, of theirs, products, squares of the shared ones of both, how many are shared.
+    sums = np.zeros((6, len(pairs)), dtype=np.int64)
+    for chosen, table in ngram_tables(tokens, [(ours, (theirs,)) for ours, theirs in pairs], 2, 1):
+        lines, columns = table.shape
+        for n, (starts, (ours, theirs)) in enumerate(count_groups(table, 2, tokens.width, 1, 1), 1):
+            terms = table.ravel()[starts]
+            is_term = terms != np.iinfo(table.dtype).max
+            if n == 2:  # the last word of a text is followed by an end
+                is_term &= ((terms >> 1) & ((1 << tokens.width) - 1)) >= FIRST
+            a, b = np.where(is_term, ours, 0).astype(np.int64), np.where(is_term, theirs, 0).astype(np.int64)
+            shared = (a > 0) & (b > 0)
+            summands = np.stack((a * a, b * b, a * b, a * a * shared, b * b * shared, shared))
+            sums[:, chosen] += np.add.reduceat(summands, np.searchsorted(starts, np.arange(lines) * columns), axis=1)
+    own = _ONE_OF_TWO * sums[0] + (1 - _ONE_OF_TWO) * sums[3]
+    other = _ONE_OF_TWO * sums[1] + (1 - _ONE_OF_TWO) * sums[4]
+    has_terms = (sums[0] > 0) & (sums[1] > 0)
+    values = np.clip(sums[2] / np.sqrt(np.where(has_terms, own * other, 1.0)), 0.0, 1.0)
+    scores: list[Score] = [
+        (value, {"shared_terms": n}) for value, n in zip(values.tolist(), sums[5].tolist(), strict=True)
+    ]
+    for i in np.flatnonzero(~has_terms).tolist():
+        candidate, reference = (block.texts[text] for text in pairs[i])
+        scores[i] = _score_without_terms(candidate, reference, both=not sums[0, i] and not sums[1, i])
+    if len(pairs) == len(block.rows):
+        return [scores]
+    remaining = iter(scores)
+    return [[max(islice(remaining, len(refs)), key=itemgetter(0)) for _, refs in block.rows]]
