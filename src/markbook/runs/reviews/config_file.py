@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from markbook.datasets.papers import read_object, read_scale
@@ -44,7 +45,7 @@ class _OneOf:
 
     def __get_pydantic_core_schema__(self, _source: object, _handler: object) -> CoreSchema:
         """Return what pydantic checks by and makes the schema of."""
-        return core_schema.literal_schema(list(self.names))
+        return core_schema.literal_schema(list(dict.fromkeys(self.names)))
 
 
 def _number(value: object, name: str, *, low: float = 0.0) -> float:
@@ -269,9 +270,17 @@ _OF_JUDGE = {
 _SECTIONS = [name for name in ConfigFile.model_fields if name != "version"]
 
 
+class _WithoutDefaults(GenerateJsonSchema):
+    """The defaults above stand for what a file does not say; the profile decides what then counts."""
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        """Return the schema of what a field holds."""
+        return self.generate_inner(schema["schema"])
+
+
 def config_schema() -> Schema:
     """Return the schema; sections that have no effect are allowed, as the reader allows them."""
-    schema = ConfigFile.model_json_schema()
+    schema = ConfigFile.model_json_schema(schema_generator=_WithoutDefaults)
     title = schema.pop("description").rstrip(".")
     # As `read_config` refuses it: a file without any of these sections is another kind of file.
     return {"$schema": DIALECT, **schema, "title": title, "anyOf": [{"required": [name]} for name in _SECTIONS]}
