@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from markbook.datasets.papers import read_object, read_scale
@@ -173,11 +172,10 @@ _GraphWeights = Annotated[
 _Scale = Annotated[
     tuple[float, float] | None,
     BeforeValidator(_read_scale),
-    WithJsonSchema({
-        "description": 'The lowest and the highest mark: [1, 6] or "1-6".',
-        "type": ["array", "string", "null"],
-    }),
-]  # fmt: skip
+    WithJsonSchema(
+        {"description": 'The lowest and the highest mark: [1, 6] or "1-6".', "type": ["array", "string", "null"]}
+    ),
+]
 
 
 class _Section(BaseModel):
@@ -237,9 +235,7 @@ class _Graph(_Section):
 
 
 class _System(_Section):
-    tiers_enabled: Annotated[
-        list[Literal[1, 2, 3]] | None, Field(min_length=1), BeforeValidator(_read_tiers)
-    ] = None  # fmt: skip
+    tiers_enabled: Annotated[list[Literal[1, 2, 3]] | None, Field(min_length=1), BeforeValidator(_read_tiers)] = None
     performance_targets: Annotated[dict[str, float], BeforeValidator(_read_targets), WithJsonSchema({})] = {}
     recommendation_scale: _Scale = None
 
@@ -270,17 +266,13 @@ _OF_JUDGE = {
 _SECTIONS = [name for name in ConfigFile.model_fields if name != "version"]
 
 
-class _WithoutDefaults(GenerateJsonSchema):
-    """The defaults above stand for what a file does not say; the profile decides what then counts."""
-
-    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
-        """Return the schema of what a field holds."""
-        return self.generate_inner(schema["schema"])
-
-
 def config_schema() -> Schema:
     """Return the schema; sections that have no effect are allowed, as the reader allows them."""
-    schema = ConfigFile.model_json_schema(schema_generator=_WithoutDefaults)
+    schema = ConfigFile.model_json_schema()
+    # The models' defaults stand for what a file does not say; what then counts is the profile's.
+    for section in (schema, *schema["$defs"].values()):
+        for setting in section["properties"].values():
+            setting.pop("default", None)
     title = schema.pop("description").rstrip(".")
     # As `read_config` refuses it: a file without any of these sections is another kind of file.
     return {"$schema": DIALECT, **schema, "title": title, "anyOf": [{"required": [name]} for name in _SECTIONS]}
