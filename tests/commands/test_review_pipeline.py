@@ -209,7 +209,7 @@ def test_a_folder_without_run_json_is_not_resumed_without_arguments(tmp_path, co
     code, _, err = markbook(command, "--resume", tmp_path)
 
     assert code == 2
-    assert "it has no run.json, so nothing says how the run was started (give the command's arguments again)" in err
+    assert "no run.json says how it was started (give the command's arguments again)" in err
     assert str(tmp_path) in err
 
 

@@ -479,8 +479,7 @@ def fill_from_run(options: dict[str, object], command: str) -> None:
     if manifest is None:
         if any(is_given(name) for name in options if name != "resume"):
             return  # killed before there was a record, or no run folder: that is said where it is resumed
-        what = "it has no run.json, so nothing says how the run was started"
-        raise UsageError(what, at=str(run), hint="give the command's arguments again")
+        raise UsageError("no run.json says how it was started", at=str(run), hint="give the command's arguments again")
     if (other := manifest.get("command")) != command:
         raise UsageError(
             f"this run cannot be resumed with these arguments; it was made by `markbook {other}`",
