@@ -189,6 +189,30 @@ def test_a_resume_with_other_weights_is_refused_and_a_rescore_needs_no_judge(tmp
     assert json.loads(out)["reviews"] == 3
 
 
+def test_a_rescore_of_a_killed_review_says_what_is_lacking_and_which_run_to_finish(tmp_path, inputs):
+    _, whole, _, _ = run(tmp_path, *inputs, *PAIR, name="whole")
+    part = tmp_path / "evaluation_1"
+    shutil.copytree(whole, part)
+    record = (part / "run.json").read_text().replace('"status": "done"', '"status": "running"')
+    (part / "run.json").write_text(record)
+
+    code, _, err = markbook("review", "--rescore", part, *PAIR, "--output", tmp_path / "new")
+
+    assert code == 3
+    assert "incomplete: the run that was scored again is running, and what it has not measured is missing" in err
+    assert f"(markbook review --resume {part} finishes it; then score it again)" in err
+    assert str(only_run(tmp_path / "new")) in err
+
+
+@pytest.mark.parametrize("command", ["exam", "run", "review"])
+def test_a_folder_without_run_json_is_not_resumed_without_arguments(tmp_path, command):
+    code, _, err = markbook(command, "--resume", tmp_path)
+
+    assert code == 2
+    assert "no run.json says how it was started (give the command's arguments again)" in err
+    assert str(tmp_path) in err
+
+
 @pytest.mark.parametrize("fault", ["500", "refusal", "seven_of_five", "prose", "html_200", "401"])
 def test_a_judge_that_cannot_is_exit_3_and_tier_one_stands(tmp_path, inputs, fault):
     with FakeOpenAI(FAULTS[fault]) as server:

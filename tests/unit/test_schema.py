@@ -128,6 +128,22 @@ def test_the_schema_of_a_review_config_agrees_with_the_reader(tmp_path, record, 
     assert (was_read, validator("review").is_valid(record)) == (is_good, is_good)
 
 
+def test_the_schema_of_a_review_config_states_no_default_and_no_name_twice():
+    """What a file leaves out is decided by the profile, so a default here (a timeout of 1 s) would be a wrong one."""
+
+    def walk(node):
+        yield node
+        for part in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+            yield from walk(part)
+
+    nodes = [node for node in walk(validator("review").schema) if isinstance(node, dict)]
+    enums = [node["enum"] for node in nodes if isinstance(node.get("enum"), list)]
+
+    assert [node["default"] for node in nodes if "default" in node] == []
+    assert sum("path_convergence" in names for names in enums) == 1
+    assert all(len(names) == len(set(names)) for names in enums)
+
+
 def test_the_schema_of_a_task_is_the_readers_own():
     assert validator("task").schema == native.json_schema()
 

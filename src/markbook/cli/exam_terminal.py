@@ -12,7 +12,8 @@ from rich.text import Text
 from markbook.cli.options import usage_text
 from markbook.cli.terminal import NAMED, RunTerminal, output_console
 from markbook.results.gates import GateMark, check_gates
-from markbook.runs.exam.plan import ExamPlan, exam_signatures
+from markbook.runs.exam.grading import exam_signatures
+from markbook.runs.exam.plan import ExamPlan
 from markbook.runs.kind import Planned
 from markbook.text import Table, cut, terminal
 from markbook.text.format import NOTHING, Scale, format_interval, format_number, format_percent

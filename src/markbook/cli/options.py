@@ -477,7 +477,9 @@ def fill_from_run(options: dict[str, object], command: str) -> None:
         raise UsageError("there is no such run folder to resume", at=str(run), hint=suggest_path(str(run)))
     manifest = open_manifest(str(run))
     if manifest is None:
-        return  # killed before there was a record, or no run folder: that is said where it is resumed
+        if any(is_given(name) for name in options if name != "resume"):
+            return  # killed before there was a record, or no run folder: that is said where it is resumed
+        raise UsageError("no run.json says how it was started", at=str(run), hint="give the command's arguments again")
     if (other := manifest.get("command")) != command:
         raise UsageError(
             f"this run cannot be resumed with these arguments; it was made by `markbook {other}`",

@@ -7,8 +7,6 @@ import string
 from collections.abc import Sequence
 from functools import partial
 
-from rapidfuzz.distance import Levenshtein
-
 from markbook.errors import ConfigError
 from markbook.metrics import PairMetric, Score
 from markbook.types import Missing, MissingKind
@@ -88,6 +86,8 @@ def edit_similarity() -> PairMetric:
 
 
 def _distance(candidate: str, references: tuple[str, ...]) -> Score:
+    from rapidfuzz.distance import Levenshtein  # `jaccard` and whoever cuts texts by these rules do without it
+
     nearest: tuple[float, int, int] | None = None
     for reference in references:
         if len(candidate) * len(reference) > MAX_CELLS and candidate != reference:

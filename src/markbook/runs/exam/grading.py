@@ -17,11 +17,12 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-from markbook.results.sheet import Cell
+from markbook.results.alignment import digest
+from markbook.results.sheet import Cell, Sheet
 from markbook.results.summary import summarise_values
 from markbook.stats import Estimate, pass_at_k_summary
 from markbook.types import (
@@ -351,3 +352,30 @@ class Tally:
         """Yield the k up to the largest number of attempts at any problem."""
         most = max((self.tries(index) for index in range(len(self.samples)) if self.attempts[index]), default=0)
         return (k for k in PASS_AT if k <= most)
+
+
+def exam_sheet(tallies: Sequence[Tally]) -> Sheet:
+    """Return the sheet of an exam: a problem's score is the mean over the attempts, 0 if there is none.
+
+    All tallies are over the same problems.
+    """
+    marks = {
+        tally.model: {sample.id: tally.cell(index) for index, sample in enumerate(tally.samples)} for tally in tallies
+    }
+    samples = tallies[0].samples if tallies else ()
+    return Sheet(
+        metric=EXAM_SCORE,
+        marks=marks,
+        meta={
+            sample.id: {grouping: group for grouping in GROUPINGS if (group := get_group(sample, grouping))}
+            for sample in samples
+        },
+        digests={sample.id: digest([sample.input, [asdict(test) for test in sample.tests]]) for sample in samples},
+    )
+
+
+def exam_signatures(config: Mapping[str, object]) -> Mapping[str, str]:
+    """Return what an exam's scores are measured by, of what run.json says of it."""
+    parts = [f"errors:{config.get('error_policy', 'zero')}", f"extract:{config.get('extract', 'auto')}"]
+    parts += ["fresh tests"] if config.get("fresh_tests") else []
+    return {"": "|".join((EXAM_SCORE, *parts))}

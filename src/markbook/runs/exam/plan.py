@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +15,9 @@ from markbook.benchmarks.problems import Benchmark, RowError
 from markbook.errors import DataError, EnvironmentUnfitError, UsageError
 from markbook.languages import find, language
 from markbook.programs.streams import program_language
-from markbook.results.alignment import digest
-from markbook.results.sheet import Sheet
 from markbook.results.stopping import Stopping, open_against, parse_rule, stop_identity
 from markbook.runs.exam.exam_options import ExamOptions
-from markbook.runs.exam.grading import EXAM_SCORE, GROUPINGS, Tally, get_group
+from markbook.runs.exam.grading import Tally, exam_sheet, exam_signatures
 from markbook.runs.exam.view import read_sample, sample_record
 from markbook.runs.kind import Machines, Planned, Skipped
 from markbook.runs.options import ASKING, with_answerer
@@ -29,38 +27,6 @@ from markbook.types import Sample
 
 if TYPE_CHECKING:
     from markbook.runs.exam.questions import Questions
-
-# From what each command counts to the sheet that the comparison reads.
-
-
-def exam_sheet(tallies: Sequence[Tally]) -> Sheet:
-    """Return the sheet of an exam: a problem's score is the mean over the attempts, 0 if there is none.
-
-    All tallies are over the same problems.
-    """
-    marks = {
-        tally.model: {sample.id: tally.cell(index) for index, sample in enumerate(tally.samples)} for tally in tallies
-    }
-    samples = tallies[0].samples if tallies else ()
-    return Sheet(
-        metric=EXAM_SCORE,
-        marks=marks,
-        meta={
-            sample.id: {grouping: group for grouping in GROUPINGS if (group := get_group(sample, grouping))}
-            for sample in samples
-        },
-        digests={sample.id: digest([sample.input, [asdict(test) for test in sample.tests]]) for sample in samples},
-    )
-
-
-def exam_signatures(config: Mapping[str, object]) -> Mapping[str, str]:
-    """Return what an exam's scores are measured by, of what run.json says of it."""
-    parts = [f"errors:{config.get('error_policy', 'zero')}", f"extract:{config.get('extract', 'auto')}"]
-    parts += ["fresh tests"] if config.get("fresh_tests") else []
-    return {"": "|".join((EXAM_SCORE, *parts))}
-
-
-# What decides when an exam has seen enough.
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +58,10 @@ def plan_stop(samples: Sequence[Sample], models: Sequence[str], options: ExamOpt
         baseline_sheet = replace(baseline_sheet, metric="exam_score", signatures=signatures)
     # As the journal will give them back, so that a problem's content is known by the same digest.
     stripped = [read_sample(sample_record(sample)) for sample in samples]
-    own = replace(
-        exam_sheet([Tally(model, stripped) for model in models]), signatures=exam_signatures(options.identity())
-    )
+    sheet = exam_sheet([Tally(model, stripped) for model in models])
+    own = replace(sheet, signatures=exam_signatures(options.identity()))
     stopping = Stopping(parse_rule(options.stop_when), own, baseline_sheet, seed=options.seed)
     return ExamStop(stopping, stop_identity(stopping, baseline_sheet))
-
-
-# What an exam will do: its options, and its inputs read and checked before anything is written or run.
 
 
 _MANY = 1 << 16

@@ -14,8 +14,16 @@ from markbook.results.kind import Case, Content, Entry, Shown, Value, no_files
 from markbook.results.sheet import Sheet
 from markbook.results.stopping import STOPPED_NOTE
 from markbook.runs.exam.files import exam_files, harness_files
-from markbook.runs.exam.grading import EXAM_SCORE, GROUPINGS, Mark, counted_tests, get_group, mark
-from markbook.runs.exam.plan import exam_sheet, exam_signatures
+from markbook.runs.exam.grading import (
+    EXAM_SCORE,
+    GROUPINGS,
+    Mark,
+    counted_tests,
+    exam_sheet,
+    exam_signatures,
+    get_group,
+    mark,
+)
 from markbook.runs.exam.sections import assertions, attempt_status, exam_page
 from markbook.runs.exam.view import OUTCOME, SAMPLE, ExamView, read_sample
 from markbook.text import cut

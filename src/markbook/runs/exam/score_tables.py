@@ -10,8 +10,7 @@ from typing import NotRequired, TypedDict
 from markbook.errors import DataError
 from markbook.results.comparison import MOST_COMPARED, Comparison, compare_sheet, too_many
 from markbook.results.summary import summarise_values
-from markbook.runs.exam.grading import GROUPINGS, Grouping, Tally
-from markbook.runs.exam.plan import exam_sheet
+from markbook.runs.exam.grading import GROUPINGS, Grouping, Tally, exam_sheet
 from markbook.stats.intervals import SHORT
 from markbook.text import markdown, markdown_code, markdown_table
 from markbook.text.format import NOTHING, Scale, format_percent

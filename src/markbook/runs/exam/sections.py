@@ -13,8 +13,7 @@ from markbook.results.comparison import MOST_COMPARED, Comparison, choose_pairs,
 from markbook.results.sheet import Headline, Status, find_status
 from markbook.results.stopping import describe_stop
 from markbook.results.summary import methods_note
-from markbook.runs.exam.grading import GROUPINGS, NOT_RUN, Grouping, Mark, Tally, counted_tests, get_group
-from markbook.runs.exam.plan import exam_sheet
+from markbook.runs.exam.grading import GROUPINGS, NOT_RUN, Grouping, Mark, Tally, counted_tests, exam_sheet, get_group
 from markbook.runs.exam.score_tables import compare_tallies, head_notes, ranking
 from markbook.runs.exam.view import ExamView, MarkedAttempt
 from markbook.testcode import programs

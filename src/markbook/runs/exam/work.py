@@ -30,8 +30,8 @@ from markbook.programs.executions import JobExecutor
 from markbook.programs.marker import MixedBox
 from markbook.programs.sandboxes import RemoteSandbox
 from markbook.results.stopping import Marks, StoppedRecord, describe_stop, until_enough
-from markbook.runs.exam.grading import Mark, Tally, mark
-from markbook.runs.exam.plan import ExamPlan, ExamStop, exam_sheet
+from markbook.runs.exam.grading import Mark, Tally, exam_sheet, mark
+from markbook.runs.exam.plan import ExamPlan, ExamStop
 from markbook.runs.exam.results import ExamResults
 from markbook.runs.exam.view import ANSWERS, FAULT, KEPT, MODEL, OUTCOME, SAMPLE, STOPPED, attempt_record, sample_record
 from markbook.runs.kind import Machines, Progress, Start, Watcher, WorkEnd

@@ -44,7 +44,7 @@ class _OneOf:
 
     def __get_pydantic_core_schema__(self, _source: object, _handler: object) -> CoreSchema:
         """Return what pydantic checks by and makes the schema of."""
-        return core_schema.literal_schema(list(self.names))
+        return core_schema.literal_schema(list(dict.fromkeys(self.names)))
 
 
 def _number(value: object, name: str, *, low: float = 0.0) -> float:
@@ -172,11 +172,10 @@ _GraphWeights = Annotated[
 _Scale = Annotated[
     tuple[float, float] | None,
     BeforeValidator(_read_scale),
-    WithJsonSchema({
-        "description": 'The lowest and the highest mark: [1, 6] or "1-6".',
-        "type": ["array", "string", "null"],
-    }),
-]  # fmt: skip
+    WithJsonSchema(
+        {"description": 'The lowest and the highest mark: [1, 6] or "1-6".', "type": ["array", "string", "null"]}
+    ),
+]
 
 
 class _Section(BaseModel):
@@ -236,9 +235,7 @@ class _Graph(_Section):
 
 
 class _System(_Section):
-    tiers_enabled: Annotated[
-        list[Literal[1, 2, 3]] | None, Field(min_length=1), BeforeValidator(_read_tiers)
-    ] = None  # fmt: skip
+    tiers_enabled: Annotated[list[Literal[1, 2, 3]] | None, Field(min_length=1), BeforeValidator(_read_tiers)] = None
     performance_targets: Annotated[dict[str, float], BeforeValidator(_read_targets), WithJsonSchema({})] = {}
     recommendation_scale: _Scale = None
 
@@ -272,6 +269,10 @@ _SECTIONS = [name for name in ConfigFile.model_fields if name != "version"]
 def config_schema() -> Schema:
     """Return the schema; sections that have no effect are allowed, as the reader allows them."""
     schema = ConfigFile.model_json_schema()
+    # The models' defaults stand for what a file does not say; what then counts is the profile's.
+    for section in (schema, *schema["$defs"].values()):
+        for setting in section["properties"].values():
+            setting.pop("default", None)
     title = schema.pop("description").rstrip(".")
     # As `read_config` refuses it: a file without any of these sections is another kind of file.
     return {"$schema": DIALECT, **schema, "title": title, "anyOf": [{"required": [name]} for name in _SECTIONS]}

@@ -259,8 +259,10 @@ class _Rescore(Kind[_Request, _Plan]):
         papers = read_part(plan.run, "papers_read", list[str], [])
         rows, summary = score(reviews, human, plan.config, papers, judge_asked=bool(models), models=models)
         same = {name: old[name] for name in ("incomplete", "papers_read", "judge_models", "similarity") if name in old}
-        files = reports(rows, summary)
-        return WorkEnd(status="done" if plan.run.status == "done" else "incomplete", facts=same, files=files)
+        status = plan.run.status
+        if status != "done" and not same.get("incomplete"):
+            same["incomplete"] = [f"the run that was scored again is {status}, and what it has not measured is missing"]
+        return WorkEnd(status="done" if status == "done" else "incomplete", facts=same, files=reports(rows, summary))
 
     def results(self, run: Run) -> ReviewResults:
         return ReviewResults(run)
