@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from markbook.benchmarks.benchmark import load_benchmark
-from markbook.programs.marker import ensure_marks
+from markbook.programs import ensure_marks
 from markbook.sandbox import Job, Sandbox
 from markbook.types import Limits, ProblemType, Sample, Test
 

@@ -442,3 +442,17 @@ def test_broken_tests_that_are_not_named_are_counted(tmp_path):
     assert "and 2 more broken tests (--verbose names them)" in told
     assert named.count("broken test, excluded for all models: p, test ") == 7
     assert "more broken tests" not in named
+
+
+def test_an_exam_in_python_loads_nothing_of_other_languages_and_of_stopping(tmp_path):
+    write_rows(tmp_path / "bench.jsonl", [problem("a")])
+    write_rows(tmp_path / "gpt.jsonl", [answer("a", GOOD)])
+    code = (
+        "import sys; from markbook.runs.api import exam; exam('bench.jsonl', ['gpt.jsonl'], output='out', seed=1);"
+        "print([name for name in ('markbook.programs.streams', 'markbook.programs.marker', 'markbook.languages',"
+        "'markbook.results.stopping', 'pickletools') if name in sys.modules])"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+
+    assert done.stdout.splitlines()[-1] == "[]"

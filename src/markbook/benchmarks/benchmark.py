@@ -21,7 +21,6 @@ from markbook.errors import ConfigError, DataError, UsageError, suggest_path
 from markbook.files.content import first_byte, is_zip
 from markbook.files.jsonl import Rejection, read_jsonl
 from markbook.files.tables import read_table, suffix
-from markbook.languages import language
 from markbook.testcode import programs
 from markbook.types import PYTHON, Sample, Test
 
@@ -270,6 +269,8 @@ def without_python(sample: Sample) -> Sample:
 
 def language_fault(name: str, test: Test) -> str:
     """Return why nothing can be marked by a test in a language, empty if something can; so for an unknown language."""
+    from markbook.languages import language
+
     try:
         return language(name).find_fault(test.program)
     except UsageError:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-import pickletools
 import zlib
 from collections.abc import Mapping
 from dataclasses import replace
@@ -182,6 +181,8 @@ def _pickled_text(data: bytes) -> str:
 
     A dictionary with the one key `input_output`, as SandboxFusion wraps it, is as good as the text in it.
     """
+    import pickletools  # late: every exam looks whether a benchmark is of this format, few are
+
     steps: list[str] = []
     texts: list[str] = []
     end = -1

@@ -9,13 +9,16 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from markbook.engine import other_engine
-from markbook.programs.marker import MixedBox, ProgramMarker, ensure_marks, refuse_unsupported
+from markbook.programs import ensure_marks, refuse_unsupported
 from markbook.sandbox import Job, Sandbox
 from markbook.sandbox.record_store import usual
 from markbook.types import Isolation, Outcome
+
+if TYPE_CHECKING:
+    from markbook.programs.marker import MixedBox, ProgramMarker
 
 SHARD = 16
 """Jobs that travel together: a hundredth of their work goes into sending them."""
@@ -46,6 +49,8 @@ class BoxSettings:
         """
         if not self.languages:
             return box
+        from markbook.programs.marker import MixedBox  # late: an exam in Python needs nothing of other languages
+
         return MixedBox(box, self.marker(workers=workers, pinned=pinned))
 
     def marker(self, *, workers: int | None, pinned: bool = True, stop: int | None = None) -> ProgramMarker:
@@ -59,6 +64,8 @@ class BoxSettings:
         Raises:
             EnvironmentUnfitError: the toolchain of one of them is not here.
         """
+        from markbook.programs.marker import ProgramMarker
+
         marker = ProgramMarker(
             self.languages,
             workers=workers,
@@ -127,9 +134,8 @@ def open_sandboxes(
     if engine == "local":
         with nullcontext(begun) if begun else begin_sandbox(engine, settings) as box:
             assert box is not None
-            opened = settings.wrap_box(box, workers=settings.workers)
-            if isinstance(opened, MixedBox):
-                with closing(opened):
+            if settings.languages:
+                with closing(settings.wrap_box(box, workers=settings.workers)) as opened:
                     opened.start()
                     yield opened
                 return
@@ -193,7 +199,7 @@ def _sandbox(settings: BoxSettings) -> Iterator[Sandbox | MixedBox]:
 
 def _level(settings: BoxSettings) -> Isolation:
     with _sandbox(settings) as box:
-        if isinstance(box, MixedBox):
+        if not isinstance(box, Sandbox):
             box.start()
         else:
             ensure_marks(box)

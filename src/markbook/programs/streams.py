@@ -49,7 +49,7 @@ from markbook.sandbox.job import LOST, Job, all_failed, clean, limits_for, task_
 from markbook.sandbox.program import BUILD, EVERY, WORK, Executed, Phase, ProgramRun
 from markbook.sandbox.turns import Lost, Seat, Seats, Steps, Turn, WorkerRole
 from markbook.sandbox.worker import Interpreter, WorkerPool
-from markbook.types import ErrorKind, Isolation, Limits, Outcome, ProblemType, Sample, Test, TestResult, Verdict
+from markbook.types import ErrorKind, Isolation, Limits, Outcome, Sample, Test, TestResult, Verdict
 
 # Calling a benchmark's own judge, and understanding what it says.
 
@@ -577,26 +577,6 @@ def _going_on(phase: Phase, program: Whole) -> ProgramRun:
 
 
 # Marking programs that read and write in turns: other languages than Python, checkers, interaction, passes, groups.
-
-
-def goes_in_turns(sample: Sample) -> bool:
-    """Whether a problem's answers are marked here: one that reads and writes, and wants more than Python and a rule."""
-    if sample.problem_type is not ProblemType.STDIN:
-        return False
-    return bool(sample.language or sample.judge is not None or sample.group is not None)
-
-
-def program_language(sample: Sample) -> str:
-    """Return the language in which a problem's answers are built and run; empty for Python as the examiner meets it."""
-    return sample.language or ("python" if goes_in_turns(sample) else "")
-
-
-def languages_for(sample: Sample) -> tuple[str, ...]:
-    """Return every language that marking a problem's answers takes, sorted: theirs, and that of a right one for its judge."""
-    names = {program_language(sample)} - {""}
-    if sample.judge is not None and sample.references:
-        names.add(sample.canonical_language or "python")
-    return tuple(sorted(names))
 
 
 class StreamMarker:

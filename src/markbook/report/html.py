@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import base64
 import builtins
+import contextlib
 import functools
 import hashlib
 import html
+import importlib.util
 import keyword
+import os
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +26,7 @@ from markbook.report.page import Page
 from markbook.results.sheet import STATUSES
 from markbook.text import Table, visible
 from markbook.text.format import format_interval, format_number
+from markbook.types import digest_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -170,17 +175,26 @@ def environment() -> Environment:
     There is one, so that a new page cannot forget to escape: autoescape is on, controls are spelled out, and a name that
     a template misspells is an error.
     """
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
+    import jinja2
     from markupsafe import Markup
 
     # Autoescape leaves control and direction characters as they are: they could reorder words, or hide some.
     def make_visible(value: object) -> object:
         return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
-    environment = Environment(
-        loader=FunctionLoader(_read_part),
+    # Compiled templates lie where Python keeps compiled modules, and only where it does: to compile them takes a tenth of a
+    # short run. Whether they escape is part of their code, so those that this file made otherwise have another name.
+    folder = Path(importlib.util.cache_from_source(str(Path(__file__).parent / "templates" / "page.py"))).parent
+    if not sys.dont_write_bytecode:
+        with contextlib.suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+    is_kept = not sys.dont_write_bytecode and os.access(folder, os.W_OK)
+    made_by = digest_text(f"{jinja2.__version__} {Path(__file__).read_text(encoding='utf-8')}")
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_read_part),
         autoescape=True,
-        undefined=StrictUndefined,
+        undefined=jinja2.StrictUndefined,
+        bytecode_cache=jinja2.FileSystemBytecodeCache(str(folder), f"%s.{made_by[:20]}.j2c") if is_kept else None,
         finalize=make_visible,
         trim_blocks=True,
     )

@@ -27,6 +27,12 @@ Status = Literal["passed", "scored", "partial", "failed", "error", "empty", "abs
 """How an attempt ended, in one word."""
 STATUSES: tuple[Status, ...] = get_args(Status)
 
+STOPPED_NOTE = (
+    "stopped when it had seen enough: p values and intervals here are those of a size fixed beforehand and err more "
+    "often; its own report has those that hold at all looks"
+)
+"""What a comparison says of a run that stopped."""
+
 
 def find_status(
     *,

@@ -15,7 +15,7 @@ A p value of a fixed size that is looked at after every sample is sooner or late
 - A sample that was done and has no value for one of the two is counted (`n_missing`) and never a 0.
 
 The report gets these intervals (`describe_stop`). Ordinary intervals of such a run are too optimistic, so whatever compares it
-later says that it stopped (`STOPPED_NOTE`).
+later says that it stopped (`results.sheet.STOPPED_NOTE`).
 """
 
 from __future__ import annotations
@@ -40,12 +40,6 @@ from markbook.text.format import format_interval, format_number, format_percent
 ALPHA = 0.05
 LOOKS = 16
 """So many samples are done between two looks; the decision itself is about every sample in its order."""
-
-STOPPED_NOTE = (
-    "stopped when it had seen enough: p values and intervals here are those of a size fixed beforehand and err more "
-    "often; its own report has those that hold at all looks"
-)
-"""What a comparison says of a run that stopped."""
 
 
 @dataclass(frozen=True, slots=True)

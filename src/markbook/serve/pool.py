@@ -37,7 +37,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from markbook.programs.marker import ensure_marks, refuse_unsupported
+from markbook.programs import ensure_marks, refuse_unsupported
 from markbook.programs.sandboxes import BoxSettings
 from markbook.sandbox.job import all_failed, digest, may_be_remembered, task_name
 from markbook.serve.records import Busy, Closing, Order

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from markbook.engine import lost_workers, other_engine
 from markbook.errors import EnvironmentUnfitError, MarkbookError
+from markbook.programs import languages_for
 from markbook.programs.sandboxes import BoxSettings, RemoteSandbox
-from markbook.programs.streams import languages_for
 from markbook.sandbox import Job, Sandbox, Stopped
 from markbook.sandbox.job import LOST
 from markbook.serve.work_queue import SharedWork, State, WorkQueue

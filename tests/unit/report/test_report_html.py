@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import re
+import sys
 from collections import Counter
 from html.parser import HTMLParser
 
@@ -13,7 +14,7 @@ from support.payloads import HTML
 
 from markbook.report import exports
 from markbook.report.exports import html, markdown_report
-from markbook.report.html import highlight
+from markbook.report.html import environment, highlight
 from markbook.results.kind import open_results
 from markbook.runs.exam.sections import MOST_PROBLEMS
 from markbook.runs.exam.view import MODEL, OUTCOME, SAMPLE, attempt_record, sample_record
@@ -320,3 +321,25 @@ def test_page_fits_a_phone_and_prints(page_file):
         seen.page.emulate_media(media="print")
         assert seen.page.locator(".filters").is_hidden()
         assert seen.page.pdf()[:5] == b"%PDF-"
+
+
+@pytest.mark.parametrize("writes", [True, False])
+def test_templates_are_compiled_once_where_python_keeps_what_it_compiles(tmp_path, monkeypatch, writes):
+    monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path / "kept"))
+    monkeypatch.setattr(sys, "dont_write_bytecode", not writes)
+    compiled = []
+
+    def render():
+        environment.cache_clear()
+        pages = environment()
+        compiles = pages.compile
+        monkeypatch.setattr(pages, "compile", lambda *given: compiled.append(given[1]) or compiles(*given))
+        return str(pages.get_template("table.html.j2").render())
+
+    try:
+        assert render() == render()
+    finally:
+        environment.cache_clear()
+
+    assert compiled == ["table.html.j2"] * (1 if writes else 2)
+    assert len([*tmp_path.rglob("*.j2c")]) == writes

@@ -10,8 +10,9 @@ import pytest
 from support.exam_kit import answer, problem, rows, write_rows
 from support.review_kit import markbook, papers, reviews
 
+from markbook import programs
 from markbook.errors import EnvironmentUnfitError
-from markbook.programs import marker, sandboxes
+from markbook.programs import sandboxes
 from markbook.runs.api import exam
 from markbook.sandbox import Sandbox
 from markbook.types import ErrorKind, Isolation, TestResult
@@ -80,11 +81,11 @@ def test_a_machine_that_marks_wrongly_is_refused_before_anything_is_written(monk
 
 def test_gold_and_empty_are_what_is_tried():
     with Sandbox(workers=1, isolation="weak") as box:
-        marker.check_marks(box)
+        programs.check_marks(box)
     with NothingPasses(workers=1, isolation="weak") as box, pytest.raises(EnvironmentUnfitError) as refused:
-        marker.check_marks(box)
+        programs.check_marks(box)
     with EverythingPasses(workers=1, isolation="weak") as box, pytest.raises(EnvironmentUnfitError) as fooled:
-        marker.check_marks(box)
+        programs.check_marks(box)
 
     # Three right, three empty and four wrong programs: of the first sort none may fail, of the others none may pass.
     assert "3 of 10 known programs, first the right function" in str(refused.value)
@@ -93,9 +94,9 @@ def test_gold_and_empty_are_what_is_tried():
 
 @pytest.mark.parametrize(("platform", "checked"), [("linux", False), ("darwin", True), ("freebsd14", True)])
 def test_other_systems_are_checked_at_every_level(monkeypatch, platform, checked):
-    monkeypatch.setattr(marker, "sys", SimpleNamespace(platform=platform))
+    monkeypatch.setattr(programs, "sys", SimpleNamespace(platform=platform))
     seen = []
-    monkeypatch.setattr(marker, "check_marks", seen.append)
+    monkeypatch.setattr(programs, "check_marks", seen.append)
 
     with Sandbox(workers=1, isolation="weak") as known:
         level = known.level
@@ -116,7 +117,7 @@ def test_a_system_without_fork_refuses_what_runs_programs_and_does_the_rest(monk
     (tmp_path / "rows.jsonl").write_text(json.dumps({"q": "a", "t": ["assert f(1) == 1"]}) + "\n")
     (tmp_path / "given.jsonl").write_text(json.dumps({"doc_id": 0, "prediction": "a"}) + "\n")
     monkeypatch.delattr(os, "fork")
-    monkeypatch.setattr(marker, "sys", SimpleNamespace(platform="win32"))
+    monkeypatch.setattr(programs, "sys", SimpleNamespace(platform="win32"))
     given = ("--predictions", tmp_path / "given.jsonl", "--output", tmp_path / "run")
 
     refused, _, err = command(files, tmp_path)

@@ -13,7 +13,7 @@ import pytest
 from support.exam_kit import hold, problem, rows, write_rows
 
 from markbook.errors import DataError, UsageError
-from markbook.programs.marker import ensure_marks
+from markbook.programs import ensure_marks
 from markbook.programs.sandboxes import BoxSettings
 from markbook.rewards import Rewarder
 from markbook.serve.items import BenchmarkShelf, Defaults, read_item, read_items

@@ -27,8 +27,7 @@ class Exam(Kind["ExamOptions", "ExamPlan"]):
 
     def start(self, plan: ExamPlan, machines: Machines) -> None:
         """Check the model, if one is asked, start the sandbox and see that programs can run within a limit of its own."""
-        from markbook.programs.marker import ensure_fits
-        from markbook.programs.streams import program_language
+        from markbook.programs import ensure_fits, program_language
         from markbook.types import Limits
 
         if plan.questions is not None:

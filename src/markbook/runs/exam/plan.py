@@ -13,9 +13,7 @@ from markbook.benchmarks.answers import Answers, load_answers
 from markbook.benchmarks.benchmark import TestFault, language_fault, load_benchmark, without_faults
 from markbook.benchmarks.problems import Benchmark, RowError
 from markbook.errors import DataError, EnvironmentUnfitError, UsageError
-from markbook.languages import find, language
-from markbook.programs.streams import program_language
-from markbook.results.stopping import Stopping, open_against, parse_rule, stop_identity
+from markbook.programs import program_language
 from markbook.runs.exam.exam_options import ExamOptions
 from markbook.runs.exam.grading import Tally, exam_sheet, exam_signatures
 from markbook.runs.exam.view import read_sample, sample_record
@@ -26,6 +24,7 @@ from markbook.store.reader import COMMAND as FOREIGN
 from markbook.types import Sample
 
 if TYPE_CHECKING:
+    from markbook.results.stopping import Stopping
     from markbook.runs.exam.questions import Questions
 
 
@@ -45,9 +44,16 @@ def plan_stop(samples: Sequence[Sample], models: Sequence[str], options: ExamOpt
         UsageError: no moment to stop is said, or the baseline is not an exam and no other tool's results.
         DataError: the baseline is not a run, shares no problem with this one, or was measured differently.
     """
-    baseline = open_against(options.against, options.stop_when)
-    if not options.stop_when:
+    if options.against is None and not options.stop_when:
         return None
+    from markbook.results.stopping import (  # late: few exams stop early
+        Stopping,
+        open_against,
+        parse_rule,
+        stop_identity,
+    )
+
+    baseline = open_against(options.against, options.stop_when)
     baseline_sheet = None
     if baseline is not None:
         baseline_sheet = baseline.sheet(None)
@@ -155,6 +161,8 @@ def plan_exam(request: ExamOptions, machines: Machines) -> ExamPlan:
 
 def _normalise_language(name: str) -> str:
     """Return our name of a language, empty for Python, whose programs have a way of their own; RowError if there is none."""
+    from markbook.languages import language
+
     try:
         canonical = language(name).name
     except UsageError as error:
@@ -198,6 +206,8 @@ def _unfit(sample: Sample) -> EnvironmentUnfitError | None:
     Raises:
         DataError: the language is unknown.
     """
+    from markbook.languages import find
+
     try:
         # The problem's own judge is a program too, and may want another toolchain than the answers.
         for name in sorted(sample.judge.languages) if sample.judge is not None else ():

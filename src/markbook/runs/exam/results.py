@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from markbook.errors import DataError, UsageError, suggest
 from markbook.report.page import Page, of_run
 from markbook.results.kind import Case, Content, Entry, Shown, Value, no_files
-from markbook.results.sheet import Sheet
-from markbook.results.stopping import STOPPED_NOTE
+from markbook.results.sheet import STOPPED_NOTE, Sheet
 from markbook.runs.exam.files import exam_files, harness_files
 from markbook.runs.exam.grading import (
     EXAM_SCORE,

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from markbook.report import charts
 from markbook.report.charts import Picture
 from markbook.report.page import MOST_BYTES, Chart, Page, Problem, Section, ShownAnswer, ShownTest
 from markbook.results.comparison import MOST_COMPARED, Comparison, choose_pairs, make_headline, tables, too_many
 from markbook.results.sheet import Headline, Status, find_status
-from markbook.results.stopping import describe_stop
 from markbook.results.summary import methods_note
 from markbook.runs.exam.grading import GROUPINGS, NOT_RUN, Grouping, Mark, Tally, counted_tests, exam_sheet, get_group
 from markbook.runs.exam.score_tables import compare_tallies, head_notes, ranking
@@ -193,13 +192,21 @@ def assertions(sample: Sample) -> list[str]:
         tree = programs.parse(test.program)
         if tree is None:
             return []
-        nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Assert)]
         lines = test.program.split("\n")
-        # `ast.walk` goes level by level, and a reader expects the order of the lines.
-        for node in sorted(nodes, key=lambda node: (node.lineno, node.col_offset)):
+        for node in _statements(tree):
+            if not isinstance(node, ast.Assert):
+                continue
             end = node.end_lineno or node.lineno
             sources.append(cut("\n".join(lines[node.lineno - 1 : end]).strip(), 300))
     return sources
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what lies in a node, in the order of its lines, but for expressions: they hold no statement and most of the tree."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+            yield child
+            yield from _statements(child)
 
 
 def _test_words(test: Test) -> str:
@@ -518,6 +525,8 @@ def _warnings(view: ExamView, tallies: Sequence[Tally]) -> list[str]:
     if view.partial_note():
         warnings.insert(0, view.partial_note())
     if view.stop_record:
+        from markbook.results.stopping import describe_stop
+
         warnings[:0] = describe_stop(view.stop_record)
     small = len(view.samples)
     if small < 30:

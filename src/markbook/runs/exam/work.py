@@ -24,12 +24,9 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from markbook.programs.executions import JobExecutor
-from markbook.programs.marker import MixedBox
 from markbook.programs.sandboxes import RemoteSandbox
-from markbook.results.stopping import Marks, StoppedRecord, describe_stop, until_enough
 from markbook.runs.exam.grading import Mark, Tally, exam_sheet, mark
 from markbook.runs.exam.plan import ExamPlan, ExamStop
 from markbook.runs.exam.results import ExamResults
@@ -40,6 +37,11 @@ from markbook.sandbox.job import LOST
 from markbook.store import RunWriter
 from markbook.store.journal import Key
 from markbook.types import Attempt, Outcome, ProblemType, Sample
+
+if TYPE_CHECKING:
+    from markbook.programs.executions import JobExecutor
+    from markbook.programs.marker import MixedBox
+    from markbook.results.stopping import Marks, StoppedRecord
 
 # Every test of a function problem with a freshly loaded solution of its own, beside the usual run of all in one.
 
@@ -155,6 +157,8 @@ class SequentialExam:
         for model in self._plan.models:
             for attempt in self._plan.answers.attempts(model):
                 attempts[attempt.sample_id].append(attempt)
+
+        from markbook.results.stopping import until_enough
 
         def step(batch: Sequence[str]) -> Marks:
             # All models at a problem before the next one: the decision is about problems that all of them have done.
@@ -286,6 +290,8 @@ def _mark_attempts(
         attempts = (attempt for model in plan.models for attempt in plan.answers.attempts(model))
         run(attempt for attempt in attempts if attempt.sample_id not in lacking)
     else:
+        from markbook.results.stopping import describe_stop
+
         for line in describe_stop(marking.until_enough(plan.stop, run)):
             watch.on_note(line)
     return [sample for sample in plan.benchmark.samples if tried[sample.id] and not solved[sample.id]]

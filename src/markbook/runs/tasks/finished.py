@@ -15,8 +15,7 @@ from markbook.results.alignment import digest, in_task
 from markbook.results.comparison import run_headline
 from markbook.results.files import get_value, reasons_text
 from markbook.results.kind import Content, Entry, Shown
-from markbook.results.sheet import Aliases, Cell, Sheet, make_cell
-from markbook.results.stopping import STOPPED_NOTE
+from markbook.results.sheet import STOPPED_NOTE, Aliases, Cell, Sheet, make_cell
 from markbook.runs.tasks.summaries import TaskAnswer, TaskRecord, TasksView, pass_cell
 from markbook.text import cut
 from markbook.text.format import format_number
