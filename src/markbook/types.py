@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, NotRequired, Protocol, Self, TypedDict
 from markbook.codec import JsonRecord, as_json
 from markbook.errors import UsageError
 from markbook.measurements import (
+    CONFIDENCE,
+    SIGNIFICANCE,
     Direction,
     Interval,
     IntervalRecord,
@@ -38,7 +40,9 @@ if TYPE_CHECKING:
     from markbook.programs.checkers import Group, Judge
 
 __all__ = [
+    "CONFIDENCE",
     "PYTHON",
+    "SIGNIFICANCE",
     "Attempt",
     "Direction",
     "ErrorKind",
