@@ -206,7 +206,7 @@ class Attempt:
     cost: float | None = None
     """In US dollars, where the price is known."""
     meta: Mapping[str, object] = field(default_factory=nothing)
-    """How the text came about (extraction step, raw reply, token counts, trace)."""
+    """How the text came about (extraction step, raw reply, trace)."""
     source: str = ""
     """`file:line` where it was read."""
     language: str = ""
