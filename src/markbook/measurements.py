@@ -27,6 +27,10 @@ from typing import Literal, TypedDict
 
 from markbook.codec import JsonRecord, as_json
 
+CONFIDENCE = 0.95
+"""The level of every interval for which no other is named; what is printed of it is made by `text.format.format_level`."""
+SIGNIFICANCE = round(1 - CONFIDENCE, 12)
+"""What an (adjusted) p has to be below; the same level, so that a claim and the interval beside it do not contradict each other."""
 Direction = Literal["higher", "lower"]
 """Which way is better."""
 
@@ -181,7 +185,7 @@ class Interval(JsonRecord[IntervalRecord]):
     high: float
     method: str
     """Such as `wilson`, `t`, `bca`."""
-    confidence: float = 0.95
+    confidence: float = CONFIDENCE
 
 
 def range_record(limits: tuple[float, float]) -> list[float | None]:

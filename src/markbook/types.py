@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, NotRequired, Protocol, Self, TypedDict
 from markbook.codec import JsonRecord, as_json
 from markbook.errors import UsageError
 from markbook.measurements import (
+    CONFIDENCE,
+    SIGNIFICANCE,
     Direction,
     Interval,
     IntervalRecord,
@@ -38,7 +40,9 @@ if TYPE_CHECKING:
     from markbook.programs.checkers import Group, Judge
 
 __all__ = [
+    "CONFIDENCE",
     "PYTHON",
+    "SIGNIFICANCE",
     "Attempt",
     "Direction",
     "ErrorKind",
@@ -202,7 +206,7 @@ class Attempt:
     cost: float | None = None
     """In US dollars, where the price is known."""
     meta: Mapping[str, object] = field(default_factory=nothing)
-    """How the text came about (extraction step, raw reply, token counts, trace)."""
+    """How the text came about (extraction step, raw reply, trace)."""
     source: str = ""
     """`file:line` where it was read."""
     language: str = ""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from markbook.cli.options import Number, fail_under_option, map_option, open_all_runs, options_of, runs_argument, say
+from markbook.measurements import SIGNIFICANCE
 from markbook.runs.options import StoppingOptions
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ WIDE = 140
 @click.option(
     "--alpha",
     type=Number(0.0001, 0.5),
-    default=0.05,
+    default=SIGNIFICANCE,
     show_default=True,
     help="Error rate of all claims together; intervals cover 1 - alpha.",
 )

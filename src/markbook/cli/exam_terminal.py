@@ -16,7 +16,7 @@ from markbook.runs.exam.grading import exam_signatures
 from markbook.runs.exam.plan import ExamPlan
 from markbook.runs.kind import Planned
 from markbook.text import Table, cut, terminal
-from markbook.text.format import NOTHING, Scale, format_interval, format_number, format_percent
+from markbook.text.format import NOTHING, Scale, format_interval, format_level, format_number, format_percent
 from markbook.types import Verdict
 
 if TYPE_CHECKING:
@@ -209,7 +209,8 @@ def _score_table(scores: Mapping[str, ScoreRecord], exact: Mapping[str, _Total])
                 Scale((0.0, 1.0)).value(record["verdicts"]["separated_share"]),
             )
         )
-    headers = ("model", "score", "95 % interval", "attempted", "answered", "separated")
+    level = format_level(record["statistics"]["total"]["interval"] for record in scores.values())
+    headers = ("model", "score", f"{level} interval", "attempted", "answered", "separated")
     return Table(
         "Scores in percent; an absent answer counts 0", headers, tuple(rows), frozenset(range(1, len(headers)))
     )
@@ -231,7 +232,9 @@ def _pass_table(scores: Mapping[str, ScoreRecord]) -> Table | None:
             cells.append(value if low is None or high is None else f"{value} {format_interval(low, high, 1)}")
         rows.append((model, *cells))
     headers = ("model", *(f"pass@{k}" for k in ks))
-    return Table("pass@k in percent, 95 % intervals", headers, tuple(rows), frozenset(range(1, len(headers))))
+    return Table(
+        f"pass@k in percent, {format_level()} intervals", headers, tuple(rows), frozenset(range(1, len(headers)))
+    )
 
 
 def _error_table(errors: Mapping[str, ErrorRecord]) -> Table:

@@ -11,8 +11,9 @@ import click
 
 from markbook.cli.options import Number, fail_under_option, json_option, options_of, say
 from markbook.judge.judge_options import JudgeOptions
+from markbook.measurements import CONFIDENCE
 from markbook.option import record_from
-from markbook.text.format import format_interval, format_number, format_p
+from markbook.text.format import format_interval, format_level, format_number, format_p
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,7 +60,7 @@ Examples:
 @click.option("--by", default="", metavar="KEY", help="Tell the judge's errors by these groups.")
 @click.option("--target", type=Number(min=0, min_open=True), help="Half-width to plan for [half of what it is].")
 @click.option(
-    "--confidence", type=Number(0, 1, min_open=True, max_open=True), default=0.95, show_default=True,
+    "--confidence", type=Number(0, 1, min_open=True, max_open=True), default=CONFIDENCE, show_default=True,
     help="Of the interval.",
 )  # fmt: skip
 @json_option
@@ -237,7 +238,9 @@ def check(**options: Any) -> None:
             for name, estimate in _rows(report)
         ]
         title = f"{terminal(report['judge'], limit=60)} on {report['reviews']} texts"
-        table = Table(title, ("probe", "value", "95 % interval", "n"), tuple(rows), numeric=frozenset((1, 2, 3)))
+        table = Table(
+            title, ("probe", "value", f"{format_level()} interval", "n"), tuple(rows), numeric=frozenset((1, 2, 3))
+        )
         output_console().print(table.rich())
         if note := report["same_family_preference"]["note"]:
             say(f"Same family: {note}.")

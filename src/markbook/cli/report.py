@@ -19,6 +19,7 @@ from markbook.cli.options import (
     run_names,
     runs_argument,
 )
+from markbook.measurements import SIGNIFICANCE
 from markbook.runs.options import StoppingOptions
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ Examples:
 @click.option("--metric", multiple=True, help="By this metric; several times, each run by the first that it has.")
 @options_of(StoppingOptions, only=("allow_different_measures",))
 @map_option
-@click.option("--alpha", type=Number(0.0001, 0.5), default=0.05, show_default=True, help="Error of all claims.")
+@click.option("--alpha", type=Number(0.0001, 0.5), default=SIGNIFICANCE, show_default=True, help="Error of all claims.")
 @click.option("--seed", type=int, default=0, show_default=True, help="For what is drawn.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def site_command(runs: tuple[str, ...], output: str, **options: Any) -> int:

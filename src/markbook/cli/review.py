@@ -182,7 +182,7 @@ def _show(run: Run, *, as_json: bool, verbose: bool) -> None:
     from markbook.results.files import read_part
     from markbook.runs.reviews import review_rows
     from markbook.runs.reviews.finished import ReviewResults
-    from markbook.runs.reviews.reports import HEAD, short_rows
+    from markbook.runs.reviews.reports import short_rows, tier_head
     from markbook.runs.reviews.review import TierTime
     from markbook.text import Table, terminal
 
@@ -199,8 +199,8 @@ def _show(run: Run, *, as_json: bool, verbose: bool) -> None:
     console, summary = output_console(), ReviewResults(run).summary
     for name, system in summary["systems"].items():
         title = f"{terminal(name, limit=60)}: {system['reviews']} reviews"
-        numeric = frozenset(map(HEAD.index, ("mean", "95 % interval", "scored")))
-        console.print(Table(title, HEAD, tuple(short_rows(system)), numeric=numeric).rich())
+        table = Table(title, tier_head(system), tuple(short_rows(system)), numeric=frozenset({2, 3, 4}))
+        console.print(table.rich())
         for line in review_rows.lines(system):
             click.echo(terminal(line, limit=400))
     if human := summary["human_yardstick"]["closest_other"]:

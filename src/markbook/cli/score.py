@@ -17,7 +17,7 @@ import click
 from markbook.cli.options import completing, fail_under_option, metric_names, options_of, say
 from markbook.judge.judge_options import JudgeOptions
 from markbook.option import parameter_name
-from markbook.text.format import NOTHING, format_interval, format_number
+from markbook.text.format import NOTHING, format_interval, format_level, format_number
 
 if TYPE_CHECKING:
     from markbook.files.jsonl import Line, Rejection
@@ -363,7 +363,8 @@ def _print_table(skipped: int, summaries: dict[str, Summary], panels: Mapping[st
     from markbook.results.summary import summarise_warnings
 
     width = max(6, *(len(name) for name in summaries))
-    click.echo(f"{'metric':<{width}}   value  95 % interval     method            n  missing")
+    head = f"{format_level(summary.interval for summary in summaries.values())} interval"
+    click.echo(f"{'metric':<{width}}   value  {head:<16} method            n  missing")
     for name, summary in summaries.items():
         value, between, method = format_number(summary.value).rjust(5), NOTHING.ljust(16), NOTHING
         if summary.interval is not None:

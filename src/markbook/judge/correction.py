@@ -33,6 +33,7 @@ from typing import Any, TypedDict
 from markbook.errors import DataError, UsageError
 from markbook.files.jsonl import Line, Rejection, read_jsonl
 from markbook.judge.labels import Label, LabelItem, draw, is_id, number, read_item, read_labels
+from markbook.measurements import CONFIDENCE
 from markbook.stats import corrected_mean, holm, labels_needed, t_interval
 from markbook.stats.records import Estimate
 
@@ -62,7 +63,7 @@ class CorrectionRequest:
     """The key whose groups the judge's errors are told for."""
     target: float | None = None
     """A half-width to plan for; None: half of what it is now."""
-    confidence: float = 0.95
+    confidence: float = CONFIDENCE
 
 
 class NextLabel(TypedDict):

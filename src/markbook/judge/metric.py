@@ -154,7 +154,7 @@ class JudgeMetric(Metric):
             whole, metric=self.name, value=(mark - low) / (high - low), signature=self.signature, stats=stats
         )
 
-    def remembering(self, memory: Memory) -> JudgeMetric:
+    def with_memory(self, memory: Memory) -> JudgeMetric:
         """Return the same metric with a memory of its own."""
         return replace(self, memory=memory)
 

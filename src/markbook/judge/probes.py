@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import NotRequired, TypedDict
 
 from markbook.judge.assess import PairVerdict
+from markbook.measurements import CONFIDENCE
 from markbook.stats import cohen_kappa, krippendorff_alpha, t_interval, wilson_interval
 from markbook.stats.arrays import t_quantile
 from markbook.stats.records import Estimate
@@ -187,7 +188,7 @@ def calibration(human: Sequence[int], judge: Sequence[int]) -> Calibration:
     )
 
 
-def slope(x: Sequence[float], y: Sequence[float], *, confidence: float = 0.95) -> Estimate:
+def slope(x: Sequence[float], y: Sequence[float], *, confidence: float = CONFIDENCE) -> Estimate:
     """Return how much y rises with x by least squares, with Student's interval; none where all lie on one line.
 
     >>> slope([1, 2, 3, 4], [1, 2, 2, 3]).value

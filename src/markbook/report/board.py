@@ -10,7 +10,7 @@ from markbook.report.words import folder_names, missing_text
 from markbook.results.leaderboard import Leaderboard, Standing
 from markbook.results.sheet import Cell, Sheet
 from markbook.text import cut
-from markbook.text.format import NOTHING, Scale
+from markbook.text.format import NOTHING, Scale, format_level
 from markbook.types import Interval
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def pages(sheet: Sheet, board: Leaderboard, *, title: str, alpha: float) -> Iter
         rows = [(items[sample], sample, *_format_cell(marks.get(sample), scale)) for sample in sheet.samples]
         facts = [
             (sheet.metric, scale.value(standing.summary.value)),
-            (f"{100 * (1 - alpha):g} % interval", _interval(standing.summary.interval, scale)),
+            (f"{format_level(usual=1 - alpha)} interval", _interval(standing.summary.interval, scale)),
             ("Scored", f"{standing.summary.n} of {len(sheet.samples)}"),
             ("Missing", _lacking(standing, sheet)),
             ("Groups", " ".join(standing.group) or NOTHING),
@@ -73,7 +73,7 @@ def _index(
         scored = f"{len(values)} of {len(sheet.models)}"
         listed.append({"item": sample, "file": items[sample], "value": scale.value(mean), "scored": scored})
     return _render(
-        "index.html.j2", title=title, root="", method=board.method, alpha=f"{alpha:g}", level=f"{100 * (1 - alpha):g} %", better=sheet.direction.capitalize(),
+        "index.html.j2", title=title, root="", method=board.method, alpha=f"{alpha:g}", level=format_level(usual=1 - alpha), better=sheet.direction.capitalize(),
         notes=sheet.notes, metric=sheet.metric, rows=rows, items=listed, headline=_headline(board, scale), picture=_picture(board, sheet),
     )  # fmt: skip
 

@@ -28,6 +28,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, NamedTuple
 
+from markbook.measurements import CONFIDENCE
 from markbook.results.comparison import run_headline
 from markbook.results.kind import Entry, Results
 from markbook.results.sheet import STATUSES
@@ -380,7 +381,7 @@ def _mean(rows: Table, limits: tuple[float, float]) -> Estimate:
     """Return the mean score of attempts; several at one sample belong together."""
     samples = rows[:, _SAMPLE].tolist()
     clusters = samples if len(set(samples)) < len(samples) else None
-    return estimate_mean(rows[:, _SCORE].tolist(), clusters, limits=limits, confidence=0.95, seed=0)
+    return estimate_mean(rows[:, _SCORE].tolist(), clusters, limits=limits, confidence=CONFIDENCE, seed=0)
 
 
 def _to_known(value: float) -> float | None:

@@ -20,7 +20,7 @@ from markbook.results.kind import Entry, Shown
 from markbook.results.sheet import STATUSES
 from markbook.store import Run
 from markbook.text import csv_cell, cut, markdown, markdown_table
-from markbook.text.format import Scale
+from markbook.text.format import Scale, format_level
 
 if TYPE_CHECKING:
     import numpy as np
@@ -319,6 +319,7 @@ def run_page(index: Index, number: int, about: Mapping[str, object], parameters:
         topics=index.by_topic() if is_done else None,
         is_done=is_done,
         topic_models=index.models[:TOPIC_MODELS],
+        level=format_level(),
         index=index,
         indexed=len(index),
         at=lambda **more: address(path, query, **{"text": words, **more}),

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from markbook.errors import DataError, UsageError, suggest
+from markbook.measurements import SIGNIFICANCE
 from markbook.results.alignment import is_mixed, merge_sheets, places_and_ids
 from markbook.results.comparison import Comparison, compare_sheet
 from markbook.results.gates import check_worse
@@ -93,7 +94,7 @@ def compare(
     runs: RunLike | Sequence[RunLike],
     *,
     metric: str | Sequence[str] | None = None,
-    alpha: float = 0.05,
+    alpha: float = SIGNIFICANCE,
     seed: int = 0,
     allow_different_measures: bool = False,
 ) -> Comparison:

@@ -32,8 +32,8 @@ from markbook.results.summary import estimate_mean, methods_note, sentences, sum
 from markbook.stats.power import items_to_show
 from markbook.stats.records import Estimate, Ranking
 from markbook.text import Table
-from markbook.text.format import NOTHING, Scale, format_p
-from markbook.types import Direction, range_record
+from markbook.text.format import NOTHING, Scale, format_level, format_p
+from markbook.types import SIGNIFICANCE, Direction, range_record
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,7 +83,8 @@ def tables(comparison: Comparison, *, all_pairs: bool = False, narrow: bool = Fa
             n = max((mean.n for mean in means.values()), default=0)
             cells = (scale.with_spread(means[name].value, means[name].low, means[name].high) for name in names)
             topics.append((topic, str(n), *cells))
-        headers, note = ("Topic", "Samples", *names), f"In brackets the {100 * (1 - comparison.alpha):g} % intervals."
+        headers, level = ("Topic", "Samples", *names), format_level(usual=1 - comparison.alpha)
+        note = f"In brackets the {level} intervals."
         tables.append(Table("By topic", headers, tuple(topics), frozenset(range(1, len(names) + 2)), note))
     return tables
 
@@ -101,7 +102,7 @@ def _ranking(comparison: Comparison) -> Table:
             (str(standing.rank), standing.model, scale.value(summary.value), span, f"{summary.n} of {summary.n_items}",
              ranks, group)
         )  # fmt: skip
-    level = f"{100 * (1 - comparison.alpha):g} %"
+    level = format_level(usual=1 - comparison.alpha)
     intervals = (standing.summary.interval for standing in comparison.standings)
     methods = methods_note(interval.method for interval in intervals if interval)
     warning = summarise_warnings((standing.model, standing.summary.note) for standing in comparison.standings)
@@ -145,7 +146,7 @@ def _pairs(comparison: Comparison, *, all_pairs: bool, narrow: bool) -> Table:
     )
     if remaining:
         note += f" {remaining} more pairs: --all-pairs or --json."
-    level = f"{100 * (1 - comparison.alpha):g} % interval"
+    level = f"{format_level(usual=1 - comparison.alpha)} interval"
     if narrow:
         # By its place in the row above: pair, difference with interval, adjusted p, McNemar and verdict are what 80
         # columns hold.
@@ -297,7 +298,7 @@ def headline_of_one(model: str, summary: Summary, limits: tuple[float, float], s
         return Headline(f"{score}.")
     width = scale.value(interval.high - interval.low)
     step = f"Four times as many {samples}, {_about(4 * summary.n)}, would halve the width of that interval ({width})."
-    text = f"{score}; with {100 * interval.confidence:g} % confidence {scale.value(interval.low)} to {scale.value(interval.high)}."
+    text = f"{score}; with {format_level([interval])} confidence {scale.value(interval.low)} to {scale.value(interval.high)}."
     return Headline(text, step if interval.high > interval.low else "")
 
 
@@ -521,7 +522,7 @@ class Comparison:
         yield from (table.rich() for table in tables(self))
 
 
-def compare_sheet(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> Comparison:
+def compare_sheet(sheet: Sheet, *, alpha: float = SIGNIFICANCE, seed: int = 0) -> Comparison:
     """Return the comparison of the models of a sheet.
 
     Args:

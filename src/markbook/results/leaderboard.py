@@ -13,7 +13,7 @@ from markbook.results.pairs import compare_pairs
 from markbook.results.sheet import Sheet
 from markbook.results.summary import estimate_mean, summarise_cells
 from markbook.stats.difference import equal_differences_p, holm
-from markbook.types import Summary
+from markbook.types import SIGNIFICANCE, Summary
 
 if TYPE_CHECKING:
     from markbook.stats.arrays import Floats
@@ -55,7 +55,7 @@ class Standing:
         }
 
 
-def summaries(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> dict[str, Summary]:
+def summaries(sheet: Sheet, *, alpha: float = SIGNIFICANCE, seed: int = 0) -> dict[str, Summary]:
     """Return every model's summary, best first, ties in the order of the input."""
     summaries = {}
     for model, cells in sheet.marks.items():
@@ -83,7 +83,7 @@ def summaries(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> dict[str, 
     return {model: summaries[model] for model in sorted(sheet.models, key=sort_key)}
 
 
-def standings(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> list[Standing]:
+def standings(sheet: Sheet, *, alpha: float = SIGNIFICANCE, seed: int = 0) -> list[Standing]:
     """Return every model's summary and rank, best first, ties in the order of the input."""
     import numpy as np
 
@@ -257,7 +257,7 @@ class Leaderboard:
     """How the pairs were told apart."""
 
 
-def leaderboard(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> Leaderboard:
+def leaderboard(sheet: Sheet, *, alpha: float = SIGNIFICANCE, seed: int = 0) -> Leaderboard:
     """Return the leaderboard of a sheet; two models without a letter in common differ at `alpha` over all pairs (Holm).
 
     Raises:

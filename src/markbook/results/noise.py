@@ -14,7 +14,7 @@ from markbook.stats.noise import Noise, estimate_noise, repeats_needed
 from markbook.stats.passes import pass_hat_k_summary
 from markbook.stats.records import Estimate
 from markbook.text import Table
-from markbook.text.format import NOTHING, Scale, format_number, format_percent
+from markbook.text.format import NOTHING, Scale, format_level, format_number, format_percent
 from markbook.types import Interval
 
 _DIFFERENCES = (0.01, 0.02, 0.05, 0.1)
@@ -120,16 +120,11 @@ def tables(noises: Sequence[ModelNoise], metric: str) -> list[Table]:
         )
         for model_noise in noises
     )
-    headers = (
-        "Model",
-        "Items run again",
-        "Not always equal",
-        "Differs between two runs",
-        "Two runs must differ by",
-        "Split-half reliability",
-    )
+    headers = ("Model", "Items run again", "Not always equal", "Differs between two runs", "Two runs must differ by",
+               "Split-half reliability")  # fmt: skip
+    level = " or ".join(sorted({format_level(usual=model_noise.noise.confidence) for model_noise in noises}))
     note = (
-        "In brackets the 95 % intervals over the items. Two runs must differ: beyond it (95 %) repeating alone does not "
+        f"In brackets the {level} intervals over the items. Two runs must differ: beyond it ({level}) repeating alone does not "
         "explain a difference of two single runs."
     )
     tables = [Table(f"Noise of {metric}", headers, rows, frozenset({2, 3, 4, 5}), note)]

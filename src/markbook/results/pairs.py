@@ -34,6 +34,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from markbook.errors import DataError
+from markbook.measurements import SIGNIFICANCE
 from markbook.results.sheet import Sheet
 from markbook.results.summary import sentences
 from markbook.stats.arrays import has_variation
@@ -208,7 +209,7 @@ def estimate_difference(
     return replace(estimate, low=low, high=high, method="wilson-bound", note="every difference is the same")
 
 
-def compare_pairs(sheet: Sheet, names: Sequence[str], *, alpha: float = 0.05, seed: int = 0) -> list[Pair]:
+def compare_pairs(sheet: Sheet, names: Sequence[str], *, alpha: float = SIGNIFICANCE, seed: int = 0) -> list[Pair]:
     """Return the pairs of the named models that share a sample with a value, in their order.
 
     Raises:

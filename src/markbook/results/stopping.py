@@ -3,7 +3,7 @@
 Theory of operation
 -------------------
 A p value of a fixed size that is looked at after every sample is sooner or later small by chance. The tests used here
-(`stats.sequential`) err in `ALPHA` of all runs at most, over all looks together; of several models each gets its share of that.
+(`stats.sequential`) err in `SIGNIFICANCE` of all runs at most, over all looks together; of several models each gets its share of that.
 
 - `Stopping.order`: the samples in a random order, drawn from the seed before any mark is known. The guarantee needs an order
   that does not depend on the results, so it is written into the journal first, and a resumed run reads it there.
@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from typing import Literal, NotRequired, TypedDict
 
 from markbook.errors import DataError, UsageError
+from markbook.measurements import SIGNIFICANCE
 from markbook.results.alignment import digest, merge_sheets
 from markbook.results.compare import check_signatures, counterpart
 from markbook.results.kind import Results, open_results
@@ -37,7 +38,6 @@ from markbook.stats.sequential import SequentialSigns, anytime_difference, anyti
 from markbook.store import RunWriter, find_runs, open_run
 from markbook.text.format import format_interval, format_number, format_percent
 
-ALPHA = 0.05
 LOOKS = 16
 """So many samples are done between two looks; the decision itself is about every sample in its order."""
 
@@ -194,7 +194,7 @@ class Stopping:
         signs = self._signs.get(model)
         # Anew where an earlier moment is asked about, or the journal's order has taken the place of the drawn one.
         if signs is None or signs.seen > done or signs.planned != len(self.order):
-            signs = SequentialSigns(len(self.order), width=self.width, alpha=ALPHA / len(self._held))
+            signs = SequentialSigns(len(self.order), width=self.width, alpha=SIGNIFICANCE / len(self._held))
             self._signs[model] = signs
         # Only what is new since the last look: the test looks after every sample anyway, so the batches do not matter.
         for sample in self.order[signs.seen : done]:
@@ -209,7 +209,7 @@ class Stopping:
             done: how many of the order.
             marks: by model and sample.
         """
-        alpha = ALPHA / len(self._held)  # several models are several chances to err
+        alpha = SIGNIFICANCE / len(self._held)  # several models are several chances to err
         return [self._stand(model, done, marks[model], alpha) for model in self._held]
 
     def _is_of_use(self, sample: str) -> bool:
@@ -257,7 +257,7 @@ class Stopping:
         """
         return {
             "rule": self.rule.text,
-            "alpha": ALPHA,
+            "alpha": SIGNIFICANCE,
             "method": "sequential-signs" if self.rule.when == "decided" else "betting",
             "planned": planned,
             "in_order": len(self.order),

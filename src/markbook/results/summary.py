@@ -15,7 +15,7 @@ from markbook.results.sheet import Cell
 from markbook.stats.arrays import finite
 from markbook.stats.intervals import SHORT, clustered_standard_error, few_clusters, mean_interval
 from markbook.stats.records import Estimate
-from markbook.types import Direction, Interval, Measurement, Metric, MissingKind, Summary, missing_kinds
+from markbook.types import CONFIDENCE, Direction, Interval, Measurement, Metric, MissingKind, Summary, missing_kinds
 
 if TYPE_CHECKING:
     from markbook.stats.arrays import Ints
@@ -50,7 +50,7 @@ def summarise_values(  # noqa: PLR0913 - each is a fact about the values that on
     n_missing: Mapping[str, int] | None = None,
     policy: Policy = "exclude",
     clusters: Sequence[Hashable] | None = None,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     seed: int = 0,
 ) -> Summary:
     """Return the mean of the values as a `Summary`.
@@ -152,7 +152,7 @@ def summarise_cells(
     range: tuple[float, float] = (0.0, 1.0),
     direction: Direction = "higher",
     policy: Policy = "exclude",
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     seed: int = 0,
 ) -> Summary:
     """Return the mean of the cells that have a value; what is missing inside a cell stays counted and bounded.
@@ -222,7 +222,7 @@ def summarise(
     measurements: Sequence[Measurement],
     *,
     policy: Policy = "exclude",
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     seed: int = 0,
     **options: object,
 ) -> Summary:
@@ -256,7 +256,7 @@ def summarise_with(
     *,
     group: str = "total",
     policy: Policy = "exclude",
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     seed: int = 0,
 ) -> Summary:
     """As `summarise`, with a metric that was made before."""
@@ -290,7 +290,7 @@ def summarise_rows(
     rows: Sequence[Sequence[Measurement]],
     *,
     group: str = "total",
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     seed: int = 0,
 ) -> Summary:
     """Return the number of a metric that is not a mean; `n` and `n_items` count rows, and whole rows are resampled.
@@ -362,7 +362,7 @@ class MeasurementTally:
             elif measurement.missing is not None and measurement.missing.kind.is_ours:
                 self.broken[measurement.missing.detail] = None
 
-    def summary(self, *, confidence: float = 0.95, seed: int = 0) -> Summary:
+    def summary(self, *, confidence: float = CONFIDENCE, seed: int = 0) -> Summary:
         """Return what `summarise` returns for all of them."""
         metric, signature = self.metric, _signature(self.metric, self._names, self._signed)
         if metric.averages:

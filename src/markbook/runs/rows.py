@@ -24,7 +24,7 @@ from markbook.results.leaderboard import standings
 from markbook.results.sheet import CLUSTER, Cell, Sheet, Status, find_status, make_cell
 from markbook.results.summary import methods_note
 from markbook.text import Table, cut
-from markbook.text.format import NOTHING, format_interval, format_number
+from markbook.text.format import NOTHING, format_interval, format_level, format_number
 from markbook.types import Direction, Missing, SummaryRecord, range_record, read_range
 
 __all__ = ["Column", "Row", "RowRecords", "RowsResults", "render_rows", "row_status", "summarise_rows"]
@@ -227,7 +227,8 @@ def rows_page(results: RowsResults) -> Page:
             )
             for summary, interval in ((summary, summary.interval) for summary in summaries)
         ]
-        headers = ("Model", "Mean", "95 % interval", "Scored", "Missing")
+        level = format_level(summary.interval for summary in summaries)
+        headers = ("Model", "Mean", f"{level} interval", "Scored", "Missing")
         note = methods_note(summary.interval.method for summary in summaries if summary.interval is not None)
         table = Table(metric, headers, tuple(rows), frozenset({1, 2, 3}), note)
         lead = f"The mean over the samples; {summaries[0].direction if summaries else 'higher'} is better."

@@ -214,6 +214,7 @@ _PROCESS_ERRORS = ("can't start new thread", "[Errno 11]")
 
 def may_be_remembered(outcome: Outcome) -> bool:
     """Whether another run of the same job would end alike; all that keep outcomes ask here."""
+    # Equal jobs that wait at the same time share one run and its outcome, whatever it is: that is one run, not another.
     return outcome.limit not in _OF_THE_MACHINE and LOST not in outcome.flags and not outcome.benchmark_fault
 
 

@@ -22,7 +22,7 @@ Leaving. A ticket that is cancelled or late leaves its work. Work without ticket
 lane if it runs; work that somebody else waits for goes on. What is late by its own running (most of the wait, and at least two
 seconds) is out of time, a verdict on the code; what is late by waiting is `Missing`: a number for it would be trained on.
 
-The cache holds outcomes that would be the same again (`may_be_remembered`): no timeouts, no lost workers. Closing answers what
+The cache holds outcomes that would be the same again (`sandbox.job.may_be_remembered`). Closing answers what
 is left as `unavailable`, so that no caller waits for ever.
 """
 

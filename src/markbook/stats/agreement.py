@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Literal
 
+from markbook.measurements import CONFIDENCE
 from markbook.stats.arrays import check_confidence, has_variation, is_missing
 from markbook.stats.records import Estimate
 
@@ -119,7 +120,7 @@ def cohen_kappa(
     *,
     n_resamples: int = 1000,
     seed: int = 0,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
 ) -> Estimate:
     """Return Cohen's kappa of two raters: 1 - observed/expected disagreement, -1..1, 0 is chance.
 
@@ -162,7 +163,7 @@ def cohen_kappa(
 
 
 def fleiss_kappa(
-    counts: Sequence[Sequence[int]], *, n_resamples: int = 1000, seed: int = 0, confidence: float = 0.95
+    counts: Sequence[Sequence[int]], *, n_resamples: int = 1000, seed: int = 0, confidence: float = CONFIDENCE
 ) -> Estimate:
     """Return Fleiss' kappa of many raters: (observed - expected agreement) / (1 - expected).
 
@@ -259,7 +260,7 @@ def krippendorff_alpha(
     clusters: Sequence[Hashable] | None = None,
     n_resamples: int = 1000,
     seed: int = 0,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
 ) -> Estimate:
     """Return Krippendorff's alpha: 1 - observed/expected disagreement, for any number of raters and gaps.
 
@@ -321,7 +322,7 @@ def icc(
     *,
     n_resamples: int = 1000,
     seed: int = 0,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
 ) -> Estimate:
     """Return the intraclass correlation of a single rating; ICC2 is the two-way random one, ICC(2,1).
 

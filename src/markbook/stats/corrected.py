@@ -16,6 +16,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from markbook.measurements import CONFIDENCE
 from markbook.stats.arrays import check_confidence, finite, normal_quantile, t_quantile
 from markbook.stats.intervals import t_interval
 from markbook.stats.records import Estimate
@@ -57,7 +58,7 @@ def corrected_mean(
     clusters: Sequence[Hashable] | None = None,
     strata: Sequence[Hashable] | None = None,
     settled: Sequence[bool] | None = None,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     method: Method = "ppi++t",
 ) -> Estimate:
     """Return the mean that people's labels would have over all judged items, with its interval.

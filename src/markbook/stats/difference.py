@@ -28,6 +28,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
+from markbook.measurements import CONFIDENCE, SIGNIFICANCE
 from markbook.stats.arrays import (
     check_confidence,
     finite,
@@ -60,7 +61,7 @@ def paired_difference(
     b: Sequence[float],
     *,
     clusters: Sequence[Hashable] | None = None,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
 ) -> Estimate:
     """Return mean(a - b) over the same items, with standard error, t interval and p.
 
@@ -178,7 +179,7 @@ def sign_flip_ps(gaps: Floats, *, n_resamples: int = 100_000, seed: int = 0) -> 
 
 
 def sign_flip_test(
-    a: Sequence[float], b: Sequence[float], *, n_resamples: int = 100_000, seed: int = 0, confidence: float = 0.95
+    a: Sequence[float], b: Sequence[float], *, n_resamples: int = 100_000, seed: int = 0, confidence: float = CONFIDENCE
 ) -> Estimate:
     """Return mean(a - b) with the p of the sign-flip permutation test: exact to 16 differing items, drawn above.
 
@@ -231,7 +232,7 @@ def mcnemar_exact(only_a: int, only_b: int) -> Estimate:
     return Estimate(gap, p=min(1.0, 2 * below), n=n, method="mcnemar-exact", stats={"p_mid": mid})
 
 
-def newcombe_difference(x1: int, n1: int, x2: int, n2: int, *, confidence: float = 0.95) -> Estimate:
+def newcombe_difference(x1: int, n1: int, x2: int, n2: int, *, confidence: float = CONFIDENCE) -> Estimate:
     """Return x1/n1 - x2/n2 for different items, with Newcombe's interval from the two Wilson intervals.
 
     Source: Newcombe 1998, method 10. It stays inside -1..1.
@@ -293,7 +294,7 @@ def _check_power(alpha: float, power: float) -> None:
 
 
 def minimum_detectable_effect(
-    n: int, sd: float, *, alpha: float = 0.05, power: float = 0.8, method: Literal["normal", "t"] = "normal"
+    n: int, sd: float, *, alpha: float = SIGNIFICANCE, power: float = 0.8, method: Literal["normal", "t"] = "normal"
 ) -> Estimate:
     """Return the smallest mean paired difference that n items show with this power (two-sided).
 
@@ -331,7 +332,7 @@ def minimum_detectable_effect(
     return Estimate(effect * sd, n=n, method=f"mde-{method}", confidence=1 - alpha, stats=stats)
 
 
-def items_needed(effect: float, sd: float, *, alpha: float = 0.05, power: float = 0.8) -> int:
+def items_needed(effect: float, sd: float, *, alpha: float = SIGNIFICANCE, power: float = 0.8) -> int:
     """Return how many paired items show a difference of this size with this power (normal approximation).
 
     Raises:

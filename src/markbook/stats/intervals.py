@@ -38,6 +38,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
+from markbook.measurements import CONFIDENCE
 from markbook.stats.arrays import (
     VAST,
     check_confidence,
@@ -90,7 +91,7 @@ def _check_counts(x: int, n: int) -> None:
         raise ValueError(f"need 0 <= x <= n and n >= 1, got x={x}, n={n}")
 
 
-def wilson_interval(x: int, n: int, *, confidence: float = 0.95) -> Estimate:
+def wilson_interval(x: int, n: int, *, confidence: float = CONFIDENCE) -> Estimate:
     """Return x/n with Wilson's score interval, which stays inside 0..1.
 
     Args:
@@ -111,7 +112,7 @@ def wilson_interval(x: int, n: int, *, confidence: float = 0.95) -> Estimate:
     return Estimate(p, low, high, math.sqrt(p * (1 - p) / n), n=n, method="wilson", confidence=confidence)
 
 
-def jeffreys_interval(x: int, n: int, *, confidence: float = 0.95, edge: bool = True) -> Estimate:
+def jeffreys_interval(x: int, n: int, *, confidence: float = CONFIDENCE, edge: bool = True) -> Estimate:
     """Return x/n with the equal-tailed interval under Jeffreys' prior Beta(1/2, 1/2).
 
     Args:
@@ -131,7 +132,7 @@ def jeffreys_interval(x: int, n: int, *, confidence: float = 0.95, edge: bool = 
     return Estimate(p, low, high, math.sqrt(p * (1 - p) / n), n=n, method="jeffreys", confidence=confidence)
 
 
-def t_interval(values: Sequence[float], *, confidence: float = 0.95) -> Estimate:
+def t_interval(values: Sequence[float], *, confidence: float = CONFIDENCE) -> Estimate:
     """Return the mean with its standard error s/sqrt(n) and Student's interval.
 
     Without variation or with fewer than two values it has no interval. It is not clipped to any range.
@@ -152,7 +153,7 @@ def t_interval(values: Sequence[float], *, confidence: float = 0.95) -> Estimate
 
 
 def mean_of_means(
-    groups: Sequence[Sequence[float]], *, limits: tuple[float, float] = (0.0, 1.0), confidence: float = 0.95
+    groups: Sequence[Sequence[float]], *, limits: tuple[float, float] = (0.0, 1.0), confidence: float = CONFIDENCE
 ) -> Estimate:
     """Return the mean of the groups' means, each group counting the same, with an interval over the items within them.
 
@@ -182,7 +183,7 @@ def mean_of_means(
 
 
 def score_interval(
-    values: Sequence[float], *, limits: tuple[float, float] = (0.0, 1.0), confidence: float = 0.95
+    values: Sequence[float], *, limits: tuple[float, float] = (0.0, 1.0), confidence: float = CONFIDENCE
 ) -> Estimate:
     """Return the mean of values in a range with Wilson's score interval, carried from shares to partial credit.
 
@@ -349,7 +350,7 @@ def bootstrap_mean(
     method: Literal["bca", "bca-expanded", "percentile"] = "bca",
     n_resamples: int = 9999,
     seed: int = 0,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
 ) -> Estimate:
     """Return the mean with a bootstrap interval; it stays within the smallest and largest value.
 
@@ -392,7 +393,7 @@ def clustered_standard_error(
     clusters: Sequence[Hashable],
     *,
     correction: Literal["CR1", "CR0"] = "CR1",
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
 ) -> Estimate:
     """Return the mean with an error that allows related items: those of one cluster may move together.
 
@@ -446,7 +447,7 @@ def mean_interval(
     values: Sequence[float],
     *,
     limits: tuple[float, float] = (0.0, 1.0),
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     seed: int = 0,
     n_resamples: int = 9999,
 ) -> Estimate:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from markbook.stats.arrays import normal_inverse, normal_quantile
 from markbook.stats.intervals import mean_interval
-from markbook.types import Interval
+from markbook.types import CONFIDENCE, SIGNIFICANCE, Interval
 
 _TIE = 1e-12
 _SPLITS = 200
@@ -34,7 +34,7 @@ class Noise:
     """What two single runs of the same system must differ by before repeating alone does not explain it."""
     reliability: float | None
     """Split-half reliability of the items' means, stepped up to all repeats (Spearman-Brown)."""
-    confidence: float = 0.95
+    confidence: float = CONFIDENCE
     intervals: Mapping[str, Interval | None] = field(default_factory=dict)
     """Of `mixed`, `flip` and `reliability`, over the items; None where these are too few."""
 
@@ -47,7 +47,7 @@ class Noise:
         }
 
 
-def estimate_noise(items: Sequence[Sequence[float]], *, confidence: float = 0.95, seed: int = 0) -> Noise:
+def estimate_noise(items: Sequence[Sequence[float]], *, confidence: float = CONFIDENCE, seed: int = 0) -> Noise:
     """Return the noise of items from their repeats.
 
     Args:
@@ -99,7 +99,9 @@ def _differing(values: Sequence[float]) -> float:
     return 1 - same / (n * (n - 1) / 2)
 
 
-def repeats_needed(within: float, n_items: int, difference: float, *, alpha: float = 0.05, power: float = 0.8) -> int:
+def repeats_needed(
+    within: float, n_items: int, difference: float, *, alpha: float = SIGNIFICANCE, power: float = 0.8
+) -> int:
     """Return how many repeats of every item each of two systems needs, so that this difference shows with this power.
 
     Only the noise of repeating is counted: the items are those of the benchmark, and both systems answer all of them.

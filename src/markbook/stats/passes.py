@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from markbook.measurements import CONFIDENCE
 from markbook.stats.intervals import few_away, mean_interval
 from markbook.stats.records import Estimate
 
@@ -55,7 +56,7 @@ def pass_at_k(n: int, c: int, k: int) -> Estimate:
 
 
 def pass_at_k_summary(
-    ns: Sequence[int], cs: Sequence[int], k: int, *, confidence: float = 0.95, seed: int = 0
+    ns: Sequence[int], cs: Sequence[int], k: int, *, confidence: float = CONFIDENCE, seed: int = 0
 ) -> Estimate:
     """Return the mean pass@k over problems with its error over problems and interval inside 0..1.
 
@@ -117,7 +118,7 @@ def pass_hat_k(counts: Sequence[tuple[int, int]], k: int) -> float | None:
 
 
 def pass_hat_k_summary(
-    counts: Sequence[tuple[int, int]], k: int, *, confidence: float = 0.95, seed: int = 0
+    counts: Sequence[tuple[int, int]], k: int, *, confidence: float = CONFIDENCE, seed: int = 0
 ) -> Estimate:
     """Return pass^k as `pass_hat_k` does, with its interval over the problems."""
     if pass_hat_k(counts, k) is None:

@@ -29,6 +29,7 @@ import functools
 import math
 from dataclasses import dataclass
 
+from markbook.measurements import SIGNIFICANCE
 from markbook.stats.arrays import normal_below, normal_inverse, normal_quantile, t_quantile
 
 _SIGNS_UP_TO = 2_000
@@ -61,7 +62,7 @@ class Differences:
     """Of related items; None where they are not."""
 
 
-def detectable_difference(differences: Differences, *, alpha: float = 0.05, power: float = 0.8) -> float | None:
+def detectable_difference(differences: Differences, *, alpha: float = SIGNIFICANCE, power: float = 0.8) -> float | None:
     """Return the smallest true mean difference that so many such items show with this power, in the unit of `sd`.
 
     None where no difference can be shown: even if all items differed, the test could not reach its level.
@@ -88,7 +89,7 @@ def detectable_difference(differences: Differences, *, alpha: float = 0.05, powe
 
 
 def items_to_show(
-    differences: Differences, gap: float, *, alpha: float = 0.05, power: float = 0.8, most: int
+    differences: Differences, gap: float, *, alpha: float = SIGNIFICANCE, power: float = 0.8, most: int
 ) -> int | None:
     """Return how many items like these show a mean difference with this power; None if more than `most` are needed.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from markbook.measurements import CONFIDENCE
 from markbook.stats.arrays import check_confidence, normal_quantile
 from markbook.stats.records import Ranking, WeightSensitivity
 
@@ -23,7 +24,7 @@ def bradley_terry(
     wins: Sequence[Sequence[float]],
     *,
     prior: float = 0.0,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     draws: int = 10_000,
     seed: int = 0,
 ) -> Ranking:

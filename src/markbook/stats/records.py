@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypedDict
 
-from markbook.measurements import IntervalRecord
+from markbook.measurements import CONFIDENCE, IntervalRecord
 from markbook.types import Interval
 
 
@@ -37,7 +37,7 @@ class Estimate:
     """Items that went in (pairs, for a paired method)."""
     method: str = ""
     """Such as `wilson`, `t`, `bca`, `cluster-cr1`."""
-    confidence: float = 0.95
+    confidence: float = CONFIDENCE
     note: str = ""
     """Why something is None, or what a reader has to know."""
     stats: Mapping[str, float] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class Ranking:
     rank_probability: tuple[tuple[float, ...], ...]
     """[model][rank], rank 0 the strongest: drawn from the normal approximation; empty where unbounded."""
     method: str
-    confidence: float = 0.95
+    confidence: float = CONFIDENCE
     note: str = ""
 
     def difference(self, first: int, second: int) -> Estimate:

@@ -28,6 +28,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from markbook.measurements import CONFIDENCE, SIGNIFICANCE
 from markbook.stats.arrays import check_confidence, finite
 from markbook.stats.records import Estimate
 
@@ -40,7 +41,7 @@ SHARES = 40
 _STEPS = 60
 
 
-def anytime_difference(gaps: Sequence[float], *, width: float = 1.0, confidence: float = 0.95) -> Estimate:
+def anytime_difference(gaps: Sequence[float], *, width: float = 1.0, confidence: float = CONFIDENCE) -> Estimate:
     """Return the mean of paired differences with an interval that holds at every look at once.
 
     It may be asked after every sample, and sampling may stop because of what it says. `stats` has `e_value` (of no
@@ -81,7 +82,7 @@ def anytime_difference(gaps: Sequence[float], *, width: float = 1.0, confidence:
 
 
 def anytime_mean(
-    values: Sequence[float], *, limits: tuple[float, float] = (0.0, 1.0), confidence: float = 0.95
+    values: Sequence[float], *, limits: tuple[float, float] = (0.0, 1.0), confidence: float = CONFIDENCE
 ) -> Estimate:
     """Return the mean of values within a range with an interval that holds at every look at once.
 
@@ -169,7 +170,7 @@ _SLACK = 1e-12
 class SequentialSigns:
     """Takes differences in their order, and knows after each whether the sum is decided."""
 
-    def __init__(self, planned: int, *, width: float = 1.0, alpha: float = 0.05) -> None:
+    def __init__(self, planned: int, *, width: float = 1.0, alpha: float = SIGNIFICANCE) -> None:
         """Begin.
 
         Args:
@@ -252,7 +253,7 @@ class SequentialSigns:
 
 
 def sequential_sign_test(
-    gaps: Sequence[float], planned: int, *, width: float = 1.0, confidence: float = 0.95
+    gaps: Sequence[float], planned: int, *, width: float = 1.0, confidence: float = CONFIDENCE
 ) -> Estimate:
     """Return the mean of paired differences, and after which sample they were decided to be none of chance.
 

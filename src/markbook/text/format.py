@@ -7,6 +7,11 @@ Files whose format is documented have numbers of their own: 0..100, rounded to t
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from markbook.measurements import CONFIDENCE, Interval
+
 NOTHING = "\u2013"
 """Shown where a value is missing; never 0."""
 DIGITS = 3
@@ -41,6 +46,13 @@ def format_interval(low: float | None, high: float | None, digits: int = DIGITS,
 def format_percent(share: float | None, digits: int = 1) -> str:
     """Return a share of 0..1 in percent."""
     return NOTHING if share is None else f"{format_number(100 * share, digits)} %"
+
+
+def format_level(intervals: Iterable[Interval | Mapping[str, Any] | None] = (), usual: float = CONFIDENCE) -> str:
+    """Return the confidence of the intervals (or their records) that a table shows, `95 %`; without any the usual one."""
+    # A folder of an earlier run may hold another level than today's: its own intervals say which.
+    levels = {item.confidence if isinstance(item, Interval) else item["confidence"] for item in intervals if item}
+    return " or ".join(f"{100 * level:g} %" for level in sorted(levels or {usual}))
 
 
 def format_p(p: float | None) -> str:

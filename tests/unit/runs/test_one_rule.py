@@ -1,15 +1,23 @@
 """Rules that stand in one place: what is a right attempt, how an error reads, pass@k and pass^k, and one grade an attempt."""
 
+import inspect
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 from support.exam_kit import answer, hold, problem
+from support.paths import ROOT
 
 import markbook
+from markbook.judge.panel import RETRIES, SECONDS
+from markbook.model.asker import Patience
+from markbook.model.generator import model_generator
 from markbook.runs.exam import grading, view, work
 from markbook.runs.exam.grading import mark
+from markbook.runs.options import AskingOptions
 from markbook.runs.pass_at_k import pass_at_k
+from markbook.runs.reviews.config import ReviewConfig
 from markbook.runs.tasks.grading import read_tested
 from markbook.stats import pass_at_k as estimate, passes
 from markbook.types import Attempt, ErrorKind, Item, Outcome, Sample, Test, TestResult, Verdict
@@ -85,3 +93,29 @@ def test_an_attempt_is_graded_when_it_has_run_and_when_its_journal_is_read(tmp_p
     )
 
     assert len(grades) == 2 * 4  # documented files, timings, page and scores take the grade with the attempt
+
+
+def test_code_and_pages_agree_on_how_patiently_a_model_is_asked():
+    patience, page = Patience(), (ROOT / "docs" / "generation.md").read_text("utf-8")
+    defaults = {name: each.default for name, each in inspect.signature(model_generator).parameters.items()}
+    names = {"concurrency": "concurrency", "retries": "retries", "seconds": "request_seconds"}
+    options = {field.name: field.default for field in fields(AskingOptions)}
+
+    for name, option in names.items():
+        assert getattr(patience, name) == defaults[name] == options[option]
+    assert [re.search(rf"`--{flag}` \| (\S+) ", page)[1] for flag in ("concurrency", "retries", "request-timeout")] == [
+        f"{getattr(patience, name):g}" for name in names
+    ]
+
+
+def test_code_and_pages_agree_on_how_patiently_a_judge_is_asked():
+    page, config = (ROOT / "docs" / "judge.md").read_text("utf-8"), ReviewConfig()
+
+    assert (config.max_retries, config.judge_seconds) == (RETRIES, SECONDS)
+    assert f"`--max-retries {RETRIES}`" in page
+    assert f"`--judge-timeout {SECONDS:g}`" in page
+    for path, words in (
+        ("judge/judge_options.py", r"whatever went wrong \((\d+)\)"),
+        ("runs/tasks/task_options.py", r"one judgement \[default: (\d+)\]"),
+    ):
+        assert re.findall(words, (SOURCES / path).read_text("utf-8")) == [str(RETRIES)]

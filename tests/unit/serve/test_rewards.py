@@ -8,6 +8,7 @@ import random
 import signal
 import threading
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import fields
 
 import pytest
 from support.exam_kit import hold, problem, rows, write_rows
@@ -20,7 +21,7 @@ from markbook.serve.items import BenchmarkShelf, Defaults, read_item, read_items
 from markbook.serve.pool import Pool, PoolSettings
 from markbook.serve.records import Busy, Closing, Reward, make_reward
 from markbook.serve.work_queue import SharedWork, WorkQueue
-from markbook.types import Missing, MissingKind, Outcome, TestResult
+from markbook.types import Missing, MissingKind, Outcome, TestResult, Verdict
 
 RIGHT = "def f(x):\n    return x\n"
 WRONG = "def f(x):\n    return -x\n"
@@ -578,6 +579,13 @@ def test_a_record_that_is_neither_a_number_nor_a_reason_is_refused():
 def test_a_reward_survives_its_record():
     one = Reward("a", 0.5, None, 1, 2, None, "", 1.0, 0, "A")
     two = Reward("b", None, Missing(MissingKind.TIMEOUT, "late"), message="late")
+    result = TestResult(passed=False, verdict=Verdict.UNCHECKED, error_type="E", error_message="m", own_operator=True)
+    full = Reward("c", 0.5, None, 1, 2, "Error", "E: m", 0.25, 3, "A", (result,))
+    # A field that is new has to be set here, else its loss on the way would not be seen.
+    unset = [field.name for field in fields(Reward) if getattr(full, field.name) in (None, "", 0, ())]
+
+    assert unset == ["missing"]
+    assert Reward.from_record(full.to_record(detail=True)) == full
     assert [Reward.from_record(reward.to_record(detail=True)) for reward in (one, two)] == [one, two]
 
 

@@ -2,14 +2,17 @@
 
 import copy
 import json
+import re
 import tempfile
 import zipfile
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings, strategies as st
 from support import trace_logs
+from support.paths import ROOT
 
 from markbook import plugins
 from markbook.cli import cli
@@ -573,3 +576,10 @@ def test_results_are_steps_of_their_own_kind(tmp_path):
 
     assert kinds.count(StepKind.TOOL) == 2
     assert kinds.count(StepKind.MESSAGE) == 6
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/tutorials/review.md"])
+def test_the_pages_say_how_many_formats_there_are(page):
+    n_readers = len(entry_points(group="markbook.traces"))
+
+    assert re.findall(r"any of (\S+) formats", (ROOT / page).read_text("utf-8")) == [str(n_readers)]

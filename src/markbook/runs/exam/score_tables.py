@@ -13,7 +13,7 @@ from markbook.results.summary import summarise_values
 from markbook.runs.exam.grading import GROUPINGS, Grouping, Tally, exam_sheet
 from markbook.stats.intervals import SHORT
 from markbook.text import markdown, markdown_code, markdown_table
-from markbook.text.format import NOTHING, Scale, format_percent
+from markbook.text.format import NOTHING, Scale, format_level, format_percent
 from markbook.types import Interval, Summary
 
 # The two documented JSON files of a model: scores and errors. Bare numbers first, what we add behind them.
@@ -381,6 +381,7 @@ _POLICIES = {
 def summary_text(tally: Tally, *, isolation: str, benchmark: str, notes: Sequence[str] = ()) -> str:
     """Return `evaluation_summary.md`."""
     total, attempted = tally.exam_score(), tally.attempted_score()
+    head = f"{format_level([total.interval, attempted.interval])} interval"
     lines = [
         f"# Evaluation summary: {markdown(tally.model)}",
         "",
@@ -390,7 +391,7 @@ def summary_text(tally: Tally, *, isolation: str, benchmark: str, notes: Sequenc
         "## Overall performance",
         "",
         *_table(
-            ("", "Score", "95 % interval", "n", "absent"),
+            ("", "Score", head, "n", "absent"),
             [
                 ("**Exam score**", _percent(total.value), _interval(total), str(total.n), str(_absent(total))),
                 ("Attempted only", _percent(attempted.value), _interval(attempted), str(attempted.n), ""),
@@ -404,8 +405,8 @@ def summary_text(tally: Tally, *, isolation: str, benchmark: str, notes: Sequenc
         if estimate.value is not None and estimate.low is not None:
             note = f"{_SCALE.spread(estimate.low, estimate.high)} ({estimate.method})"
         passes.append((f"pass@{k}", _percent(estimate.value), note))
-    lines += _table(("", "Share of problems", "95 % interval"), passes) if passes else []
-    for grouping, title, head in _TITLES:
+    lines += _table(("", "Share of problems", head), passes) if passes else []
+    for grouping, title, name in _TITLES:
         rows = []
         for group in tally.groups(grouping):
             places = tally.places(grouping, group)
@@ -413,7 +414,7 @@ def summary_text(tally: Tally, *, isolation: str, benchmark: str, notes: Sequenc
             n, absent = str(exam.n), str(_absent(exam))
             rows.append((markdown(group), _percent(exam.value), _interval(exam), _percent(attempted.value), n, absent))
         if rows:
-            heads = (head, "Score", "95 % interval", "Attempted only", "n", "absent")
+            heads = (name, "Score", head, "Attempted only", "n", "absent")
             lines += [f"## {title}", "", *_table(heads, rows)]
     return "\n".join([*lines, *_error_lines(tally), *_quality_lines(tally, isolation)]) + "\n"
 
@@ -421,6 +422,7 @@ def summary_text(tally: Tally, *, isolation: str, benchmark: str, notes: Sequenc
 def comparison_text(tallies: Sequence[Tally], *, benchmark: str, notes: Sequence[str] = ()) -> str:
     """Return `model_comparison_summary.md`."""
     best = ranking(tallies)
+    level = format_level(tally.exam_score().interval for tally in best)
     lines = [
         "# Model comparison",
         "",
@@ -430,7 +432,7 @@ def comparison_text(tallies: Sequence[Tally], *, benchmark: str, notes: Sequence
         "## Ranking",
         "",
         *_table(
-            ("#", "Model", "Score", "95 % interval", "Absent", "Error rate", "Separated", "Unchecked"),
+            ("#", "Model", "Score", f"{level} interval", "Absent", "Error rate", "Separated", "Unchecked"),
             [
                 (
                     str(rank),
@@ -490,7 +492,7 @@ def _strength_lines(best: Sequence[Tally]) -> list[str]:
         "## Strengths and weaknesses",
         "",
         (
-            "Topics farthest above and below the mean of the other models, in points with the 95 % interval over the topic's "
+            f"Topics farthest above and below the mean of the other models, in points with the {format_level()} interval over the topic's "
             "problems, from 5 points on. Where an interval holds 0, chance may be all of it."
         ),
         "",

@@ -17,7 +17,7 @@ from markbook.runs.exam.score_tables import compare_tallies, head_notes, ranking
 from markbook.runs.exam.view import ExamView, MarkedAttempt
 from markbook.testcode import programs
 from markbook.text import Table, cut, terminal
-from markbook.text.format import NOTHING, Scale, format_number
+from markbook.text.format import NOTHING, Scale, format_level, format_number
 from markbook.types import ErrorKind, Sample, Summary, Test, Verdict
 
 # The problems that a page shows whole: all of a small exam, the telling ones of a large one.
@@ -225,9 +225,6 @@ LINES_SHOWN = 40
 """Rows of a heat map; the table has every group."""
 _TITLES: dict[Grouping, str] = {"topic": "Topics", "complexity": "Complexity", "problem_type": "Kinds of problem"}
 _SCALE = Scale((0.0, 1.0))
-_SCORE_HEADERS = (
-    "Model", "Score", "95 % interval", "Attempted score", "Answered", "Error rate", "Separated verdicts", "Unchecked",
-)  # fmt: skip
 
 
 def exam_sections(tallies: Sequence[Tally], comparison: Comparison | None) -> list[Section]:
@@ -278,9 +275,8 @@ def _ends(summary: Summary) -> tuple[float | None, float | None]:
 
 def _scores(tallies: Sequence[Tally], comparison: Comparison | None) -> Section:
     groups = {standing.model: " ".join(standing.group) for standing in comparison.standings} if comparison else {}
-    methods = methods_note(
-        score_interval.method for tally in tallies if (score_interval := tally.exam_score().interval)
-    )
+    intervals = [tally.exam_score().interval for tally in tallies]
+    methods, level = methods_note(interval.method for interval in intervals if interval), format_level(intervals)
     rows, marks = [], []
     for tally in tallies:
         total, attempted = tally.exam_score(), tally.attempted_score()
@@ -293,15 +289,19 @@ def _scores(tallies: Sequence[Tally], comparison: Comparison | None) -> Section:
         rows.append((*row, groups[tally.model]) if groups else row)
         marks.append({"name": tally.model, **_bar(total.value, *_ends(total))})
     note = "Models that share a group letter are not distinguishable." if groups else ""
+    headers = (
+        "Model", "Score", f"{level} interval", "Attempted score", "Answered", "Error rate", "Separated verdicts", "Unchecked",
+        *(["Group"] if groups else []),
+    )  # fmt: skip
     table = Table(
         title="Scores, 0 to 100",
-        headers=(*_SCORE_HEADERS, "Group") if groups else _SCORE_HEADERS,
+        headers=headers,
         rows=tuple(rows),
         numeric=frozenset(range(1, 8)),
         note=" ".join(part for part in (note, methods) if part),
     )
     order = [tally.model for tally in tallies]
-    alt = "Exam score of each model with its 95 % interval: " + "; ".join(
+    alt = f"Exam score of each model with its {level} interval: " + "; ".join(
         f"{row[0]} {row[1]} {row[2]}" for row in rows[:SERIES_SHOWN]
     )
     return Section(
@@ -354,10 +354,11 @@ def _groups(tallies: Sequence[Tally], grouping: Grouping) -> Section | None:
         # By length first, so that level_10 comes behind level_9.
         groups = sorted(groups, key=lambda group: (len(group), group))
     title = _TITLES[grouping]
-    rows, cells = [], []
+    rows, cells, intervals = [], [], []
     for group in groups:
         places = tallies[0].places(grouping, group)
         scores = [(tally, tally.exam_score(places, group=group)) for tally in tallies]
+        intervals += [score.interval for _, score in scores]
         rows.append((group, str(len(places)), *(_SCALE.with_spread(score.value, *_ends(score)) for _, score in scores)))
         for tally, score in scores:
             cells.append(
@@ -366,18 +367,18 @@ def _groups(tallies: Sequence[Tally], grouping: Grouping) -> Section | None:
                     **_bar(score.value, *_ends(score)), "shown": _SCALE.value(score.value),
                 }
             )  # fmt: skip
-    models = [tally.model for tally in tallies]
+    models, level = [tally.model for tally in tallies], format_level(intervals)
     table = Table(
         title=f"{title}: score by model",
         headers=(title if grouping != "problem_type" else "Kind", "Problems", *models),
         rows=tuple(rows),
         numeric=frozenset(range(1, len(models) + 2)),
-        note="In brackets the 95 % intervals.",
+        note=f"In brackets the {level} intervals.",
     )
     if grouping == "complexity":
         levels = [group.removeprefix("level_") for group in groups]
         picture = _curves(cells, models, ("Complexity", "Score"), levels, band=False)
-        lead = "Harder problems to the right; bars are 95 % intervals, wide where a level has few problems."
+        lead = f"Harder problems to the right; bars are {level} intervals, wide where a level has few problems."
     else:
         groups_shown = set(groups[:LINES_SHOWN])
         picture = charts.heat_map(
@@ -406,11 +407,12 @@ def _passes(tallies: Sequence[Tally], most: int) -> Section:
     """Return the pass@k curve, up to the most attempts that a problem has."""
     steps = [k for k in (1, 2, 3, 5, 10, 20, 50, 100, 200) if k < most] + [most]
     rows: list[tuple[str, ...]] = []
-    cells = []
+    cells, estimates = [], []
     for tally in tallies:
         line = [tally.model]
         for k in steps:
             estimate = tally.pass_at(k)
+            estimates.append(estimate.interval)
             line.append(_SCALE.with_spread(estimate.value, estimate.low, estimate.high))
             if estimate.value is not None:
                 bar = _bar(estimate.value, estimate.low, estimate.high)
@@ -418,7 +420,7 @@ def _passes(tallies: Sequence[Tally], most: int) -> Section:
         rows.append(tuple(line))
     models = [tally.model for tally in tallies]
     table = Table(
-        title="pass@k with 95 % intervals",
+        title=f"pass@k with {format_level(estimates)} intervals",
         headers=("Model", *(f"pass@{k}" for k in steps)),
         rows=tuple(rows),
         numeric=frozenset(range(1, len(steps) + 1)),

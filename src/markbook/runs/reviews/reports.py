@@ -30,7 +30,7 @@ from markbook.runs.rows import chart_bars
 from markbook.stats.intervals import mean_interval
 from markbook.store import encode
 from markbook.text import Table, cut, markdown_table
-from markbook.text.format import NOTHING, format_interval, format_number, format_percent
+from markbook.text.format import NOTHING, format_interval, format_level, format_number, format_percent
 from markbook.types import Summary
 from markbook.why import Evidence
 
@@ -194,7 +194,7 @@ def review_page(view: ReviewsView) -> Page:
     sections = [_tier(summary, systems, tier) for tier in ("composite", "tier1", "tier2", "tier3")]
     sections.append(_labels(summary, systems))
     if rows := _agreement_rows(summary):
-        headers = ("Rubric", "Krippendorff's alpha", "95 % interval", "Marks")
+        headers = ("Rubric", "Krippendorff's alpha", _agreement_head(summary), "Marks")
         table = Table("Agreement of the judges", headers, tuple(rows), frozenset({1, 2, 3}))
         sections.append(Section("agreement", "Agreement", "1 is perfect agreement, 0 is chance.", (table,)))
     return Page(
@@ -221,6 +221,10 @@ def _say_part_read(read: PaperRead) -> str:
     return f"{judged}; the least share read is {share}."
 
 
+def _agreement_head(summary: ReviewSummary) -> str:
+    return f"{format_level(agreement['interval'] for agreement in summary['judge_agreement'].values())} interval"
+
+
 def _agreement_rows(summary: ReviewSummary) -> list[tuple[str, ...]]:
     return [
         (name, format_number(agreement["value"]), _format_interval(agreement["interval"]), str(agreement["n"]))
@@ -230,12 +234,13 @@ def _agreement_rows(summary: ReviewSummary) -> list[tuple[str, ...]]:
 
 def _tier(summary: ReviewSummary, systems: Sequence[str], tier: Tier) -> Section:
     title, lead = _TIERS[tier]
-    rows, cells = [], []
+    rows, cells, intervals = [], [], []
     names = [name for name in summary["systems"][systems[0]]["metrics"] if name.startswith(tier)] if systems else []
     for name in names:
         short = name.partition(".")[2]
         for system in systems:
             summary_ = Summary.from_record(summary["systems"][system]["metrics"][name])
+            intervals.append(summary_.interval)
             rows.append(
                 (short, system, format_number(summary_.value), interval_text(summary_.interval), f"{summary_.n} of {summary_.n_items}",
                  missing_text(summary_.n_missing), NOTHING if summary_.bounds is None else format_interval(*summary_.bounds))
@@ -244,7 +249,8 @@ def _tier(summary: ReviewSummary, systems: Sequence[str], tier: Tier) -> Section
                 cells.append(
                     {"group": short, "series": system, "value": round(summary_.value, 4), **interval_ends(summary_)}
                 )
-    headers = ("Metric", "System", "Mean", "95 % interval", "Scored", "Missing", "If all missing were worst, best")
+    level, worst_best = format_level(intervals), "If all missing were worst, best"
+    headers = ("Metric", "System", "Mean", f"{level} interval", "Scored", "Missing", worst_best)
     table = Table(title, headers, tuple(rows), frozenset({2, 3, 4}))
     short_names = [name.partition(".")[2] for name in names]
     chart = chart_bars(cells, short_names, systems, "Mean", f"{title}: mean of each metric by system")
@@ -353,7 +359,7 @@ def cells(metric: Summary) -> tuple[str, str, str, str]:
 
 
 def tier_rows(system: SystemSummary) -> list[tuple[str, ...]]:
-    """Return the tier table of one system: tier, metric, value, 95 % interval, scored, missing."""
+    """Return the tier table of one system: tier, metric, value, interval, scored, missing."""
     return [
         (_SHORT[tier], name, *cells(Summary.from_record(system["metrics"][f"{tier}.{name}"]))) for tier, name in FIELDS
     ]
@@ -372,7 +378,10 @@ def short_rows(system: SystemSummary) -> list[tuple[str, ...]]:
     return table_rows
 
 
-HEAD = ("tier", "metric", "mean", "95 % interval", "scored", "missing")
+def tier_head(system: SystemSummary) -> tuple[str, ...]:
+    """Return the head of the tier table."""
+    level = format_level(metric["interval"] for metric in system["metrics"].values())
+    return "tier", "metric", "mean", f"{level} interval", "scored", "missing"
 
 
 def markdown(summary: ReviewSummary) -> str:
@@ -386,7 +395,8 @@ def markdown(summary: ReviewSummary) -> str:
         ),
     ]
     for name, system in summary["systems"].items():
-        lines += ["", f"## {text.markdown(name)}", "", *markdown_table(HEAD, tier_rows(system)), "", *_below(system)]
+        table = markdown_table(tier_head(system), tier_rows(system))
+        lines += ["", f"## {text.markdown(name)}", "", *table, "", *_below(system)]
     lines += ["", "## Human reviews against one another", "", *_human(summary)]
     lines += ["", "## How much hangs on the weights", ""]
     sensitivity = summary["weight_sensitivity"]
@@ -403,7 +413,7 @@ def markdown(summary: ReviewSummary) -> str:
         lines.append("No composite is complete, so there is none to vary the weights of.")
     if rows := _agreement_rows(summary):
         lines += ["", "## Agreement of the judges (Krippendorff's alpha, ordinal)", ""]
-        lines += markdown_table(("rubric", "alpha", "95 % interval", "marks"), rows)
+        lines += markdown_table(("rubric", "alpha", _agreement_head(summary), "marks"), rows)
     return "\n".join(lines) + "\n"
 
 

@@ -100,7 +100,7 @@ def judge_memory(plan: Plan, writer: RunWriter, watch: Watcher) -> Iterator[tupl
     tasks = []
     for task in plan.tasks:
         metrics = [
-            replace(bound, metric=bound.metric.remembering(memory)) if isinstance(bound.metric, JudgeMetric) else bound
+            replace(bound, metric=bound.metric.with_memory(memory)) if isinstance(bound.metric, JudgeMetric) else bound
             for bound in task.metrics
         ]
         tasks.append(replace(task, metrics=tuple(metrics)))

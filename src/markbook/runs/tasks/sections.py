@@ -17,9 +17,9 @@ from markbook.results.summary import summarise_warnings
 from markbook.runs.rows import chart_bars
 from markbook.runs.tasks.summaries import ContextGap, GroupRecord, TaskAnswer, TaskRecord, TasksSummary, TasksView
 from markbook.text import cut
-from markbook.text.format import NOTHING, format_interval, format_number, format_p
+from markbook.text.format import NOTHING, format_interval, format_level, format_number, format_p
 from markbook.text.table import Table
-from markbook.types import Summary
+from markbook.types import SIGNIFICANCE, Summary
 from markbook.why import Evidence, Why, read_why
 
 # A task run's numbers as tables: the same words in the terminal, in Markdown and in HTML.
@@ -231,7 +231,9 @@ def _sections(summary: TasksSummary) -> list[Section]:
         lead = "Groups of tasks, by the rule that the group states."
         sections.append(_metrics("groups", "Groups", summary["groups"], lead))
     if panels := panel_rows(summary["tasks"]):
-        headers = ("Task", "Metric", "Krippendorff's alpha", "95 % interval", "Rated", "Judges")
+        tasks = summary["tasks"].values()
+        level = format_level(panel["interval"] for task in tasks for panel in (task.get("panels") or {}).values())
+        headers = ("Task", "Metric", "Krippendorff's alpha", f"{level} interval", "Rated", "Judges")
         lead = "How far the judges of each panel say the same, criterion by criterion."
         table = Table("Agreement between judges", headers, tuple(panels), frozenset({2, 4}))
         sections.append(Section("panels", "Agreement between judges", lead, (table,)))
@@ -241,10 +243,11 @@ def _sections(summary: TasksSummary) -> list[Section]:
 
 
 def _metrics(name: str, title: str, tasks: Mapping[str, TaskRecord] | Mapping[str, GroupRecord], lead: str) -> Section:
-    rows, cells = [], []
+    rows, cells, intervals = [], [], []
     for task, record in tasks.items():
         for metric, metric_record in record["metrics"].items():
             summary = Summary.from_record(metric_record)
+            intervals.append(summary.interval)
             better = "" if summary.direction == "higher" else " (lower is better)"
             rows.append(
                 (task, metric + better, format_number(summary.value), interval_text(summary.interval),
@@ -254,7 +257,7 @@ def _metrics(name: str, title: str, tasks: Mapping[str, TaskRecord] | Mapping[st
                 cells.append(
                     {"group": metric, "series": task, "value": round(summary.value, 4), **interval_ends(summary)}
                 )
-    headers = ("Task", "Metric", "Value", "95 % interval", "Scored", "Missing", "Note")
+    headers = ("Task", "Metric", "Value", f"{format_level(intervals)} interval", "Scored", "Missing", "Note")
     table = Table(title, headers, tuple(rows), frozenset({2, 3, 4}))
     metrics = list(dict.fromkeys(str(cell["group"]) for cell in cells))
     series = list(tasks)[:8]
@@ -277,25 +280,18 @@ def _contexts(gaps: Sequence[ContextGap]) -> Section:
         if ends is not None and len(cells) < 30:
             name = f"{gap.first[:24]} {gap.metric} {modes}"
             order.append(name)
-            apart = (gap.p_adjusted or 1.0) < 0.05 and (ends.low > 0 or ends.high < 0)
+            apart = (gap.p_adjusted or 1.0) < SIGNIFICANCE and (ends.low > 0 or ends.high < 0)
             verdict = "distinguishable" if apart else "not distinguishable"
             cells.append(
                 {"name": name, "value": gap.difference, "low": ends.low, "high": ends.high, "verdict": verdict}
             )
+    headers = (
+        "Metric", "Contexts", "Task", "Difference", f"{format_level(gap.interval for gap in gaps)} interval", "p", "p adjusted",
+        "Rows", "Detectable", "Verdict",
+    )  # fmt: skip
     table = Table(
         title="Contexts compared on the same rows",
-        headers=(
-            "Metric",
-            "Contexts",
-            "Task",
-            "Difference",
-            "95 % interval",
-            "p",
-            "p adjusted",
-            "Rows",
-            "Detectable",
-            "Verdict",
-        ),
+        headers=headers,
         rows=tuple(rows),
         numeric=frozenset({3, 4, 5, 6, 7, 8}),
         note="First context minus second. Adjusted by Holm over the whole table.",

@@ -10,7 +10,7 @@ from typing import Any, NotRequired, Self, TypedDict
 
 from markbook.datasets.user_code import ForeignError
 from markbook.judge.assess import PanelAgreement
-from markbook.measurements import MissingRecord
+from markbook.measurements import SIGNIFICANCE, MissingRecord
 from markbook.results.files import FilesView
 from markbook.results.sheet import Cell, make_cell
 from markbook.results.stopping import StoppedRecord
@@ -194,8 +194,8 @@ def _aggregate(column: TaskColumn, aggregation: Aggregation, *, seed: int) -> Su
         estimates = sorted(drawn for sample in samples if (drawn := _over(aggregation, sample)[0]) is not None)
         # Where more than half of the samples have no number, the others do not show how it varies.
         if len(estimates) >= _RESAMPLES // 2:
-            # 2.5 % off at each end: the percentile interval at 95 %.
-            tail = round(0.025 * (len(estimates) - 1))
+            # Half of the error off at each end: the percentile interval.
+            tail = round(SIGNIFICANCE / 2 * (len(estimates) - 1))
             low, high = estimates[tail], estimates[-1 - tail]
             interval = Interval(low, high, "bootstrap") if high > low else None
         note = "" if interval else "resamplings without a value or without variation: no interval"
@@ -311,8 +311,6 @@ def summarise_group(
 
 # Between the context modes of a task: each metric's paired difference over the rows that both have a value for.
 
-CONFIDENCE = 0.95
-
 
 @dataclass(frozen=True, slots=True)
 class ContextGap:
@@ -365,7 +363,7 @@ def context_gap(
     ]
     a = [mark.value for mark, _ in shared if mark.value is not None]
     b = [other.value for _, other in shared if other.value is not None]
-    estimate = paired_difference(a, b, confidence=CONFIDENCE)
+    estimate = paired_difference(a, b)
     sd, n = estimate.stats.get("sd"), estimate.n
     # The t test decides here, as it does over clusters: each row is one of its own.
     differences = Differences(n, estimate.value, sd, clusters=n) if sd and estimate.value is not None else None
@@ -394,16 +392,16 @@ def adjust_gaps(gaps: Sequence[tuple[ContextGap, Differences | None]]) -> list[C
 
     ps = holm([gap.p for gap, _ in gaps])
     # By Holm, what is decided already frees its share of the error for the others: the least gap is told at that level.
-    still_open = [p is not None and p >= 1 - CONFIDENCE for p in ps]
+    still_open = [p is not None and p >= SIGNIFICANCE for p in ps]
     adjusted_gaps = []
     for at, ((gap, differences), p) in enumerate(zip(gaps, ps, strict=True)):
         # The pair itself and the others that are open share what is left of the error.
-        level = (1 - CONFIDENCE) / (1 + sum(still_open[:at]) + sum(still_open[at + 1 :]))
+        level = SIGNIFICANCE / (1 + sum(still_open[:at]) + sum(still_open[at + 1 :]))
         least = None if differences is None else detectable_difference(differences, alpha=level)
         if p is None or gap.difference is None:
             # Differences that do not vary have no p: of one and the same size on every row, or 0 throughout.
             verdict = "no error can be estimated" if gap.difference else "equal on every row"
-        elif p >= 1 - CONFIDENCE:
+        elif p >= SIGNIFICANCE:
             verdict = "not distinguishable"
         else:
             better = (gap.difference > 0) == (gap.direction == "higher")
