@@ -19,7 +19,7 @@ from markbook.cli.options import (
     ended_by_signal,
     fail_under_option,
     fill_from_run,
-    hold_against_baseline,
+    hold_run,
     options_of,
     read_baseline,
     say,
@@ -81,19 +81,11 @@ def command(**options: Any) -> None:
                 baseline.check(list_systems(old))
             run = rescore(old, _config(stated, judging), stated.output)
     _show(run, as_json=options["as_json"], verbose=options["verbose"])
-    from markbook.errors import IncompleteError
     from markbook.results.files import read_part
-    from markbook.results.gates import hold_gates
     from markbook.runs.reviews.finished import ReviewResults
 
-    hold_gates(gates, _marks(ReviewResults(run).summary))
-    if run.status == "incomplete":
-        raise IncompleteError(
-            "incomplete: " + "; ".join(read_part(run, "incomplete", list[str], [])),
-            at=str(run.folder),
-            hint=f"markbook review --resume {run.folder} tries again",
-        )
-    hold_against_baseline(run, baseline, options["seed"])
+    lacking = "; ".join(read_part(run, "incomplete", list[str], []))
+    hold_run(run, gates, lambda: _marks(ReviewResults(run).summary), baseline, options["seed"], lacking=lacking)
 
 
 @contextmanager
