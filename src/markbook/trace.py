@@ -180,7 +180,12 @@ class CostSum:
 
     def add(self, cost: float | None) -> None:
         """Take one more."""
-        self.n, self.n_priced, self.priced = self.n + 1, self.n_priced + (cost is not None), self.priced + (cost or 0.0)
+        is_priced = cost is not None and cost >= 0
+        self.n, self.n_priced, self.priced = (
+            self.n + 1,
+            self.n_priced + is_priced,
+            self.priced + is_priced * (cost or 0.0),
+        )
 
     @property
     def total(self) -> float | None:

@@ -211,7 +211,10 @@ def make_trace(steps: Sequence[Step], *, reader: str, agents: Iterable[str] = ()
     counted["cost"] = cost.total
     if cost.note and "cost" not in facts:
         facts["notes"] = (*facts.get("notes", ()), cost.note)
-    return Trace(format=reader, steps=steps, **(counted | facts))
+    counted |= facts
+    if (counted["cost"] or 0) < 0:
+        counted["cost"] = None  # nobody is paid for a call: it would hide what others cost
+    return Trace(format=reader, steps=steps, **counted)
 
 
 class PlainCall(NamedTuple):
