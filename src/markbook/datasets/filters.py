@@ -349,7 +349,15 @@ def _step(filter_: Filter, find: Find) -> Step:
     name = filter_.name
     if isinstance(name, Function):
         own = find(name)
-        return registered_filter(name) if own is None else partial(filter_replies, name, _filter_function(filter_, own))
+        if own is None:
+            return registered_filter(name)
+        if isinstance(own, type):
+            # Of a class, as the harness has filters, the method `apply` of an instance.
+            try:
+                own = call_user_function(name, own, **filter_.options).apply
+            except (ForeignError, AttributeError) as error:
+                raise ConfigError(f"the filter class {error}", at=filter_.at) from error
+        return partial(filter_replies, name, own)
     if name not in _KNOWN:
         raise ConfigError(f"unknown filter {name!r}", at=filter_.at, hint=suggest(name, list(_KNOWN)))
     try:
@@ -377,22 +385,6 @@ def check_likelihood_filters(pipeline: Pipeline) -> None:
                 at=filter_.at,
                 hint="leave it out, or ask for texts with output_type: generate_until",
             )
-
-
-def _filter_function(filter_: Filter, own: Callable[..., object]) -> Callable[..., object]:
-    """Return what takes replies and rows: of a class, as the harness has filters, the method `apply` of an instance.
-
-    Raises:
-        ConfigError: the class does not take the options beside its name, or has no such method.
-    """
-    function = filter_.name
-    if not isinstance(function, Function) or not isinstance(own, type):
-        return own
-    try:
-        apply = call_user_function(function, own, **filter_.options).apply
-    except (ForeignError, AttributeError) as error:
-        raise ConfigError(f"the filter class {error}", at=filter_.at) from error
-    return apply  # type: ignore[no-any-return]  # whatever it is, it is called as one
 
 
 def registered_filter(function: Function) -> Step:

@@ -62,7 +62,9 @@ def main() -> None:
     for line in sys.stdin.buffer:
         question: TextQuestion = json.loads(line)
         if question["kind"] == "schema":
-            _import_validator(question["path"])  # its time is not the question's
+            sys.path[:] = question["path"]
+            import jsonschema  # noqa: F401 - its time is not the question's
+            import referencing.exceptions  # noqa: F401 - as above
         # By default both signals end the process, whatever it is in the middle of.
         signal.setitimer(signal.ITIMER_PROF, question["seconds"])
         signal.setitimer(signal.ITIMER_REAL, question["seconds"] * _WALL)
@@ -95,12 +97,6 @@ def _remove(question: TextQuestion) -> TextAnswer:
     for pattern in question["patterns"]:
         texts = [re.sub(pattern, "", text) for text in texts]
     return {"texts": texts}
-
-
-def _import_validator(path: list[str]) -> None:
-    sys.path[:] = path
-    import jsonschema  # noqa: F401 - imported for its effect
-    import referencing.exceptions  # noqa: F401 - as above
 
 
 def _schema(question: TextQuestion) -> TextAnswer:

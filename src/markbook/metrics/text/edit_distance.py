@@ -82,9 +82,7 @@ def edit_distance() -> PairMetric:
 def edit_similarity() -> PairMetric:
     """Return 1 minus the edit distance, 0 to 1 (equal); higher is better. As `edit_distance` otherwise."""
     return PairMetric(
-        name="edit_similarity",
-        signature="edit_similarity|unit:codepoint|norm:max|multi:max|v1",
-        score=_similarity,
+        name="edit_similarity", signature="edit_similarity|unit:codepoint|norm:max|multi:max|v1", score=_similarity
     )
 
 
@@ -177,14 +175,7 @@ class _ExactMatch(PairMetric):
             return measure_each(self.name, self.signature, items, score)
 
 
-def _equal(
-    candidate: str,
-    references: tuple[str, ...],
-    *,
-    strip: bool,
-    lowercase: bool,
-    dropped: str,
-) -> Score:
+def _equal(candidate: str, references: tuple[str, ...], *, strip: bool, lowercase: bool, dropped: str) -> Score:
     texts = [candidate, *references]
     if dropped:
         table = str.maketrans("", "", dropped)

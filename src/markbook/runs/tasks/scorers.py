@@ -489,11 +489,7 @@ def row_scorer(task: Task, find: Find) -> Scorer | None:
         return _by_function(task, task.results, find)
     if task.output == "generate_until":
         return None
-    by_name = {
-        "multiple_choice": CHOICE,
-        "loglikelihood": CONTINUATION,
-        "loglikelihood_rolling": ROLLING,
-    }[task.output]
+    by_name = {"multiple_choice": CHOICE, "loglikelihood": CONTINUATION, "loglikelihood_rolling": ROLLING}[task.output]
     scored: dict[str, Scored] = {}
     scores: dict[str, Score] = {}
     for use in task.metrics:
