@@ -391,14 +391,8 @@ def hold_run(
 ) -> None:  # fmt: skip
     """Hold a run against its gates and its baseline, and say on stderr which models passed.
 
-    Args:
-        run: that has ended.
-        gates: what the user set.
-        marks: makes what they are about, of exact scores: a gate at a rounded threshold would err.
-        baseline: what it is held against.
-        seed: of the comparison.
-        lacking: what an incomplete run lacks, in words.
-        metric: that the comparison is by.
+    `marks` makes what gates are about, of exact scores (a gate at a rounded threshold would err); `lacking` is what an
+    incomplete run lacks, in words.
 
     Raises:
         IncompleteError: it lacks a part for a reason of ours: such numbers must not pass or fail anybody.
