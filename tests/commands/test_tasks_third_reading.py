@@ -708,3 +708,18 @@ def test_a_type_error_inside_a_filter_that_yields_is_told_as_what_it_is(folder):
 
     reasons = [json.loads(line)["missing"]["exact_match"]["detail"] for line in _results(folder, "out")]
     assert all("utils.keep raises TypeError: " in reason for reason in reasons), reasons
+
+
+@pytest.mark.parametrize("target", ["np.int32(1)", "np.int64(1)", "[np.int32(1)]"])
+def test_a_whole_number_of_numpy_is_the_place_of_the_right_choice(folder, target):
+    """As `toxigen` has it: a target of another type than int was none of the choices, and every answer wrong."""
+    lines = GENERATED.replace("generate_until", "multiple_choice").replace("'{{a}}'", "!function utils.gold")
+    task(folder, lines + "doc_to_choice: [No, Yes]\nmetric_list: [{metric: acc}]\n", A_ROWS)
+    (folder / "utils.py").write_text(f"import numpy as np\ndef gold(doc):\n    return {target}\n")
+    rows = [{"doc_id": n, "resps": [[[-2.0, False]], [[-1.0, True]]]} for n in (0, 1)]
+    write(folder / "said.jsonl", rows)
+
+    code, metrics, messages = run_task()
+
+    assert code == 0, messages
+    assert metrics["acc"]["value"] == 1.0
