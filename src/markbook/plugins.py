@@ -188,6 +188,16 @@ def create(kind: str, name: str, /, **options: object) -> Any:
     return make(kind, name, options)
 
 
+def takes(function: Callable[..., Any], **options: object) -> bool:
+    """Whether a function's signature takes these arguments; one that does not say what it takes is taken to."""
+    with contextlib.suppress(ValueError):
+        try:
+            inspect.signature(function).bind(**options)
+        except TypeError:
+            return False
+    return True
+
+
 def create_typed(kind: str, name: str, /, **options: object) -> Any:
     """As `create`, for a name that a person typed or a program passed: `package.module:factory` may be used too."""
     return make(kind, name, options, allow_code=True)
@@ -203,10 +213,10 @@ def make(kind: str, name: str, options: Mapping[str, object], *, allow_code: boo
         part = build(**options)
     except MarkbookError:
         raise
-    except TypeError as error:
-        option_names = ", ".join(sorted(options)) or "none"
-        raise ConfigError(f"{what} does not take these options ({option_names}): {error}") from error
     except Exception as error:  # the plugin border, as in `factory`
+        if isinstance(error, TypeError) and not takes(build, **options):
+            option_names = ", ".join(sorted(options)) or "none"
+            raise ConfigError(f"{what} does not take these options ({option_names}): {error}") from error
         raise ConfigError(f"{what} cannot be made: {type(error).__name__}: {error}") from error
     lacking = [member for member in _MEMBERS[kind] if not hasattr(part, member)]
     if lacking:

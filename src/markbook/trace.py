@@ -166,6 +166,39 @@ def add_known(values: Iterable[int | None]) -> int | None:
     return sum(numbers) if numbers else None
 
 
+class CostSum:
+    """A sum of costs that is unknown where one of them is.
+
+    >>> CostSum("model calls", [0.25, None]).note
+    'the cost is unknown: 1 of 2 model calls have a price, $0.2500 together'
+    """
+
+    def __init__(self, what: str, costs: Iterable[float | None] = ()) -> None:
+        self.what, self.n, self.n_priced, self.priced = what, 0, 0, 0.0
+        for cost in costs:
+            self.add(cost)
+
+    def add(self, cost: float | None) -> None:
+        """Take one more."""
+        is_priced = cost is not None and cost >= 0
+        self.n, self.n_priced, self.priced = (
+            self.n + 1,
+            self.n_priced + is_priced,
+            self.priced + is_priced * (cost or 0.0),
+        )
+
+    @property
+    def total(self) -> float | None:
+        """The sum; None where one is unknown, and where there is nothing to add."""
+        return self.priced if self.n == self.n_priced > 0 else None
+
+    @property
+    def note(self) -> str:
+        """How many are known; empty if all or none are."""
+        words = f"{self.n_priced} of {self.n} {self.what} have a price, ${self.priced:.4f} together"
+        return f"the cost is unknown: {words}" if 0 < self.n_priced < self.n else ""
+
+
 def join(runs: Iterable[Trace]) -> Trace:
     """Return several runs as one trace: steps in sequence, totals added, the runs kept in `runs`.
 
@@ -177,7 +210,8 @@ def join(runs: Iterable[Trace]) -> Trace:
     unrecognised: Counter[str] = Counter()
     for part in parts:
         unrecognised.update(part.unrecognised)
-    costs = [part.cost for part in parts if part.cost is not None]
+    cost = CostSum("runs", (part.cost for part in parts))
+    notes = [*(note for part in parts for note in part.notes), *([cost.note] if cost.note else [])]
     return Trace(
         id=f"{len(parts)} runs",
         format=parts[0].format if parts else "",
@@ -188,11 +222,11 @@ def join(runs: Iterable[Trace]) -> Trace:
         output_tokens=add_known(part.output_tokens for part in parts),
         cached_tokens=add_known(part.cached_tokens for part in parts),
         cache_written_tokens=add_known(part.cache_written_tokens for part in parts),
-        cost=sum(costs) if costs else None,
+        cost=cost.total,
         start=min((part.start for part in parts if part.start is not None), default=None),
         end=max((part.end for part in parts if part.end is not None), default=None),
         unrecognised=dict(unrecognised),
-        notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+        notes=tuple(dict.fromkeys(notes)),
         clipped=sum(part.clipped for part in parts),
         tool_calls=sum(part.tool_calls for part in parts),
         messages=sum(part.messages for part in parts),

@@ -5,7 +5,7 @@ import re
 
 import pytest
 from support import exam_kit, review_kit
-from support.fake_openai import FakeOpenAI, good, text
+from support.fake_openai import FAULTS, FakeOpenAI, good, text
 from support.review_kit import markbook, only_run
 
 from markbook.errors import GateFailed, UsageError
@@ -350,3 +350,104 @@ def test_a_threshold_is_written_in_plain_digits(text):
 def test_a_mark_just_below_is_told_from_its_threshold(text, value, words):
     with pytest.raises(GateFailed, match=re.escape(words)):
         hold_gates([parse_gate(text)], [GateMark("a", ("a",), value)])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "words"),
+    [
+        ([1.0], [0.0], 2, "'new' cannot be held against 'old': it is worse by "),
+        ([0.0], [1.0], 0, "not shown to be worse"),
+        ([1.0], [1.0], 0, "not shown to be worse"),
+        (
+            [12.5, 13.5, 14.5],
+            [10.5, 11.5, 12.5],
+            2,
+            "(no variation in the differences: no interval)",
+        ),  # a range without ends
+        ([12.5, 13.5], [12.5, 13.5], 0, "not shown to be worse"),
+    ],
+)
+def test_a_model_that_is_worse_by_a_difference_without_an_interval_passes_no_gate(tmp_path, old, new, code, words):
+    table = tmp_path / "t.csv"
+    lines = [f"{n},{model},{score}" for model, scores in (("old", old), ("new", new)) for n, score in enumerate(scores)]
+    table.write_text("\n".join(["item,model,score", *lines]) + "\n")
+
+    ended, _, messages = markbook(
+        "compare", table, "--map", "item=item,model=model,score=score", "--fail-if-worse", "old"
+    )
+
+    assert ended == code, messages
+    assert words in messages
+
+
+# What lacks a part for a reason of ours passes and fails nobody.
+
+
+def _exam_that_lacks(folder, server):
+    bench = exam_kit.write_rows(folder / "b.jsonl", [exam_kit.problem("a"), exam_kit.problem("b")])
+    return ["exam", "--benchmark", bench, "--isolation", "weak", "--model", "openai:m", "--retries", 0, "--concurrency", 1,
+            "--base-url", server.base_url]  # fmt: skip
+
+
+def _run_that_lacks(folder, server):
+    return [
+        *run_command(folder)[:2],
+        "--model",
+        "openai:m",
+        "--retries",
+        0,
+        "--concurrency",
+        1,
+        "--base-url",
+        server.base_url,
+    ]
+
+
+def _review_that_lacks(folder, server):
+    read = ("--papers", review_kit.papers(folder), "--reviews", review_kit.reviews(folder))
+    return ["review", *read, "--similarity", "cosine,jaccard", "--judge", "openai:m", "--max-retries", 0, "--base-url",
+            server.base_url]  # fmt: skip
+
+
+def _score_that_lacks(folder, server):
+    rows = exam_kit.write_rows(folder / "r.jsonl", [{"candidate": "a", "reference": "a"}] * 2)
+    rubric = folder / "kind.yaml"
+    rubric.write_text("name: kind\ntask: Mark it.\nreads: [answer]\ncriteria: [{name: kind, question: Is it kind?}]\n")
+    return [
+        "score",
+        "judge",
+        rows,
+        "--rubric",
+        rubric,
+        "--judge",
+        "openai:m",
+        "--base-url",
+        server.base_url,
+        "--max-retries",
+        0,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("make", "gate"),
+    [
+        (_exam_that_lacks, "exam_score=100%"), (_exam_that_lacks, "exam_score=0"), (_run_that_lacks, "exact_match=1"),
+        (_run_that_lacks, "exact_match=0"), (_review_that_lacks, "tier1.cosine_score=1"), (_review_that_lacks, "tier1.cosine_score=0"),
+        (_score_that_lacks, "judge=1"),
+    ],
+)  # fmt: skip
+def test_a_run_that_is_incomplete_is_exit_3_whatever_its_gates_say(tmp_path, make, gate):
+    """A mean that lacks rows for a reason of ours neither passes nor fails a gate, for all kinds of runs."""
+
+    def script(request, number):
+        return FAULTS["500"](request, number) if number else text("a")
+
+    with FakeOpenAI(script) as server:
+        args = make(tmp_path, server)
+        output = () if args[0] == "score" else ("--output", tmp_path / "out")
+        code, _, messages = markbook(*args, *output, "--fail-under", gate)
+
+    assert code == 3, messages
+    assert "is asked for" not in messages
+    if output:
+        assert f"`markbook {args[0]} --resume {only_run(tmp_path / 'out')}`" in messages

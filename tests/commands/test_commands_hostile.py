@@ -1,6 +1,9 @@
 """Hostile input to reviews and tasks, from the command to its files: it is counted and named, and does nothing else."""
 
+import csv
 import gzip
+import hashlib
+import io
 import json
 import os
 import subprocess
@@ -11,9 +14,11 @@ from support.command_kit import MAKERS, PEAK, WORDS, results, say
 from support.fake_openai import FakeOpenAI, fill, good, schema_of, structured, text
 from support.payloads import HTML
 from support.review_kit import GENERATED, markbook, only_run, papers, reviews, rows_of, traces
+from support.trace_logs import GEMINI, OPENHANDS, OPENHANDS_SDK, agno_run
 from test_judge_reply import INJECTIONS
 from test_report_html import Parsed
 
+NEW_LOGS = {"gemini": GEMINI, "openhands": OPENHANDS, "openhands-sdk": OPENHANDS_SDK, "agno": agno_run()}
 PAIR = ("--similarity", "cosine,jaccard")
 BAD_LINES = {
     "cut": b'{"paper_id": "one", "rev',
@@ -334,3 +339,188 @@ def test_the_model_asked_is_the_one_that_answers():
     request = {"messages": [{"content": "Say one."}]}
 
     assert say(request) == say(request, 5)
+
+
+# Attacks on what recorded answers, foreign logs, tables and run folders say of themselves.
+
+
+def _each_value(value, change):
+    if isinstance(value, dict):
+        return {key: _each_value(part, change) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_each_value(part, change) for part in value]
+    return change(value)
+
+
+_SHARP = "<script>window.owned=1</script>\x1b]0;x\x07\u202e=cmd()"
+_TRACE_ATTACKS = {
+    "texts that are markup and escapes": lambda value: (
+        f"{value}{_SHARP}" if isinstance(value, str) and " " in value else value
+    ),
+    "numbers that are infinite": lambda value: 1e999 if type(value) in (int, float) else value,
+    "numbers below 0": lambda value: -abs(value) - 1 if type(value) in (int, float) else value,
+    "numbers of 4,000 digits": lambda value: 10**4_000 if type(value) is int else value,
+    "null everywhere": lambda value: None if not isinstance(value, str) else value,
+    "texts that are lists": lambda value: [value, {"x": [value]}] if isinstance(value, str) and " " in value else value,
+}
+
+
+@pytest.mark.parametrize("attack", _TRACE_ATTACKS)
+@pytest.mark.parametrize("log", sorted(NEW_LOGS))
+def test_a_hostile_log_of_an_agent_is_a_page_or_a_sentence(tmp_path, log, attack):
+    document = _each_value(json.loads(json.dumps(NEW_LOGS[log])), _TRACE_ATTACKS[attack])
+    file, page = tmp_path / "log.json", tmp_path / "page.html"
+    sys.set_int_max_str_digits(0)
+    try:
+        file.write_text(json.dumps(document).replace("Infinity", "1e999"), encoding="utf-8")
+    finally:
+        sys.set_int_max_str_digits(4_300)
+
+    code, shown, messages = markbook("trace", file, "--html", page)
+    as_json, record, _ = markbook("trace", file, "--json")
+
+    assert code == as_json
+    assert code in (0, 2), messages
+    assert "Traceback" not in messages
+    assert "\x1b" not in shown + messages
+    if code == 0:
+        parsed = json.loads(record, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+        assert parsed["cost"] is None or parsed["cost"] >= 0
+        assert all(
+            parsed[name] is None or parsed[name] >= 0 for name in ("input_tokens", "output_tokens", "cached_tokens")
+        )
+        assert not [
+            attrs for _, attrs in Parsed(page.read_text(encoding="utf-8")).found if "window.owned" in " ".join(attrs)
+        ]
+        assert not [
+            attrs for tag, attrs in Parsed(page.read_text(encoding="utf-8")).found if tag == "script" and not attrs
+        ]
+
+
+_LM = (
+    "task: demo\ndataset_path: json\ndataset_kwargs: {data_files: {test: rows.jsonl}}\ntest_split: test\n"
+    "doc_to_text: '{{q}}'\ndoc_to_target: '{{a}}'\noutput_type: generate_until\nmetric_list: [{metric: exact_match}]\n"
+)
+
+
+def _sample(doc_id, **more):
+    number = doc_id if isinstance(doc_id, int) else 0
+    known = {
+        "doc_id": doc_id,
+        "arguments": {"gen_args_0": {"arg_0": f"q{number}", "arg_1": {}}},
+        "target": f"a{number}",
+        "resps": [["a0"]],
+    }
+    return {name: value for name, value in {**known, **more}.items() if value is not None}
+
+
+def _sha(words):
+    return hashlib.sha256(words.encode()).hexdigest()
+
+
+_FORGED = {
+    "rows swapped, hashes kept": [
+        {"doc_id": 1, "prompt_hash": _sha("q0"), "target_hash": _sha("a0"), "resps": [["a1"]]},
+        {"doc_id": 0, "prompt_hash": _sha("q1"), "target_hash": _sha("a1"), "resps": [["a0"]]},
+    ],
+    "hash of the prompt right, target's wrong": [
+        {"doc_id": 0, "prompt_hash": _sha("q0"), "target_hash": _sha("a1"), "resps": [["a0"]]}
+    ],
+    "hash in capitals of another prompt": [{"doc_id": 0, "prompt_hash": _sha("q1").upper(), "resps": [["a0"]]}],
+    "hash right, arguments of another": [
+        _sample(0, arguments={"gen_args_0": {"arg_0": "q1", "arg_1": {}}}, prompt_hash=_sha("q0"))
+    ],
+    "no target, hash of another": [_sample(0, target=None, target_hash=_sha("a1"))],
+    "no arguments, hash of another": [_sample(0, arguments=None, prompt_hash=_sha("q1"))],
+    "a half of the hash": [{"doc_id": 0, "prompt_hash": _sha("q0")[:32], "resps": [["a0"]]}],
+    "the hash of nothing": [{"doc_id": 0, "prompt_hash": _sha(""), "resps": [["a0"]]}],
+    "prompt that begins as the row's": [_sample(0, arguments={"gen_args_0": {"arg_0": "q", "arg_1": {}}})],
+    "target in a list of others": [_sample(0, target=["a1", "a2"])],
+    "hashes in a list": [{"doc_id": 0, "prompt_hash": [_sha("q1")], "resps": [["a0"]]}],
+    "hash as a number": [{"doc_id": 0, "prompt_hash": 7, "resps": [["a0"]]}],
+}
+
+
+@pytest.mark.parametrize("attack", _FORGED)
+def test_an_answer_that_is_bound_to_another_question_is_never_marked(tmp_path, monkeypatch, attack):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lm.yaml").write_text(_LM)
+    for name, rows in (("rows", [{"q": "q0", "a": "a0"}, {"q": "q1", "a": "a1"}]), ("said", _FORGED[attack])):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    code, shown, messages = markbook("run", "lm.yaml", "--predictions", "said.jsonl", "--json", "--output", "out")
+
+    value = json.loads(shown)["tasks"]["demo"]["metrics"]["exact_match"]["value"] if shown else None
+    assert code == 2 or not value, (code, value)
+    assert "Traceback" not in messages
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "allow_code",
+        "allow_unsafe_code",
+        "base_url",
+        "generator",
+        "cassette",
+        "judge",
+        "judge_url",
+        "output",
+        "python",
+        "engine",
+    ],
+)
+def test_a_run_folder_of_anybody_neither_runs_nor_sends_anything_when_it_is_resumed(tmp_path, key):
+    command = MAKERS["run"](tmp_path)
+    with FakeOpenAI(lambda _request, _n: text(WORDS[0])) as command.server:
+        command.run("--output", tmp_path / "out")
+    folder = only_run(tmp_path / "out")
+    manifest = json.loads((folder / "run.json").read_text())
+    hostile = {"base_url": "http://127.0.0.1:1/v1", "judge_url": "http://127.0.0.1:1/v1", "generator": "os:system", "python": "/bin/false",
+               "cassette": str(tmp_path / "owned"), "output": str(tmp_path / "owned"), "judge": "openai:x", "engine": "ray"}  # fmt: skip
+    for part in manifest.values():
+        if isinstance(part, dict):
+            part[key] = hostile.get(key, True)
+    manifest["status"] = "interrupted"
+    (folder / "run.json").write_text(json.dumps(manifest))
+
+    code, _, messages = markbook("run", "--resume", folder)
+
+    assert "Traceback" not in messages
+    assert not (tmp_path / "owned").exists()
+    assert code in (0, 2, 3, 65, 74), (code, messages)
+    if key in ("allow_code", "base_url", "generator"):
+        assert code == 2, messages
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "=cmd()|' /C calc'!A0",
+        "+1+cmd()",
+        "@SUM(A1)",
+        "-2+3",
+        "\t=1",
+        "\x1b[2Jm",
+        "<img src=x onerror=owned>",
+        "|a|\n|b|",
+    ],
+)
+def test_names_of_a_table_are_words_wherever_they_are_printed(tmp_path, name):
+    table = tmp_path / "t.csv"
+    with table.open("w", newline="") as file:
+        csv.writer(file).writerows(
+            [
+                ["item", "model", "score"],
+                *([f"i{n}", model, score] for n in range(6) for model, score in ((name, n % 2), ("other", 1))),
+            ]
+        )
+    mapped = ("--map", "item=item,model=model,score=score")
+
+    printed = {form: markbook("compare", table, *mapped, "--format", form) for form in ("table", "md", "csv", "json")}
+
+    assert [code for code, _, _ in printed.values()] == [0] * 4
+    assert all("\x1b" not in shown for _, shown, _ in printed.values())
+    cells = [cell for line in csv.reader(io.StringIO(printed["csv"][1])) for cell in line]
+    assert not [cell for cell in cells if cell[:1] in "=+@\t" and cell.strip("+-.0123456789e") and cell]
+    assert "<img" not in printed["md"][1]

@@ -186,3 +186,18 @@ def test_an_exam_with_parts_of_points_is_another_number_than_a_verdict(tmp_path,
 
     assert code == 2
     assert "different metrics" in messages
+
+
+@pytest.mark.parametrize(
+    ("metric", "code"), [("tier3.overall_score", 2), ("tier2.overall_score", 2), ("tier1.cosine_score", 0)]
+)
+def test_tiers_that_treat_what_is_missing_differently_are_refused(tmp_path, metric, code):
+    read = ("--papers", papers(tmp_path), "--reviews", reviews(tmp_path), "--traces", traces(tmp_path))
+    for policy in ("require_complete", "renormalise"):
+        command("review", *read, "--policy", policy, "--output", tmp_path / policy)
+    runs = [only_run(tmp_path / policy) for policy in ("require_complete", "renormalise")]
+
+    ended, _, messages = command("compare", *runs, "--metric", metric)
+
+    assert ended == code, messages
+    assert ("policy:" in messages) is (code == 2)

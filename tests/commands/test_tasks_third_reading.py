@@ -629,3 +629,97 @@ def test_scores_that_are_words_are_said_to_be_no_numbers(folder):
 
     assert code == 2
     assert "'A' has no value in any of 2 samples: the score is not a number but 'good'" in messages
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "{function: regex, regex_pattern: '(a|a)+c'}",
+        "{function: multi_choice_regex, regex_pattern: '(a|a)+c'}",
+        "{function: multi_choice_regex, regex_pattern: 'x', regexes_to_ignore: ['(a|a)+c']}",
+    ],
+)
+def test_a_pattern_of_a_filter_that_runs_away_on_a_reply_is_a_reason_for_its_row(folder, options):
+    lines = f"filter_list: [{{name: f, filter: [{options}]}}]\nmetric_list: [{{metric: exact_match}}]\n"
+    task(folder, GENERATED + lines, [{**row, "choices": ["yes", "no"]} for row in A_ROWS])
+    said(folder, ["a" * 26 + "b", "short"])
+
+    code, _, messages = run_task("--output", "out")
+
+    assert code == 3, messages  # as by the metric `regex`: the row has a reason of ours, and the others their value
+    slow, quick = (json.loads(line)["missing"] for line in _results(folder, "out"))
+    assert slow["exact_match"]["kind"] == "timeout"
+    assert "takes longer than 1 s" in slow["exact_match"]["detail"]
+    assert quick == {}
+
+
+# How a function of the task's own is called.
+
+
+@pytest.mark.parametrize(
+    ("function", "value"),
+    [
+        ("def own(references, predictions):\n    return float(references == predictions)\n", 1.0),
+        ("def own(items):\n    return float(items[0] == items[1])\n", 1.0),
+        ("def own(items, **options):\n    return float(items[0] == items[1])\n", 1.0),
+        ("def own(references, predictions, **options):\n    return float(references == predictions)\n", 1.0),
+    ],
+)
+def test_the_signature_of_a_function_says_how_it_is_called(folder, function, value):
+    task(folder, GENERATED + "metric_list: [{metric: !function utils.own}]\n", A_ROWS)
+    (folder / "utils.py").write_text(function)
+    said(folder, ["a0", "a1"])
+
+    assert run_task()[1]["own"]["value"] == value
+
+
+def test_a_type_error_inside_a_function_is_recorded_and_the_function_is_not_called_another_way(folder):
+    task(folder, GENERATED + "metric_list: [{metric: !function utils.own}]\n", A_ROWS)
+    (folder / "utils.py").write_text(
+        "def own(references, predictions=None):\n"
+        "    with open('calls.txt', 'a') as calls:\n        calls.write('.')\n"
+        "    if predictions is None:\n        return 1.0\n"
+        "    return len(references) + 'x'\n"
+    )
+    said(folder, ["a0", "a1"])
+
+    code, metrics, _ = run_task("--output", "out")
+
+    assert code == 3
+    assert metrics["own"]["value"] is None
+    assert (folder / "calls.txt").read_text() == ".."  # once a row
+    reasons = [json.loads(line)["missing"]["own"]["detail"] for line in _results(folder, "out")]
+    assert (
+        reasons == ["the function utils.own raises TypeError: unsupported operand type(s) for +: 'int' and 'str'"] * 2
+    )
+
+
+def test_a_type_error_inside_a_filter_that_yields_is_told_as_what_it_is(folder):
+    steps = "[{function: custom, filter_fn: !function utils.keep}]"
+    task(
+        folder,
+        GENERATED + f"filter_list: [{{name: f, filter: {steps}}}]\nmetric_list: [{{metric: exact_match}}]\n",
+        A_ROWS,
+    )
+    (folder / "utils.py").write_text("def keep(resps, docs):\n    for r in resps:\n        yield r + 1\n")
+    said(folder, ["a0", "a1"])
+
+    run_task("--output", "out")
+
+    reasons = [json.loads(line)["missing"]["exact_match"]["detail"] for line in _results(folder, "out")]
+    assert all("utils.keep raises TypeError: " in reason for reason in reasons), reasons
+
+
+@pytest.mark.parametrize("target", ["np.int32(1)", "np.int64(1)", "[np.int32(1)]"])
+def test_a_whole_number_of_numpy_is_the_place_of_the_right_choice(folder, target):
+    """As `toxigen` has it: a target of another type than int was none of the choices, and every answer wrong."""
+    lines = GENERATED.replace("generate_until", "multiple_choice").replace("'{{a}}'", "!function utils.gold")
+    task(folder, lines + "doc_to_choice: [No, Yes]\nmetric_list: [{metric: acc}]\n", A_ROWS)
+    (folder / "utils.py").write_text(f"import numpy as np\ndef gold(doc):\n    return {target}\n")
+    rows = [{"doc_id": n, "resps": [[[-2.0, False]], [[-1.0, True]]]} for n in (0, 1)]
+    write(folder / "said.jsonl", rows)
+
+    code, metrics, messages = run_task()
+
+    assert code == 0, messages
+    assert metrics["acc"]["value"] == 1.0

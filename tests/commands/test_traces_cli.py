@@ -238,3 +238,27 @@ def test_runs_that_the_page_has_no_room_for_are_counted(tmp_path, monkeypatch):
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "3 more runs are not listed." in text
     assert "1 more pairs are not listed." in text
+
+
+@pytest.mark.parametrize(
+    ("costs", "total", "words"),
+    [
+        ([0.25, 0.5], 0.75, "cost $0.7500"),
+        ([0.25, None], None, "note: the cost is unknown: 1 of 2 runs have a price, $0.2500 together"),
+        ([None, 0.25, 0.0], None, "note: the cost is unknown: 2 of 3 runs have a price, $0.2500 together"),
+        ([None, None], None, ""),
+    ],
+)
+def test_costs_are_summed_only_where_every_run_has_one(tmp_path, costs, total, words):
+    """Logs of tau-bench: a run without a price is not a run that cost nothing."""
+    talk = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
+    runs = [{"id": str(n), "task_id": str(n), "trial": 0, "messages": talk, "agent_cost": cost, "reward_info": {"reward": 1}}
+            for n, cost in enumerate(costs)]  # fmt: skip
+    path = tmp_path / "runs.json"
+    path.write_text(json.dumps({"simulations": runs, "info": {}, "tasks": []}), encoding="utf-8")
+
+    found, shown = json.loads(run(path, "--json").stdout), run(path).stdout
+
+    assert (found["runs"], found["cost"]) == (len(costs), total)
+    assert words in shown
+    assert ("the cost is unknown" in " ".join(found["notes"])) is words.startswith("note")

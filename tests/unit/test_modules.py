@@ -15,7 +15,7 @@ DOORS = {
     "markbook.traces.recorder",
 }
 """What users import by its own name."""
-PROGRAMS = {"markbook.metrics.check_child", "markbook.sandbox.guest.runner", "markbook.sandbox.guest.supervisor"}
+PROGRAMS = {"markbook.text.child", "markbook.sandbox.guest.runner", "markbook.sandbox.guest.supervisor"}
 """What is started as a process of its own, by its file."""
 
 

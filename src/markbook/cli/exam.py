@@ -15,7 +15,7 @@ from markbook.cli.options import (
     ended_by_signal,
     fail_under_option,
     fill_from_run,
-    hold_against_baseline,
+    hold_run,
     json_option,
     options_of,
     read_baseline,
@@ -24,7 +24,7 @@ from markbook.cli.options import (
 from markbook.option import GATES_AND_STOPPING, MARKED, record_from
 from markbook.runs.exam.exam_options import ExamOptions
 
-GATE, INCOMPLETE, BAD_INPUT = 1, 3, 65
+GATE, BAD_INPUT = 1, 65
 _EXAMPLES = """
 \b
 Examples:
@@ -68,7 +68,7 @@ def command(**options: Any) -> int:
         return _check(record_from(ExamOptions, options), as_json=options["as_json"])
     if not (options["solutions"] or options["model"] or options["generator"]):
         raise click.UsageError("Missing option '--solutions' (answers that exist) or '--model' (who is to answer).")
-    from markbook.results.gates import hold_gates, parse_gates
+    from markbook.results.gates import parse_gates
     from markbook.runs.conductor import conduct
     from markbook.runs.exam import Exam
     from markbook.runs.exam.view import ExamView
@@ -79,13 +79,16 @@ def command(**options: Any) -> int:
     with ended_by_signal(), terminal:
         run = conduct(Exam(), record_from(ExamOptions, options), terminal)
     show_run(run, as_json=options["as_json"])
-    if run.status == "incomplete":
-        return INCOMPLETE
-    # Of the exact scores: those of the documented files are rounded, and a gate at the threshold would err.
-    if gates:
-        tallies = ExamView(run, run.manifest["config"]).tallies
-        hold_gates(gates, [exam_mark(model, tally.exam_score().value) for model, tally in tallies.items()])
-    hold_against_baseline(run, baseline, options["seed"])
+    lacking = "; ".join(f"no answer ({count}): {why}" for why, count in run.manifest.get("unanswered", {}).items())
+    view = ExamView(run, run.manifest["config"])
+    hold_run(
+        run,
+        gates,
+        lambda: [exam_mark(model, tally.exam_score().value) for model, tally in view.tallies.items()],
+        baseline,
+        options["seed"],
+        lacking=lacking,
+    )
     return 0
 
 

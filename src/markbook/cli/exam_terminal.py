@@ -173,15 +173,12 @@ def _show_incomplete(run: Run, *, as_json: bool) -> None:
         }
         click.echo(json.dumps(record, indent=2, ensure_ascii=False))
         return
-    for reason, count in manifest["unanswered"].items():
-        click.echo(f"no answer ({count}): {terminal(reason, limit=300)}", err=True)
     click.echo(results.partial_note())
     for model, tally in results.tallies.items():
         click.echo(
             f"{terminal(model)}: {Scale((0.0, 1.0)).value(tally.exam_score().value)}, over the problems that are marked"
         )
     click.echo(usage_text(manifest["usage"]))
-    click.echo(f"incomplete: `markbook exam --resume {run.folder}` asks for what is lacking", err=True)
     click.echo(str(run.folder))
 
 

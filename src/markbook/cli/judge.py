@@ -246,11 +246,11 @@ def check(**options: Any) -> None:
             say(f"Same family: {note}.")
         if report["drift"] and (note := report["drift"]["note"]):
             say(f"Drift: {note}.")
-    # After the report: who fails a gate wants to see by what.
-    hold_gates(gates, _marks(report["agreement_with_humans"]))
     if report["unanswered"]:
         reasons = "; ".join(f"{count} x {reason}" for reason, count in report["unanswered"].items())
         raise IncompleteError(f"not every question was answered: {reasons}")
+    # After the report: who fails a gate wants to see by what.
+    hold_gates(gates, _marks(report["agreement_with_humans"]))
 
 
 def _check_on_rows(options: Mapping[str, Any]) -> Examined:

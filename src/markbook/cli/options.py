@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from markbook.results.compare import Baseline
+    from markbook.results.gates import Gate, GateMark
     from markbook.store import Run
 
 
@@ -384,12 +385,26 @@ def read_baseline(options: Mapping[str, Any], command: str) -> Baseline | None:
     return open_baseline(path, command, allow_different_measures=options["allow_different_measures"])
 
 
-def hold_against_baseline(run: Run, baseline: Baseline | None, seed: int, metric: str | None = None) -> None:
-    """Hold a finished run against its baseline, and say on stderr which models passed.
+def hold_run(
+    run: Run, gates: Sequence[Gate], marks: Callable[[], Sequence[GateMark]], baseline: Baseline | None, seed: int,
+    *, lacking: str, metric: str | None = None, hint: str = "",
+) -> None:  # fmt: skip
+    """Hold a run against its gates and its baseline, and say on stderr which models passed.
+
+    `marks` makes what gates are about, of exact scores (a gate at a rounded threshold would err); `lacking` is what an
+    incomplete run lacks, in words, and `hint` what to do about it where resuming it is not the way.
 
     Raises:
-        GateFailed: a model is worse than before.
+        IncompleteError: it lacks a part for a reason of ours: such numbers must not pass or fail anybody.
+        GateFailed: a mark does not reach its threshold, or a model is worse than before.
     """
+    from markbook.errors import IncompleteError
+    from markbook.results.gates import hold_gates
+
+    if run.status == "incomplete":
+        hint = hint or f"`markbook {run.command} --resume {run.folder}` asks for what is lacking"
+        raise IncompleteError(f"incomplete: {lacking}", at=str(run.folder), hint=hint)
+    hold_gates(gates, marks() if gates else [])
     if baseline is None:
         return
     from markbook.results.compare import differences, hold_against, read_titled_sheets

@@ -19,7 +19,7 @@ from markbook.cli.options import (
     ended_by_signal,
     fail_under_option,
     fill_from_run,
-    hold_against_baseline,
+    hold_run,
     options_of,
     read_baseline,
     say,
@@ -61,9 +61,8 @@ Examples:
 @command_option("--log-file", section=PRINTED, type=click.Path(path_type=Path), help="Write the log to this file.")
 def command(**options: Any) -> None:
     """Evaluate generated peer reviews in three tiers: similarity, judge, trace."""
-    from markbook.errors import IncompleteError
     from markbook.results.files import read_part
-    from markbook.results.gates import check_gates, hold_gates, parse_gates
+    from markbook.results.gates import check_gates, parse_gates
     from markbook.runs.reviews.finished import ReviewResults, rescore
     from markbook.runs.reviews.summary import list_systems
     from markbook.store import open_run
@@ -83,16 +82,15 @@ def command(**options: Any) -> None:
                 baseline.check(list_systems(old))
             run = rescore(old, _config(stated, judging), stated.output)
     _show(run, as_json=options["as_json"], verbose=options["verbose"])
-    hold_gates(gates, _marks(ReviewResults(run).summary))
-    if run.status == "incomplete":
-        raise IncompleteError(
-            "incomplete: " + "; ".join(read_part(run, "incomplete", list[str], [])),
-            at=str(run.folder),
-            hint=f"markbook review --resume {run.folder} tries again"
-            if stated.rescored is None
-            else f"markbook review --resume {stated.rescored} finishes it; then score it again",
-        )
-    hold_against_baseline(run, baseline, options["seed"])
+    lacking = "; ".join(read_part(run, "incomplete", list[str], []))
+    hint = (
+        ""
+        if stated.rescored is None
+        else f"`markbook review --resume {stated.rescored}` finishes it; then score it again"
+    )
+    hold_run(
+        run, gates, lambda: _marks(ReviewResults(run).summary), baseline, options["seed"], lacking=lacking, hint=hint
+    )
 
 
 @contextmanager

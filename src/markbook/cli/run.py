@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from functools import partial
 from typing import Any
 
 import click
@@ -14,7 +15,7 @@ from markbook.cli.options import (
     ended_by_signal,
     fail_under_option,
     fill_from_run,
-    hold_against_baseline,
+    hold_run,
     json_option,
     options_of,
     read_baseline,
@@ -22,8 +23,6 @@ from markbook.cli.options import (
 )
 from markbook.option import GATES_AND_STOPPING, record_from
 from markbook.runs.tasks.task_options import TaskOptions
-
-INCOMPLETE = 3
 
 _EXAMPLES = """
 \b
@@ -56,7 +55,7 @@ def command(**options: Any) -> int:
     (`markbook list tasks`). Results go to OUTPUT/evaluation_<time>/.
     """
     from markbook.cli.task_terminal import TaskTerminal, show_run, with_values
-    from markbook.results.gates import hold_gates, parse_gates
+    from markbook.results.gates import parse_gates
     from markbook.runs.conductor import conduct
     from markbook.runs.tasks import Tasks
     from markbook.runs.tasks.finished import TaskResults
@@ -77,6 +76,7 @@ def command(**options: Any) -> int:
         run = conduct(Tasks(), record_from(TaskOptions, {**options, "workers": workers}), terminal)
     summary = TaskResults(run).summary
     show_run(run, summary, as_json=options["as_json"])
-    hold_gates(gates, with_values(terminal.marks, summary))
-    hold_against_baseline(run, baseline, options["seed"], terminal.metric)
-    return INCOMPLETE if run.status == "incomplete" else 0
+    lacking = ", ".join(f"{count} x {what}" for what, count in run.manifest.get("broken", {}).items())
+    marks = partial(with_values, terminal.marks, summary)
+    hold_run(run, gates, marks, baseline, options["seed"], lacking=lacking, metric=terminal.metric)
+    return 0

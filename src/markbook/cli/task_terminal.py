@@ -16,7 +16,6 @@ from markbook.runs.kind import Planned
 from markbook.runs.tasks.plan import group_keys, planned_signatures
 from markbook.runs.tasks.sections import tables
 from markbook.runs.tasks.work import TasksPlan
-from markbook.text import terminal
 from markbook.types import read_range
 
 if TYPE_CHECKING:
@@ -82,9 +81,6 @@ def show_run(run: Run, summary: TasksSummary, *, as_json: bool) -> None:
         console.print(table.rich())
     if usage:
         click.echo(usage_text(usage))
-    if run.status == "incomplete":
-        broken = ", ".join(f"{count} x {what}" for what, count in run.manifest.get("broken", {}).items())
-        click.echo(f"incomplete: {terminal(broken)}; `markbook run --resume {run.folder}` tries again", err=True)
     click.echo(f"{run.folder}")
 
 

@@ -147,7 +147,9 @@ class Weigher:
             return text.constant
         if text.function is not None:
             try:
-                return call_user_function(text.function, self._own[text.function.name], dict(row))
+                value = call_user_function(text.function, self._own[text.function.name], dict(row))
+                # A number or an array of numpy as plain values: its whole numbers are not of the type int.
+                return _to_plain(value)
             except ForeignError as error:
                 raise RenderError(f"the function {error}") from error
         name = text.fields[0] if text.fields else text.template or ""
@@ -179,6 +181,12 @@ def render_prefix(source: str, row: Row, at: str) -> str:
     if source in row:
         return "" if row[source] is None else str(row[source])
     return render(source, row, at)
+
+
+def _to_plain(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_to_plain(part) for part in value]
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def _parse_list(text: str) -> Any:

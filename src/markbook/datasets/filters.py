@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import string
 import unicodedata
+import weakref
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +16,8 @@ from markbook.datasets.rows import Row
 from markbook.datasets.user_code import Find, ForeignError, call_user_function, filter_replies, nothing
 from markbook.errors import ConfigError, suggest
 from markbook.testcode.extraction import compiles, extract, extract_answer
-from markbook.types import PYTHON
+from markbook.text.child import Helper, TextAnswer
+from markbook.types import PYTHON, Missing
 
 # What `!function` names may stand for: a fixed table, never something to import.
 #
@@ -151,21 +153,8 @@ def majority_vote() -> Step:
 # The names and defaults are those of lm-evaluation-harness; `#### ` stands before the result in GSM8K's solutions.
 def regex(regex_pattern: str = r"#### (\-?[0-9\.\,]+)", group_select: int = 0, fallback: str = "[invalid]") -> Step:
     """Keep what a pattern finds: of all its matches the one at `group_select`, of its groups the first with text."""
-    pattern = re.compile(regex_pattern)
-
-    def match_one(text: str) -> str:
-        matches = pattern.findall(text)
-        if not matches:
-            return fallback
-        try:
-            match = matches[group_select]
-        except IndexError:
-            return fallback
-        if isinstance(match, tuple):
-            match = next((group for group in match if group), fallback)
-        return str(match).strip()
-
-    return _each(match_one)
+    patterns = Patterns(regex_pattern)
+    return _each(lambda text: patterns.find(group_select, regex_pattern, text, fallback))
 
 
 def multi_choice_regex(
@@ -180,12 +169,11 @@ def multi_choice_regex(
 
     The row's choices are in its field `choices`. What is found by text or after a colon is given as `(A)`.
     """
-    pattern = re.compile(regex_pattern)
-    ignored = [re.compile(ignored_pattern) for ignored_pattern in regexes_to_ignore]
+    patterns = Patterns(regex_pattern, *regexes_to_ignore)
 
     def plain(text: str) -> str:
-        for pattern in ignored:
-            text = pattern.sub("", text)
+        if regexes_to_ignore:
+            text = patterns.ask("removal", patterns=list(regexes_to_ignore), texts=[text])["texts"][0]
         text = text.lower() if ignore_case else text
         if ignore_punctuation:
             text = "".join(sign for sign in text if not unicodedata.category(sign).startswith("P"))
@@ -197,15 +185,15 @@ def multi_choice_regex(
             raise ForeignError("multi_choice_regex needs a list `choices` of at most 26 texts in each row")
         letters = string.ascii_uppercase[: len(choices)]
         by_text = {plain(str(choice).strip()): f"({letter})" for choice, letter in zip(choices, letters, strict=True)}
-        listed = re.compile("|".join(map(re.escape, by_text)))
-        after = re.compile(rf":[\s]*({'|'.join(letters)})")
+        listed = "|".join(map(re.escape, by_text))
+        after = rf":[\s]*({'|'.join(letters)})"
 
         def match_one(text: str) -> str:
-            named = _match_at(group_select, pattern, text)
+            named = patterns.find(group_select, regex_pattern, text)
             if not named:
-                named = _match_at(group_select, listed, plain(text))
+                named = patterns.find(group_select, listed, plain(text))
                 named = by_text.get(named, named)
-            if not named and (letter := _match_at(group_select, after, text)):
+            if not named and (letter := patterns.find(group_select, after, text)):
                 named = f"({letter})"
             return named or fallback
 
@@ -214,16 +202,35 @@ def multi_choice_regex(
     return step
 
 
-def _match_at(index: int, pattern: re.Pattern[str], text: str) -> str:
-    """Return what a pattern finds there, of several groups the first with text; empty if there are not so many."""
-    matches = pattern.findall(text)
-    # A negative place counts from the end, as in a Python list.
-    if not -len(matches) <= index < len(matches):
-        return ""
-    match = matches[index]
-    if isinstance(match, tuple):
-        match = next((group for group in match if group), "")
-    return str(match).strip()
+class Patterns:
+    """Patterns of a task file, tried on replies where one that runs away can be given up."""
+
+    def __init__(self, *patterns: str) -> None:
+        for pattern in patterns:
+            re.compile(pattern)
+        self._helper: Helper | None = None
+
+    def find(self, index: int, pattern: str, text: str, fallback: str = "") -> str:
+        """Return what a pattern finds there, of several groups the first with text; the fallback if there are not so many."""
+        match = self.ask("match", pattern=pattern, text=text, index=index)["match"]
+        if isinstance(match, list):
+            match = next((group for group in match if group), fallback)
+        return fallback if match is None else match.strip()
+
+    def ask(self, kind: str, **question: object) -> TextAnswer:
+        """Return the answer to a question about a reply.
+
+        Raises:
+            ForeignError: there is none.
+        """
+        if self._helper is None:
+            self._helper = Helper()
+            # A pipeline has no end of its own: the process ends with it.
+            weakref.finalize(self, self._helper.__exit__, None, None, None)
+        reply = self._helper.ask(kind, **question)
+        if isinstance(reply, Missing):
+            raise ForeignError(reply.detail, reply.kind)
+        return reply
 
 
 def format_span() -> Step:
@@ -342,7 +349,15 @@ def _step(filter_: Filter, find: Find) -> Step:
     name = filter_.name
     if isinstance(name, Function):
         own = find(name)
-        return registered_filter(name) if own is None else partial(filter_replies, name, _filter_function(filter_, own))
+        if own is None:
+            return registered_filter(name)
+        if isinstance(own, type):
+            # Of a class, as the harness has filters, the method `apply` of an instance.
+            try:
+                own = call_user_function(name, own, **filter_.options).apply
+            except (ForeignError, AttributeError) as error:
+                raise ConfigError(f"the filter class {error}", at=filter_.at) from error
+        return partial(filter_replies, name, own)
     if name not in _KNOWN:
         raise ConfigError(f"unknown filter {name!r}", at=filter_.at, hint=suggest(name, list(_KNOWN)))
     try:
@@ -370,22 +385,6 @@ def check_likelihood_filters(pipeline: Pipeline) -> None:
                 at=filter_.at,
                 hint="leave it out, or ask for texts with output_type: generate_until",
             )
-
-
-def _filter_function(filter_: Filter, own: Callable[..., object]) -> Callable[..., object]:
-    """Return what takes replies and rows: of a class, as the harness has filters, the method `apply` of an instance.
-
-    Raises:
-        ConfigError: the class does not take the options beside its name, or has no such method.
-    """
-    function = filter_.name
-    if not isinstance(function, Function) or not isinstance(own, type):
-        return own
-    try:
-        apply = call_user_function(function, own, **filter_.options).apply
-    except (ForeignError, AttributeError) as error:
-        raise ConfigError(f"the filter class {error}", at=filter_.at) from error
-    return apply  # type: ignore[no-any-return]  # whatever it is, it is called as one
 
 
 def registered_filter(function: Function) -> Step:

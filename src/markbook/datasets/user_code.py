@@ -14,7 +14,7 @@ from typing import Any
 from markbook.config import Function
 from markbook.datasets.rows import Row
 from markbook.errors import ConfigError
-from markbook.types import digest_text
+from markbook.types import MissingKind, digest_text
 
 
 class Rows(list[Any]):
@@ -150,7 +150,11 @@ Find = Callable[[Function], "Callable[..., Any] | None"]
 
 
 class ForeignError(Exception):
-    """What a function of the user's own raised, for a person to read."""
+    """What a function of the user's own raised, or why a filter has no answer, for a person to read."""
+
+    def __init__(self, message: str, kind: MissingKind = MissingKind.FAILED) -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 def nothing(_function: Function) -> None:
@@ -237,6 +241,9 @@ def select_rows(function: Function, user_function: Callable[..., Any], rows: Seq
     return chosen
 
 
+_NONE = object()
+
+
 def filter_replies(
     function: Function, user_function: Callable[..., Any], texts: str | list[str], row: Row
 ) -> str | list[str]:
@@ -245,11 +252,12 @@ def filter_replies(
     Raises:
         ForeignError: it raised, or gives something else.
     """
-    try:
-        texts_given = texts if isinstance(texts, str) else list(texts)
-        filtered_text = next(iter(call_user_function(function, user_function, [texts_given], [dict(row)])))
-    except (StopIteration, TypeError) as error:
-        raise ForeignError(f"{function.name} gives nothing for a row") from error
+    texts_given = texts if isinstance(texts, str) else list(texts)
+    rows = call_user_function(function, user_function, [texts_given], [dict(row)])
+    # What a function yields is computed only now, and may raise as what it returns may.
+    filtered_text: Any = call_user_function(function, next, iter(rows), _NONE) if isinstance(rows, Iterable) else _NONE
+    if filtered_text is _NONE:
+        raise ForeignError(f"{function.name} gives nothing for a row")
     if isinstance(filtered_text, str):
         return filtered_text
     try:

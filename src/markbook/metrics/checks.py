@@ -2,98 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import decimal
 import inspect
 import json
 import re
-import signal
-import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
-from pathlib import Path
-from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from markbook.errors import ConfigError, UsageError, suggest
 from markbook.files import jsonl
 from markbook.metrics import Score, drop_missing_references, measure_each, missing_undefined
-from markbook.metrics.check_child import TextAnswer
 from markbook.plugins import example, need
+from markbook.text.child import Helper
 from markbook.types import Direction, Item, Measurement, Metric, Missing, MissingKind, digest_text
-
-# Questions to a process that can be given up: started when the first is asked, started anew when one was too much.
-
-SECONDS = 1.0
-"""Processor time for one question."""
-_CHILD = Path(__file__).with_name("check_child.py")
-_TOO_LONG = {-signal.SIGPROF, -signal.SIGALRM}
-
-
-class Helper:
-    """One process for a batch of questions; a context manager. Nothing is started before the first question."""
-
-    def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._end()
-
-    def ask(self, kind: str, **question: object) -> TextAnswer | Missing:
-        """Return the answer to a question, or why there is none: it took too long, or could not be answered."""
-        process = self._process or self._start()
-        assert process.stdin is not None
-        assert process.stdout is not None
-        # One line a question, ASCII by `json.dumps`: no text of a model can end it early.
-        line = json.dumps({"kind": kind, "seconds": SECONDS, **question}) + "\n"
-        try:
-            process.stdin.write(line.encode())
-            process.stdin.flush()
-            answer = process.stdout.readline()
-        except BrokenPipeError:
-            answer = b""
-        # A process that was ended by its own limit closes the pipe without a line.
-        if not answer.endswith(b"\n"):
-            # Its exit code says by which signal it ended, and so whether time ran out.
-            code = self._end()
-            if code in _TOO_LONG:
-                return Missing(MissingKind.TIMEOUT, f"the {kind} takes longer than {SECONDS:g} s on this text")
-            return Missing(MissingKind.FAILED, f"the {kind} could not be tried on this text (exit {code})")
-        text_answer: TextAnswer = json.loads(answer)
-        return Missing(MissingKind.FAILED, text_answer["trouble"]) if "trouble" in text_answer else text_answer
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        # Isolated: nothing that lies in the working folder or the user's site is imported.
-        command = [sys.executable, "-I", "-S", str(_CHILD)]
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
-        return self._process
-
-    def _end(self) -> int:
-        process, self._process = self._process, None
-        if process is None:
-            return 0
-        assert process.stdin is not None
-        assert process.stdout is not None
-        with contextlib.suppress(BrokenPipeError):  # it is gone already
-            process.stdin.close()
-        process.stdout.close()
-        # A child that hangs after its input has ended must not hold up the run.
-        try:
-            return process.wait(5)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            return process.wait()
-
 
 # What every check is: a metric that says 1 or 0 of an answer, or why it cannot say.
 

@@ -358,6 +358,7 @@ def collect_evidence(
     text: str | None,
     references: Sequence[str],
     *,
+    best: Mapping[str, float],
     compares: bool = True,
 ) -> tuple[Evidence, ...]:
     """Return what an answer's scores rest on.
@@ -367,6 +368,7 @@ def collect_evidence(
         stats: what each was computed from.
         text: the answer; None where there is none.
         references: the right answers.
+        best: the better end of each score's range.
         compares: whether the answer is set against the reference where no score does so: not if it is a program.
     """
     if text is None:
@@ -384,14 +386,8 @@ def collect_evidence(
             item = overlapping(name, own, text, texts) or read_edit_script(name, own, text, texts)
         item = item or describe_stats(name, own)
         evidence += [item] if item is not None else []
-    is_perfect = all(value in (None, 1) for value in values.values())
-    if (
-        compares
-        and is_short
-        and texts
-        and not is_perfect
-        and not any(shown_evidence.edits for shown_evidence in evidence)
-    ):
+    is_perfect = all(value is None or value == best.get(name) for name, value in values.items())
+    if compares and is_short and texts and not is_perfect and not any(item.edits for item in evidence):
         evidence += [comparison for comparison in [against(text, texts)] if comparison is not None]
     return tuple(evidence)
 

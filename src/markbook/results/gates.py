@@ -169,7 +169,7 @@ def check_worse(comparison: Comparison, pairs: Sequence[tuple[str, str]]) -> lis
 
     Raises:
         GateFailed: at least one candidate is worse than chance can explain.
-        DataError: a candidate shares no sample with its baseline.
+        DataError: a candidate shares no sample with its baseline, or is worse by a difference that has no interval.
     """
     scale = Scale(comparison.range)
     for candidate, baseline in pairs:
@@ -184,11 +184,16 @@ def check_worse(comparison: Comparison, pairs: Sequence[tuple[str, str]]) -> lis
     failed = []
     for pair in turned:
         difference = pair.difference
-        # Nothing can be shown of a difference without an interval, so it is not shown to be worse either.
+        sign = 1 if comparison.direction == "higher" else -1
         if difference.low is None or difference.high is None:
-            continue
-        is_worse = difference.high < 0 if comparison.direction == "higher" else difference.low > 0
-        if is_worse:
+            # Nothing can be shown of a difference without an interval; where it is not on the worse side that is enough.
+            if difference.value is not None and sign * difference.value < 0:
+                raise DataError(
+                    f"{pair.first!r} cannot be held against {pair.second!r}: it is worse by {scale.gap(abs(difference.value))} over"
+                    f" {difference.n} samples, and whether by chance cannot be said ({difference.note})",
+                    hint="compare more samples",
+                )
+        elif max(sign * difference.low, sign * difference.high) < 0:
             gap = scale.with_gap_spread(difference.value, difference.low, difference.high)
             failed.append(f"{pair.first} is worse than {pair.second}: {gap} over {difference.n} samples")
     if failed:

@@ -156,6 +156,11 @@ class Aliases:
     """To other tools, the surest first."""
 
 
+def best_end(limits: tuple[float, float], direction: Direction) -> float:
+    """Return the best value of a range: the top where higher is better, else the bottom."""
+    return limits[1] if direction == "higher" else limits[0]
+
+
 @dataclass(frozen=True, slots=True)
 class Sheet:
     """All marks of several models by one metric."""
@@ -198,7 +203,7 @@ class Sheet:
     @property
     def best(self) -> float:
         """The better end of the range: what a perfect answer is given; infinite where the range is open there."""
-        return self.range[0] if self.direction == "lower" else self.range[1]
+        return best_end(self.range, self.direction)
 
     @property
     def models(self) -> list[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from markbook import plugins
 from markbook.errors import UsageError
-from markbook.results.sheet import Cell
+from markbook.results.sheet import Cell, best_end
 from markbook.stats.arrays import finite
 from markbook.stats.intervals import SHORT, clustered_standard_error, few_clusters, mean_interval
 from markbook.stats.records import Estimate
@@ -37,7 +37,7 @@ def sentences(parts: Iterable[str]) -> str:
 
 def worst_end(limits: tuple[float, float], direction: Direction) -> float:
     """Return the worst value of a range: the bottom where higher is better, else the top."""
-    return limits[0] if direction == "higher" else limits[1]
+    return best_end(limits, "lower" if direction == "higher" else "higher")
 
 
 def summarise_values(  # noqa: PLR0913 - each is a fact about the values that only the caller knows
@@ -397,7 +397,10 @@ class _CountedMeasurements(Sequence[Measurement]):
         ]
         # A first row without stats has the shape (), which is one like any other and not "no shape yet".
         # `type` and not `isinstance`: a bool is an int, and would come back out of the array as a number.
-        fits = all(type(x) in (int, float) for x in numbers) and self._shape in (None, shape)
+        # A double holds whole numbers to 2^53 only.
+        fits = self._shape in (None, shape) and all(
+            type(x) is float or (type(x) is int and abs(x) <= 1 << 53) for x in numbers
+        )
         if fits and self._numbers.typecode == "i" and not all(type(x) is int and -_INT <= x < _INT for x in numbers):
             # Counts need 4 bytes each until the first number that is not a small whole one.
             self._numbers = array("d", self._numbers)

@@ -299,6 +299,10 @@ def read_item(value: object, at: str, shelf: BenchmarkShelf, defaults: Defaults)
     missing, code = None, ""
     try:
         sample = _find_sample(item, at, shelf, defaults)
+        is_stream = sample.problem_type is ProblemType.STDIN
+        if defaults.policy == "partial" and is_stream and all(test.points is None for test in sample.tests):
+            # tests without points stand or fall together: a point for each makes their share the reward
+            sample = replace(sample, tests=tuple(replace(test, points=1.0) for test in sample.tests))
         keys = [key for key in ITEM_KEYS if key in item.model_fields_set]
         keys = [key for key in keys if getattr(item, key) is not None] or keys[:1]  # a table has null in the other one
         if len(keys) != 1:
@@ -325,12 +329,7 @@ def _find_sample(item: requests.MarkItem, at: str, shelf: BenchmarkShelf, defaul
     if not name:
         if item.task_id is not None:
             raise UsageError("'task_id' without 'benchmark'", at=at, hint="name the benchmark too")
-        sample = _own_sample(item, at)
-        is_stream = sample.problem_type is ProblemType.STDIN
-        if defaults.policy == "partial" and is_stream and all(test.points is None for test in sample.tests):
-            # tests without points stand or fall together: a point for each makes their share the reward
-            sample = replace(sample, tests=tuple(replace(test, points=1.0) for test in sample.tests))
-        return sample
+        return _own_sample(item, at)
     if own := [key for key in _OWN if getattr(item, key) is not None]:
         raise UsageError(f"{own[0]!r} beside 'benchmark'", at=at, hint="an item has one or the other")
     if not item.task_id:

@@ -10,12 +10,14 @@ import math
 from collections.abc import Sequence
 
 from markbook.measurements import CONFIDENCE
-from markbook.stats.intervals import few_away, mean_interval
+from markbook.stats.intervals import SHORT, few_away, mean_interval
 from markbook.stats.records import Estimate
 
 _EXACT_N = 1000
 _FEWEST_AWAY = 32
 """With k > 1 the problems away from an end are rarer and farther from one another than marks are; by simulation."""
+_SHOWS_RARE = 200
+"""Among so many problems a rare one that several tries do not solve is nearly always seen (`bench/coverage.py`)."""
 
 
 def _share(n: int, c: int, k: int) -> float:
@@ -86,7 +88,12 @@ def pass_at_k_summary(
     if len(shares) > 1:
         mean = math.fsum(shares) / len(shares)
         se = math.sqrt(math.fsum((share - mean) ** 2 for share in shares) / (len(shares) - 1) / len(shares))
-    note = estimate.note or (few_away(shares, (0.0, 1.0), _FEWEST_AWAY) if k > 1 and len(ns) > 1 else "")
+    note = estimate.note
+    if not note and k > 1 and len(ns) > 1:
+        # Problems that are all alike have not shown the rare ones that several tries do not solve.
+        is_alike = len(set(shares)) == 1 and len(ns) < _SHOWS_RARE
+        alike = f"{SHORT}: all {len(ns)} problems have the same pass@{k}" if is_alike else ""
+        note = few_away(shares, (0.0, 1.0), _FEWEST_AWAY) or alike
     return Estimate(
         estimate.value,
         estimate.low,

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from markbook.files.jsonl import BAD, decode_json
-from markbook.trace import Step, StepKind, Trace, add_known
+from markbook.trace import CostSum, Step, StepKind, Trace, add_known
 from markbook.types import Record
 
 MAX_DEPTH = 24
@@ -205,9 +205,16 @@ def make_trace(steps: Sequence[Step], *, reader: str, agents: Iterable[str] = ()
         # where logs note only one moment of all, how long the run took is not known
         "end": max(starts + ends) if ends or len(set(starts)) > 1 else None,
     }
-    costs = [step.cost for step in steps if step.cost is not None]
-    counted["cost"] = sum(costs) if costs else None
-    return Trace(format=reader, steps=steps, **(counted | facts))
+    # What has tokens was a model's call, and one without a price would count as free in a sum of the others.
+    paid = [step for step in steps if (step.cost, step.input_tokens, step.output_tokens) != (None, None, None)]
+    cost = CostSum("model calls", (step.cost for step in paid))
+    counted["cost"] = cost.total
+    if cost.note and "cost" not in facts:
+        facts["notes"] = (*facts.get("notes", ()), cost.note)
+    counted |= facts
+    if (counted["cost"] or 0) < 0:
+        counted["cost"] = None  # nobody is paid for a call: it would hide what others cost
+    return Trace(format=reader, steps=steps, **counted)
 
 
 class PlainCall(NamedTuple):

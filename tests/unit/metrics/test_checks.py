@@ -9,8 +9,8 @@ from support.review_kit import markbook
 
 from markbook import measure, plugins
 from markbook.errors import ConfigError
-from markbook.metrics import checks as bounded
 from markbook.metrics.checks import numbers_in
+from markbook.text import child as bounded
 
 DEEP = {"name": "length", "options": {"at_most": 1}}
 for _ in range(5):

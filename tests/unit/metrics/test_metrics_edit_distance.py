@@ -1,11 +1,14 @@
 """Edit distance and edit similarity."""
 
 import json
+import time
 
 import pytest
 from hypothesis import given, strategies as st
 from rapidfuzz.distance import Levenshtein
 
+import markbook
+from markbook.errors import ConfigError
 from markbook.metrics.text.edit_distance import edit_distance, edit_similarity
 from markbook.types import Attempt, Item, Sample
 
@@ -71,3 +74,32 @@ def test_it_equals_the_reference_values(shared_data):
         expected = row["expected"]["rapidfuzz"]["normalized_distance"]
         for reference, distance in zip(row["references"], expected, strict=True):
             assert value(edit_distance(), row["candidate"], reference) == pytest.approx(distance, abs=1e-12)
+
+
+def test_what_is_left_out_by_patterns_is_bounded_in_time():
+    """2^26 ways to cut the text: the row has a reason, and the others have their value."""
+    started = time.process_time()
+
+    slow, plain = markbook.measure("exact_match", ["a" * 26 + "b", "aac"], [["x"], [""]], regexes_to_ignore=["(a|a)+c"])
+
+    assert slow.missing is not None
+    assert (slow.value, slow.missing.kind) == (None, "timeout")
+    assert plain.value == 1.0
+    assert time.process_time() - started < 1
+
+
+def test_patterns_are_applied_one_after_the_other_to_both_sides():
+    left = markbook.measure(
+        "exact_match",
+        ["The $1,200.", "so#### 7"],
+        [["The 1200"], ["7"]],
+        regexes_to_ignore=[",", r"\$", "(?s).*#### ", r"\.$"],
+    )
+
+    assert [measurement.value for measurement in left] == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("pattern", ["(", "(?<=a+)b"])
+def test_a_pattern_that_does_not_compile_is_said_so(pattern):
+    with pytest.raises(ConfigError, match="exact_match: regexes_to_ignore: "):
+        markbook.measure("exact_match", ["a"], ["a"], regexes_to_ignore=[pattern])

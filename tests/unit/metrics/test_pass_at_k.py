@@ -291,6 +291,17 @@ def test_all_right_or_all_wrong_attempts_are_warned_of_by_their_number(rare, pro
     assert note == (f"the interval may be too short: it rests on few values away from {end}" if end else "")
 
 
+@pytest.mark.parametrize("solved", [10, 9, 0])
+@pytest.mark.parametrize(
+    ("problems", "k", "is_warned"), [(60, 5, True), (199, 5, True), (200, 5, False), (60, 1, False)]
+)
+def test_problems_that_are_all_alike_are_warned_of_while_they_are_few(solved, problems, k, is_warned):
+    """Chances Beta(4, .4), 60 problems, pass@5 of 10: 74 % of the intervals hold the truth, and 8 % of them had no warning."""
+    note = pass_at_k_summary([10] * problems, [solved] * problems, k).note
+
+    assert ("problems have the same pass@" in note) is is_warned, note
+
+
 def test_all_right_attempts_need_no_numpy():
     code = "import sys; from markbook.stats import pass_at_k_summary as s; s([9] * 40, [9] * 39 + [0], 5); print('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

@@ -73,7 +73,7 @@ def test_what_would_settle_two_models_counts_the_clusters(table):
 )
 def test_clusters_without_an_error_leave_nothing_to_say_of_chance(table, clusters, why):
     path = table(*clusters, models=("old", "new"))
-    found = compared(path, "--fail-if-worse", "old")
+    found = compared(path)
 
     (pair,) = found["pairs"]
     assert pair["difference"] > 0
@@ -82,6 +82,10 @@ def test_clusters_without_an_error_leave_nothing_to_say_of_chance(table, cluster
     assert [one["rank_range"] for one in found["ranking"]] == [None, None]
     assert "cannot be told apart" in found["headline"]
     assert f"cannot be said ({why})" in found["next_step"]
+    # A gate that can hold nothing does not pass the worse of the two.
+    code, _, messages = command("compare", path, *COLUMNS, "--fail-if-worse", "old")
+    assert code == 2
+    assert f"whether by chance cannot be said ({why}" in messages
 
 
 def test_items_of_a_cluster_of_their_own_are_compared_as_without_clusters(table):

@@ -22,7 +22,7 @@ def stats_of(metric, text, *references, **options):
 
 def found(metric, text, *references, name=None, **options):
     value, stats = stats_of(metric, text, *references, **options)
-    return collect_evidence({name or metric: value}, {name or metric: stats}, text, references)
+    return collect_evidence({name or metric: value}, {name or metric: stats}, text, references, best={})
 
 
 def lists(evidence):
@@ -78,6 +78,7 @@ def test_counts_that_no_way_of_cutting_comes_to_are_given_without_words():
         {"bleu": {"counts": [9, 1, 1, 1], "totals": [9, 8, 7, 6], "sys_len": 9, "ref_len": 9}},
         "a b",
         ["a c"],
+        best={},
     )[0]
 
     assert one.lists == ()
@@ -93,18 +94,20 @@ def test_a_distance_shows_its_edit_script():
 
 
 def test_an_answer_that_is_not_the_reference_is_set_against_the_nearest():
-    one = collect_evidence({"exact_match": 0.0}, {}, "the bat sat", ["a dog", "the cat sat"])[0]
+    one = collect_evidence(
+        {"exact_match": 0.0}, {}, "the bat sat", ["a dog", "the cat sat"], best={"exact_match": 1.0}
+    )[0]
 
     assert one.metric == "against the reference"
     assert one.edits == (("same", "the "), ("lost", "cat"), ("added", "bat"), ("same", " sat"))
-    assert collect_evidence({"exact_match": 1.0}, {}, "x", ["x"]) == ()
-    assert collect_evidence({"exact_match": 0.0}, {}, "def f(): pass", ["x"], compares=False) == ()
+    assert collect_evidence({"exact_match": 1.0}, {}, "x", ["x"], best={"exact_match": 1.0}) == ()
+    assert collect_evidence({"exact_match": 0.0}, {}, "def f(): pass", ["x"], best={}, compares=False) == ()
 
 
 def test_quality_points_have_their_lines():
     code = "def f(a):\n    try:\n        return eval(a)\n    except Exception:\n        pass\n"
     value, stats = stats_of("security_compliance", code)
-    one = collect_evidence({"s": value}, {"s": stats}, code, [])[0]
+    one = collect_evidence({"s": value}, {"s": stats}, code, [], best={})[0]
 
     points = {each.name: (each.verdict, each.line) for each in one.findings}
     assert points["unsafe_calls"] == ("failed", 3)
@@ -120,7 +123,7 @@ def test_every_other_metric_says_its_numbers():
         "candidate_parses": True,
         "sums": {"a": [1]},
     }
-    one = collect_evidence({"codebleu": 0.5}, {"codebleu": stats}, "x", [])[0]
+    one = collect_evidence({"codebleu": 0.5}, {"codebleu": stats}, "x", [], best={})[0]
 
     assert one.lead == "ngram 0.5, dropped dataflow, weights (ngram 1), candidate parses yes"
 
@@ -219,3 +222,22 @@ def test_hostile_answers_references_and_reasons_stay_words(judged, place):
             assert word not in body
     assert "\x1b" not in said
     assert "\u202e" not in said
+
+
+@pytest.mark.parametrize(
+    ("metric", "answer", "is_compared"),
+    [("edit_distance", "y" * 4_100, True), ("edit_distance", "x" * 4_100, False), ("exact_match", "y", True)],
+)
+def test_only_the_better_end_of_a_metrics_range_is_perfect(tmp_path, metric, answer, is_compared):
+    """A distance of 1 is the worst, and letters of so long texts are not laid out by the distance itself."""
+    (tmp_path / "t.yaml").write_text(
+        f"name: t\ndata: {{path: rows.jsonl}}\nprompt: x\nreference: '{{{{ a }}}}'\nmetrics: [{metric}]\n"
+    )
+    (tmp_path / "rows.jsonl").write_text(json.dumps({"a": "x" * 4_100}) + "\n")
+    (tmp_path / "said.jsonl").write_text(json.dumps({"id": "0", "prediction": answer}) + "\n")
+    read = ("--predictions", tmp_path / "said.jsonl", "--output", tmp_path / "out", "--workers", 1)
+    assert command("run", tmp_path / "t.yaml", *read)[0] == 0
+
+    _, shown, _ = command("show", next((tmp_path / "out").glob("evaluation_*")), "0")
+
+    assert ("against the reference" in shown) is is_compared

@@ -127,3 +127,24 @@ def test_a_row_without_counts_in_front_loses_none_of_those_that_follow():
     )
 
     assert tally.summary().value == 3 / 8  # 1 + 2 hits of 4 + 4 tries
+
+
+class Lengths:
+    """Whole numbers of any size, summed up exactly."""
+
+    name, range, direction, averages, signature = "lengths", (0.0, 1.0), "higher", False, "lengths|v1"
+
+    def summarise(self, measurements):
+        return float(sum(one.stats["n"] for one in measurements) % 2)
+
+    def resample(self, measurements, draws):
+        return []
+
+
+@pytest.mark.parametrize("others", [(3, 5), (3, 2.5)])
+def test_whole_numbers_beyond_2_to_the_53rd_keep_their_last_digit(others):
+    large = (1 << 53) + 1  # the first whole number that a double does not hold
+    tally = MeasurementTally(Lengths())
+    tally.add([Measurement("lengths", 0.0, stats={"n": n}) for n in (*others, large)])
+
+    assert tally.summary().value == float((sum(others) + large) % 2)

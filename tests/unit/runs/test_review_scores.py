@@ -1,6 +1,7 @@
 """Time, similarity and success: the arithmetic of tier 1."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, strategies as st
@@ -13,6 +14,8 @@ from markbook.runs.reviews.composite import (
     task_success,
     time_score,
 )
+from markbook.runs.reviews.config import default_config
+from markbook.runs.reviews.review_rows import JournaledReview, build_row
 from markbook.runs.reviews.summary import measure_yardstick, percentile
 from markbook.types import Missing, MissingKind
 
@@ -119,3 +122,35 @@ def test_percentiles(percent, value):
 
 def test_best_is_a_plain_record():
     assert Best(0, {}) == Best(0, {})
+
+
+@pytest.mark.parametrize(
+    ("weights", "own"),
+    [
+        ({}, (1.0, 0.85, 0.15, 0.0)),  # the documented ones: 1, .7, -.7, -1
+        ({"accept": 10, "weak_accept": 7, "weak_reject": -7, "reject": -10}, (1.0, 0.85, 0.15, 0.0)),
+        ({"accept": 4, "weak_accept": 3, "weak_reject": 2, "reject": 0}, (1.0, 0.75, 0.5, 0.0)),
+    ],
+)
+def test_a_label_is_compared_on_the_scale_of_the_labels_own_weights(weights, own):
+    config = replace(default_config(), label_weights={**default_config().label_weights, **weights})
+
+    found = tuple(
+        build_row(JournaledReview("p", "s", 0, tier1={"recommendation": label}), config, judge_asked=False, models=())[
+            "own_recommendation"
+        ]["own"]
+        for label in ("accept", "weak_accept", "weak_reject", "reject")
+    )
+
+    assert found == pytest.approx(own)
+
+
+def test_labels_that_all_weigh_the_same_say_nothing():
+    config = replace(default_config(), label_weights=dict.fromkeys(default_config().label_weights, 1.0))
+
+    row = build_row(
+        JournaledReview("p", "s", 0, tier1={"recommendation": "accept"}), config, judge_asked=False, models=()
+    )
+
+    assert row["own_recommendation"]["own"] is None
+    assert row["own_recommendation"]["missing"]["own"]["kind"] == "absent"

@@ -100,3 +100,26 @@ def test_a_program_that_reads_and_writes_ends_when_nobody_waits_for_it():
     found, passed, stopped = with_pool(body)
 
     assert (found.error_type, passed, stopped) == ("TimeoutError", 2, 1)
+
+
+def test_under_the_partial_policy_each_test_of_a_benchmarks_task_counts_too(tmp_path):
+    """A task with points of its own keeps them."""
+    tests = [{"stdin": f"{n}\n", "stdout": f"{n}\n"} for n in (0, 3, 1, 2)]
+    rows = [
+        {"task_id": "plain", "question": "Echo.", "tests": tests},
+        {
+            "task_id": "points",
+            "question": "Echo.",
+            "tests": [{**test, "points": 4 - n} for n, test in enumerate(tests)],
+        },
+    ]
+    path = write_rows(tmp_path / "b.jsonl", rows)
+    code = "a = int(input())\nprint(a if a < 3 else 0)\n"
+
+    items = [{"task_id": name, "code": code} for name in ("plain", "points")]
+    found = {policy: marked(items, benchmark=path, error_policy=policy) for policy in ("zero", "partial")}
+
+    assert {policy: [(one.reward, one.passed, one.total) for one in rewards] for policy, rewards in found.items()} == {
+        "zero": [(0.0, 0, 1), (0.7, 3, 4)],
+        "partial": [(0.75, 3, 4), (0.7, 3, 4)],
+    }

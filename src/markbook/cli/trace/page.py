@@ -148,7 +148,7 @@ def view(total: TraceSum) -> dict[str, object]:
         "profile": total.profile,
         "counts": _counts(total),
         "caveats": [f"{count} not understood: {terminal(why)}" for why, count in total.unrecognised.most_common(50)]
-        + [terminal(note) for note in list(total.notes)[:50]],
+        + [terminal(note) for note in total.all_notes[:50]],
         "size": _SIZE,
         "nodes": nodes,
         "edges": _edges(total, {node["name"]: node for node in nodes}),

@@ -13,7 +13,7 @@ from rich.tree import Tree
 
 from markbook.metrics.graph.all_metrics import PRIMARY, AcrossRuns
 from markbook.text import terminal
-from markbook.trace import Step, StepKind, Trace, add_known
+from markbook.trace import CostSum, Step, StepKind, Trace, add_known
 from markbook.types import Measurement, missing_kinds
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class TraceSum:
         self.output_tokens: int | None = None
         self.cached_tokens: int | None = None
         self.cache_written_tokens: int | None = None
-        self.cost: float | None = None
+        self._costs = CostSum("runs")
         self.seconds: float | None = None
         self._across = AcrossRuns(self.profile)
         self._only: Mapping[str, Measurement] = {}
@@ -63,6 +63,16 @@ class TraceSum:
         """The numbers: of the run, or the means over the runs."""
         return self._only if self.count == 1 else self._across.results()
 
+    @property
+    def cost(self) -> float | None:
+        """What all runs cost; unknown where one's cost is."""
+        return self._costs.total
+
+    @property
+    def all_notes(self) -> list[str]:
+        """What a reader has to know: first, how many runs have a price where not all have one."""
+        return list(filter(None, (self._costs.note, *self.notes)))
+
     def add(self, run: Trace, measured: Mapping[str, Measurement]) -> None:
         """Take one run."""
         self._across.add(run, measured)
@@ -76,8 +86,8 @@ class TraceSum:
         self.output_tokens = add_known((self.output_tokens, run.output_tokens))
         self.cached_tokens = add_known((self.cached_tokens, run.cached_tokens))
         self.cache_written_tokens = add_known((self.cache_written_tokens, run.cache_written_tokens))
-        self.cost = _add(self.cost, run.cost)
-        self.seconds = _add(self.seconds, run.seconds)
+        self._costs.add(run.cost)
+        self.seconds = run.seconds if self.seconds is None else self.seconds + (run.seconds or 0.0)
         self.unrecognised.update(run.unrecognised)
         for counts, names in ((self.agents, run.agents), (self.declared, run.declared)):
             # A log can name a new agent in every step: memory stays bounded, whatever the file holds.
@@ -130,7 +140,7 @@ class TraceSum:
             "unrecognised": sum(self.unrecognised.values()),
             "unrecognised_reasons": dict(self.unrecognised.most_common(MAX_LISTED)),
             "spans_beyond_limit": self.clipped,
-            "notes": list(self.notes),
+            "notes": self.all_notes,
             "references": dict(self.references),
             "graph": {
                 "edges": [
@@ -152,11 +162,6 @@ def _metric(measurement: Measurement) -> dict[str, object]:
     n = stats.pop("n", int(measurement.missing is None))
     none = stats.pop("n_missing", missing_kinds([measurement]))
     return {**measurement.to_record(), "stats": stats, "n": n, "n_missing": none}
-
-
-def _add(first: float | None, other: float | None) -> float | None:
-    # The sum of what is known: a run without a price leaves the others' costs standing.
-    return other if first is None else first if other is None else first + other
 
 
 _WIDTH = 110
@@ -184,9 +189,10 @@ def show(total: TraceSum, steps: int) -> None:
     for source, count in total.references.most_common(5):
         console.print(Text(f"reference: {terminal(source)} ({count} run{'s' * (count != 1)})"))
     lines = [f"{count} not understood: {terminal(reason)}" for reason, count in total.unrecognised.most_common(10)]
-    lines += [f"note: {terminal(note)}" for note in list(total.notes)[:10]]
-    if len(total.notes) > 10:
-        lines.append(f"note: {len(total.notes) - 10} more notes (--json has them)")
+    notes = total.all_notes
+    lines += [f"note: {terminal(note)}" for note in notes[:10]]
+    if len(notes) > 10:
+        lines.append(f"note: {len(notes) - 10} more notes (--json has them)")
     if total.clipped:
         lines.append(f"{total.clipped} spans lie beyond the limit of one run: counted, not marked")
     for line in lines:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import string
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from markbook.errors import ConfigError
-from markbook.metrics import PairMetric, Score
-from markbook.types import Missing, MissingKind
+from markbook.metrics import PairMetric, Score, drop_missing_references, measure_each
+from markbook.text.child import Helper
+from markbook.types import Item, Measurement, Missing, MissingKind
 
 # Comparing two sequences: how much work is too much, and which words are in a longest common subsequence.
 
@@ -79,9 +80,7 @@ def edit_distance() -> PairMetric:
 def edit_similarity() -> PairMetric:
     """Return 1 minus the edit distance, 0 to 1 (equal); higher is better. As `edit_distance` otherwise."""
     return PairMetric(
-        name="edit_similarity",
-        signature="edit_similarity|unit:codepoint|norm:max|multi:max|v1",
-        score=_similarity,
+        name="edit_similarity", signature="edit_similarity|unit:codepoint|norm:max|multi:max|v1", score=_similarity
     )
 
 
@@ -128,7 +127,7 @@ def exact_match(
     """Return 1 if the candidate equals a reference, else 0; higher is better.
 
     Texts are compared code point by code point, so NFC and NFD spellings differ. Two empty texts are equal.
-    Missing: no reference.
+    Missing: no reference; `timeout` where a pattern takes more than a second of processor time on a row.
 
     Args:
         strip: leave out white space at both ends.
@@ -145,26 +144,39 @@ def exact_match(
     if dropped or regexes_to_ignore:
         left_out = [name for name, on in (("punct", ignore_punctuation), ("numbers", ignore_numbers)) if on]
         signature = f"{signature.removesuffix('|v1')}|without:{','.join([*left_out, *map(repr, regexes_to_ignore)])}|v1"
-    try:
-        patterns = tuple(re.compile(pattern) for pattern in regexes_to_ignore)
-    except (re.error, TypeError) as error:
-        raise ConfigError(f"exact_match: regexes_to_ignore: {error}") from error
-    score = partial(_equal, strip=strip, lowercase=lowercase, dropped=dropped, patterns=patterns)
-    return PairMetric("exact_match", signature, score)
+    if regexes_to_ignore:
+        # Compiled where it can be given up, too: a short pattern can take long to compile.
+        with Helper() as helper:
+            tried = helper.ask("removal", patterns=list(regexes_to_ignore), texts=[""])
+        if isinstance(tried, Missing):
+            raise ConfigError(f"exact_match: regexes_to_ignore: {tried.detail}")
+    score = partial(_equal, strip=strip, lowercase=lowercase, dropped=dropped)
+    return _ExactMatch("exact_match", signature, score, patterns=tuple(regexes_to_ignore))
 
 
-def _equal(
-    candidate: str,
-    references: tuple[str, ...],
-    *,
-    strip: bool,
-    lowercase: bool,
-    dropped: str,
-    patterns: tuple[re.Pattern[str], ...],
-) -> Score:
+@dataclass(frozen=True, slots=True)
+class _ExactMatch(PairMetric):
+    """Takes off what patterns match where a pattern that runs away can be given up."""
+
+    patterns: tuple[str, ...] = ()
+
+    def measure(self, items: Sequence[Item]) -> list[Measurement]:
+        if not self.patterns:
+            return PairMetric.measure(self, items)
+        with Helper() as helper:
+
+            def score(item: Item) -> Score:
+                texts = [item.attempt.text, *drop_missing_references(item.sample.references)]
+                reply = helper.ask("removal", patterns=self.patterns, texts=texts)
+                if isinstance(reply, Missing):
+                    return reply, {}
+                return self.score(reply["texts"][0], tuple(reply["texts"][1:]))
+
+            return measure_each(self.name, self.signature, items, score)
+
+
+def _equal(candidate: str, references: tuple[str, ...], *, strip: bool, lowercase: bool, dropped: str) -> Score:
     texts = [candidate, *references]
-    for pattern in patterns:
-        texts = [pattern.sub("", text) for text in texts]
     if dropped:
         table = str.maketrans("", "", dropped)
         texts = [text.translate(table) for text in texts]

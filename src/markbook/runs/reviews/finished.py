@@ -110,6 +110,8 @@ def review_signatures(config: Mapping[str, Any], metric: str = COMPOSITE) -> Map
     review_config, judge = config.get("review", {}), config.get("judge")
     tier = metric.partition(".")[0]
     names = _OF_TIER.get(tier, (*dict.fromkeys(name for part in _OF_TIER.values() for name in part), *_OF_COMPOSITE))
+    # How a tier's own mean treats what is missing is settled by the policy, and so is the composite.
+    names = (*names, "policy") if metric in ("tier2.overall_score", "tier3.overall_score") else names
     parts = [f"{name}:{json.dumps(review_config[name], sort_keys=True)}" for name in names if name in review_config]
     if tier not in ("tier1", "tier3"):
         judge_config = None if judge is None else {name: judge[name] for name in _OF_JUDGES if name in judge}

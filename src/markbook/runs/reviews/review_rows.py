@@ -591,9 +591,10 @@ def _read_recommendation(review: JournaledReview, config: ReviewConfig) -> Numbe
     # A journal may come from anybody, so its scales are read as those of a file are: their ends may be one.
     low, high = read_scale(review.tier1.get("recommendation_scale")) or config.recommendation_scale
     own: Value
-    if isinstance(stated, str) and stated in config.label_weights:
-        # The documented weights of the labels go from -1 to 1, and both sides are compared on 0..1.
-        own = (config.label_weights[stated] + 1) / 2
+    worst, best = (end(config.label_weights.values()) for end in (min, max))
+    if isinstance(stated, str) and stated in config.label_weights and worst < best:
+        # The labels' own scale, documented as -1 to 1: both sides are compared on 0..1.
+        own = (config.label_weights[stated] - worst) / (best - worst)
     # A label that the configuration does not know says as little as none.
     elif not isinstance(stated, int | float):
         own = Missing(MissingKind.ABSENT, "the review states no recommendation")

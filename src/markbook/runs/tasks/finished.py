@@ -247,6 +247,6 @@ class TaskResults(TasksView):
         return Shown(
             str(row.get("model") or "answer"), sample_name(row, several=len(self.summary["tasks"]) > 1), answer_status(row),
             facts, question(row), cut(str(row.get("text") or ""), _TEXT_CAP), reasons_text(row),
-            why=row_why(row), evidence=row_evidence(row), asked=join_prompt(row), references=tuple(row["references"]),
+            why=row_why(row), evidence=row_evidence(row, self), asked=join_prompt(row), references=tuple(row["references"]),
             reply=None if row["reply"] is None else cut(row["reply"], _TEXT_CAP),
         )  # fmt: skip

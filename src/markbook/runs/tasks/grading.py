@@ -388,7 +388,7 @@ def answers(
                     # missing ones count.
                     count = max(1, len(as_list(filtered.step([""] * len(replies_found), row))))
             except ForeignError as error:
-                missing = Missing(MissingKind.FAILED, f"the filter {error}")
+                missing = Missing(error.kind, f"the filter {error}")
                 replies_found = [replace(reply, missing=reply.missing or missing) for reply in replies_found]
                 answered, texts = [], []
         # More texts than replies belong to no reply, and no text says nothing of the row.

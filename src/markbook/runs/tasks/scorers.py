@@ -349,12 +349,14 @@ def _of_function(name: Function, use: Use, function: Callable[..., Any], find: F
     parts = [key, f"foreign:{name.name}", f"code:{code_digest(function)}", *([f"options:{options}"] if options else [])]
     signature = "|".join((*parts, "v1"))
 
+    # The harness has two conventions for such functions: the signature says which of them one follows. A TypeError of the
+    # call would not: it may be the function's own.
+    takes_both = plugins.takes(function, references=[], predictions=[], **use.options)
+
     def once(reference: str, result: str | list[str]) -> Any:
-        try:
+        if takes_both:
             return function(references=[reference], predictions=[result], **use.options)
-        # The harness has two conventions for such functions; which of them one follows shows only in the call.
-        except TypeError:
-            return function([reference, result])
+        return function([reference, result])
 
     def give(row: RowAnswer) -> Mapping[str, object]:
         references = row.sample.references or ("",)
@@ -487,11 +489,7 @@ def row_scorer(task: Task, find: Find) -> Scorer | None:
         return _by_function(task, task.results, find)
     if task.output == "generate_until":
         return None
-    by_name = {
-        "multiple_choice": CHOICE,
-        "loglikelihood": CONTINUATION,
-        "loglikelihood_rolling": ROLLING,
-    }[task.output]
+    by_name = {"multiple_choice": CHOICE, "loglikelihood": CONTINUATION, "loglikelihood_rolling": ROLLING}[task.output]
     scored: dict[str, Scored] = {}
     scores: dict[str, Score] = {}
     for use in task.metrics:

@@ -11,7 +11,7 @@ from markbook.report.page import MOST_BYTES, Chart, Page, Problem, Section, Show
 from markbook.report.words import interval_ends, interval_text, missing_text
 from markbook.results.evidence import Room, collect_evidence
 from markbook.results.files import collect_reasons, reasons_text
-from markbook.results.sheet import Status, find_status
+from markbook.results.sheet import Status, best_end, find_status
 from markbook.results.stopping import describe_stop
 from markbook.results.summary import summarise_warnings
 from markbook.runs.rows import chart_bars
@@ -194,7 +194,7 @@ def task_page(view: TasksView) -> Page:
     several = len({task for task, _ in answers_by_row}) > 1
     room = Room()
     problems = [
-        _problem(task if several else "", sample, rows, room) for (task, sample), rows in answers_by_row.items()
+        _problem(view, task if several else "", sample, rows, room) for (task, sample), rows in answers_by_row.items()
     ]
     warnings = describe_stop(summary["stopped"]) if "stopped" in summary else []
     for name, task in tasks.items():
@@ -301,7 +301,7 @@ def _contexts(gaps: Sequence[ContextGap]) -> Section:
     return Section("contexts", "Contexts", lead, (table,), chart)
 
 
-def _problem(task: str, sample: str, rows: Sequence[TaskAnswer], room: Room) -> Problem:
+def _problem(view: TasksView, task: str, sample: str, rows: Sequence[TaskAnswer], room: Room) -> Problem:
     answers = []
     for row in rows:
         tests, model = row.get("tests"), str(row.get("model") or "answer")
@@ -319,7 +319,7 @@ def _problem(task: str, sample: str, rows: Sequence[TaskAnswer], room: Room) -> 
                 error=cut("; ".join(part for part in (words, reasons_text(row)) if part), 2000),
                 note=", ".join(f"{name} {format_number(value)}" for name, value in row["metrics"].items()),
                 why=row_why(row, brief=True),
-                evidence=room(row_evidence(row)),
+                evidence=room(row_evidence(row, view)),
             )
         )
     references = "\n\n".join(f"Reference: {text}" for text in rows[0].get("references") or ())
@@ -352,12 +352,15 @@ def row_why(row: TaskAnswer, *, brief: bool = False) -> Why | None:
     return why.brief(_FAILURES, _PRINTED) if why is not None and brief else why
 
 
-def row_evidence(row: TaskAnswer) -> tuple[Evidence, ...]:
+def row_evidence(row: TaskAnswer, view: TasksView) -> tuple[Evidence, ...]:
     """Return everything that an answer's scores rest on."""
+    records = view.summary["tasks"][row["task"]]["metrics"]
+    summaries = {key.partition(",")[0]: Summary.from_record(record) for key, record in records.items()}
     return collect_evidence(
         row["metrics"],
         row.get("stats") or {},
         row.get("text"),
         row.get("references") or (),
+        best={name: best_end(summary.range, summary.direction) for name, summary in summaries.items()},
         compares=not row.get("tests") and not row.get("likelihoods"),
     )
