@@ -5,11 +5,6 @@ from __future__ import annotations
 import ast
 import collections
 import re
-from collections import Counter, OrderedDict, deque
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _LITERAL = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Constant, ast.UnaryOp, ast.USub, ast.UAdd, ast.Load)
 _MADE = (*_LITERAL, ast.Call, ast.Name, ast.Attribute, ast.keyword)
@@ -97,18 +92,15 @@ def keeps_values(node: ast.expr) -> bool:
     return True
 
 
-def evaluate_lossy(node: ast.expr | None) -> tuple[Any, ...]:
+def evaluate_lossy(node: ast.expr | None) -> tuple[object, ...]:
     """Return what a literal comes to in which a constant may be lost (`keeps_values`); nothing for any other expression."""
     if node is None or keeps_values(node):
         return ()
     try:
-        return (eval(compile(ast.Expression(node), "<literal>", "eval"), {**_VALUES}),)
+        names = {**vars(collections), "collections": collections}
+        return (eval(compile(ast.Expression(node), "<literal>", "eval"), names),)
     except Exception:  # not of these classes alone, or not a value of theirs
         return ()
-
-
-_VALUES = {"Counter": Counter, "OrderedDict": OrderedDict, "collections": collections, "deque": deque}
-"""Classes by which a literal is evaluated, beside Python's own."""
 
 
 def is_computed(node: ast.expr) -> bool:
