@@ -25,6 +25,7 @@ from markbook.sandbox.guest.examination.mutation_operators import (
     replace_all,
 )
 from markbook.sandbox.guest.examination.tasks import CompiledTests
+from markbook.sandbox.guest.marking import mark
 from markbook.types import Isolation, Test
 
 LEVELS = [Isolation.A, Isolation.B]
@@ -592,6 +593,26 @@ def test_an_expectation_is_surely_another_only_where_nothing_of_it_is_lost(expec
     assert canary.ranks
     ranks = [rank for rank, is_shown in zip(canary.ranks, canary.shown, strict=True) if not is_shown]
     assert (SURE in ranks) == is_sure
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (2, "int(2.2)"),
+        (Counter(b=2), "Counter({'a': 0, 'b': 2})"),
+        (deque([2, 3]), "deque([1, 2, 3], maxlen=2)"),
+        (deque([2, 3]), "collections.deque([1, 2, 3], maxlen=2)"),
+    ],
+)
+def test_what_is_expected_instead_is_something_else_by_value_and_not_by_its_text_alone(answer, expected):
+    imports = "import collections\nfrom collections import Counter, deque\n"
+    canary = Canary({"program": f"{imports}assert f(1) == {expected}\n"}, {"f"})
+    place = canary.shown.index(False)
+
+    def passes(seed):
+        return mark(canary.wrong(place, seed), {"f": lambda _: answer, "__name__": "solution"}, {})["p"]
+
+    assert [seed for seed in range(300) if passes(seed)] == []
 
 
 @pytest.mark.parametrize("known", [False, True])

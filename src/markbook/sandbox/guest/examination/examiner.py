@@ -68,9 +68,6 @@ if TYPE_CHECKING:
     from .tasks import ExaminerJob
 
 
-# One running child as the examiner sees it.
-
-
 class ExaminedAttempt:
     """One running child as the examiner sees it."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import collections
 import re
 
 _LITERAL = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Constant, ast.UnaryOp, ast.USub, ast.UAdd, ast.Load)
@@ -89,6 +90,17 @@ def keeps_values(node: ast.expr) -> bool:
         if name not in _KEEPING or call.keywords or len(call.args) - has_code > 1:
             return False
     return True
+
+
+def evaluate_lossy(node: ast.expr | None) -> tuple[object, ...]:
+    """Return what a literal comes to in which a constant may be lost (`keeps_values`); nothing for any other expression."""
+    if node is None or keeps_values(node):
+        return ()
+    try:
+        names = {**vars(collections), "collections": collections}
+        return (eval(compile(ast.Expression(node), "<literal>", "eval"), names),)
+    except Exception:  # not of these classes alone, or not a value of theirs
+        return ()
 
 
 def is_computed(node: ast.expr) -> bool:

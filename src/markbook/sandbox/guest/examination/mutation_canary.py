@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ..marking import Compiled, Result
-from . import mutated_values
+from . import expressions, mutated_values
 from .mutated_expectations import ExpectationFinder
 from .mutation_operators import ExpectedValues
 from .programs import FILE, BrokenTest, compile_test, flatten, list_parts
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 
 _FAULTS = (SyntaxError, ValueError, TypeError, ArithmeticError, RecursionError, MemoryError, BrokenTest)
+
+_REDRAWN = 20
+"""So many wrong values are drawn for a literal before one is taken that comes to the same."""
 
 
 class Canary:
@@ -118,9 +121,14 @@ class Canary:
         """
         mutated_values.draw_from(seed)  # the same wrong values each time: what a right answer failed is what is asked
         try:
-            trees, sites = self._find_sites()
-            same = [site for site in sites if site is not sites[place] and site.says_as(sites[place])]
-            self.is_likely = sites[place].change() is True
+            for _ in range(_REDRAWN):
+                trees, sites = self._find_sites()
+                same = [site for site in sites if site is not sites[place] and site.says_as(sites[place])]
+                before = expressions.evaluate_lossy(sites[place].node)
+                self.is_likely = sites[place].change() is True
+                # another text of the same meaning (`int(2.9)` for `int(2.2)`) is not wrong
+                if not before or before != expressions.evaluate_lossy(sites[place].node):
+                    break
             self._last = sites[place]
             for site in same:
                 site.follow(sites[place])

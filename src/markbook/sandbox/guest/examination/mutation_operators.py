@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
-
-if TYPE_CHECKING:
+    Put = Callable[[ast.expr], None]
+    """Puts another expression in the place of one."""
     Slot = tuple[list[Any], int]
     """A list of expressions and a place in it."""
 
@@ -377,10 +377,6 @@ class MutationSite:
 
 
 # What stands in a test: its kinds of claims, and how each is turned into a wrong one.
-
-if TYPE_CHECKING:
-    Put = Callable[[ast.expr], None]
-    """Puts another expression in the place of one."""
 
 ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
