@@ -7,6 +7,7 @@ import pytest
 
 from markbook.sandbox import run_tests
 from markbook.sandbox.guest.examination.lending import Lending
+from markbook.sandbox.guest.exchange.lent import GENERATED
 
 SORTS = "def f(items): return sorted(items)\n"
 EMPTIES = "def f(items):\n    items.clear()\n    return type(items)() if type(items) is not list else []\n"
@@ -690,4 +691,4 @@ def test_texts_of_many_functions_are_read_in_little_time():
         pure = lending.find_pure()
 
         assert time.process_time() - begun < 10
-        assert pure == frozenset()
+        assert pure <= {GENERATED}

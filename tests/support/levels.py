@@ -93,6 +93,7 @@ PARTS = {
     "test_axe_finds_no_serious_fault_on_any_page": (2, anything, None),
     "test_a_change_that_is_hard_to_see_in_the_text_counts_too": (4, anything, None),
     "test_the_right_answer_passes_apart_there_too": (4, anything, None),
+    "test_a_change_that_is_not_the_right_answers_is_not_separated": (6, lambda params: params["known"], None),
     "test_one_that_tosses_a_coin_for_every_run_is_hardly_ever_proved": (6, lambda params: params["claim"], None),
     "test_an_ended_run_leaves_nothing_behind_and_can_be_taken_up": (3, lambda params: params["name"], None),
     "test_no_secret_is_written_or_said_whatever_the_server_does": (2, lambda params: params["fault"], None),

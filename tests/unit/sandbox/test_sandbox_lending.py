@@ -6,8 +6,15 @@ import pytest
 
 from markbook.sandbox.guest.examination import expressions
 from markbook.sandbox.guest.examination.lending import Lending
+from markbook.sandbox.guest.exchange.lent import GENERATED
 
 AGAIN = {
+    "a test case of the solution's": "class T(TestCase):\n    def test(self): self.assertEqual(f([1]), 1)",
+    "a name that somebody else's module binds": "from keyword import *\nassert f(kwlist) == sorted(kwlist)",
+    "the middle of a chain": "assert f(1) == [3, 1] == f(2)",
+    "an object for several names": "a, b = f([3, 1])\nassert f(a) == sorted(b)",
+    "a variable of a function around it": "items = [3, 1]\ndef t(): assert f(items) == 4\nt()",
+    "a generator that lends one object twice": "def g(x):\n    yield x\n    yield sorted(x)\nassert f(*g([3, 1])) == 1",
     "an argument": "items = [3, 1]\nassert f(items) == sorted(items)",
     "a walrus": "assert f(a := [3, 1]) == sorted(a)",
     "two names": "a = b = [3, 1]\nassert f(a) == sorted(b)",
@@ -43,16 +50,16 @@ AGAIN = {
     "a test case": "class T(TestCase):\n    def test(self): self.assertEqual(f(self.items), sorted(self.items))",
 }  # fmt: skip
 ONCE = {
+    "a copy of a literal": "import copy\nassert f(copy.deepcopy([3, 1])) == [1, 3]",
     "a literal": "assert f([3, 1]) == [1, 3]",
     "a name": "items = [3, 1]\nresult = f(items)\nassert result == [1, 3]\nassert len(result) == 2",
     "cases": "for items, want in [([3, 1], [1, 3]), ([], [])]:\n    assert f(items) == want",
     "a check": "def check(candidate):\n    assert candidate([3, 1]) == [1, 3]\n    assert candidate([2]) == [2]\ncheck(f)",
     "a number": "n = 3\nassert f(n) == n * n",
-    "a deep copy": "import copy\nitems = [3, 1]\nassert f(copy.deepcopy(items)) == sorted(items)",
     "a key": "assert f([3, 1], lambda n: -n) == [3, 1]",
     "an object of the solution's": "stack = f()\nstack.push([1])\nassert stack.pop() == [1] and stack.size == 0",
     "a library": "import math\nassert math.isclose(f([3.0]), math.sqrt(9)) and math.isclose(f([4.0]), 4)",
-    "a test case": "class T(TestCase):\n    def test(self):\n        self.assertEqual(f([1]), 1)\n        self.assertEqual(f([2]), 2)",
+    "a test case": "from unittest import TestCase\nclass T(TestCase):\n    def test(self):\n        self.assertEqual(f([1]), 1)\n        self.assertEqual(f([2]), 2)",
 }  # fmt: skip
 
 
@@ -93,13 +100,13 @@ def make(): return Node(1)
 
 
 def test_functions_change_nothing_that_neither_write_nor_call_one_that_does():
-    assert read(FUNCTIONS).find_pure() == {"double", "total", "__init__", "get", "make"}
+    assert read(FUNCTIONS).find_pure() - {GENERATED} == {"double", "total", "__init__", "get", "make"}
 
 
 def test_a_constructor_that_writes_elsewhere_is_not_pure_nor_is_who_calls_it():
     text = FUNCTIONS.replace("self.value = value\n    def get", "Node.count = 1\n    def get")
 
-    assert read(text).find_pure() == {"double", "get"}
+    assert read(text).find_pure() - {GENERATED} == {"double", "total", "get"}
 
 
 @pytest.mark.parametrize("method", ["__len__", "__iter__", "__eq__"])
@@ -133,7 +140,7 @@ def test_literals_of_a_megabyte_are_not_gone_through():
 @pytest.mark.parametrize(
     ("text", "is_pure"),
     [
-        ("import unittest\ncase = unittest.TestCase()\ndef check(x): case.assertEqual(x, 9)", True),
+        ("import unittest\ncase = unittest.TestCase()\ndef check(x): case.assertEqual(x, 9)", False),
         ("import unittest\ncase = unittest.TestCase()\ncase = f(case)\ndef check(x): case.assertEqual(x, 9)", False),
         ("import unittest\nunittest = f()\ncase = unittest.TestCase()\ndef check(x): case.assertEqual(x, 9)", False),
         ("import unittest\ncase = unittest.TestCase()\ndef check(x): case.assertRaises(ValueError, x)", False),

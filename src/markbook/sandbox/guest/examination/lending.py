@@ -1,13 +1,16 @@
 """What a test reads again of what it lends, and which of its functions change nothing: read off its text, once a test.
 
 Theory of operation. A solution that empties `items` in `assert f(items) == sorted(items)` has the test expect what it
-gives. Such a write counts against a `separated` pass (`Policy.note_write`), but only where the test can see it again: where
-a variable leads to something that it lends, and it reads that variable a second time. Whatever is not understood here
-counts as read again, and as a function that changes something.
+gives. Such a write counts against a `separated` pass (`Policy.note_write`) unless the text shows that the test cannot see
+it. That is shown by a list of what is allowed, not by following what may lead where: whatever is not listed here counts as
+read again, and as a function that changes something.
 
-A *root* is a variable, known by the scope that binds it. What it was bound to leads to further roots (`same = items`,
-`for row in rows`, the argument behind a parameter, what the body of a function reads). Only calls are looked at: what a
-solution changes while an operator or an attribute of its objects is used always counts, since that lends as well.
+A text reads nothing again if it is *linear*: each value that may be lent is a temporary, or stands in one variable that is
+read at most once after it was bound, in no deeper loop and in the same function. Then nothing leads to it once it was handed
+over. Read as often as one likes are variables of immutable constants, modules, functions, and what the solution itself
+returned where it was given nothing that can change. A function of the test's that compares (`assertion(out, expected)`) may
+read its parameters often, since it calls nothing of the solution's: what an operator of the solution's objects changes
+meanwhile always counts, by whatever text.
 """
 
 from __future__ import annotations
@@ -15,43 +18,48 @@ from __future__ import annotations
 import ast
 import builtins
 
-from ..exchange.lent import READING, WRITING
+from ..exchange.lent import GENERATED, READING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    Root = tuple[int, str]
-
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_SCOPES = (*_FUNCTIONS, *_COMPREHENSIONS, ast.ClassDef)
 _BUILTINS = frozenset(vars(builtins))
-_SCALAR = frozenset(
-    [
-        "all", "any", "bool", "callable", "deepcopy", "float", "hash", "id", "int", "isinstance", "issubclass", "len",
-        "range", "repr", "str",
-    ]
-)  # fmt: skip
-"""Functions that hand nothing over by a call, and return nothing through which what they were given can be changed."""
-_ONLY_READ = _SCALAR | {
-    "abs", "frozenset", "list", "max", "min", "print", "round", "set", "sorted", "sum", "tuple", "type",
+_DISPLAYS = frozenset((ast.List, ast.Tuple, ast.Set, ast.Dict))
+_EAGER = frozenset(("all", "any", "frozenset", "list", "max", "min", "set", "sorted", "sum", "tuple"))
+"""What has gone through all that it was given when it returns."""
+_CALLABLE = _EAGER | {
+    "abs", "bin", "bool", "bytearray", "bytes", "callable", "chr", "complex", "dict", "divmod", "enumerate", "float", "hash",
+    "hex", "id", "int", "isinstance", "issubclass", "iter", "len", "oct", "ord", "pow", "print", "range", "repr", "reversed", "round",
+    "str", "type", "zip",
 }  # fmt: skip
-"""Functions that hand nothing over by a call, as long as they are given no function by a keyword."""
-_CALLING = frozenset(
-    (
-        "assertRaises",
-        "assertRaisesRegex",
-        "assertWarns",
-        "assertWarnsRegex",
-        "assert_raises",
-        "assert_raises_regex",
-        "assert_warns",
-        "assert_no_warnings",
-        "assert_no_gc_cycles",
-    )
-)
-"""Assertions that call what they are given."""
+"""Builtin functions that call nothing but operators of what they are given, and keep nothing."""
+_LASTING = frozenset(("enumerate", "iter", "reversed", "zip", "print", "id"))
+"""Of these the ones that no function of the test's may use and still be one that changes nothing."""
+_TYPES = frozenset(name for name in _BUILTINS if isinstance(vars(builtins)[name], type)) - {
+    "super", "memoryview", "map", "filter",
+}  # fmt: skip
+_LIBRARY = {
+    "math": None,
+    "numpy": frozenset(
+        ["all", "allclose", "array", "array_equal", "isclose", "isinf", "isnan", "ndarray", "nan", "inf", "pi", "bool_"]
+        + [f"{kind}{size}" for kind in ("int", "uint", "float") for size in (8, 16, 32, 64)]
+    ),
+    "copy": frozenset(["deepcopy"]),
+    "collections": frozenset(["Counter", "OrderedDict", "deque"]),
+    "decimal": frozenset(["Decimal"]),
+    "fractions": frozenset(["Fraction"]),
+    "datetime": frozenset(["date", "datetime", "time", "timedelta"]),
+    "io": frozenset(["StringIO", "BytesIO"]),
+    "random": frozenset(["Random"]),
+    "sys": frozenset(["maxsize", "float_info"]),
+}
+"""What a test may use of a module: it keeps nothing of what it is given, and calls none of it. None: all of it."""
+_RAISING = frozenset(("assertRaises", "assertRaisesRegex", "raises"))
 _COMPARING = frozenset(
     [
         "assertEqual", "assertNotEqual", "assertTrue", "assertFalse", "assertIs", "assertIsNot", "assertIsNone",
@@ -59,56 +67,64 @@ _COMPARING = frozenset(
         "assertGreaterEqual", "assertLess", "assertLessEqual", "assertListEqual", "assertDictEqual", "assertTupleEqual",
     ]
 )  # fmt: skip
-"""Assertions that compare what they are given, and call nothing but its operators."""
-_OF_TEST_CASES = frozenset(("subTest", "fail", "skipTest"))
-_WRITES = frozenset(("__dict__", "vars", "globals", "locals"))
-_DECORATORS = frozenset(("property", "staticmethod", "classmethod", "contextmanager"))
-_CONTAINERS = frozenset(("dict", "deque", "Counter", "OrderedDict", "defaultdict", "bytearray", "bytes"))
-"""What gives a container that is not used up by reading it."""
+_DECORATORS = frozenset(("property", "staticmethod", "classmethod"))
 _CONSTRUCTORS = frozenset(("__init__", "__post_init__", "__new__"))
 _CALLED_BY_WRITES = frozenset(
     [
-        "__setitem__", "__delitem__", "__setattr__", "__delattr__", "__set__", "__delete__", "__iadd__",
-        "__isub__", "__ior__",
+        "__setitem__", "__delitem__", "__setattr__", "__delattr__", "__set__", "__delete__", "__set_name__", "__iadd__",
+        "__isub__", "__imul__", "__ior__", "__iand__", "__ixor__",
     ]
 )  # fmt: skip
 """Special methods that only statements call which count as writes themselves."""
-_MOST_ALIKE = 20
-"""Functions of one name whose calls are looked at."""
-_PARTS = (ast.Tuple, ast.List, ast.Constant, ast.Name, ast.Attribute, ast.Subscript)
-_DISPLAYS = frozenset((ast.List, ast.Tuple, ast.Set, ast.Dict))
-_CONSTANTS = frozenset(("pi", "e", "tau", "inf", "nan"))
-_LIBRARY_READS = frozenset(
-    ("allclose", "isclose", "array_equal", "isnan", "isinf", "sqrt", "fabs", "floor", "ceil", "array")
-)
-"""Functions of libraries that only read numbers."""
+_NOT_PURE = (
+    ast.Global, ast.Nonlocal, ast.Yield, ast.YieldFrom, ast.Await, ast.With, ast.AsyncWith, ast.AsyncFor, ast.Import,
+    ast.ImportFrom, ast.Delete, ast.NamedExpr, ast.ClassDef, ast.Match, *_FUNCTIONS,
+)  # fmt: skip
+_SIMPLE: dict[type, tuple[str, ...]] = {
+    ast.Pass: (), ast.Break: (), ast.Continue: (), ast.Import: (), ast.Expr: ("value",), ast.Return: ("value",),
+    ast.Assert: ("test", "msg"),
+}  # fmt: skip
+_PARTS: dict[type, tuple[str, ...]] = {
+    ast.Constant: (), ast.List: ("elts",), ast.Tuple: ("elts",), ast.Set: ("elts",), ast.Dict: ("keys", "values"),
+    ast.JoinedStr: ("values",), ast.FormattedValue: ("value", "format_spec"), ast.Starred: ("value",),
+    ast.UnaryOp: ("operand",), ast.BinOp: ("left", "right"), ast.BoolOp: ("values",), ast.IfExp: ("test", "body", "orelse"),
+    ast.Subscript: ("value", "slice"), ast.Slice: ("lower", "upper", "step"),
+}  # fmt: skip
+"""Of statements and expressions that are listed, what stands in them."""
+_CONSTANT, _LINEAR, _FUNCTION, _MODULE, _OWN, _CALLED, _CASE, _CLASS = range(8)
+"""What a variable is: of immutable constants; read once; a function; a module or a part of one; the solution's answer or a
+name of the solution's; a parameter that is only called; the test case of a method; a class of the test's."""
 
 
-class _Position:
-    """Where in a test a node stands."""
+class _Asked:
+    """Says of every function that it is in it, and keeps which it was asked for."""
 
-    def __init__(
-        self,
-        scopes: tuple[int, ...] = (0,),
-        loops: tuple[set[str], ...] = (),
-        owners: tuple[tuple[int, Root], ...] = (),  # the functions and classes around it, each with how deep they stand
-        lambdas: frozenset[int] = frozenset(),
-        *,
-        in_class: bool = False,
-    ) -> None:
-        self.scopes, self.loops, self.owners, self.lambdas, self.in_class = scopes, loops, owners, lambdas, in_class
+    def __init__(self) -> None:
+        self.names: set[str] = set()
 
-    def enter_loop(self, names: set[str]) -> _Position:
-        return _Position(self.scopes, (*self.loops, names), self.owners, self.lambdas, in_class=self.in_class)
+    def __contains__(self, name: str) -> bool:
+        self.names.add(name)
+        return True
 
-    def leave_lambdas(self) -> _Position:
-        return _Position(self.scopes, self.loops, self.owners, in_class=self.in_class) if self.lambdas else self
 
-    def enter(self, scope: int, owner: Root | None, *, is_class: bool = False, is_lent: bool = False) -> _Position:
-        outer = self.scopes[:-1] if self.in_class else self.scopes  # a method does not see the names of its class
-        owners = self.owners if owner is None else (*self.owners, (len(outer), owner))
-        lambdas = self.lambdas | {scope} if is_lent else self.lambdas
-        return _Position((*outer, scope), (), owners, lambdas, in_class=is_class)
+class _NotListedError(Exception):
+    """Something stands in a text that is not among what is allowed."""
+
+
+class _Variable:
+    """What a scope binds a name to."""
+
+    def __init__(self, kind: int, value: Any = None) -> None:
+        self.kind, self.value = kind, value
+        self.block, self.loops, self.loads = 0, 0, 1
+        """Where it was bound last, in how many loops, and how often it was read since: not at all before it is bound."""
+
+
+class _Scope:
+    """A function or the test itself, with its variables."""
+
+    def __init__(self, variables: dict[str, _Variable], *, is_body: bool) -> None:
+        self.variables, self.is_body = variables, is_body  # a comprehension belongs to the body around it
 
 
 class Lending:
@@ -122,274 +138,575 @@ class Lending:
             nodes: all of their nodes, parents first.
             tested: by which names it calls what is tested.
         """
-        parts = [tree for tree in trees if tree is not None]
+        parts: list[Any] = [tree for tree in trees if tree is not None]
         self._tested = tested
-        self._drop_literals(nodes)
-        self._bound: dict[int, set[str]] = {0: self._bound_names(parts)}
-        self._values: dict[Root, set[Root]] = {}
-        self._loads: dict[Root, int] = {}
-        self._lent: set[Root] = set()
-        self._changeable: set[Root] = set()
-        """Variables that may hold what can change."""
-        self._iterators: set[str] = set()
-        """Variables that may hold what is used up by reading it."""
-        self._is_unclear = False
-        """Whether something is lent of which the text does not say what it is."""
-        self.unbound: set[str] = set()
-        """Names that it reads and does not bind: the solution's, the prompt's, or another test's."""
-        every = [node for tree in parts for node in self._walk(tree)]
-        self._classes = {node.name for node in every if isinstance(node, ast.ClassDef)}
-        self._imported = {(node.asname or node.name).partition(".")[0] for node in every if isinstance(node, ast.alias)}
-        random = {
-            (alias.asname or alias.name).partition(".")[0]
-            for node in every
-            if isinstance(node, ast.Import | ast.ImportFrom)
-            for alias in node.names
-            if "random" in (getattr(node, "module", None) or alias.name)
-        }
+        self._literals = _find_literals(nodes)
+        every = self._walk(*parts)
         self._functions: dict[str, list[Any]] = {}
         for node in every:
             if isinstance(node, _FUNCTIONS):
                 self._functions.setdefault(getattr(node, "name", "<lambda>"), []).append(node)
-        # `global x` in a function binds a variable of the test itself
-        self._bound[0].update(name for node in every if isinstance(node, ast.Global) for name in node.names)
-        callees = {id(node.func): _name(node.func) for node in every if isinstance(node, ast.Call)}
-        called = set(callees.values())
-        handed = {
-            node.id for node in every if isinstance(node, ast.Name) and _is_read(node) and id(node) not in callees
-        }
-        stores = [node.id for node in every if isinstance(node, ast.Name) and not _is_read(node)]
-        stored = set(stores)
-        self._cases = {
-            node.targets[0].id
-            for node in every
-            if isinstance(node, ast.Assign)
-            and _is_test_case(node.value)
-            and isinstance(node.targets[0], ast.Name)
-            and stores.count(node.targets[0].id) == 1
-            and "unittest" in self._imported - stored
-        }
-        """Names of test cases of `unittest` itself."""
-        self._plain = {
-            name
-            for name, functions in self._functions.items()
-            if name not in stored and all(map(_is_undecorated, functions))
-        }
-        """Names of functions that are what their text says."""
-        self._generators = {
-            name
-            for name, functions in self._functions.items()
-            for part in self._walk(*functions)
-            if isinstance(part, ast.Yield | ast.YieldFrom)
-        }
-        methods = {id(part) for node in every if isinstance(node, ast.ClassDef) for part in node.body}
-        self._unknown = {
-            (id(function), name)
-            for functions in self._functions.values()
-            for function in functions
-            if len(functions) > 1
-            or id(function) in methods
-            or (called_as := getattr(function, "name", "<lambda>")) in handed
-            or called_as not in called
-            for name in _parameters(function)
-            if name not in tested
-        }
-        """Parameters of which no call in the text says what they are."""
-        self._changeable |= self._unknown
-        # a module's list or generator of numbers can change; a function of a module's that is only called cannot
-        modules = {
-            node.value.id
-            for node in every
-            if isinstance(node, ast.Attribute)
-            and isinstance(node.value, ast.Name)
-            and (id(node) not in callees or node.attr == "random")
-            and node.attr not in _CONSTANTS
-        }
-        bases = {id(node.value) for node in every if isinstance(node, ast.Attribute)}
-        bare = {
-            node.id
-            for node in every
-            if isinstance(node, ast.Name) and _is_read(node) and id(node) not in callees and id(node) not in bases
-        }
-        self._stateful = self._imported & (modules | bare | random)
-        try:
-            for _ in range(2):  # what a variable is bound to later in a loop is known by the second time
-                self._loads.clear()
-                for tree in parts:
-                    self._visit(tree, _Position())
-                # what one pass has seen, a second one does not take back
-                if self.reads_again():
-                    break
-        except RecursionError:  # a sum of a thousand terms: such a text says nothing
-            self._is_unclear = True
-            # with no function known, none is called pure
-            self._functions.clear()
-
-    @property
-    def bound(self) -> set[str]:
+        self._classes = {node.name for node in every if isinstance(node, ast.ClassDef)}
+        self._factories = [
+            node.value for node in every if isinstance(node, ast.keyword) and node.arg == "default_factory"
+        ]
+        bindings = self._find_bindings(parts)
+        self.bound = set(bindings) | {name for node in every if isinstance(node, ast.Global) for name in node.names}
         """The variables of the test itself, which the tests after it can read."""
-        return self._bound[0]
+        read = {node.id for node in every if isinstance(node, ast.Name) and _is_read(node)}
+        self.unbound = read - self.bound - _BUILTINS
+        """Names that it reads and does not bind itself: the solution's, the prompt's, or another test's."""
+        self._rebound = self.bound | {
+            name for node in every for name in (_parameters(node) if isinstance(node, _FUNCTIONS) else [])
+        } | {node.id for node in every if isinstance(node, ast.Name) and not _is_read(node)}  # fmt: skip
+        self._block = 0
+        self._loops = 0
+        self._comparing: dict[int, bool] = {}
+        self._scopes: list[_Scope] = []
+        self._pure: frozenset[str] = frozenset()
+        self._is_linear = False
+        try:
+            # in no scope of its own a name of the test's means what the test binds it to
+            self._scopes = [_Scope(self._make_variables(bindings), is_body=True)]
+            self._pure = self._find_pure()
+            for part in parts:
+                self._visit_block(part.body if isinstance(part, ast.Module) else [part])
+            self._is_linear = True
+        except _NotListedError:
+            pass
+        except RecursionError:  # a sum of a thousand terms: such a text says nothing
+            self._pure = frozenset()
 
     def reads_again(self) -> bool:
-        """Whether it reads anything a second time that leads to what it lends."""
-        if self._is_unclear:
-            return True
-        self._changeable.update((scope, name) for scope in self._bound for name in self._stateful)
-        roots = list(self._lent)
-        for root in roots:  # which grows meanwhile
-            roots += [other for other in self._values.get(root, ()) if other not in roots]
-        return any(self._loads.get(root, 0) > 1 and root in self._changeable for root in roots)
+        """Whether it may read anything a second time that leads to what it lends."""
+        return not self._is_linear
 
     def find_pure(self) -> frozenset[str]:
-        """Return the names of those of its functions that change nothing, whoever calls them."""
-        writing = {name for name, nodes in self._functions.items() if any(map(self._writes, nodes))}
-        words_by_name = {name: set[str]().union(*map(self._words, nodes)) for name, nodes in self._functions.items()}
-        if writing & _CALLED_BY_WRITES:
-            writing |= _CONSTRUCTORS & self._functions.keys()  # which set attributes
-        # a function that calls one that writes writes too, so until no further one is met
-        while True:
-            if any(name[:2] == "__" == name[-2:] for name in writing - _CONSTRUCTORS - _CALLED_BY_WRITES):
-                return frozenset()  # an operator in any of them may be that one
-            # one that calls a class may run its constructor
-            words = writing | (self._bound[0] if writing & _CONSTRUCTORS else set())
-            more = {name for name, own in words_by_name.items() if name not in writing and not own.isdisjoint(words)}
-            if not more:
-                return frozenset(self._functions) - writing
-            writing |= more
-
-    def _writes(self, function: Any) -> bool:
-        """Whether a function of the test's may change something by itself."""
-        own_calls = _called_parameters(function)  # `Policy` looks at the functions that it is given
-        is_constructor = getattr(function, "name", "") in _CONSTRUCTORS
-        own = function.args.args[0].arg if is_constructor and function.args.args else ""  # nobody else holds it yet
-        for node in self._walk(function):
-            if isinstance(node, ast.Global | ast.Nonlocal | ast.AugAssign | ast.With | ast.AsyncWith | ast.Await):
-                return True
-            if isinstance(node, ast.Call) and not (_name(node.func) in own_calls or self._only_reads(node)):
-                return True
-            is_write = isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load)
-            if is_write and not (isinstance(node, ast.Attribute) and own and _name(node.value) == own):
-                return True
-        return not self._words(function).isdisjoint(_WRITES | (self._iterators - self._cases))
-
-    def _only_reads(self, call: ast.Call) -> bool:
-        """Whether a call in a function of the test's changes nothing, but for what the functions that it names change."""
-        name = _name(call.func)
-        handed = [keyword.value for keyword in call.keywords]
-        if any(not (_is_constant(value) or _name(value) in self._plain) for value in handed):
-            return False
-        if isinstance(call.func, ast.Attribute):
-            base = _name(call.func.value)
-            is_library = base in self._imported and (base == "math" or name in _LIBRARY_READS)
-            is_own = name in self._plain and name not in WRITING and base not in self._imported
-            # what the operators of the solution's objects change meanwhile is noted as they change it
-            is_assertion = base in self._cases and name in _COMPARING
-            return name in READING or is_own or is_library or is_assertion
-        if name in self._plain or name in self._classes:
-            return not any(map(_called_parameters, self._functions.get(name, ())))
-        return name in _SCALAR | _ONLY_READ and name not in self._tested and name not in self._bound[0] - self._imported
+        """Return the names of those of its functions that change nothing, whoever calls them with plain values."""
+        return self._pure
 
     # variables
 
-    def _find_root(self, name: str, position: _Position) -> Root | None:
-        for scope in reversed(position.scopes):
-            if name in self._bound[scope]:
-                return scope, name
-        return None
+    def _find_bindings(self, nodes: list[Any]) -> dict[str, list[tuple[str, Any]]]:
+        """Return each name that statements bind, with what binds it, but for what scopes among them bind within."""
+        bindings: dict[str, list[tuple[str, Any]]] = {}
 
-    def _load(self, name: str, position: _Position, *, is_lent: bool) -> None:
-        root = self._find_root(name, position)
-        if root is None:
-            if name not in _BUILTINS:
-                self.unbound.add(name)
-                # a function of the solution's that stands in a class is given that class's objects, by no visible call
-                self._is_unclear = self._is_unclear or position.in_class
-            return
-        # a loop or a function that does not bind it may read it any number of times
-        again = root[0] != position.scopes[-1] or any(name not in names for names in position.loops)
-        self._loads[root] = self._loads.get(root, 0) + 1 + again
-        # calling a function lends what it reads of the scopes around it
-        for depth, owner in position.owners:
-            if position.scopes.index(root[0]) < depth:
-                self._values.setdefault(owner, set()).add(root)
-        if is_lent and root[0] not in position.lambdas:
-            self._lent.add(root)
-            self._is_unclear = self._is_unclear or root in self._unknown
+        def bind(name: str, how: str, value: Any = None) -> None:
+            bindings.setdefault(name, []).append((how, value))
 
-    def _bind(self, target: ast.AST, value: ast.AST, position: _Position) -> None:
-        """Note what a variable is bound to, or what is put into what it holds."""
-        if self._holds_iterator(value) and (name := _name(target)):
-            self._iterators.add(name)
-        if isinstance(target, ast.Tuple | ast.List):
-            parts = target.elts
-            values = value.elts if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(parts) else None
-            for index, part in enumerate(parts):
-                self._bind(part, values[index] if values is not None else value, position)
-            return
-        base = target
-        while isinstance(base, ast.Attribute | ast.Subscript | ast.Starred):
-            base = base.value
-        root = self._find_root(base.id, position) if isinstance(base, ast.Name) else None
-        if root is None:
-            return
-        self._lead(root, value, position)
-        if base is not target:
-            return
-        if not (_is_constant(value) or self._is_of_solution(value, position)):
-            self._changeable.add(root)
+        queue, known = list(nodes), set()
+        for node in queue:  # which grows meanwhile
+            if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+                bind(node.targets[0].id, "value", node.value)
+                known.add(id(node.targets[0]))
+            elif isinstance(node, ast.For | ast.comprehension):
+                for target, value in _items(node.target, node.iter):
+                    if isinstance(target, ast.Name):
+                        bind(target.id, "item", value)
+                        known.add(id(target))
+            elif isinstance(node, ast.Import | ast.ImportFrom):
+                for name, value in _imported(node):
+                    bind(name, "module" if value else "other", value)
+            elif isinstance(node, ast.FunctionDef):
+                bind(node.name, "function", node)
+            elif isinstance(node, ast.AsyncFunctionDef | ast.ClassDef):
+                bind(node.name, "class" if isinstance(node, ast.ClassDef) else "other", node)
+            elif isinstance(node, ast.Name) and not _is_read(node) and id(node) not in known:
+                bind(node.id, "other")
+            elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+                bind(node.name, "other")
+            if not isinstance(node, _SCOPES) and id(node) not in self._literals:
+                queue.extend(ast.iter_child_nodes(node))
+        return bindings
 
-    def _lead(self, root: Root, value: ast.AST, position: _Position) -> None:
-        """Note that a variable leads to all that an expression reads."""
-        roots = self._values.setdefault(root, set())
-        for part in self._walk(value):
-            if isinstance(part, ast.Name) and (other := self._find_root(part.id, position)) is not None:
-                roots.add(other)
-            elif isinstance(part, (*_COMPREHENSIONS, ast.Lambda)):
-                roots.update((id(part), name) for name in self._bound.get(id(part), ()))
+    def _make_variables(self, bindings: dict[str, list[tuple[str, Any]]]) -> dict[str, _Variable]:
+        variables: dict[str, _Variable] = {}
+        for name, ways in bindings.items():
+            how, value = ways[0]
+            if all(how in ("value", "item") and self._is_immutable(value) for how, value in ways):
+                variables[name] = _Variable(_CONSTANT)
+            elif all(how == "value" and self._is_answer(value, variables) for how, value in ways):
+                variables[name] = _Variable(_OWN)
+            elif len(ways) == 1 and how in ("function", "module", "class"):
+                kind = _FUNCTION if how == "function" else _MODULE if how == "module" else _CLASS
+                variables[name] = _Variable(kind, value)
+            else:
+                variables[name] = _Variable(_LINEAR)
+        return variables
 
-    def _holds_iterator(self, value: ast.AST) -> bool:
-        """Whether this may hold what is used up by reading it."""
-        return any(
-            isinstance(part, ast.GeneratorExp) or (isinstance(part, ast.Call) and self._gives_iterator(part))
-            for part in self._walk(value)
-        )
+    def _is_answer(self, value: Any, variables: dict[str, _Variable]) -> bool:
+        """Whether this is what the solution returned.
 
-    def _gives_iterator(self, call: ast.Call) -> bool:
-        name = _name(call.func)
-        if isinstance(call.func, ast.Name) and name in self._classes | _SCALAR | _ONLY_READ | _CONTAINERS:
-            return False
-        if name in self._plain:
-            return name in self._generators
-        return name not in READING | _LIBRARY_READS
-
-    def _is_of_solution(self, value: ast.AST, position: _Position) -> bool:
-        """Whether this is what a function or a class of the solution's returned: what it changes there is its own answer."""
+        It says what it is, so that it changes it later gives it no power over the test that it has not anyway; even if it
+        has returned what it was lent, since nothing else of the test's leads there any more.
+        """
         if not isinstance(value, ast.Call):
             return False
-        base = value.func
-        while isinstance(base, ast.Attribute):
-            base = base.value
-        if not isinstance(base, ast.Name):
+        while isinstance(value, ast.Call | ast.Attribute):
+            value = value.func if isinstance(value, ast.Call) else value.value
+        if not isinstance(value, ast.Name):
             return False
-        root = self._find_root(base.id, position)
-        return base.id in self._tested or (root is None and base.id not in _BUILTINS)
+        known = variables.get(value.id)
+        is_own = known is not None and known.kind == _OWN
+        return is_own or value.id in self._tested or value.id not in self._rebound | _BUILTINS
+
+    def _is_immutable(self, node: Any) -> bool:
+        """Whether nothing about the value of this can change."""
+        match node:
+            case ast.Constant():
+                return True
+            case ast.Tuple(elts=parts):
+                return all(map(self._is_immutable, parts))
+            case ast.UnaryOp(operand=operand):
+                return self._is_immutable(operand)
+            case ast.BinOp(left=left, right=right):
+                return self._is_immutable(left) and self._is_immutable(right)
+        return False
+
+    def _find(self, name: str) -> tuple[_Scope | None, _Variable]:
+        for scope in reversed(self._scopes):
+            if name in scope.variables:
+                return scope, scope.variables[name]
+        if name in _BUILTINS and name not in self._tested:
+            if name in _TYPES or name in _CALLABLE or name == "__name__":
+                return None, _Variable(_CONSTANT)
+            raise _NotListedError
+        return None, _Variable(_OWN)  # the solution's, or another test's, for which `tasks` looks
+
+    def _bind(self, target: Any) -> None:
+        """Note that a variable has a new value; of several places to bind one, which comes last is not known."""
+        for part in target.elts if isinstance(target, ast.Tuple | ast.List) else [target]:
+            if isinstance(part, ast.Tuple | ast.List):
+                self._bind(part)
+                continue
+            if not isinstance(part, ast.Name):
+                raise _NotListedError
+            variable = self._scopes[-1].variables[part.id]
+            if variable.kind in (_FUNCTION, _MODULE, _CASE, _CLASS, _CALLED) or variable.block not in (0, self._block):
+                raise _NotListedError
+            variable.block, variable.loops, variable.loads = self._block, self._loops, 0
+
+    def _load(self, name: str) -> _Variable:
+        scope, variable = self._find(name)
+        if variable.kind == _LINEAR:
+            at = self._scopes.index(scope) if scope else 0
+            if (
+                any(inner.is_body for inner in self._scopes[at + 1 :])
+                or variable.loops != self._loops
+                or variable.loads
+            ):
+                raise _NotListedError
+            variable.loads += 1
+        return variable
+
+    # statements
+
+    def _visit_block(self, statements: list[Any], target: Any = None) -> None:
+        outer, self._block = self._block, id(statements)
+        if target is not None:
+            self._bind(target)
+        for statement in statements:
+            self._visit_statement(statement)
+        self._block = outer
+
+    def _visit_statement(self, node: Any) -> None:
+        if type(node) in _SIMPLE:
+            self._visit_parts(node, _SIMPLE[type(node)])
+            return
+        match node:
+            case ast.ImportFrom(names=aliases) if all(alias.name != "*" for alias in aliases):
+                return
+            case ast.Assign(targets=[target], value=value):
+                self._visit_assignment(target, value)
+            case ast.If(test=test, body=body, orelse=orelse):
+                self._visit(test)
+                self._visit_block(body)
+                self._visit_block(orelse)
+            case ast.For(target=target, iter=source, body=body, orelse=[]):
+                self._visit_source(source)
+                self._loops += 1
+                self._visit_block(body, target)
+                self._loops -= 1
+            case ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=[]):
+                self._visit_block(body)
+                for handler in handlers:
+                    self._visit_handler(handler)
+                self._visit_block(orelse)
+            case ast.Raise(exc=ast.Call(func=ast.Name(id=name), args=values, keywords=[]), cause=None) if (
+                name in _TYPES
+            ):
+                self._visit_all(values)
+            case ast.With(items=[ast.withitem(context_expr=ast.Call() as call, optional_vars=None)], body=body):
+                if _name(call.func) not in _RAISING or not self._is_framework(call.func):
+                    raise _NotListedError
+                self._visit_all(_arguments(call))
+                self._visit_block(body)
+            case ast.FunctionDef():
+                self._visit_function(node)
+            case ast.ClassDef(keywords=[], decorator_list=[]):
+                self._visit_class(node)
+            case _:
+                raise _NotListedError
+
+    def _visit_assignment(self, target: Any, value: Any) -> None:
+        self._visit(value)
+        # a call may give one object for several names
+        if isinstance(target, ast.Tuple) and not (isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts)):
+            raise _NotListedError
+        self._bind(target)
+
+    def _visit_handler(self, handler: ast.ExceptHandler) -> None:
+        if handler.name:
+            raise _NotListedError
+        if handler.type is not None:
+            self._visit(handler.type)
+        self._visit_block(handler.body)
+
+    def _visit_class(self, node: ast.ClassDef) -> None:
+        """Allow a class whose methods change nothing, or a case of `unittest` itself."""
+        if node.bases and not (len(node.bases) == 1 and self._is_test_case(node.bases[0])):
+            raise _NotListedError
+        for part in node.body:
+            if node.bases and isinstance(part, ast.FunctionDef) and len(_parameters(part)) == 1:
+                self._visit_body(part, {_parameters(part)[0]: _Variable(_CASE)})
+            elif not (_is_text(part) or (not node.bases and self._is_plain_part(part))):
+                raise _NotListedError
+
+    def _is_plain_part(self, node: Any) -> bool:
+        """Whether this in a class is a method that changes nothing, or a constant."""
+        if isinstance(node, ast.FunctionDef):
+            return node.name in self._pure
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            return self._is_immutable(node.value)
+        return isinstance(node, ast.Pass | ast.AnnAssign) or _is_text(node)
+
+    def _visit_function(self, node: ast.FunctionDef) -> None:
+        """Allow a function that only compares, or one whose parameters are what it calls."""
+        if not (self._compares(node) or self._is_generator(node)):
+            self._visit_body(node, {name: _Variable(_CALLED) for name in _parameters(node)})
+
+    def _visit_body(self, node: ast.FunctionDef, parameters: dict[str, _Variable]) -> None:
+        if not _is_plain(node):
+            raise _NotListedError
+        variables = self._make_variables(self._find_bindings(node.body))
+        if not variables.keys().isdisjoint(parameters):
+            raise _NotListedError
+        outer, self._loops = self._loops, 0
+        self._scopes.append(_Scope(variables | parameters, is_body=True))
+        self._visit_block(node.body)
+        self._scopes.pop()
+        self._loops = outer
+
+    def _compares(self, node: ast.FunctionDef) -> bool:
+        """Whether a function of the test's calls nothing of the solution's, and keeps nothing."""
+        if id(node) not in self._comparing:
+            self._comparing[id(node)] = False  # while it is looked at: one that calls itself is not listed
+            self._comparing[id(node)] = _is_plain(node) and self._only_computes(node, self._compares_by_name)
+        return self._comparing[id(node)]
+
+    def _is_generator(self, node: ast.FunctionDef) -> bool:
+        """Whether it yields literals, each of which is a new object in each of its runs."""
+        parts = [
+            part.value.value if isinstance(part, ast.Expr) and isinstance(part.value, ast.Yield) else None
+            for part in node.body
+        ]
+        is_literal = all(isinstance(part, ast.Constant) or id(part) in self._literals for part in parts)
+        return _is_plain(node) and not _parameters(node) and is_literal
+
+    def _compares_by_name(self, name: str) -> bool:
+        functions = self._functions.get(name, ())
+        return len(functions) == 1 and isinstance(functions[0], ast.FunctionDef) and self._compares(functions[0])
+
+    def _is_test_case(self, base: Any) -> bool:
+        names = _name(base.value) if isinstance(base, ast.Attribute) else "", _name(base)
+        variable = self._scopes[0].variables.get(names[0] or names[1])
+        expected = ("unittest", "") if names[0] else ("unittest", "TestCase")
+        return (
+            names[1] == "TestCase" and variable is not None and (variable.kind, variable.value) == (_MODULE, expected)
+        )
+
+    def _is_framework(self, function: Any) -> bool:
+        """Whether this is a method of a test case or a function of pytest."""
+        if not (isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name)):
+            return False
+        variable = self._find(function.value.id)[1]
+        return variable.kind == _CASE or (variable.kind == _MODULE and variable.value == ("pytest", ""))
+
+    # expressions
+
+    def _visit_all(self, nodes: Iterable[Any]) -> None:
+        for node in nodes:
+            self._visit(node)
+
+    def _visit_source(self, node: Any) -> None:
+        """Visit what is gone through, whose items have to be objects of their own."""
+        if any(isinstance(part, ast.BinOp | ast.IfExp | ast.BoolOp) for part in self._walk(node)):
+            raise _NotListedError
+        self._visit(node)
+
+    def _visit_parts(self, node: Any, fields: tuple[str, ...]) -> None:
+        for field in fields:
+            value = getattr(node, field)
+            self._visit_all(filter(None, value if isinstance(value, list) else [value]))
+
+    def _visit(self, node: Any) -> None:
+        if id(node) in self._literals:
+            return
+        if type(node) in _PARTS:
+            self._visit_parts(node, _PARTS[type(node)])
+            return
+        match node:
+            case ast.Name(id=name):
+                variable = self._load(name)
+                is_pure = variable.kind == _FUNCTION and name in self._pure
+                is_part = variable.kind == _MODULE and self._is_listed(variable, "")
+                if variable.kind in (_CALLED, _CASE, _CLASS, _MODULE, _FUNCTION) and not (is_pure or is_part):
+                    raise _NotListedError
+            case ast.Compare(left=left, comparators=[right]):  # a chain reads what stands in its middle twice
+                self._visit_all((left, right))
+            case ast.Attribute(value=value):
+                self._visit_attribute(node, value)
+            case ast.Lambda() if self._is_pure(node, self._pure):
+                return
+            case ast.ListComp() | ast.SetComp() | ast.DictComp():
+                self._visit_comprehension(node)
+            case ast.Call():
+                self._visit_call(node)
+            case _:
+                raise _NotListedError
+
+    def _visit_attribute(self, node: ast.Attribute, value: Any) -> None:
+        if isinstance(value, ast.Name):
+            variable = self._find(value.id)[1]
+            if variable.kind == _MODULE:
+                if not self._is_listed(variable, node.attr):
+                    raise _NotListedError
+                return
+            if node.attr[:1] == "_":
+                raise _NotListedError
+        self._visit(value)
+
+    @staticmethod
+    def _is_listed(variable: _Variable, attribute: str) -> bool:
+        module, name = variable.value
+        if (name and attribute) or module not in _LIBRARY:
+            return False
+        allowed = _LIBRARY[module]
+        return bool(name or attribute) and (allowed is None or (name or attribute) in allowed)
+
+    def _visit_comprehension(self, node: Any) -> None:
+        bindings = self._find_bindings(node.generators)
+        for index, generator in enumerate(node.generators):
+            if generator.is_async:
+                raise _NotListedError
+            if index == 0:  # read outside the scope of the comprehension, as Python does it
+                self._visit_source(generator.iter)
+                self._scopes.append(_Scope(self._make_variables(bindings), is_body=False))
+            else:
+                self._visit_source(generator.iter)
+            self._loops += 1
+            self._bind(generator.target)
+            self._visit_all(generator.ifs)
+        self._visit_all((node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,))
+        self._loops -= len(node.generators)
+        self._scopes.pop()
+
+    def _visit_call(self, node: ast.Call) -> None:
+        function, values = node.func, _arguments(node)
+        if isinstance(function, ast.Name):
+            variable = self._load(function.id)
+            if variable.kind == _FUNCTION:
+                self._visit_own(variable.value, node)
+            elif variable.kind == _MODULE:
+                if not self._is_listed(variable, ""):
+                    raise _NotListedError
+                self._visit_all(values)
+            elif function.id in _BUILTINS and variable.kind == _CONSTANT:
+                self._visit_builtin(function.id, node)
+            elif variable.kind in (_OWN, _CALLED, _CLASS):
+                self._visit_all(values)
+            else:
+                raise _NotListedError
+            return
+        if isinstance(function, ast.Attribute):
+            name = function.attr
+            if self._is_framework(function):
+                if name not in _RAISING | _COMPARING:
+                    raise _NotListedError
+                self._visit_all(values)
+                return
+            if isinstance(function.value, ast.Name) and self._find(function.value.id)[1].kind == _MODULE:
+                is_main = self._find(function.value.id)[1].value == ("unittest", "") and name == "main"
+                if not is_main:
+                    self._visit_attribute(function, function.value)
+                self._visit_all(values)
+                return
+        # a method of what the solution returned, or a function that it returned
+        self._visit(function)
+        self._visit_all(values)
+
+    def _visit_own(self, function: ast.FunctionDef, node: ast.Call) -> None:
+        """Visit a call of a function of the test's: one that compares takes values, another one takes what it calls."""
+        if self._compares(function) or self._is_generator(function):
+            self._visit_all(_arguments(node))
+            return
+        for value in _arguments(node):
+            if not (isinstance(value, ast.Name) and self._find(value.id)[1].kind in (_OWN, _CALLED)):
+                raise _NotListedError
+
+    def _visit_builtin(self, name: str, node: ast.Call) -> None:
+        values = node.args
+        if name not in _CALLABLE and not (name in _TYPES and issubclass(vars(builtins)[name], BaseException)):
+            raise _NotListedError
+        for keyword in node.keywords:
+            is_named = isinstance(keyword.value, ast.Name) and keyword.value.id in _CALLABLE - self._rebound
+            if not (keyword.arg and (is_named or isinstance(keyword.value, ast.Constant | ast.Lambda))):
+                raise _NotListedError
+            self._visit(keyword.value)
+        if name in _EAGER and len(values) == 1 and isinstance(values[0], ast.GeneratorExp):
+            self._visit_comprehension(values[0])
+        elif name in _EAGER and len(values) == 1 and self._is_map(values[0]):
+            self._visit_all(values[0].args[1:])  # type: ignore[attr-defined]  # it is a call
+        else:
+            self._visit_all(values)
+
+    def _is_map(self, value: Any) -> bool:
+        """Whether this calls a function of the solution's with each item."""
+        if not (isinstance(value, ast.Call) and _name(value.func) == "map" and isinstance(value.func, ast.Name)):
+            return False
+        first = value.args[0] if value.args else None
+        is_solutions = isinstance(first, ast.Name) and self._find(first.id)[1].kind in (_OWN, _CALLED)
+        return "map" not in self._rebound and not value.keywords and is_solutions
+
+    # functions that change nothing
+
+    def _find_pure(self) -> frozenset[str]:
+        needs: dict[str, set[str]] = {}
+        impure = set()
+        for name, functions in self._functions.items():
+            asked = _Asked()
+            if not all(self._is_pure(node, asked) for node in functions):
+                impure.add(name)
+            for other in asked.names & self._functions.keys():
+                needs.setdefault(other, set()).add(name)
+        queue = list(impure)
+        for name in queue:  # which grows meanwhile: who calls one that is not pure is not pure
+            queue += needs.get(name, set()) - impure
+            impure |= needs.get(name, set())
+        pure = frozenset(self._functions) - impure
+        if any(name[:1] == "_" == name[-1:] for name in impure - _CONSTRUCTORS - _CALLED_BY_WRITES):
+            return frozenset()  # an operator may call that one
+        if impure & _CALLED_BY_WRITES:
+            return pure - _CONSTRUCTORS  # which set attributes
+        is_filled = all(_name(value) in ("list", "dict", "set") for value in self._factories)
+        return pure | {GENERATED} if is_filled else pure
+
+    def _is_pure(self, function: Any, pure: frozenset[str] | _Asked) -> bool:
+        """Whether a function of the test's changes nothing but what it has made itself."""
+        parameters = function.args
+        defaults = [value for value in (*parameters.defaults, *parameters.kw_defaults) if value is not None]
+        decorators = getattr(function, "decorator_list", ())
+        is_constructor = getattr(function, "name", "") in ("__init__", "__post_init__")
+        return (
+            isinstance(function, ast.FunctionDef | ast.Lambda)
+            and all(map(self._is_immutable, defaults))
+            and {_name(decorator) for decorator in decorators} <= _DECORATORS - self._rebound
+            and self._only_computes(function, pure.__contains__, pure, is_constructor=is_constructor)
+        )
+
+    def _only_computes(
+        self, function: Any, may_call: Any, pure: frozenset[str] | _Asked | None = None, *, is_constructor: bool = False
+    ) -> bool:
+        """Whether the body of a function calls and reads only what is listed, and writes to its own variables alone.
+
+        Args:
+            function: the function.
+            may_call: whether it may call a function of the test's, by its name.
+            pure: the names of methods that it may call or read; None: it may call no method.
+            is_constructor: whether it may set attributes of its first parameter, which nobody else has yet.
+        """
+        names = _parameters(function)
+        own = names[0] if is_constructor and names else ""
+        body = [function.body] if isinstance(function, ast.Lambda) else function.body
+        nodes = self._walk(*body)
+        stored = {node.id for node in nodes if isinstance(node, ast.Name) and not _is_read(node)}
+        local = stored | set(names)
+        called = set() if function.args.defaults or any(function.args.kw_defaults) else set(names) - stored
+        callees = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+        for node in nodes:
+            if isinstance(node, _NOT_PURE):
+                return False
+            if isinstance(node, ast.Name) and _is_read(node) and node.id not in local and id(node) not in callees:
+                if not self._may_read(node.id, may_call):
+                    return False
+            elif isinstance(node, ast.Attribute | ast.Subscript) and not _is_read(node):
+                is_own = isinstance(node, ast.Attribute) and own and _name(node.value) == own
+                if not is_own or node.attr in self._functions:  # type: ignore[union-attr]  # it is an attribute
+                    return False
+            elif isinstance(node, ast.Attribute) and id(node) not in callees:
+                if node.attr[:1] == "_" or not self._may_read_attribute(node, pure):
+                    return False
+            elif isinstance(node, ast.AugAssign):
+                if not (isinstance(node.target, ast.Name) and self._is_counter(node.target.id, nodes, names)):
+                    return False
+            elif isinstance(node, ast.Call) and not self._may_call(node, local, called, may_call, pure):
+                return False
+        return True
+
+    def _is_counter(self, name: str, nodes: list[Any], parameters: list[str]) -> bool:
+        """Whether a variable only ever holds a number or a text, which `+=` does not change."""
+        values = [node.value for node in nodes if isinstance(node, ast.Assign) and name in map(_name, node.targets)]
+        stores = [node for node in nodes if isinstance(node, ast.Name) and node.id == name and not _is_read(node)]
+        more = [node for node in nodes if isinstance(node, ast.AugAssign) and _name(node.target) == name]
+        is_plain = all(isinstance(value, ast.Constant) for value in values)
+        return bool(values) and is_plain and name not in parameters and len(stores) == len(values) + len(more)
+
+    def _may_read(self, name: str, may_call: Any) -> bool:
+        variable = self._scopes[0].variables.get(name)
+        if variable is None:
+            return name in _TYPES | _CALLABLE and name not in self._rebound | self._tested
+        if variable.kind == _MODULE:
+            return variable.value[0] in _LIBRARY
+        return variable.kind == _CONSTANT or (variable.kind == _FUNCTION and may_call(name))
+
+    def _may_read_attribute(self, node: ast.Attribute, pure: frozenset[str] | _Asked | None) -> bool:
+        variable = self._scopes[0].variables.get(_name(node.value))
+        if variable is not None and variable.kind == _MODULE:
+            return self._is_listed(variable, node.attr)
+        return node.attr not in self._functions or (pure is not None and node.attr in pure)
+
+    def _may_call(
+        self, node: ast.Call, local: set[str], parameters: set[str], may_call: Any, pure: frozenset[str] | _Asked | None
+    ) -> bool:
+        function = node.func
+        if not all(isinstance(keyword.value, ast.Constant | ast.Name) for keyword in node.keywords):
+            return False
+        base = function.value if isinstance(function, ast.Attribute) else function
+        variable = self._scopes[0].variables.get(_name(base))
+        if isinstance(function, ast.Name):
+            if function.id in local:
+                # of what it is given to call, `Policy` looks at what is the test's
+                return pure is not None and function.id in parameters
+            if variable is None:
+                is_error = function.id in _TYPES and issubclass(vars(builtins)[function.id], BaseException)
+                listed = function.id in (_CALLABLE if pure is None else _CALLABLE - _LASTING) or is_error
+                return listed and function.id not in self._rebound | self._tested
+            if variable.kind == _MODULE:
+                return self._is_listed(variable, "")
+            if variable.kind == _CLASS:
+                return (
+                    all(name in pure for name in _CONSTRUCTORS & self._functions.keys()) if pure is not None else False
+                )
+            return variable.kind == _FUNCTION and bool(may_call(function.id))
+        if not isinstance(function, ast.Attribute):
+            return False
+        if variable is not None and variable.kind == _MODULE and _name(function.value) not in local:
+            return self._is_listed(variable, function.attr)
+        if pure is None:
+            return False
+        return function.attr in pure if function.attr in self._functions else function.attr in READING
 
     # going through trees without their literals, of which some tests have a megabyte
-
-    def _drop_literals(self, nodes: list[ast.AST]) -> None:
-        """Find the containers that hold constants alone."""
-        plain: set[int] = set()
-        self._literals: set[int] = set()
-        for node in reversed(nodes):  # parts before what they are part of
-            kind = type(node)
-            if kind is ast.Constant:
-                plain.add(id(node))
-            elif kind in _DISPLAYS:
-                if all(id(item) in plain for item in _items(node)):
-                    plain.add(id(node))
-                    self._literals.add(id(node))
-            elif kind is ast.UnaryOp and id(node.operand) in plain:  # type: ignore[attr-defined]  # it is one
-                plain.add(id(node))
 
     def _walk(self, *nodes: Any) -> list[Any]:
         """Return nodes and all that is in them, parents first, but for what such containers hold."""
@@ -399,298 +716,84 @@ class Lending:
                 queue.extend(ast.iter_child_nodes(node))
         return queue
 
-    def _words(self, function: ast.AST) -> set[str]:
-        """Return the names and attributes that a function speaks of."""
-        return {_name(node) for node in self._walk(function)} - {""}
 
-    def _bound_names(self, nodes: list[Any]) -> set[str]:
-        """Return the names that statements bind, but for those that functions and classes among them bind within."""
-        names: set[str] = set()
-        outside: set[str] = set()
-        queue = list(nodes)
-        for node in queue:  # which grows meanwhile
-            if isinstance(node, ast.Name):
-                if not _is_read(node):
-                    names.add(node.id)
-            elif isinstance(node, ast.alias):
-                names.add((node.asname or node.name).partition(".")[0])
-            elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
-                names.add(node.name)
-            elif isinstance(node, ast.Global | ast.Nonlocal):
-                outside.update(node.names)
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                names.add(node.name)
-            elif not isinstance(node, ast.Lambda) and id(node) not in self._literals:
-                queue.extend(ast.iter_child_nodes(node))
-        return names - outside
-
-    # what is lent and what is bound, in the order of the text
-
-    def _visit(self, node: ast.AST | None, position: _Position, *, is_lent: bool = False) -> None:
-        if node is None or id(node) in self._literals:
-            return
+def _find_literals(nodes: list[ast.AST]) -> set[int]:
+    """Return the containers that hold constants alone, by id."""
+    plain: set[int] = set()
+    literals: set[int] = set()
+    for node in reversed(nodes):  # parts before what they are part of
         kind = type(node)
-        if kind is ast.Name:
-            if _is_read(node):
-                self._load(node.id, position, is_lent=is_lent)  # type: ignore[attr-defined]  # it is a name
-        elif kind is ast.Call:
-            self._visit_call(node, position, is_lent=is_lent)  # type: ignore[arg-type]  # it is a call
-        elif isinstance(node, _FUNCTIONS):
-            self._visit_function(node, position, is_lent=is_lent)
-        elif kind is ast.ClassDef:
-            self._visit_class(node, position)  # type: ignore[arg-type]  # it is a class
-        elif isinstance(node, _COMPREHENSIONS):
-            self._visit_comprehension(node, position, is_lent=is_lent)
-        elif isinstance(node, ast.For | ast.AsyncFor | ast.While):
-            self._visit_loop(node, position)
-        else:
-            self._note_binding(node, position, is_lent=is_lent)
-            # an object of the solution's may keep what it is given by an operator or as an attribute
-            is_lent = is_lent or _hands_over(node)
-            for name, part in ast.iter_fields(node):
-                if name == "annotation":
-                    continue
-                for child in part if isinstance(part, list) else [part]:
-                    if isinstance(child, ast.AST):
-                        self._visit(child, position, is_lent=is_lent)
+        if kind is ast.Constant:
+            plain.add(id(node))
+        elif kind in _DISPLAYS:
+            parts = node.elts if kind is not ast.Dict else [*filter(None, node.keys), *node.values]  # type: ignore[attr-defined]
+            if all(id(part) in plain for part in parts):
+                plain.add(id(node))
+                literals.add(id(node))
+        elif kind is ast.UnaryOp and id(node.operand) in plain:  # type: ignore[attr-defined]  # it is one
+            plain.add(id(node))
+    return literals
 
-    def _note_binding(self, node: ast.AST, position: _Position, *, is_lent: bool) -> None:
-        self._note_part(node, position)
-        if isinstance(node, ast.Assign):
-            self._note_assignment(node, position)
-        elif isinstance(node, ast.AnnAssign | ast.AugAssign | ast.NamedExpr) and node.value is not None:
-            self._bind(node.target, node.value, position)
-            if not isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                self._load(node.target.id, position, is_lent=is_lent)
-        elif isinstance(node, ast.BinOp):
-            displays = [side for side in (node.left, node.right) if type(side) in _DISPLAYS]
-            if isinstance(node.op, ast.Mult) and not all(
-                _is_constant(item) for side in displays for item in _items(side)
-            ):
-                self._is_unclear = True  # one object in several places
-        elif isinstance(node, ast.Match):
-            self._is_unclear = True  # its patterns bind parts of what they match
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            self._changeable.add(self._find_root(node.name, position) or (0, node.name))
-        elif isinstance(node, ast.withitem) and node.optional_vars is not None:
-            self._bind(node.optional_vars, node.context_expr, position)
-        elif isinstance(node, ast.Return | ast.Yield | ast.YieldFrom) and node.value is not None:
-            for _, owner in position.owners:
-                self._lead(owner, node.value, position)
 
-    def _note_assignment(self, node: ast.Assign, position: _Position) -> None:
-        for target in node.targets:
-            self._bind(target, node.value, position)
-            if isinstance(target, ast.Tuple | ast.List) and not isinstance(node.value, _PARTS):
-                for part in target.elts:
-                    if isinstance(part, ast.Name):
-                        self._load(part.id, position, is_lent=False)  # a call may give one object for several names
-            if len(node.targets) > 1 and isinstance(target, ast.Name):
-                self._load(target.id, position, is_lent=False)  # one object by several names
-            hands_over = any(self._names_solution(part, position) for part in _arguments(node.value))
-            if isinstance(target, ast.Attribute) and (hands_over or self._names_solution(node.value, position)):
-                self._is_unclear = True  # it may become a method
-            elif hands_over and isinstance(target, ast.Name) and (root := self._find_root(target.id, position)):
-                self._lent.add(root)  # `partial(f, items)`: calling it lends what it holds
+def _items(target: Any, source: Any) -> list[tuple[Any, Any]]:
+    """Return each target of a loop with one of the values that it takes, where the text shows one that stands for all."""
+    call = source.func.id if isinstance(source, ast.Call) and isinstance(source.func, ast.Name) else ""
+    if call == "range" and isinstance(target, ast.Name):
+        return [(target, ast.Constant(0))]
+    if call == "enumerate" and isinstance(target, ast.Tuple) and len(target.elts) == 2:
+        return [(target.elts[0], ast.Constant(0)), *((part, None) for part in _names(target.elts[1]))]
+    rows = source.elts if isinstance(source, ast.List | ast.Tuple | ast.Set) else []
+    if isinstance(target, ast.Name):
+        return [(target, ast.Tuple(rows, ast.Load()) if rows else None)]
+    if not all(isinstance(row, ast.List | ast.Tuple) and len(row.elts) == len(target.elts) for row in rows):
+        rows = []
+    return [
+        pair
+        for index, part in enumerate(target.elts if isinstance(target, ast.Tuple | ast.List) else [])
+        for pair in _items(part, ast.List([row.elts[index] for row in rows], ast.Load()))  # type: ignore[attr-defined]
+    ]
 
-    def _note_part(self, node: ast.AST, position: _Position) -> None:
-        """Note that a function, a class or a module of the test's has an attribute that can change."""
-        if not isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
-            return
-        for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-            root = self._find_base(target, position) if isinstance(target, ast.Attribute | ast.Subscript) else None
-            if root is not None and (root[1] in self._functions or root[1] in self._classes | self._imported):
-                self._changeable.add(root)
 
-    def _find_base(self, value: ast.AST, position: _Position) -> Root | None:
-        """Return the variable of which this is a part."""
-        while isinstance(value, ast.Attribute | ast.Subscript):
-            value = value.value
-        return self._find_root(value.id, position) if isinstance(value, ast.Name) else None
-
-    def _names_solution(self, value: ast.AST, position: _Position) -> bool:
-        called = {id(part.func) for part in self._walk(value) if isinstance(part, ast.Call)}
-        return any(
-            isinstance(part, ast.Name)
-            and id(part) not in called
-            and part.id not in _BUILTINS
-            and (part.id in self._tested or self._find_root(part.id, position) is None)
-            for part in self._walk(value)
+def _imported(node: Any) -> list[tuple[str, Any]]:
+    """Return the names that an import binds, each with its module and the name there; None for a part of a package."""
+    if isinstance(node, ast.ImportFrom):
+        return [
+            (alias.asname or alias.name, (node.module if not node.level else "", alias.name)) for alias in node.names
+        ]
+    return [
+        (
+            alias.asname or alias.name.partition(".")[0],
+            (alias.name, "") if alias.asname or "." not in alias.name else None,
         )
-
-    def _visit_call(self, node: ast.Call, position: _Position, *, is_lent: bool) -> None:
-        name = _name(node.func)
-        values = [*node.args, *(keyword.value for keyword in node.keywords)]
-        base = node.func.value if isinstance(node.func, ast.Attribute) else None
-        root = self._find_root(name, position) if base is None else self._find_base(base, position)
-        is_tested = base is None and name in self._tested
-        is_builtin = base is None and name in _BUILTINS and root is None and not is_tested
-        is_library = root is not None and root[1] in self._imported
-        is_assertion = name.lower().startswith("assert") and name not in _CALLING and not is_tested
-        if base is not None:
-            is_assertion = is_assertion and (is_library or root is None or root in self._changeable)
-        if name in _SCALAR and (is_builtin or (name == "deepcopy" and is_library)):
-            lends = is_lent = False
-        else:
-            # what a function of the test's does with it stands in its body
-            is_read = (name in _LIBRARY_READS and is_library) or (
-                is_builtin and name in _ONLY_READ and not node.keywords
-            )
-            lends_here = not (is_assertion or is_read or (base is None and name in self._plain and not is_tested))
-            lends = is_lent or lends_here
-            if lends_here:  # whatever its own function hands over
-                position = position.leave_lambdas()
-        if base is None:
-            self._visit(node.func, position, is_lent=is_lent)  # it may return what it leads to
-        elif isinstance(base, ast.Name) and (is_assertion or name in _OF_TEST_CASES or name in _CALLING):
-            pass  # the test case itself
-        elif name in self._plain:
-            self._visit(base, position, is_lent=is_lent)  # its body says what it lends
-        else:
-            is_answer = isinstance(base, ast.Name) and self._find_root(base.id, position) not in self._changeable
-            self._visit(base, position, is_lent=is_lent or (bool(values) and not is_answer))
-        for value in values:
-            self._visit(value, position, is_lent=lends)
-            if base is not None and not is_assertion:
-                self._bind(ast.Attribute(base, "", ast.Load()), value, position)  # it may keep what it is given
-        functions = self._functions.get(name, ())
-        # of which of several functions of one name this is, the text does not say: their parameters are unknown
-        for function in functions if len(functions) < _MOST_ALIKE else ():
-            self._bind_parameters(function, node, position)
-
-    def _bind_parameters(self, function: Any, node: ast.Call, position: _Position) -> None:
-        names = _parameters(function)
-        # with a star any parameter may have been given any of the values
-        is_plain = not function.args.vararg and not any(isinstance(value, ast.Starred) for value in node.args)
-        pairs = [(names[index : index + 1] if is_plain else names, value) for index, value in enumerate(node.args)]
-        pairs += [([keyword.arg] if keyword.arg in names else names, keyword.value) for keyword in node.keywords]
-        for name, value in ((name, value) for some, value in pairs for name in some):
-            self._lead((id(function), name), value, position)
-            if self._holds_iterator(value):
-                self._iterators.add(name)
-            if not (_is_constant(value) or (isinstance(value, ast.Name) and self._names_solution(value, position))):
-                self._changeable.add((id(function), name))
-
-    def _visit_function(self, node: Any, position: _Position, *, is_lent: bool) -> None:
-        scope, parameters = id(node), node.args
-        is_lambda = isinstance(node, ast.Lambda)
-        body = [node.body] if is_lambda else node.body
-        for decorator in [] if is_lambda else node.decorator_list:
-            self._visit(decorator, position)
-        owner = None if is_lambda else self._find_root(node.name, position)
-        if not is_lambda and owner is not None:
-            if not _is_undecorated(node):
-                self._changeable.add(owner)  # a cache gives the same object child time
-            if any(self._is_foreign(decorator, position) for decorator in node.decorator_list):
-                self._lent.add(owner)
-        defaults = [value for value in (*parameters.defaults, *parameters.kw_defaults) if value is not None]
-        for value in defaults:
-            self._visit(value, position)
-        names = set(_parameters(node))
-        self._bound[scope] = names | (set() if is_lambda else self._bound_names(body))
-        if not all(map(_is_constant, defaults)):
-            self._changeable |= {(scope, name) for name in names}
-            if owner is not None:
-                self._changeable.add(owner)
-            self._is_unclear = True  # what is its default is the same object in every call
-        inner = position.enter(scope, owner, is_lent=is_lambda and is_lent)
-        for part in body:
-            self._visit(part, inner, is_lent=is_lambda and is_lent)
-
-    def _is_foreign(self, value: ast.AST, position: _Position) -> bool:
-        """Whether a decorator or a base may be the solution's."""
-        while isinstance(value, ast.Call):
-            value = value.func
-        if _name(value) == "TestCase" or (
-            isinstance(value, ast.Name) and (value.id in _BUILTINS or value.id in self._plain | self._classes)
-        ):
-            return _name(value) in self._tested
-        root = self._find_base(value, position)
-        return root is None or not (root[1] in self._imported or root[1] in self._plain | self._classes)
-
-    def _visit_class(self, node: ast.ClassDef, position: _Position) -> None:
-        for expression in (*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)):
-            self._visit(expression, position)
-        owner = self._find_root(node.name, position)
-        if any(self._is_foreign(base, position) for base in (*node.bases, *node.decorator_list)):
-            self._is_unclear = True  # what the solution's class does calls the methods of this one
-        for part in node.body:
-            is_plain = isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.Pass | ast.Expr)
-            if owner is not None and not (is_plain or (isinstance(part, ast.AnnAssign) and part.value is None)):
-                self._changeable.add(owner)
-        self._bound[id(node)] = self._bound_names(node.body)
-        inner = position.enter(id(node), owner, is_class=True)
-        for part in node.body:
-            self._visit(part, inner)
-
-    def _visit_comprehension(self, node: Any, position: _Position, *, is_lent: bool) -> None:
-        names = {name for generator in node.generators for name in self._bound_names([generator.target])}
-        scope = id(node)
-        self._bound[scope] = names
-        inner = _Position(
-            (*position.scopes, scope),
-            (*position.loops, names),
-            position.owners,
-            position.lambdas,
-            in_class=position.in_class,
-        )
-        for index, generator in enumerate(node.generators):
-            # the first source is read outside the scope of the comprehension, as Python does it
-            around = position if index == 0 else inner
-            self._visit(generator.iter, around, is_lent=is_lent)
-            self._bind(generator.target, _item(generator.iter), inner)
-            for condition in generator.ifs:
-                self._visit(condition, inner)
-        for part in (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,):
-            self._visit(part, inner, is_lent=is_lent)
-
-    def _visit_loop(self, node: Any, position: _Position) -> None:
-        names = self._bound_names([node])
-        inner = position.enter_loop(names)
-        if isinstance(node, ast.While):
-            self._visit(node.test, inner)
-        else:
-            # read once, before the loop begins
-            self._visit(node.iter, position)
-            self._bind(node.target, _item(node.iter), position)
-        for part in (*node.body, *node.orelse):
-            self._visit(part, inner)
+        for alias in node.names
+    ]
 
 
-def _hands_over(node: ast.AST) -> bool:
-    """Whether this may give an object of the solution's something to keep, and is not a call."""
-    if isinstance(node, ast.Assign):
-        return any(isinstance(target, ast.Attribute | ast.Subscript) for target in node.targets)
-    if isinstance(node, ast.Subscript):
-        return not _is_constant(node.slice)
-    return isinstance(node, ast.BinOp | ast.AugAssign) and not isinstance(node.op, ast.Pow)
+def _names(target: Any) -> list[Any]:
+    return [part for part in ast.walk(target) if isinstance(part, ast.Name)]
 
 
 def _is_read(node: Any) -> bool:
     return isinstance(node.ctx, ast.Load)
 
 
-def _is_test_case(value: ast.AST) -> bool:
-    """Whether this makes a test case of `unittest`, which none of its users has changed."""
-    is_call = isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "TestCase"
-    return is_call and _name(value.func.value) == "unittest"  # type: ignore[attr-defined]  # it is such a call
+def _is_text(node: Any) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _name(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 
-def _arguments(value: ast.AST) -> list[ast.expr]:
-    return [*value.args, *(keyword.value for keyword in value.keywords)] if isinstance(value, ast.Call) else []
+def _arguments(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(keyword.value for keyword in call.keywords)]
 
 
-def _items(display: Any) -> list[ast.expr]:
-    return [*filter(None, display.keys), *display.values] if isinstance(display, ast.Dict) else display.elts
-
-
-def _is_undecorated(function: Any) -> bool:
-    decorators = {_name(decorator) for decorator in getattr(function, "decorator_list", ())}
-    return decorators <= _DECORATORS
+def _is_plain(function: Any) -> bool:
+    """Whether a function is what its text says, and is given what its callers name."""
+    parameters = function.args
+    has_more = parameters.defaults or any(parameters.kw_defaults) or parameters.vararg or parameters.kwarg
+    return not function.decorator_list and not has_more
 
 
 def _parameters(function: Any) -> list[str]:
@@ -698,35 +801,3 @@ def _parameters(function: Any) -> list[str]:
     more = [parameter for parameter in (parameters.vararg, parameters.kwarg) if parameter is not None]
     every = [*parameters.posonlyargs, *parameters.args, *parameters.kwonlyargs, *more]
     return [parameter.arg for parameter in every]
-
-
-def _called_parameters(function: Any) -> set[str]:
-    """Return the names of a function's parameters that it calls itself; none where one has a default."""
-    parameters = function.args
-    if parameters.defaults or any(parameters.kw_defaults):
-        return set()
-    called = {
-        part.func.id for part in ast.walk(function) if isinstance(part, ast.Call) and isinstance(part.func, ast.Name)
-    }
-    return called & set(_parameters(function))
-
-
-def _is_constant(node: ast.AST) -> bool:
-    """Whether nothing about the value of this can change."""
-    if isinstance(node, ast.Tuple):
-        return all(map(_is_constant, node.elts))
-    if isinstance(node, ast.UnaryOp):
-        return _is_constant(node.operand)
-    if isinstance(node, ast.BinOp):
-        return _is_constant(node.left) and _is_constant(node.right)
-    return isinstance(node, ast.Constant | ast.JoinedStr | ast.Compare | ast.Lambda) or (
-        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _SCALAR - {"deepcopy"}
-    )
-
-
-def _item(source: ast.expr) -> ast.AST:
-    """Return what one goes through in a loop, where its items stand there and are all of constants."""
-    items = source.elts if isinstance(source, ast.List | ast.Tuple | ast.Set) else []
-    if items and all(map(_is_constant, items)):
-        return items[0]
-    return source if _is_constant(source) else ast.Starred(source, ast.Load())

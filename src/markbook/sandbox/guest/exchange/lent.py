@@ -32,7 +32,7 @@ import sys
 import types
 
 from . import names, standin
-from .plain_values import MUTATING, MUTATORS, OPERATORS
+from .plain_values import ATOMS, OPERATORS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -231,21 +231,38 @@ texts together, or calls later what it was given."""
 _METACLASSES = frozenset((type, type(collections.abc.Hashable), enum.EnumType))
 _DECORATED = contextlib.contextmanager(lambda: iter(())).__code__
 """The code of every function that `contextlib.contextmanager` returns."""
-WRITING = (
-    MUTATORS
-    | frozenset(MUTATING)
-    | frozenset(name for name in OPERATORS if name[:3] == "__i" and name != "__instancecheck__")
-    | frozenset(["__next__", "__missing__", "__enter__", "__exit__", "send", "throw", "close", "shuffle"])
-    | _DRAWING
-    | {"__init__"}
-    | (_STREAM - {"getvalue", "tell", "readable", "writable", "seekable", "isatty", "closed", "flush", "__iter__"})
-)
-"""Methods of standard types that change the object or use it up, so that whoever reads it afterwards reads something else."""
-READING = (
-    _SEQUENCE | _SETS | _MAPPING | _WORDS | _CLOCK | {"copy", "getvalue", "group", "groups", "most_common"}
-) - WRITING
+READING = _SEQUENCE | _SETS | _MAPPING | _WORDS | _CLOCK | {"copy", "getvalue", "group", "groups", "most_common"}
 """Methods of standard types that only read, whatever object of theirs is asked."""
+_READ = (
+    READING
+    | _OBJECT
+    | frozenset(
+        name for name in _NUMBER if not (name[:3] == "__i" and name not in ("__index__", "__int__", "__invert__"))
+    )
+    | {
+        "tell",
+        "readable",
+        "writable",
+        "seekable",
+        "isatty",
+        "closed",
+        "span",
+        "start",
+        "end",
+        "groupdict",
+        "elements",
+        "total",
+    }
+    | {"name", "value", "args", "decode", "hex", "maxlen", "stop", "step", "search", "match", "fullmatch", "findall"}
+)
+"""The same, with the operators that make a new value: what is not among them changes the object or uses it up."""
+GENERATED = "<generated>"
+"""Among the names of functions that change nothing: that a constructor which `dataclass` made is one of them."""
 _ADVANCED = frozenset(("n", "send", "throw", "close", "await", "step", "step by", "cancel"))
+_ONLY_COMPUTING = frozenset(("abc", "datetime", "decimal", "fractions", "numpy", "typing"))
+"""Modules whose classes call nothing of the test's by their operators."""
+_DEEPEST, _MOST_PARTS = 6, 1_000
+"""How deep and how many objects are looked at that come with a request; of more of them nothing is known."""
 _LONG = 400
 """Characters of an entry; of a longer one its digest is kept."""
 _BY_NAME = (type, types.BuiltinFunctionType, types.MethodDescriptorType)
@@ -329,26 +346,54 @@ def may_write(operation: str, target: Any, arguments: list[Any], pure: frozenset
     """
     if operation in ("s", "x") or operation in _ADVANCED:
         return True
-    # what it hands over of the test's may be called there; a class of Python's own is one that takes values
-    others = (value for value in arguments[1:] if callable(value) and names.name_for(value) is None)
-    if any(standin.get_token(value) is None and _call_may_write(value, pure) for value in others):
+    # what it hands over of the test's may be called there, or used up by what reads it
+    if not all(_is_only_read(value, pure, 0) for value in arguments[1:]):
         return True
     if operation == "c" or (operation == "d" and arguments[1] == "__call__"):
         return _call_may_write(target, pure)
     cls, name = type(target), arguments[1]
     owner = _owner(cls, name)
     if operation == "d":
-        if owner is None or not is_tests_class(owner) or name == "__init__":  # of an object that there is already
-            return name in WRITING
-        return _call_may_write(_DICT.__get__(owner)[name], pure)
+        if owner is not None and is_tests_class(owner) and name != "__init__":  # of an object that there is already
+            return _call_may_write(_DICT.__get__(owner)[name], pure)
+        # a `defaultdict` puts in what is looked up
+        fills = name == "__getitem__" and hasattr(cls, "__missing__") and cls is not collections.Counter
+        return name not in _READ or fills or not _is_reviewed(cls)
     asks = [value for value in (_owner(cls, "__getattribute__"), _owner(cls, "__getattr__")) if value is not None]
     if any(is_tests_class(kind) for kind in asks) and not {"__getattribute__", "__getattr__"} & pure:
         return True
     attribute: Any = _DICT.__get__(owner).get(name) if owner is not None and is_tests_class(owner) else None
-    if type(attribute) in (property, functools.cached_property):
-        return _call_may_write(attribute.fget if type(attribute) is property else attribute.func, pure)
+    if type(attribute) is property:
+        return _call_may_write(attribute.fget, pure)
     is_plain = type(attribute) in (types.FunctionType, staticmethod, classmethod, types.MemberDescriptorType)
     return not is_plain and hasattr(type(attribute), "__get__")
+
+
+def _is_reviewed(cls: type) -> bool:
+    """Whether an operator of this type calls nothing of the test's but methods of its own classes."""
+    if cls in (type(functools.cmp_to_key(max)), contextlib._GeneratorContextManager):  # noqa: SLF001 - as above
+        return False
+    known = (kind for kind in _MRO.__get__(cls) if not is_tests_class(kind) and kind is not object)
+    return all(
+        kind in _REVIEWED or issubclass(kind, BaseException) or kind.__module__ in _ONLY_COMPUTING for kind in known
+    )
+
+
+def _is_only_read(value: Any, pure: frozenset[str], depth: int) -> bool:
+    """Whether who reads this neither uses it up nor calls a function of the test's that may change something."""
+    if standin.get_token(value) is not None or type(value) in ATOMS:
+        return True
+    if depth == _DEEPEST:
+        return False
+    if type(value) in (list, tuple, set, frozenset, dict):
+        parts = [*value, *value.values()] if type(value) is dict else value
+        return len(parts) < _MOST_PARTS and all(_is_only_read(part, pure, depth + 1) for part in parts)
+    if callable(value):  # a class of Python's own is one that takes values
+        return names.name_for(value) is not None or not _call_may_write(value, pure)
+    if not any(map(is_tests_class, _MRO.__get__(type(value)))):
+        return False
+    attributes = getattr(value, "__dict__", None)
+    return type(attributes) is dict and _is_only_read(attributes, pure, depth + 1)
 
 
 def _call_may_write(target: Any, pure: frozenset[str]) -> bool:
@@ -363,29 +408,26 @@ def _call_may_write(target: Any, pure: frozenset[str]) -> bool:
         types.MethodDescriptorType,
         types.WrapperDescriptorType,
     ):
-        return target.__name__ in WRITING
-    if kind is functools.partial:
-        return _call_may_write(target.func, pure)
-    if kind is functools._lru_cache_wrapper:  # noqa: SLF001 - what the decorator returns
-        return _call_may_write(target.__wrapped__, pure)
+        return target.__name__ not in READING and not _only_takes_values(target)
     if isinstance(target, type):
         if is_tests_class(type(target)):
             return True  # its own class says what a call of it does
-        owners = {owner for name in ("__new__", "__init__", "__post_init__") if (owner := _owner(target, name))}
-        return any(
-            name in _DICT.__get__(owner) and name not in pure and not _is_generated(_DICT.__get__(owner)[name])
-            for owner in owners
-            if is_tests_class(owner)
-            for name in ("__new__", "__init__", "__post_init__")
-        )
+        owners = {name: _owner(target, name) for name in ("__new__", "__init__", "__post_init__", "_missing_")}
+        makers = [
+            (name, _DICT.__get__(owner)[name])
+            for name, owner in owners.items()
+            if owner is not None and is_tests_class(owner)
+        ]
+        return any((GENERATED if _is_generated(maker) else name) not in pure for name, maker in makers)
     owner = _owner(kind, "__call__")
-    return owner is not None and is_tests_class(owner) and _call_may_write(_DICT.__get__(owner)["__call__"], pure)
+    return owner is None or not is_tests_class(owner) or _call_may_write(_DICT.__get__(owner)["__call__"], pure)
 
 
 def _is_generated(function: Any) -> bool:
-    """Whether a constructor was made by `dataclass` or `namedtuple`, and so only fills the new object."""
-    code = getattr(function, "__code__", None)
-    return code is None or code.co_filename == "<string>"
+    """Whether a constructor was made by `dataclass`, `namedtuple` or `Enum`, and so only fills the new object."""
+    function = function.__func__ if type(function) in (staticmethod, classmethod) else function
+    is_tests = type(function) is types.FunctionType and is_tests_function(function)
+    return not is_tests or function.__code__.co_filename == "<string>"
 
 
 def _only_takes_values(target: Any) -> bool:

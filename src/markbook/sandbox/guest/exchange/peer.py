@@ -270,7 +270,7 @@ class Peer(Objects):
                 return self._ask_peer(request, transfer, listen)
         if self.crossed.has_changed(transfer):
             self.policy.copied = True
-        self.policy.note_call(request[1])
+        self.policy.note_call(request[1], len(self._tokens))
         return self._ask_peer(request, transfer, listen)
 
     def _ask_peer(self, request: list[Any], transfer: Transfer | None, listen: Listeners) -> Any:
@@ -506,7 +506,7 @@ class Peer(Objects):
             return
         spells = arrived.spells(is_special_method=arrived.text.startswith(_SPECIAL_METHOD))
         self.policy.check_use(operation, arguments, options, arrived.handed, spells=spells)
-        self.policy.note_request(operation, arguments, options, during, self._tokens[id(target)])
+        self.policy.note_request(operation, arguments, options, during, self._tokens)
 
     def _take_call(self, frame: list[Any]) -> tuple[list[Any], dict[str, object], Transfer | None]:
         simple = self._simple_values(frame[2]) if not frame[3] else None

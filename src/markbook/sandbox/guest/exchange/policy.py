@@ -61,6 +61,8 @@ _CALLS = frozenset(("c", "step by"))
 """Requests of the test's whose arguments stand in its text as those of a call."""
 _MOST_WRITES = 1_000
 """Changes by the reference that a policy keeps: more of them would make every job longer."""
+_LONGEST_WAY = 20_000
+"""Characters of the requests by which objects crossed; of one that crossed after more it is not known which it is."""
 
 
 class Policy:
@@ -91,6 +93,12 @@ class Policy:
         """How often each change was made."""
         self._calls = 0
         """How many calls the test has made: a change belongs to one of them."""
+        self._last = ""
+        """The request before."""
+        self._crossings: list[tuple[int, str]] = [(0, "")]
+        """How many objects had crossed after which requests: all since the beginning with which any did."""
+        self._unknowns = 0
+        """How many values there were of which nobody can say that the right answer's were the same."""
         self.allowed = set(allowed or ())
         self.own = False
         """Whether the candidate's own classes took part in a comparison."""
@@ -158,9 +166,46 @@ class Policy:
         self.stopped = self.stopped or "stop" not in self.allowed
         return "stop" in self.allowed
 
-    def note_call(self, operation: str) -> None:
-        """Note that the test asks something, before it is asked."""
+    def note_call(self, operation: str, crossed: int) -> None:
+        """Note that the test asks something, and how many of its objects have crossed, what goes with it included."""
         self._calls += operation in _CALLS
+        self._note_crossings(f"{operation}{self._calls}", crossed)
+
+    def _note_crossings(self, request: str, crossed: int) -> None:
+        before, way = self._crossings[-1]
+        if crossed > before:
+            is_short = len(way) < _LONGEST_WAY
+            self._crossings.append(
+                (crossed, f"{way};{self._last};{request};{crossed}" if is_short else self._name_unknown())
+            )
+        self._last = request
+
+    def _find_way(self, number: int) -> str:
+        """Return with which requests an object crossed.
+
+        Objects are numbered in the order in which they cross: who asks for other ones gives others the same numbers. So one
+        is that of the right answer only if all that brought any before it were the same requests.
+        """
+        return next((f"{number}{way}" for crossed, way in self._crossings if crossed > number), self._name_unknown())
+
+    def _name_unknown(self) -> str:
+        self._unknowns += 1
+        return f"?{self.learning}{self._unknowns}"
+
+    def _describe(self, value: Any, tokens: dict[int, int]) -> str:
+        """Return all that a value is: of one that has no text of its own nobody can say that it is the right answer's."""
+        if type(value) in ATOMS:
+            return f"{type(value).__name__} {value!r}"
+        if id(value) in tokens:
+            return f"#{tokens[id(value)]}"
+        if type(value) in (list, tuple):
+            return f"{type(value).__name__}({', '.join([self._describe(part, tokens) for part in value])})"
+        if type(value) is dict:
+            pairs = [part for pair in value.items() for part in pair]
+            return f"dict({', '.join([self._describe(part, tokens) for part in pairs])})"
+        if type(value) in (set, frozenset):
+            return f"{type(value).__name__}({', '.join(sorted(self._describe(part, tokens) for part in value))})"
+        return self._name_unknown()
 
     def note_changes(self, request: list[Any], changes: list[Any]) -> None:
         """Note that a request of the test's came back with containers of the test's changed.
@@ -173,7 +218,7 @@ class Policy:
             self._note_write(wire.encode([request[1], request[2][1:], request[3], changes]))
 
     def note_request(
-        self, operation: str, arguments: list[Any], options: dict[str, Any], during: str, number: int = 0
+        self, operation: str, arguments: list[Any], options: dict[str, Any], during: str, tokens: dict[int, int]
     ) -> None:
         """Note what the solution asks of an object of the test's, if that may change something.
 
@@ -182,23 +227,23 @@ class Policy:
             arguments: the object, and what goes with the operation.
             options: its keyword arguments.
             during: the operation of the test's that is under way.
-            number: which of the test's objects it is, in the order in which they crossed.
+            tokens: by the id of each of the test's objects that has crossed, the how many-th it was.
         """
         if self.written and not self.learning:
             return
         from . import lent
 
-        values = [*arguments, *options.values()]
-        if not lent.may_write(operation, arguments[0], values, frozenset()):
+        values = [*arguments[1:], *(options[name] for name in sorted(options))]
+        text = ", ".join([*sorted(options), *(self._describe(value, tokens) for value in values)])
+        number = tokens[id(arguments[0])]
+        self._note_crossings(f"{operation}:{number}:{text}", len(tokens))
+        every = [arguments[0], *values]
+        if not lent.may_write(operation, arguments[0], every, frozenset()):
             return
         reads_again, pure = self._find_lent()
-        if (reads_again or during not in _CALLS) and lent.may_write(operation, arguments[0], values, pure):
-            values = [
-                _describe_value(value) for value in (*arguments[1:], *(options[name] for name in sorted(options)))
-            ]
-            self._note_write(
-                f"{operation}:{number}:{lent.kind_of_target(arguments[0])}:{', '.join([*options, *values])}"
-            )
+        if (reads_again or during not in _CALLS) and lent.may_write(operation, arguments[0], every, pure):
+            kind = lent.kind_of_target(arguments[0])
+            self._note_write(f"{operation}:{self._find_way(number)}:{kind}:{text}")
 
     def _note_write(self, what: str) -> None:
         from . import lent
@@ -280,13 +325,6 @@ class Policy:
         # a method written over would be called by the test as if it were its own
         if not is_class and (callable(getattr(made_by, name, None)) or callable(own_attributes(target).get(name))):
             raise AttributeError(f"{name!r} is a method of the test's object")
-
-
-def _describe_value(value: Any) -> str:
-    """Return a number or a text itself, and of anything else what it is."""
-    from . import lent
-
-    return repr(value) if type(value) in ATOMS else lent.kind_of_argument(value, is_stand_in=_is_stand_in)
 
 
 def _is_stand_in(value: Any) -> bool:
