@@ -116,8 +116,9 @@ class _Variable:
 
     def __init__(self, kind: int, value: Any = None) -> None:
         self.kind, self.value = kind, value
-        self.block, self.loops, self.loads = 0, 0, 1
-        """Where it was bound last, in how many loops, and how often it was read since: not at all before it is bound."""
+        self.block, self.loads = 0, 1
+        self.loops: tuple[int, ...] = ()
+        """Where it was bound last, in which loops, and how often it was read since: not at all before it is bound."""
 
 
 class _Scope:
@@ -150,17 +151,20 @@ class Lending:
         self._factories = [
             node.value for node in every if isinstance(node, ast.keyword) and node.arg == "default_factory"
         ]
+        self._rebound = {getattr(node, part, "") or "" for node in every for part in ("name", "asname")} | {
+            name for functions in self._functions.values() for node in functions for name in _parameters(node)
+        }
+        self._rebound |= {node.id for node in every if isinstance(node, ast.Name) and not _is_read(node)}
+        """Names that it binds anywhere."""
         bindings = self._find_bindings(parts)
+        self._rebound |= bindings.keys()
         self.bound = set(bindings) | {name for node in every if isinstance(node, ast.Global) for name in node.names}
         """The variables of the test itself, which the tests after it can read."""
         read = {node.id for node in every if isinstance(node, ast.Name) and _is_read(node)}
         self.unbound = read - self.bound - _BUILTINS
         """Names that it reads and does not bind itself: the solution's, the prompt's, or another test's."""
-        self._rebound = self.bound | {
-            name for node in every for name in (_parameters(node) if isinstance(node, _FUNCTIONS) else [])
-        } | {node.id for node in every if isinstance(node, ast.Name) and not _is_read(node)}  # fmt: skip
         self._block = 0
-        self._loops = 0
+        self._loops: tuple[int, ...] = ()
         self._comparing: dict[int, bool] = {}
         self._scopes: list[_Scope] = []
         self._pure: frozenset[str] = frozenset()
@@ -200,7 +204,7 @@ class Lending:
                 bind(node.targets[0].id, "value", node.value)
                 known.add(id(node.targets[0]))
             elif isinstance(node, ast.For | ast.comprehension):
-                for target, value in _items(node.target, node.iter):
+                for target, value in _items(node.target, node.iter, self._rebound):
                     if isinstance(target, ast.Name):
                         bind(target.id, "item", value)
                         known.add(id(target))
@@ -324,9 +328,9 @@ class Lending:
                 self._visit_block(orelse)
             case ast.For(target=target, iter=source, body=body, orelse=[]):
                 self._visit_source(source)
-                self._loops += 1
+                outer, self._loops = self._loops, (*self._loops, id(node))
                 self._visit_block(body, target)
-                self._loops -= 1
+                self._loops = outer
             case ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=[]):
                 self._visit_block(body)
                 for handler in handlers:
@@ -391,7 +395,7 @@ class Lending:
         variables = self._make_variables(self._find_bindings(node.body))
         if not variables.keys().isdisjoint(parameters):
             raise _NotListedError
-        outer, self._loops = self._loops, 0
+        outer, self._loops = self._loops, (id(node),)
         self._scopes.append(_Scope(variables | parameters, is_body=True))
         self._visit_block(node.body)
         self._scopes.pop()
@@ -495,7 +499,7 @@ class Lending:
         return bool(name or attribute) and (allowed is None or (name or attribute) in allowed)
 
     def _visit_comprehension(self, node: Any) -> None:
-        bindings = self._find_bindings(node.generators)
+        bindings, outer = self._find_bindings(node.generators), self._loops
         for index, generator in enumerate(node.generators):
             if generator.is_async:
                 raise _NotListedError
@@ -504,11 +508,11 @@ class Lending:
                 self._scopes.append(_Scope(self._make_variables(bindings), is_body=False))
             else:
                 self._visit_source(generator.iter)
-            self._loops += 1
+            self._loops = (*self._loops, id(generator))
             self._bind(generator.target)
             self._visit_all(generator.ifs)
         self._visit_all((node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,))
-        self._loops -= len(node.generators)
+        self._loops = outer
         self._scopes.pop()
 
     def _visit_call(self, node: ast.Call) -> None:
@@ -735,9 +739,10 @@ def _find_literals(nodes: list[ast.AST]) -> set[int]:
     return literals
 
 
-def _items(target: Any, source: Any) -> list[tuple[Any, Any]]:
+def _items(target: Any, source: Any, rebound: set[str]) -> list[tuple[Any, Any]]:
     """Return each target of a loop with one of the values that it takes, where the text shows one that stands for all."""
     call = source.func.id if isinstance(source, ast.Call) and isinstance(source.func, ast.Name) else ""
+    call = "" if call in rebound else call
     if call == "range" and isinstance(target, ast.Name):
         return [(target, ast.Constant(0))]
     if call == "enumerate" and isinstance(target, ast.Tuple) and len(target.elts) == 2:
@@ -750,7 +755,7 @@ def _items(target: Any, source: Any) -> list[tuple[Any, Any]]:
     return [
         pair
         for index, part in enumerate(target.elts if isinstance(target, ast.Tuple | ast.List) else [])
-        for pair in _items(part, ast.List([row.elts[index] for row in rows], ast.Load()))  # type: ignore[attr-defined]
+        for pair in _items(part, ast.List([row.elts[index] for row in rows], ast.Load()), rebound)  # type: ignore[attr-defined]
     ]
 
 
