@@ -7,7 +7,6 @@ import pytest
 
 from markbook.sandbox import run_tests
 from markbook.sandbox.guest.examination.lending import Lending
-from markbook.sandbox.guest.exchange.lent import GENERATED
 
 SORTS = "def f(items): return sorted(items)\n"
 EMPTIES = "def f(items):\n    items.clear()\n    return type(items)() if type(items) is not list else []\n"
@@ -207,16 +206,30 @@ def test_a_write_that_the_reference_has_not_made_is_not_excused_by_one_that_it_h
 # nothing that a test reads later has changed there: such answers stay separated, without a reference too
 UNSEEN = {
     "a literal": ("assert f([3, 1, 2]) == [1, 2, 3]", "def f(items):\n    items.sort()\n    return items\n"),
-    "a name that is used once": (
-        "items = [3, 1, 2]\nresult = f(items)\nassert result == [1, 2, 3]\nassert len(result) == 3",
-        "def f(items):\n    items.sort()\n    return items\n",
-    ),
     "cases": (
         "for items, want in [([3, 1], [1, 3]), ([], [])]:\n    assert f(items) == want",
         "def f(items):\n    items.sort()\n    return items\n",
     ),
     "a check": (
         "def check(candidate):\n    assert candidate([3, 1]) == [1, 3]\n    assert candidate([2]) == [2]\ncheck(f)",
+        "def f(items):\n    items.sort()\n    return items\n",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNSEEN)
+def test_what_the_test_never_reads_again_may_change(name):
+    test, answer = UNSEEN[name]
+
+    outcome = run_tests(answer, test, entry_point="f")
+
+    assert {(result.passed, result.verdict.value) for result in outcome.tests} == {(True, "separated")}
+
+
+# nothing of it is read again, but a reader of the text would have to follow its names to know: decided beside instead
+NAMED = {
+    "a name that is used once": (
+        "items = [3, 1, 2]\nresult = f(items)\nassert result == [1, 2, 3]\nassert len(result) == 3",
         "def f(items):\n    items.sort()\n    return items\n",
     ),
     "an object": (
@@ -233,13 +246,15 @@ UNSEEN = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", UNSEEN)
-def test_what_the_test_never_reads_again_may_change(name):
-    test, answer = UNSEEN[name]
+@pytest.mark.parametrize("name", NAMED)
+def test_a_right_answer_passes_where_a_name_leads_to_what_it_changes(name):
+    test, answer = NAMED[name]
 
-    outcome = run_tests(answer, test, entry_point="f")
+    alone, known = (run_tests(answer, test, entry_point="f", canonical=canonical) for canonical in ("", answer))
 
-    assert {(result.passed, result.verdict.value) for result in outcome.tests} == {(True, "separated")}
+    assert [result.passed for result in alone.tests] == [True]
+    assert alone.tests[0].verdict.value in ("in_process", "unchecked")
+    assert [result.passed for result in known.tests] == [True]
 
 
 # shapes of tests and kinds of changes that a reading of the text has to see, or the rule about the reference's own changes
@@ -687,8 +702,6 @@ def test_texts_of_many_functions_are_read_in_little_time():
         tree = ast.parse(text)
         begun = time.process_time()
 
-        lending = Lending([tree], list(ast.walk(tree)), {"f"})
-        pure = lending.find_pure()
+        assert Lending([tree], list(ast.walk(tree)), {"f"}).reads_again()
 
         assert time.process_time() - begun < 10
-        assert pure <= {GENERATED}

@@ -1,12 +1,12 @@
 """What the text of a test says of what it lends: whether it reads it again, and which of its functions change nothing."""
 
 import ast
+import time
 
 import pytest
 
 from markbook.sandbox.guest.examination import expressions
 from markbook.sandbox.guest.examination.lending import Lending
-from markbook.sandbox.guest.exchange.lent import GENERATED
 
 AGAIN = {
     "a test case of the solution's": "class T(TestCase):\n    def test(self): self.assertEqual(f([1]), 1)",
@@ -52,16 +52,16 @@ AGAIN = {
     "a test case": "class T(TestCase):\n    def test(self): self.assertEqual(f(self.items), sorted(self.items))",
 }  # fmt: skip
 ONCE = {
-    "a copy of a literal": "import copy\nassert f(copy.deepcopy([3, 1])) == [1, 3]",
     "a literal": "assert f([3, 1]) == [1, 3]",
-    "a name": "items = [3, 1]\nresult = f(items)\nassert result == [1, 3]\nassert len(result) == 2",
     "cases": "for items, want in [([3, 1], [1, 3]), ([], [])]:\n    assert f(items) == want",
+    "items": "for items in ([3, 1], [4]):\n    assert len(f(items)) > 0",
     "a check": "def check(candidate):\n    assert candidate([3, 1]) == [1, 3]\n    assert candidate([2]) == [2]\ncheck(f)",
-    "a number": "n = 3\nassert f(n) == n * n",
     "a key": "assert f([3, 1], lambda n: -n) == [3, 1]",
-    "an object of the solution's": "stack = f()\nstack.push([1])\nassert stack.pop() == [1] and stack.size == 0",
-    "a library": "import math\nassert math.isclose(f([3.0]), math.sqrt(9)) and math.isclose(f([4.0]), 4)",
-    "a test case": "from unittest import TestCase\nclass T(TestCase):\n    def test(self):\n        self.assertEqual(f([1]), 1)\n        self.assertEqual(f([2]), 2)",
+    "a keyword": "assert f([3, 1], key=lambda n: n % 2 == 0) == [3, 1]",
+    "a library": "import math\nassert math.isclose(f([3.0]), math.pi) and math.isclose(f([4.0]), 4)",
+    "a method of the solution's": "assert f().sort([3, 1])[0] == 1",
+    "what computes": "assert sorted(set(f([3, 1]))) == list((1, 3)) and not isinstance(f([1]), str)",
+    "what nothing reads": "METADATA = {'author': ['me']}\nassert f([1])",
 }  # fmt: skip
 
 
@@ -76,78 +76,29 @@ def test_what_leads_to_an_argument_and_is_read_twice_is_read_again(name):
 
 
 @pytest.mark.parametrize("name", ONCE)
-def test_what_is_lent_and_read_once_is_not_read_again(name):
+def test_what_is_lent_as_a_literal_alone_is_not_read_again(name):
     assert not read(ONCE[name]).reads_again()
-
-
-FUNCTIONS = """
-items, it = [1], iter([1])
-def double(n): return 2 * n
-def total(rows): return sum(double(row) for row in rows)
-def put(x): items[0] = x
-def add(x): items.append(x)
-def count():
-    global number
-    number = 1
-def extend(x):
-    x += [1]
-def through(x): add(x)
-def drain(): return list(it)
-class Node:
-    def __init__(self, value): self.value = value
-    def get(self): return self.value
-    def set(self, value): self.value = value
-def make(): return Node(1)
-"""
-
-
-def test_functions_change_nothing_that_neither_write_nor_call_one_that_does():
-    assert read(FUNCTIONS).find_pure() - {GENERATED} == {"double", "total", "__init__", "get", "make"}
-
-
-def test_a_constructor_that_writes_elsewhere_is_not_pure_nor_is_who_calls_it():
-    text = FUNCTIONS.replace("self.value = value\n    def get", "Node.count = 1\n    def get")
-
-    assert read(text).find_pure() - {GENERATED} == {"double", "total", "get"}
-
-
-@pytest.mark.parametrize("method", ["__len__", "__iter__", "__eq__"])
-def test_where_a_special_method_writes_any_function_may(method):
-    assert read(f"{FUNCTIONS}class C:\n    def {method}(self, *a): self.n = 1\n").find_pure() == frozenset()
 
 
 def test_names_that_another_test_may_have_bound_are_known():
     lending = read("assert f(DATA) == sorted(DATA)")
 
     assert "DATA" in lending.unbound
-    assert read("DATA = [1]").bound == {"DATA"}
+    assert read("DATA = [1]\ndef g(a):\n    for b in a: import c.d").bound == {"DATA", "g", "a", "b", "c"}
 
 
 def test_a_text_that_is_too_deep_to_be_read_counts_as_read_again():
     lending = read(f"def g(): return 1\nassert f([1]) == {'+'.join(['x()'] * 2_000)}")
 
     assert lending.reads_again()
-    assert lending.find_pure() == frozenset()
 
 
-def test_literals_of_a_megabyte_are_not_gone_through():
-    tree = ast.parse(f"rows = {[[1, 2]] * 20_000}\nassert f(rows) == 1")
-    nodes = expressions.nodes(tree)
+def test_a_megabyte_of_literals_or_of_lines_is_read_in_little_time():
+    for text in (f"assert f({[[1, 2]] * 100_000}) == 1", "assert f([3, 1]) == [1, 3]\n" * 10_000):
+        tree = ast.parse(text)
+        nodes = expressions.nodes(tree)
+        begun = time.process_time()
 
-    lending = Lending([tree], nodes, {"f"})
+        assert not Lending([tree], nodes, {"f"}).reads_again()
 
-    assert len(lending._walk(tree)) < 50
-
-
-@pytest.mark.parametrize(
-    ("text", "is_pure"),
-    [
-        ("import unittest\ncase = unittest.TestCase()\ndef check(x): case.assertEqual(x, 9)", False),
-        ("import unittest\ncase = unittest.TestCase()\ncase = f(case)\ndef check(x): case.assertEqual(x, 9)", False),
-        ("import unittest\nunittest = f()\ncase = unittest.TestCase()\ndef check(x): case.assertEqual(x, 9)", False),
-        ("import unittest\ncase = unittest.TestCase()\ndef check(x): case.assertRaises(ValueError, x)", False),
-        ("case = f()\ndef check(x): case.assertEqual(x, 9)", False),
-    ],
-)
-def test_a_comparison_of_a_test_case_changes_nothing(text, is_pure):
-    assert ("check" in read(text).find_pure()) == is_pure
+        assert time.process_time() - begun < 10

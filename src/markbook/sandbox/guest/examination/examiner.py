@@ -210,7 +210,7 @@ class Examiner:
         if plan is None:
             return in_process_tests.mark_unchecked(self._in_process(task, job, task.sound))
         policies = [
-            None if policy is None else Policy(policy, partial(task.find_lent, index))
+            None if policy is None else Policy(policy, partial(task.reads_again, index))
             for index, policy in enumerate(plan["tests"])
         ]
         right = in_process_tests.Right(
@@ -352,7 +352,7 @@ class Examiner:
             plan = {"tests": [None if there else [] for there in needed], "pins": {}, "sure": False}
             return {"tests": [{"p": False}] * len(task.tests), "error": None, "plan": plan}
         policies = [
-            None if there else Policy(None, partial(task.find_lent, index)) for index, there in enumerate(needed)
+            None if there else Policy(None, partial(task.reads_again, index)) for index, there in enumerate(needed)
         ]
         pins: dict[str, str] = {}
         done: list[Any] = []

@@ -85,7 +85,7 @@ class CompiledTests:
         """What the tests may want of the solution: the identifiers that they use and the name of what they test."""
         self.before: list[Any] = []
         """Helpers from the prompt, compiled."""
-        self._lent: list[tuple[bool, frozenset[str]]] = []
+        self._again: list[bool] = []
         if not (compiled and self._take(compiled)):
             self._compile(spec.get("prompt", ""))
 
@@ -127,33 +127,29 @@ class CompiledTests:
         self.patterns = [expressions.compile_pattern(pattern)[0] if pattern else None for pattern in patterns]
         return True
 
-    def find_lent(self, index: int) -> tuple[bool, frozenset[str]]:
-        """Return whether a test may read again what it lends by calls, and which of its functions change nothing.
+    def reads_again(self, index: int) -> bool:
+        """Return whether a test may read again what it lends by calls.
 
         The tests share their variables, and those of the prompt: another one may read what this one has lent. Finding it
         takes as long as compiling the tests, so it waits for a solution that changes something: most change nothing.
         """
-        if not self._lent:
-            self._find_lent()
-        return self._lent[index]
-
-    def _find_lent(self) -> None:
-        entry = self._entry
-        lendings = []
-        for test in self.tests:
-            trees = self._parse(test)
-            nodes = [node for tree in trees if tree is not None for node in expressions.nodes(tree)]
-            lendings.append(Lending(trees, nodes, entry))
-        helpers = {name for code in self.before for name in code.co_names}
-        # names that more than one test uses: those that some test binds and some other one only reads
-        bound = Counter(name for lending in lendings for name in lending.bound)
-        unbound = Counter(name for lending in lendings for name in lending.unbound)
-        for lending in lendings:
-            shares = any(bound[name] > (name in lending.bound) for name in lending.unbound) or any(
-                unbound[name] > (name in lending.unbound) for name in lending.bound
-            )
-            reads_again = shares or bool(lending.unbound & helpers) or lending.reads_again()
-            self._lent.append((reads_again, lending.find_pure()))
+        if not self._again:
+            lendings = []
+            for test in self.tests:
+                trees = self._parse(test)
+                nodes = [node for tree in trees if tree is not None for node in expressions.nodes(tree)]
+                lendings.append(Lending(trees, nodes, self._entry))
+            # what the prompt's code names or keeps is nobody's to say, and a name that two tests use may be either's
+            helpers = {name for code in self.before for name in (*code.co_names, *code.co_varnames)}
+            bound = Counter(name for lending in lendings for name in lending.bound)
+            unbound = Counter(name for lending in lendings for name in lending.unbound)
+            for lending in lendings:
+                names = [*lending.bound, *lending.unbound]
+                shares = any(
+                    bound[name] > (name in lending.bound) or (name in lending.bound and unbound[name]) for name in names
+                )
+                self._again.append(shares or not (helpers - self._entry).isdisjoint(names) or lending.reads_again())
+        return self._again[index]
 
     @property
     def _entry(self) -> set[str]:

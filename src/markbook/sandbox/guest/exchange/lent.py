@@ -256,8 +256,6 @@ _READ = (
     | {"name", "value", "args", "decode", "hex", "maxlen", "stop", "step", "search", "match", "fullmatch", "findall"}
 )
 """The same, with the operators that make a new value: what is not among them changes the object or uses it up."""
-GENERATED = "<generated>"
-"""Among the names of functions that change nothing: that a constructor which `dataclass` made is one of them."""
 _ADVANCED = frozenset(("n", "send", "throw", "close", "await", "step", "step by", "cancel"))
 _ONLY_COMPUTING = frozenset(("abc", "datetime", "decimal", "fractions", "numpy", "typing"))
 """Modules whose classes call nothing of the test's by their operators."""
@@ -335,43 +333,44 @@ def is_free_to_call(target: Any, arguments: Any = ()) -> bool:
     return _may(target, "__call__")
 
 
-def may_write(operation: str, target: Any, arguments: list[Any], pure: frozenset[str]) -> bool:
+def may_write(operation: str, target: Any, arguments: list[Any]) -> bool:
     """Whether a harmless operation may change an object of the test's, or what the test reads.
 
     Args:
         operation: what the solution asks for.
         target: the object.
         arguments: the object, and what goes with the operation.
-        pure: the names of those of the test's functions that change nothing.
     """
     if operation in ("s", "x") or operation in _ADVANCED:
         return True
     # what it hands over of the test's may be called there, or used up by what reads it
-    if not all(_is_only_read(value, pure, 0) for value in arguments[1:]):
+    if not all(_is_only_read(value, 0) for value in arguments[1:]):
         return True
     if operation == "c" or (operation == "d" and arguments[1] == "__call__"):
-        return _call_may_write(target, pure)
+        return _call_may_write(target)
     cls, name = type(target), arguments[1]
-    owner = _owner(cls, name)
     if operation == "d":
-        if owner is not None and is_tests_class(owner) and name != "__init__":  # of an object that there is already
-            return _call_may_write(_DICT.__get__(owner)[name], pure)
         # a `defaultdict` puts in what is looked up
         fills = name == "__getitem__" and hasattr(cls, "__missing__") and cls is not collections.Counter
-        return name not in _READ or fills or not _is_reviewed(cls)
-    asks = [value for value in (_owner(cls, "__getattribute__"), _owner(cls, "__getattr__")) if value is not None]
-    if any(is_tests_class(kind) for kind in asks) and not {"__getattribute__", "__getattr__"} & pure:
+        return name not in _READ or fills or not _is_reviewed(cls, name)
+    if any(
+        is_tests_class(kind) for name in ("__getattribute__", "__getattr__") if (kind := _owner(cls, name)) is not None
+    ):
         return True
-    attribute: Any = _DICT.__get__(owner).get(name) if owner is not None and is_tests_class(owner) else None
-    if type(attribute) is property:
-        return _call_may_write(attribute.fget, pure)
+    owner = _owner(target, name) if isinstance(target, type) else _owner(cls, name)
+    if owner is None or not is_tests_class(owner):
+        return False
+    attribute: Any = _DICT.__get__(owner)[name]
     is_plain = type(attribute) in (types.FunctionType, staticmethod, classmethod, types.MemberDescriptorType)
     return not is_plain and hasattr(type(attribute), "__get__")
 
 
-def _is_reviewed(cls: type) -> bool:
-    """Whether an operator of this type calls nothing of the test's but methods of its own classes."""
+def _is_reviewed(cls: type, name: str) -> bool:
+    """Whether a method of this type calls nothing of the test's."""
     if cls in (type(functools.cmp_to_key(max)), contextlib._GeneratorContextManager):  # noqa: SLF001 - as above
+        return False
+    owner = _owner(cls, name)
+    if owner is None or is_tests_class(owner):
         return False
     known = (kind for kind in _MRO.__get__(cls) if not is_tests_class(kind) and kind is not object)
     return all(
@@ -379,55 +378,41 @@ def _is_reviewed(cls: type) -> bool:
     )
 
 
-def _is_only_read(value: Any, pure: frozenset[str], depth: int) -> bool:
-    """Whether who reads this neither uses it up nor calls a function of the test's that may change something."""
+def _is_only_read(value: Any, depth: int) -> bool:
+    """Whether who reads this neither uses it up nor calls a function of the test's."""
     if standin.get_token(value) is not None or type(value) in ATOMS:
         return True
     if depth == _DEEPEST:
         return False
     if type(value) in (list, tuple, set, frozenset, dict):
         parts = [*value, *value.values()] if type(value) is dict else value
-        return len(parts) < _MOST_PARTS and all(_is_only_read(part, pure, depth + 1) for part in parts)
-    if callable(value):  # a class of Python's own is one that takes values
-        return names.name_for(value) is not None or not _call_may_write(value, pure)
-    if not any(map(is_tests_class, _MRO.__get__(type(value)))):
-        return False
-    attributes = getattr(value, "__dict__", None)
-    return type(attributes) is dict and _is_only_read(attributes, pure, depth + 1)
+        return len(parts) < _MOST_PARTS and all(_is_only_read(part, depth + 1) for part in parts)
+    return callable(value) and names.name_for(value) is not None  # a class of Python's own is one that takes values
 
 
-def _call_may_write(target: Any, pure: frozenset[str]) -> bool:
-    kind = type(target)
-    if kind in (types.MethodType, staticmethod, classmethod):
-        target, kind = target.__func__, type(target.__func__)
-    if kind is types.FunctionType:
-        return not (is_tests_function(target) and target.__code__.co_name in pure)
-    if kind in (
+def _call_may_write(target: Any) -> bool:
+    if type(target) in (
         types.BuiltinFunctionType,
         types.MethodWrapperType,
         types.MethodDescriptorType,
         types.WrapperDescriptorType,
     ):
-        return target.__name__ not in READING and not _only_takes_values(target)
-    if isinstance(target, type):
-        if is_tests_class(type(target)):
-            return True  # its own class says what a call of it does
-        owners = {name: _owner(target, name) for name in ("__new__", "__init__", "__post_init__", "_missing_")}
-        makers = [
-            (name, _DICT.__get__(owner)[name])
-            for name, owner in owners.items()
-            if owner is not None and is_tests_class(owner)
-        ]
-        return any((GENERATED if _is_generated(maker) else name) not in pure for name, maker in makers)
-    owner = _owner(kind, "__call__")
-    return owner is None or not is_tests_class(owner) or _call_may_write(_DICT.__get__(owner)["__call__"], pure)
+        owner = type(target.__self__) if hasattr(target, "__self__") else object
+        is_reading = target.__name__ in READING and not hasattr(owner, "__missing__")
+        return not (is_reading or _only_takes_values(target))
+    if not isinstance(target, type) or is_tests_class(type(target)):
+        return True
+    return any(
+        owner is not None and is_tests_class(owner) and _is_tests_maker(_DICT.__get__(owner)[name])
+        for name in ("__new__", "__init__", "_missing_")
+        for owner in [_owner(target, name)]
+    )
 
 
-def _is_generated(function: Any) -> bool:
-    """Whether a constructor was made by `dataclass`, `namedtuple` or `Enum`, and so only fills the new object."""
+def _is_tests_maker(function: Any) -> bool:
+    """Whether a constructor is the test's; `Enum` puts its own into each of its classes."""
     function = function.__func__ if type(function) in (staticmethod, classmethod) else function
-    is_tests = type(function) is types.FunctionType and is_tests_function(function)
-    return not is_tests or function.__code__.co_filename == "<string>"
+    return type(function) is not types.FunctionType or is_tests_function(function)
 
 
 def _only_takes_values(target: Any) -> bool:

@@ -271,7 +271,10 @@ class Peer(Objects):
         if self.crossed.has_changed(transfer):
             self.policy.copied = True
         self.policy.note_call(request[1], len(self._tokens))
-        return self._ask_peer(request, transfer, listen)
+        try:
+            return self._ask_peer(request, transfer, listen)
+        finally:
+            self.policy.note_return()
 
     def _ask_peer(self, request: list[Any], transfer: Transfer | None, listen: Listeners) -> Any:
         text = wire.encode(request)

@@ -36,6 +36,7 @@ from __future__ import annotations
 import types
 
 from .. import wire
+from . import names
 from .objects import CALLABLE
 from .plain_values import ATOMS, SPECIAL
 from .standin import get_token
@@ -74,23 +75,22 @@ class Policy:
     `ask:OPERATION:OBJECT:ARGUMENTS`, what a solution asked of an object of the test's; or `change:...`, what it changed.
     """
 
-    def __init__(
-        self, allowed: list[str] | None, find_lent: Callable[[], tuple[bool, frozenset[str]]] | None = None
-    ) -> None:
+    def __init__(self, allowed: list[str] | None, reads_again: Callable[[], bool] = lambda: True) -> None:
         """Begin with what the reference needed.
 
         Args:
             allowed: the entries; None for the run of the reference itself.
-            find_lent: returns whether the test may read again what it lends by calls, and the names of its functions
-                that change nothing; without it all may be, and none.
+            reads_again: returns whether the test may read again what it lends by calls.
         """
         self.learning = allowed is None
-        self._find_lent = find_lent or (lambda: (True, frozenset()))
+        self._reads_again = reads_again
         self.written = False
         """Whether the candidate changed something of the test's in a way in which the right answer has not."""
         self._writes = 0
-        self._times: dict[str, int] = {}
-        """How often each change was made."""
+        self._changes = ""
+        """A digest of all changes so far, in their order."""
+        self._is_changed = False
+        """Whether there was one in what the test asks for now."""
         self._calls = 0
         """How many calls the test has made: a change belongs to one of them."""
         self._last = ""
@@ -205,6 +205,8 @@ class Policy:
             return f"dict({', '.join([self._describe(part, tokens) for part in pairs])})"
         if type(value) in (set, frozenset):
             return f"{type(value).__name__}({', '.join(sorted(self._describe(part, tokens) for part in value))})"
+        if callable(value) and not _is_stand_in(value) and (name := names.name_for(value)) is not None:
+            return name
         return self._name_unknown()
 
     def note_changes(self, request: list[Any], changes: list[Any]) -> None:
@@ -214,7 +216,7 @@ class Policy:
         sorts in place where the reference does is not one that empties.
         """
         # one change is enough for the flag: what comes after it needs no entry
-        if (self.learning or not self.written) and (request[1] not in _CALLS or self._find_lent()[0]):
+        if (self.learning or not self.written) and (request[1] not in _CALLS or self._reads_again()):
             self._note_write(wire.encode([request[1], request[2][1:], request[3], changes]))
 
     def note_request(
@@ -237,21 +239,26 @@ class Policy:
         text = ", ".join([*sorted(options), *(self._describe(value, tokens) for value in values)])
         number = tokens[id(arguments[0])]
         self._note_crossings(f"{operation}:{number}:{text}", len(tokens))
-        every = [arguments[0], *values]
-        if not lent.may_write(operation, arguments[0], every, frozenset()):
-            return
-        reads_again, pure = self._find_lent()
-        if (reads_again or during not in _CALLS) and lent.may_write(operation, arguments[0], every, pure):
+        if lent.may_write(operation, arguments[0], [arguments[0], *values]) and (
+            during not in _CALLS or self._reads_again()
+        ):
             kind = lent.kind_of_target(arguments[0])
             self._note_write(f"{operation}:{self._find_way(number)}:{kind}:{text}")
 
     def _note_write(self, what: str) -> None:
-        from . import lent
+        # after the same changes as the right answer's, in the same order: another order leaves something else
+        self._changes = _digest(f"{self._changes};{self._calls}:{what}")
+        self._is_changed = True
+        self._check_change(self._changes)
 
-        what = f"{self._calls}:{what}"
-        # as often as the right answer did: who takes one item of an iterator does not excuse who takes all
-        self._times[what] = times = self._times.get(what, 0) + 1
-        key = lent.shorten("change", f"{times}:{what}")
+    def note_return(self) -> None:
+        """Note that what the test asked for has come to its end: who made only some of its changes is not excused."""
+        if self._is_changed:
+            self._is_changed = False
+            self._check_change(f"{self._changes}.")
+
+    def _check_change(self, changes: str) -> None:
+        key = f"change:{changes}"
         if self.learning and self._writes < _MOST_WRITES:
             self._writes += 1
             self.allowed.add(key)
@@ -325,6 +332,12 @@ class Policy:
         # a method written over would be called by the test as if it were its own
         if not is_class and (callable(getattr(made_by, name, None)) or callable(own_attributes(target).get(name))):
             raise AttributeError(f"{name!r} is a method of the test's object")
+
+
+def _digest(text: str) -> str:
+    import hashlib  # only where something was changed: it brings a whole library of ciphers
+
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
 
 
 def _is_stand_in(value: Any) -> bool:
