@@ -273,7 +273,9 @@ def test_a_verdict_that_is_swallowed_is_no_proved_pass(box, name, known):
     good = run(box, right, test, canonical=canonical, kind="program").tests[0]
     bad = run(box, forger, test, canonical=canonical, kind="program").tests[0]
 
-    assert (good.passed, good.verdict) == (True, "separated")
+    # a function of the test's that the solution calls counts as a change, which only the reference's own call excuses
+    is_called = "lambda" in program and not known
+    assert (good.passed, good.verdict) == (True, "in_process" if is_called else "separated")
     assert not bad.passed or bad.verdict == "unchecked"
 
 

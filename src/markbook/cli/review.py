@@ -86,7 +86,7 @@ def command(**options: Any) -> None:
     hint = (
         ""
         if stated.rescored is None
-        else f"`markbook review --resume {stated.rescored}` finishes it; then score it again"
+        else f"markbook review --resume {stated.rescored} finishes it; then score it again"
     )
     hold_run(
         run, gates, lambda: _marks(ReviewResults(run).summary), baseline, options["seed"], lacking=lacking, hint=hint

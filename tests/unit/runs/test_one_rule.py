@@ -81,7 +81,7 @@ def test_a_rule_has_one_place(rule, pattern, places):
     assert found == places, rule
 
 
-def test_an_attempt_is_graded_when_it_has_run_and_when_its_journal_is_read(tmp_path, monkeypatch):
+def test_an_attempt_is_graded_once_when_it_has_run(tmp_path, monkeypatch):
     grades = []
     for module in (work, view, grading):
         monkeypatch.setattr(module, "mark", lambda *args: grades.append(args) or mark(*args))
@@ -92,7 +92,7 @@ def test_an_attempt_is_graded_when_it_has_run_and_when_its_journal_is_read(tmp_p
         [answer(name, f"def f(x):\n    return {n}", sample=n) for n in (1, 2) for name in "ab"],
     )
 
-    assert len(grades) == 2 * 4  # documented files, timings, page and scores take the grade with the attempt
+    assert len(grades) == 4  # documented files, timings, page and scores take the grade with the attempt
 
 
 def test_code_and_pages_agree_on_how_patiently_a_model_is_asked():

@@ -354,7 +354,8 @@ def row_why(row: TaskAnswer, *, brief: bool = False) -> Why | None:
 
 def row_evidence(row: TaskAnswer, view: TasksView) -> tuple[Evidence, ...]:
     """Return everything that an answer's scores rest on."""
-    records = view.summary["tasks"][row["task"]]["metrics"]
+    task = view.summary["tasks"].get(row["task"])  # a damaged run may lack it
+    records = task["metrics"] if task else {}
     summaries = {key.partition(",")[0]: Summary.from_record(record) for key, record in records.items()}
     return collect_evidence(
         row["metrics"],

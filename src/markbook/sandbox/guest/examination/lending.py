@@ -2,7 +2,7 @@
 
 Theory of operation. A solution that empties `items` in `assert f(items) == sorted(items)` has the test expect what it
 gives. Such a change counts against a `separated` pass (`Policy.note_write`) unless the text shows that the test cannot see
-it. To follow what may lead where in any Python was tried twice, and both times an attacker found more than a hundred ways
+it. To follow what may lead where in any Python was tried twice, and both times an attacker targets more than a hundred ways
 past it. So this is a short list of forms instead, in which whatever is handed over stands there as a literal, or is one
 item of a literal that a loop goes through and names once. No name leads to it, so nothing can read it again. All other
 texts count as such that do.
@@ -132,8 +132,8 @@ class Lending:
                 args=ast.arguments(args=[ast.arg(arg=name, annotation=None)]), decorator_list=[], returns=None
             ):
                 self._visit_check(node, name)
-            case ast.Expr(value=ast.Call(func=ast.Name(id=name), args=[ast.Name(id=given)], keywords=[])):
-                if not (name in self._checks and self._is_solutions(given)):
+            case ast.Expr(value=ast.Call(func=ast.Name(id=name), args=[ast.Name(id=argument)], keywords=[])):
+                if not (name in self._checks and self._is_solutions(argument)):
                     raise _NotListedError
             case _:
                 raise _NotListedError
@@ -164,14 +164,14 @@ class Lending:
             isinstance(row, ast.List | ast.Tuple) and len(row.elts) == len(names) for row in rows
         ):
             raise _NotListedError
-        found = {name.id for name in names if isinstance(name, ast.Name)}
+        targets = {name.id for name in names if isinstance(name, ast.Name)}
         if (
             not rows
-            or len(found) < len(names)
-            or any(self._stores[name] > 1 or self._loads[name] > 1 for name in found)
+            or len(targets) < len(names)
+            or any(self._stores[name] > 1 or self._loads[name] > 1 for name in targets)
         ):
             raise _NotListedError
-        return found
+        return targets
 
     # expressions
 

@@ -372,9 +372,9 @@ def _is_reviewed(cls: type, name: str) -> bool:
     owner = _owner(cls, name)
     if owner is None or is_tests_class(owner):
         return False
-    known = (kind for kind in _MRO.__get__(cls) if not is_tests_class(kind) and kind is not object)
+    kinds = (kind for kind in _MRO.__get__(cls) if not is_tests_class(kind) and kind is not object)
     return all(
-        kind in _REVIEWED or issubclass(kind, BaseException) or kind.__module__ in _ONLY_COMPUTING for kind in known
+        kind in _REVIEWED or issubclass(kind, BaseException) or kind.__module__ in _ONLY_COMPUTING for kind in kinds
     )
 
 
