@@ -106,12 +106,21 @@ def fail():
         ("try:\n    fail()\nexcept ValueError as e:\n    r = type(e).__name__", "r == 'Error'"),
         (("p = cls(1)\nr = []\nfor op in (len, lambda v: v[0], lambda v: v(), next):\n    try:\n        op(p)\n"
           "    except TypeError:\n        r.append(1)"), "r == [1, 1, 1, 1]"),
-        ("class D(cls):\n    def more(self):\n        return self.x + 1", "D(4).more() == 5 and issubclass(D, cls)"),
         ("p = cls(2)\np.note = []", "hasattr(p, 'note') and not hasattr(p, 'other')"),
     ],
 )  # fmt: skip
 def test_classes_and_objects_of_the_candidate_work_from_afar(box, setup, assertion):
     assert labels(box, CLASS, (setup, assertion), kind="class", name="P") == [APART]
+
+
+def test_a_class_of_the_tests_that_extends_the_candidates_is_called_from_there(box):
+    setup = "class D(cls):\n    def more(self):\n        return self.x + 1"
+
+    found = labels(box, CLASS, (setup, "D(4).more() == 5 and issubclass(D, cls)"), kind="class", name="P")
+
+    assert found == [
+        (True, "in_process")
+    ]  # a call of what a test defines counts as a change, as long as no reference makes it
 
 
 @pytest.mark.parametrize(
