@@ -82,7 +82,7 @@ bench: $(STAMP)  ## benchmarks against the peers, side by side in one run (SUBJE
 	$(BIN)/python -m bench $(SUBJECTS)
 
 PEERS ?= HumanEval.jsonl.gz
-bench-peers: $(STAMP)  ## beside other harnesses, the table of docs/speed.md and the README (PEERS="HumanEval.jsonl.gz --python ... --write")
+bench-peers: $(STAMP)  ## beside other harnesses, the table of docs/speed.md (PEERS="HumanEval.jsonl.gz --python ... --write")
 	$(BIN)/python -m bench.peers $(PEERS)
 
 MINUTES ?= 30

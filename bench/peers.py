@@ -14,7 +14,7 @@ Inspect                the packages inspect-ai and inspect-evals: its task's sco
 LiveCodeBench          a checkout at FOLDER: programs that read and write (`bench.stdio_speed`), beside ours on the same programs
 SandboxFusion          its running server at URL, a request an answer; its CPU is not seen from here
 
-With --write the table replaces what stands between the marks in `docs/speed.md` and in the README. Do so on a machine that does
+With --write the table replaces what stands between the marks in `docs/speed.md`. Do so on a machine that does
 nothing else.
 """
 
@@ -40,7 +40,7 @@ from typing import Any
 from bench.exam_command import LATER, Arms, Spent, run, write_answers
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = (ROOT / "docs" / "speed.md", ROOT / "README.md")
+PAGES = (ROOT / "docs" / "speed.md",)
 BEGIN, END = "<!-- written by `make bench-peers` -->", "<!-- end of what `make bench-peers` wrote -->"
 OURS = "markbook exam"
 NONE = "none: the program's own process or a child of it"
@@ -304,9 +304,8 @@ def table(arms: list[Arm], pairs: list[Arm], times: list[int], rounds: int) -> s
     lines += [arm.line(arms[0], times) for arm in arms]
     lines += [arm.line(pairs[0], times) for arm in pairs]
     cores = len(os.sched_getaffinity(0))
-    return "\n".join(
-        [*lines, "", f"{cores} cores, Python {sys.version.split()[0]}, medians of {rounds} alternating rounds.", ""]
-    )
+    how_often = f"medians of {rounds} alternating rounds" if rounds > 1 else "one round"
+    return "\n".join([*lines, "", f"{cores} cores, Python {sys.version.split()[0]}, {how_often}.", ""])
 
 
 def replace_between_marks(page: str, text: str) -> str:

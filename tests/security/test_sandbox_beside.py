@@ -11,7 +11,7 @@ import pytest
 from support.verdict_kit import labels, run
 
 from markbook.sandbox import Sandbox
-from markbook.sandbox.guest.examination.expressions import is_computed
+from markbook.sandbox.guest.examination.expressions import evaluate_lossy, is_computed
 from markbook.sandbox.guest.examination.in_process_tests import Right, canaries, prove_passes
 from markbook.sandbox.guest.examination.mutated_expectations import ExpectationFinder
 from markbook.sandbox.guest.examination.mutated_values import draw_from
@@ -613,6 +613,14 @@ def test_what_is_expected_instead_is_something_else_by_value_and_not_by_its_text
         return mark(canary.wrong(place, seed), {"f": lambda _: answer, "__name__": "solution"}, {})["p"]
 
     assert [seed for seed in range(300) if passes(seed)] == []
+
+
+@pytest.mark.parametrize(
+    "text", ["exit(int(2.2))", "print(2.2)", "[int(2.2) for _ in range(10**9)]", "int('9' * 10**9)", "open('x', 'w')"]
+)
+def test_only_a_literal_of_reviewed_classes_is_evaluated_outside_of_its_test(text, capsys):
+    assert evaluate_lossy(ast.parse(text, mode="eval").body) == ()
+    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.parametrize("known", [False, True])

@@ -44,6 +44,7 @@ AGAIN = {
     "a class that counts": "class C:\n    n = 7\n    def __init__(self): C.n = 0\nassert f(C) == C.n * 2",
     "a loop after another one": "for x in [[3, 1]]:\n    pass\nfor _ in range(2):\n    assert f(x) == 4",
     "a range of the test's": "def range(n): return [[3, 1]] * n\nfor x in range(2):\n    assert f(x) == sorted(x)",
+    "a loop in a loop": "for x in [[3, 1]]:\n    for y in (1, 2):\n        assert f(x) == y",
     "a loop": "items = [3, 1]\nfor _ in range(2):\n    assert f(items) == 4",
     "a later name in a loop": "x = f(1)\nfor _ in range(2):\n    assert f(x) == sorted(x)\n    x = [3, 1]",
     "a pattern": "rows = [[3, 1]]\nmatch rows:\n    case [row]:\n        assert f(row) == sorted(rows[0])",

@@ -23,6 +23,10 @@ _KEEPING = frozenset(
     ]
 )  # fmt: skip
 """Those of them in which nothing is lost of the literals."""
+_LOSSY = frozenset(
+    ["", "Counter", "OrderedDict", "collections", "complex", "deque", "dict", "float", "frozenset", "int", "list", "set", "str", "tuple"]
+)  # fmt: skip
+"""Names in a literal whose value hangs on nothing but its constants."""
 _MEASURES = frozenset(("abs", "absolute", "fabs", "norm", "square"))
 """Calls that make a size of a difference."""
 _OF_MANY = {
@@ -94,12 +98,16 @@ def keeps_values(node: ast.expr) -> bool:
 
 def evaluate_lossy(node: ast.expr | None) -> tuple[object, ...]:
     """Return what a literal comes to in which a constant may be lost (`keeps_values`); nothing for any other expression."""
-    if node is None or keeps_values(node):
+    if node is None or keeps_values(node) or is_computed(node):
+        return ()
+    # with other names in it, to evaluate it could do anything, outside of its test
+    if not {name for part in ast.walk(node) for name in (getattr(part, "id", ""), getattr(part, "attr", ""))} <= _LOSSY:
         return ()
     try:
-        names = {**vars(collections), "collections": collections}
-        return (eval(compile(ast.Expression(node), "<literal>", "eval"), names),)
-    except Exception:  # not of these classes alone, or not a value of theirs
+        return (
+            eval(compile(ast.Expression(node), "<literal>", "eval"), {**vars(collections), "collections": collections}),
+        )
+    except Exception:  # not a value of theirs
         return ()
 
 

@@ -123,8 +123,6 @@ class Lending:
                 return
             case ast.For(target=target, iter=source, body=body, orelse=[]) if not self._items:
                 self._items = self._find_items(target, source)
-                if any(isinstance(part, ast.For) for part in body):
-                    raise _NotListedError
                 for part in body:
                     self._visit_statement(part)
                 self._items = set()
@@ -160,16 +158,11 @@ class Lending:
         """Return the names of a loop through a literal, each of which stands for one item and is read once at most."""
         rows = source.elts if isinstance(source, ast.List | ast.Tuple) and self._is_literal(source) else []
         names = target.elts if isinstance(target, ast.Tuple) else [target]
-        if isinstance(target, ast.Tuple) and not all(
-            isinstance(row, ast.List | ast.Tuple) and len(row.elts) == len(names) for row in rows
-        ):
-            raise _NotListedError
         targets = {name.id for name in names if isinstance(name, ast.Name)}
-        if (
-            not rows
-            or len(targets) < len(names)
-            or any(self._stores[name] > 1 or self._loads[name] > 1 for name in targets)
-        ):
+        is_once = len(targets) == len(names) and all(self._stores[name] == 1 >= self._loads[name] for name in targets)
+        if isinstance(target, ast.Tuple):
+            is_once &= all(isinstance(row, ast.List | ast.Tuple) and len(row.elts) == len(names) for row in rows)
+        if not (rows and is_once):
             raise _NotListedError
         return targets
 

@@ -236,14 +236,13 @@ class Policy:
         from . import lent
 
         values = [*arguments[1:], *(options[name] for name in sorted(options))]
-        text = ", ".join([*sorted(options), *(self._describe(value, tokens) for value in values)])
+        text = f"{sorted(options)}({', '.join(self._describe(value, tokens) for value in values)})"
         number = tokens[id(arguments[0])]
         self._note_crossings(f"{operation}:{number}:{text}", len(tokens))
         if lent.may_write(operation, arguments[0], [arguments[0], *values]) and (
             during not in _CALLS or self._reads_again()
         ):
-            kind = lent.kind_of_target(arguments[0])
-            self._note_write(f"{operation}:{self._find_way(number)}:{kind}:{text}")
+            self._note_write(f"{operation}:{self._find_way(number)}:{lent.kind_of_target(arguments[0])}:{text}")
 
     def _note_write(self, what: str) -> None:
         # after the same changes as the right answer's, in the same order: another order leaves something else
