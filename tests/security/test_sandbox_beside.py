@@ -641,3 +641,39 @@ def test_a_right_answer_is_never_flagged_for_an_expectation_that_kept_its_meanin
         ((passed, label),) = labels(box, code, test, canonical=code if known else "", kind="program")
         assert passed
         assert label == "in_process" if known else label in ("in_process", "unchecked")
+
+
+HOUR = "class Hour:\n    def __init__(self, n): self.n = n % 12\n    def __add__(self, o): return Hour(self.n + o.n)\n"
+HOUR += "    def plus(self, o): return Hour(self.n + o.n)\n    def __eq__(self, o): return self.n == getattr(o, 'n', o) % 12\n"
+ADD, PLUS = "def f(a, b): return a + b\n", "def f(a, b): return a.plus(b)\n"
+OWN_HOUR = HOUR + "def f(a, b): return Hour(a) + Hour(b)\n"
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize(
+    ("right", "code", "test"),
+    [
+        (ADD, ADD, HOUR + "assert f(Hour(9), Hour(8)) == 5"),
+        (ADD, PLUS, HOUR + "assert f(Hour(9), Hour(8)) == 5"),
+        (OWN_HOUR, OWN_HOUR.replace("Hour(a) + Hour(b)", "Hour(b).plus(Hour(a))"), "assert f(9, 8) == 5"),
+        (OWN_HOUR, OWN_HOUR, f"{CLOCK}\nassert f(9, 8) == 5"),
+    ],
+)
+def test_a_right_answer_is_never_flagged_where_two_literals_are_equal_to_it(box, right, code, test, known):
+    program = Test(program=test + "\n")
+
+    results = [labels(box, code, program, canonical=right if known else "", kind="program")[0] for _ in range(4)]
+
+    assert {passed for passed, _ in results} == {True}
+    assert not known or OPEN not in results or code == PLUS
+
+
+@pytest.mark.parametrize(
+    "right", ["def f(p): return dict(p)\n", "import types\ndef f(p): return types.MappingProxyType(p)\n"]
+)
+def test_a_plain_type_does_not_answer_for_a_class_that_would_answer_otherwise(box, right):
+    lenient = "class H(dict):\n    def __getitem__(self, k): return dict.get(self, k)\ndef f(p): return H(p)\n"
+    test = "h = f({'a': 1})\ntry:\n    h['b']\n    error = None\nexcept KeyError as e:\n    error = e.args\nassert error == ('b',)\n"
+
+    assert labels(box, lenient, Test(program=test), canonical=right, kind="program") == [(False, "in_process")]
+    assert labels(box, right, Test(program=test), canonical=right, kind="program") == [(True, "separated")]

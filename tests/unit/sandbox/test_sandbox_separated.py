@@ -286,7 +286,7 @@ def verdicts(outcomes, left_out):
 @pytest.mark.parametrize(
     ("path", "share", "every", "drawn"),
     [
-        ("codeeval-v1/benchmark", 0.98, 1, 4),
+        ("codeeval-v1/benchmark", 0.975, 1, 4),
         ("humaneval/HumanEval.jsonl.gz", 1.0, 1, 2),
         ("humaneval/HumanEvalPlus-Mini.jsonl.gz", 0.99, 1, 20),
         ("mbpp/mbpp.jsonl.gz", 1.0, 1, 30),
@@ -338,8 +338,8 @@ def test_a_method_that_the_right_answers_class_has_without_a_plain_base_is_seen_
 
     found = [labels(box, code, *tests, canonical=right, kind="class", name="Ring") for code in (based, lying)]
 
-    assert found[0] == [APART, (True, "in_process")]
-    assert [passed for passed, _ in found[1]] == [True, False]  # the first is so: the plain list says it
+    assert found[0] == [(True, "in_process")] * 2
+    assert [passed for passed, _ in found[1]] == [False, False]
 
 
 def evalplus(tmp_path, body, inputs, name="g"):

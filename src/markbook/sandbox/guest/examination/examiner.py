@@ -217,7 +217,7 @@ class Examiner:
             plan.get("canary", [None] * len(policies)), plan.get("done", ()), *plan.get("took", ())
         )
         if not any(policies):
-            return in_process_tests.prove_passes(task, self._runs(task, job), task.sound, right)
+            return in_process_tests.prove_passes(task, self._runs(task, job), task.sound, right, job["code"])
         if "later" in job:
             return self._decided_beside(task, job, plan, right, job["later"])
         record, done = self._prove(task, job, plan, policies)
@@ -250,7 +250,7 @@ class Examiner:
                 which it is known that a right answer passes them apart.
         """
         record, done = later["record"], later["done"]
-        other = in_process_tests.prove_passes(task, self._runs(task, job), set(later["there"]), right)
+        other = in_process_tests.prove_passes(task, self._runs(task, job), set(later["there"]), right, job["code"])
         for index in later["there"]:
             counts_expected = (plan.get("done") or {index: None})[index]
             swallowed = swallows(done[index]) and not swallows(counts_expected or [])
@@ -286,7 +286,7 @@ class Examiner:
             return record
 
         return in_process_tests.prove_passes(
-            task, run, judging, in_process_tests.Right(plan["canary"], (), *plan["took"]), apart=True
+            task, run, judging, in_process_tests.Right(plan["canary"], (), *plan["took"]), job["code"], apart=True
         ), all_counts[0]
 
     def _proved_apart(
@@ -314,7 +314,7 @@ class Examiner:
             return first if compiled is task.compiled else again(compiled, which)
 
         proved_record = in_process_tests.prove_passes(
-            task, run, judged, in_process_tests.Right([None] * len(tests)), apart=True
+            task, run, judged, in_process_tests.Right([None] * len(tests)), job["code"], apart=True
         )
         return {**record, "tests": proved_record["tests"]}
 

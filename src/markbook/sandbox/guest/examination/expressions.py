@@ -282,6 +282,15 @@ def is_literal(node: ast.expr) -> bool:
     return not free and bool(constants(node) or empty)
 
 
+_EQUALITY = frozenset(("__eq__", "__ne__", "addTypeEqualityFunc"))
+
+
+def sets_equality(node: ast.AST) -> bool:
+    """Whether a piece of a test names what decides equality: two literals may then be equal to the same thing."""
+    words = (getattr(node, field, None) for field in ("name", "id", "attr", "value"))
+    return any(type(word) is str and word in _EQUALITY for word in words)
+
+
 def distance(node: ast.Call, *, exact: bool) -> float | None:
     """Return within which distance two numbers may be equal to a call that compares them; None where nobody knows."""
     options = {

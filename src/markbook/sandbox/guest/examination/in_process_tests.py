@@ -101,8 +101,11 @@ def count_slept(record: dict[str, Any]) -> float:
 class _Trial:
     """The runs of one solution with which its passes are tried."""
 
-    def __init__(self, task: CompiledTests, run: Run, which: set[int], right: Right, *, apart: bool) -> None:
+    def __init__(
+        self, task: CompiledTests, run: Run, which: set[int], right: Right, *, apart: bool, is_lenient: bool
+    ) -> None:
         self._task, self._run, self._which, self._right, self._apart = task, run, which, right, apart
+        self._is_lenient = is_lenient
         self._found = canaries(task)
         self._runs, self._spent, self._slept = 0, 0.0, 0.0
         self._said: dict[int, dict[int, list[bool]]] = {index: {} for index in which}
@@ -192,7 +195,10 @@ class _Trial:
             for site_index, part in enumerate(canary.parts)
             if executed is not None and part is not None and part not in executed
         ]
-        return proof(canary, self._said[index], is_useful=has_useful, apart=self._apart, undone=undone)
+        return proof(
+            canary, self._said[index], is_useful=has_useful, apart=self._apart, undone=undone,
+            is_lenient=self._is_lenient,
+        )  # fmt: skip
 
     def is_long(self) -> bool:
         """Whether the runs have taken so long that few are to do."""
@@ -230,7 +236,7 @@ class _Trial:
 
 
 def prove_passes(
-    task: CompiledTests, run: Run, which: set[int], right: Right, *, apart: bool = False
+    task: CompiledTests, run: Run, which: set[int], right: Right, code: str = "", *, apart: bool = False
 ) -> dict[str, Any]:
     """Return the record of the true run, each pass in it labelled by what the wrong runs said of it.
 
@@ -245,11 +251,13 @@ def prove_passes(
         run: runs some of them.
         which: those that are to be proved.
         right: what a right answer has shown of all of them.
+        code: the solution.
         apart: whether they run where the solution cannot read their code.
     """
     all_canaries = canaries(task)
-    trial = _Trial(task, run, which, right, apart=apart)
-    claims = {index: list_claims(all_canaries[index], right.useful[index]) for index in which}
+    is_lenient = "__eq__" in code
+    trial = _Trial(task, run, which, right, apart=apart, is_lenient=is_lenient)
+    claims = {index: list_claims(all_canaries[index], right.useful[index], is_lenient=is_lenient) for index in which}
     hidden, visible = partition_claims(claims, all_canaries)
     # by which way the first round is wrong is drawn, too
     first = below(_ROUNDS)

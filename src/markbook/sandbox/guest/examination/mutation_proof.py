@@ -31,8 +31,9 @@ Useful = list[list[list[int]] | None]
 
 
 def proof(
-    canary: Canary, outcomes: dict[int, list[bool]], *, is_useful: bool, apart: bool, undone: Container[int] = ()
-) -> str:
+    canary: Canary, outcomes: dict[int, list[bool]], *, is_useful: bool, apart: bool, undone: Container[int] = (),
+    is_lenient: bool = False,
+) -> str:  # fmt: skip
     """Return whether the wrong runs prove a pass: `proved`, `forged`, or `open`.
 
     Where one literal is expected no right answer passes with another. Elsewhere one may: where a right answer is known
@@ -50,6 +51,8 @@ def proof(
         undone: what stands in parts of the test that the true run has not executed, or which did not go well there. A
             right answer passes whatever is expected there. That it was not executed is said by the solution's own
             process: who passes all that is wrong is not believed, and to nobody it proves anything.
+        is_lenient: whether the solution's text has an `==` of its own, by which a right answer may equal a second literal
+            (hours by the clock). Only what equals all of them is then forged.
     """
     claims: dict[tuple[int, int | tuple[int]], list[bool]] = {}
     counts = is_open = False
@@ -57,7 +60,8 @@ def proof(
     for site_index, passes in outcomes.items():
         rank = canary.ranks[site_index]
         if rank == SURE and any(passes):
-            if site_index not in undone or not fails_any:
+            is_excused = (site_index in undone and fails_any) or (is_lenient and (len(passes) == 1 or not all(passes)))
+            if not is_excused:
                 return "forged"
             is_open = True
         counts = counts or ((apart or not canary.shown[site_index]) and not canary.circular[site_index])
@@ -79,16 +83,20 @@ def _is_often(passes: list[bool], rank: int, *, is_useful: bool) -> bool:
     return sum(passes) > 1 and _OFTEN * sum(passes) > len(passes)
 
 
-def list_claims(canary: Canary, useful: list[list[int]] | None) -> list[list[Variant]]:
+def list_claims(canary: Canary, useful: list[list[int]] | None, *, is_lenient: bool = False) -> list[list[Variant]]:
     """Return the variants of each claim of a test: of what may be made wrong, that which says most.
 
     What a solution can see is a claim of its own. So is where an expectation comes from, if no right answer passes
-    with another, or one has been seen to fail: a solution may have taken it from there.
+    with another, or one has been seen to fail: a solution may have taken it from there. To an `==` of a solution's own
+    (`is_lenient`) not every value is wrong, so only those are asked that a right answer failed.
     """
     variants: list[Variant] = (
         [(site_index, None) for site_index in range(len(canary.ranks))]
         if useful is None
-        else [(site_index, None if canary.ranks[site_index] == SURE else seed) for site_index, seed in useful]
+        else [
+            (site_index, None if canary.ranks[site_index] == SURE and not is_lenient else seed)
+            for site_index, seed in useful
+        ]
     )
     by_claim: dict[int, list[Variant]] = {}
     visible: dict[int, list[Variant]] = {}

@@ -70,15 +70,15 @@ def difference(done: Parts, wanted: Parts, repeated: Container[int]) -> str:
 def is_doubtful(plan: Plan, index: int, policy: Policy, record: dict[str, Any], done: Counts) -> bool:
     """Whether a test that ran apart is to be decided beside the candidate.
 
-    It is if something was answered here, or each side saw another copy of a container; if it passed, but the solution
-    changed what the test expects, perhaps, or other parts of it were executed than by the right answer; if it failed, and something could not be done from here, a plain type
-    answered for a class with an answer of its own, or nobody knows a right answer. What ended a call with a
-    StopIteration has failed: beside the test it would end its loops.
+    It is if something was answered here, by a plain type for a class with an answer of its own too, or each side saw
+    another copy of a container; if it passed, but the solution changed what the test expects, perhaps, or other parts
+    of it were executed than by the right answer; if it failed, and something could not be done from here, or nobody
+    knows a right answer. What ended a call with a StopIteration has failed: beside the test it would end its loops.
     """
     result = record["tests"][index]
     if result["v"] == "flagged" or (policy.stopped and not result["p"]):
         return False
-    if policy.copied or policy.answered or (policy.judged if plan["sure"] else policy.based):
+    if policy.copied or policy.answered or policy.based or (plan["sure"] and policy.judged):
         return True
     if result["p"]:
         if policy.written:
@@ -90,7 +90,7 @@ def is_doubtful(plan: Plan, index: int, policy: Policy, record: dict[str, Any], 
             if parts_expected is not None
             else [CUT, 1] in done[index] or swallows(done[index])
         )
-    return policy.refused or policy.based or not plan["sure"]
+    return policy.refused or not plan["sure"]
 
 
 def swallows(done: list[list[int]]) -> bool:
