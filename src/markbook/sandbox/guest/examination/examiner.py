@@ -42,6 +42,7 @@ from . import explaining, expressions, in_process_tests, stdin
 from .results import (
     NOT_RUN,
     Counts,
+    beside_forged,
     difference,
     inspect,
     is_confused,
@@ -172,6 +173,7 @@ class Examiner:
                 inspect(task, job["code"], record["tests"])
                 if task.kind != stdin.KIND:
                     without_claims(task, record["tests"])
+                beside_forged(record["tests"])
         except Deadline:
             policies = (job.get("plan") or {}).get("tests", ())
             apart = task.kind == stdin.KIND or any(policy is not None for policy in policies)
@@ -232,7 +234,11 @@ class Examiner:
             there = {index for index in there if record["tests"][index]["p"]}
         if not there:
             return record
-        is_sure = [bool(plan["sure"] and policy and not policy.copied) for policy in policies]
+        # what failed by a refusal may be right: it is what it is beside the candidate
+        is_sure = [
+            bool(plan["sure"] and policy and not policy.copied and (result["p"] or not policy.refused))
+            for policy, result in zip(policies, record["tests"], strict=True)
+        ]
         later = {"record": record, "done": done, "there": sorted(there), "known": is_sure}
         return {"later": later} if job.get("defers") else self._decided_beside(task, job, plan, right, later)
 
@@ -283,7 +289,7 @@ class Examiner:
                 return self._runs_apart(task, job, plan)(compiled, which)
             record, done = self._run_separated(task, job, plan["pins"], policies)
             all_counts.append(done)
-            return record
+            return {**record, "done": dict(enumerate(done))}
 
         return in_process_tests.prove_passes(
             task, run, judging, in_process_tests.Right(plan["canary"], (), *plan["took"]), job["code"], apart=True
@@ -323,7 +329,8 @@ class Examiner:
 
         def run(compiled: list[Compiled], which: set[int]) -> dict[str, Any]:
             policies = [Policy(plan["tests"][index]) if index in which else None for index in range(len(compiled))]
-            return self._run_separated(task, job, plan["pins"], policies, compiled)[0]
+            record, done = self._run_separated(task, job, plan["pins"], policies, compiled)
+            return {**record, "done": dict(enumerate(done))}
 
         return run
 

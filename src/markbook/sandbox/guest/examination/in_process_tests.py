@@ -15,6 +15,7 @@ from ..marking import SWALLOWED, receive_result
 from . import expressions
 from .mutated_values import below, new_seed, shuffle_items
 from .mutation_canary import Canary
+from .mutation_operators import OPERATOR, SURE
 from .mutation_proof import deals, list_claims, order, partition_claims, proof, scarce
 from .programs import portable
 from .results import difference
@@ -108,7 +109,8 @@ class _Trial:
         self._is_lenient = is_lenient
         self._found = canaries(task)
         self._runs, self._spent, self._slept = 0, 0.0, 0.0
-        self._said: dict[int, dict[int, list[bool]]] = {index: {} for index in which}
+        self._said: dict[int, dict[int, list[tuple[bool, Count]]]] = {index: {} for index in which}
+        """For each thing that was made wrong in a test whether it passed, and how often its parts went well."""
         self._taken_in: set[int] = set()
         """The tests that passed with a likely wrong value: a liar's, or an answer's that has an `==` of its own."""
         self.record: dict[str, Any] = {}
@@ -152,7 +154,8 @@ class _Trial:
         judged: set[int] = set()
         for index, (site_index, seed) in deal.items():
             if index not in tests:
-                tests[index] = self._found[index].wrong(site_index, new_seed(turn) if seed is None else seed)
+                drawn = new_seed(turn) if seed is None else seed
+                tests[index] = self._found[index].wrong(site_index, drawn, alike=self._apart and below(2) == 1)
                 judged.add(index)
                 # wrong in the other tests too, where they say the same: they are not to contradict it
                 for other in self._which - tests.keys():
@@ -170,7 +173,21 @@ class _Trial:
             if passes and self._found[index].is_likely:
                 self._taken_in.add(index)
             elif passes or (_is_verdict(result) and not again.get("hit")):
-                self._said[index].setdefault(site_index, []).append(passes)
+                self._said[index].setdefault(site_index, []).append((passes, again.get("done", {}).get(index) or []))
+
+    def _outcomes(self, index: int) -> dict[int, list[bool]]:
+        """Return for each thing that was made wrong in a test whether the solution passed.
+
+        Apart it passed too where the part that was made wrong went well as often as in the true run, and the test
+        failed by what else it says: an object that is equal to everything is told by its `==` what is expected.
+        """
+        canary, true = self._found[index], dict(self.record.get("done", {}).get(index, ()))
+        outcomes = {}
+        for site_index, said in self._said[index].items():
+            part = canary.parts[site_index] if canary.ranks[site_index] in (SURE, OPERATOR) and self._apart else None
+            wanted = 0 if part is None else true.get(part, 0)
+            outcomes[site_index] = [passes or 0 < wanted <= dict(done).get(part, 0) for passes, done in said]
+        return outcomes
 
     def wants(self, deal: dict[int, Variant]) -> bool:
         """Whether there is anything to prove: a pass among these, and no limit hit, as it would be again."""
@@ -184,7 +201,7 @@ class _Trial:
         return not passed or (rounds >= _ROUNDS and not any(map(self._is_doubted, passed)))
 
     def _is_doubted(self, index: int) -> bool:
-        return any(map(any, self._said[index].values())) and self._proof(index) == "proved"
+        return any(map(any, self._outcomes(index).values())) and self._proof(index) == "proved"
 
     def _proof(self, index: int) -> str:
         has_useful, canary = self._right.useful[index] is not None, self._found[index]
@@ -196,7 +213,7 @@ class _Trial:
             if executed is not None and part is not None and part not in executed
         ]
         return proof(
-            canary, self._said[index], is_useful=has_useful, apart=self._apart, undone=undone,
+            canary, self._outcomes(index), is_useful=has_useful, apart=self._apart, undone=undone,
             is_lenient=self._is_lenient,
         )  # fmt: skip
 

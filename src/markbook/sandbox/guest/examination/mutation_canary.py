@@ -7,7 +7,7 @@ import ast
 from ..marking import Compiled, Result
 from . import expressions, mutated_values
 from .mutated_expectations import ExpectationFinder
-from .mutation_operators import ExpectedValues
+from .mutation_operators import SURE, ExpectedValues
 from .programs import FILE, BrokenTest, compile_test, flatten, list_parts
 
 TYPE_CHECKING = False
@@ -23,6 +23,11 @@ _FAULTS = (SyntaxError, ValueError, TypeError, ArithmeticError, RecursionError, 
 
 _REDRAWN = 20
 """So many wrong values are drawn for a literal before one is taken that comes to the same."""
+
+
+def _constants(site: MutationSite) -> list[ast.Constant]:
+    """Return the constants of what is expected there, where no right answer passes with others."""
+    return expressions.constants(site.node) if site.node is not None and site.rank == SURE else []
 
 
 class Canary:
@@ -113,11 +118,12 @@ class Canary:
             restored["parts"] = [self.restore_messages(part) for part in result["parts"]]
         return restored
 
-    def wrong(self, place: int, seed: int) -> Compiled | None:
+    def wrong(self, place: int, seed: int, *, alike: bool = False) -> Compiled | None:
         """Return the test compiled with this made wrong as the seed says; None where that is not a test any more.
 
         Nothing else is changed but what says the same once more: a solution is not to tell this from the true test by
-        anything but what is expected.
+        anything but what is expected. `alike` makes all wrong that is expected and was the same: else the test itself
+        would contradict who is told by an `==` of his own what is expected, and says it again.
         """
         mutated_values.draw_from(seed)  # the same wrong values each time: what a right answer failed is what is asked
         try:
@@ -125,6 +131,7 @@ class Canary:
                 trees, sites = self._find_sites()
                 same = [site for site in sites if site is not sites[place] and site.says_as(sites[place])]
                 before = expressions.evaluate_lossy(sites[place].node)
+                old = [constant.value for constant in _constants(sites[place])]
                 self.is_likely = sites[place].change() is True
                 # another text of the same meaning (`int(2.9)` for `int(2.2)`) is not wrong
                 if not before or before != expressions.evaluate_lossy(sites[place].node):
@@ -132,6 +139,17 @@ class Canary:
             self._last = sites[place]
             for site in same:
                 site.follow(sites[place])
+            new = _constants(sites[place])
+            if alike and len(old) == len(new):
+                others = [
+                    part for site in sites if site is not sites[place] and site not in same for part in _constants(site)
+                ]
+                values = [*old, *(part.value for part in others)]
+                changed = {
+                    (type(was), was): part.value for was, part in zip(old, new, strict=True) if was != part.value
+                }
+                for part, was in zip([*new, *others], values, strict=True):
+                    part.value = changed.get((type(was), was), part.value)
             mutated_values.hide([*trees.values()])
             return self._compile_trees(trees)
         except _FAULTS:

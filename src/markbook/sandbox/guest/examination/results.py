@@ -201,6 +201,15 @@ def without_claims(task: CompiledTests, results: list[Result]) -> None:
             results[index] = {**result, "v": "unchecked"}
 
 
+def beside_forged(results: list[Result]) -> None:
+    """Say of the passes of a solution that forged another test that nothing shows that they are honest.
+
+    It may have learned there what they expect.
+    """
+    if any(result["v"] == "flagged" for result in results):
+        results[:] = [{**result, "v": "unchecked"} if result["p"] else result for result in results]
+
+
 def text_tests(task: CompiledTests, text: str) -> list[Result]:
     """Run the tests of an answer that is not a program but a text."""
     namespace: dict[str, Any] = {"text": text, "candidate_solution": text, "__name__": "test"}
