@@ -157,5 +157,4 @@ def main(args: list[str] | None = None) -> None:
         _leave_at_once(INTERRUPTED)
     if args is None:  # the process ends: a last look for garbage would take a tenth of a short run
         gc.freeze()
-    # Commands without an exit code of their own return None.
-    sys.exit(code if isinstance(code, int) else 0)
+    sys.exit(code if isinstance(code, int) else 0)  # commands without an exit code of their own return None

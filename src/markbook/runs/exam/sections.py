@@ -109,7 +109,6 @@ def _problem(index: int, tallies: Sequence[Tally], attempts: dict[str, list[Mark
         for attempt in attempts.get(tally.model, []):
             answers.append(_answer(attempt, tally, index))
             results.append(counted_tests(sample, attempt.outcome))
-    # Parsed only where an answer shows them.
     texts = assertions(sample) if sample.is_program and results else [_test_words(test) for test in sample.tests]
     size = max([*map(len, results), 0 if sample.is_program else len(texts)], default=0)
     checks = []
