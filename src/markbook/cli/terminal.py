@@ -43,7 +43,7 @@ NAMED = 5
 
 def output_console() -> Console:
     """Return the console of standard output, as wide as the terminal, or as tables need where there is none."""
-    return Console() if sys.stdout.isatty() else Console(width=PIPED)
+    return Console(emoji=False) if sys.stdout.isatty() else Console(width=PIPED, emoji=False)
 
 
 class RunTerminal(Watcher):

@@ -361,9 +361,8 @@ class Scheduler:
             self._known.reused += 1
             self._done.append((job, outcome(verdict, self._worker_pool.level)))
             return
-        seconds_known = self._known.seconds.get(job.sample.id)
         # of a sample that never ran only the length of its code is known, which weighs little beside a measured time
-        expected = seconds_known if seconds_known is not None else len(job.code) * 1e-7
+        expected = self._known.seconds.get(job.sample.id, len(job.code) * 1e-7)
         weight, modules = jobs.preload(job.code)
         entry = QueuedJob(
             (weight, -expected, next(self._known.sequence)), job, task, digest, modules=modules, weight=weight
@@ -503,8 +502,7 @@ class Scheduler:
         for key, _ in events:
             worker: Worker = key.data
             try:
-                records = worker.read()
-                for record in records:
+                for record in worker.read():
                     spent = record.pop("spent", False)
                     self._settle(worker, record)
                     if spent:
@@ -546,8 +544,7 @@ class Scheduler:
         plan = record["plan"] if entry.calibrates and "plan" in record else None
         if plan is not None and len(plan["tests"]) != len(entry.job.sample.tests):
             raise WorkerLost("a plan for another sample")
-        compiled = record.get("compiled", "")
-        if not isinstance(compiled, str):
+        if not isinstance(compiled := record.get("compiled", ""), str):
             raise WorkerLost("compiled tests that are not text")
         worker.since = time.monotonic()  # before the next is the first: others may look at both
         worker.jobs.pop(0)

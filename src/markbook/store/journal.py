@@ -169,7 +169,7 @@ class KeySet:
         return len(self._digests) // 16
 
     def __contains__(self, entry: tuple[str, Key]) -> bool:
-        digest = _digest(*entry)
+        digest = _digest(*entry) if self._digests else b""  # a run that begins has none
         index = bisect_left(range(len(self)), digest, key=self._at)
         return index < len(self) and self._at(index) == digest
 

@@ -12,7 +12,6 @@ from typing import Any
 
 from markbook.errors import DataError, StorageError, UsageError, suggest_path
 from markbook.files.content import looking_into
-from markbook.foreign.reading import find_reader, results_in
 from markbook.plugins import factory, names, need
 from markbook.store.disk import Disk, RealDisk
 from markbook.store.integrity import FINISHED, find_damage
@@ -283,10 +282,9 @@ class ForeignRun(Run):
 
 def foreign_run(path: Path, columns: Mapping[str, str] | None = None) -> ForeignRun | None:
     """Return a file of another tool as a run; None if no reader knows it."""
-    if not path.is_file():
-        return None
-    reader = find_reader(path, columns)
-    if reader is None:
+    from markbook.foreign.reading import find_reader  # late: a run of our own needs no reader
+
+    if not path.is_file() or (reader := find_reader(path, columns)) is None:
         return None
     config = {"format": reader.name, "benchmark_name": reader.name}
     manifest = {"schema": SCHEMA, "command": COMMAND, "status": "done", "config": config, "inputs": {}}
@@ -295,6 +293,8 @@ def foreign_run(path: Path, columns: Mapping[str, str] | None = None) -> Foreign
 
 def foreign_paths(path: str | os.PathLike[str], columns: Mapping[str, str] | None = None) -> list[Path]:
     """Return the files of other tools that a path means: itself, or those below a folder."""
+    from markbook.foreign.reading import find_reader, results_in
+
     source_path = Path(path)
     with looking_into(source_path):
         if source_path.is_dir():

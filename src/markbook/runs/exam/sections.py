@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 
 from markbook.report import charts
@@ -110,7 +109,7 @@ def _problem(index: int, tallies: Sequence[Tally], attempts: dict[str, list[Mark
         for attempt in attempts.get(tally.model, []):
             answers.append(_answer(attempt, tally, index))
             results.append(counted_tests(sample, attempt.outcome))
-    texts = assertions(sample) if sample.is_program else [_test_words(test) for test in sample.tests]
+    texts = assertions(sample) if sample.is_program and results else [_test_words(test) for test in sample.tests]
     size = max([*map(len, results), 0 if sample.is_program else len(texts)], default=0)
     checks = []
     for at in range(min(size, CHECKS_SHOWN)):
@@ -127,7 +126,8 @@ def _problem(index: int, tallies: Sequence[Tally], attempts: dict[str, list[Mark
     wrong = next((answer for answer in answers if answer.status != "passed" and answer.code.strip()), None)
     difference = None
     if right is not None and wrong is not None:
-        # difflib takes time that grows with the square of the lines.
+        import difflib  # late: right answers alone need none of it; its time grows with the square of the lines
+
         old, new = (answer.code.splitlines()[:_DIFF_LINES] for answer in (right, wrong))
         if lines := tuple(difflib.unified_diff(old, new, lineterm="", n=2))[2:]:
             difference = right.label, wrong.label, lines

@@ -93,15 +93,13 @@ def main() -> NoReturn:
 def _inherit_setup(config: WorkerSettings) -> WorkerSettings:
     """Set this process up as the examiner and the zygote will inherit it; return the settings with what it found."""
     sys.argv = [""]
-    sys.dont_write_bytecode = True  # from here on: what candidates import is not theirs to write beside
     sys.path[:] = config["path"]
     config["owner"] = os.getpid()
     config["readable"] = isolation.readable(config)  # while all of it can be seen
     # Ctrl-C is meant for the owner, whose end closes the lifeline
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE):
         signal.signal(number, signal.SIG_IGN if number != signal.SIGTERM else signal.SIG_DFL)
-    processor = config.get("processor")
-    if processor is not None:
+    if (processor := config.get("processor")) is not None:
         os.sched_setaffinity(0, [processor])
     os.chdir(config["scratch"])
     # files that libraries keep open, each with its path: libffi does with itself, for example
@@ -121,6 +119,7 @@ def _pristine(config: WorkerSettings, door: _socket.socket, line: _socket.socket
     # only here: whatever the zygote has in memory, every attempt pays for when it is forked
     from .examination.pristine import Pristine
 
+    sys.dont_write_bytecode = True  # from here on: what tests import is not theirs to write beside
     report: isolation.Report = []
     folder = isolation.SCRATCH
     try:
@@ -149,6 +148,7 @@ def _pristine(config: WorkerSettings, door: _socket.socket, line: _socket.socket
 def _zygote(
     config: WorkerSettings, line: _socket.socket, supervisor: _socket.socket, report: isolation.Report
 ) -> NoReturn:
+    sys.dont_write_bytecode = True  # from here on: what candidates import is not theirs to write beside
     inside = config["level"] == "A"
     scratch = isolation.SCRATCH if inside else config["scratch"]
     guard: Guard | None = None

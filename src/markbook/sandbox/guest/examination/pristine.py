@@ -7,8 +7,8 @@ then ends the last examiner, empties the folder that it could write to, forks an
 the zygote the other end of a new channel, by which whatever the last one left under way is ended.
 
 - *Before the fork* this process is inside every wall that an attempt is inside of (namespaces, landlock, seccomp, no
-  capabilities), and has loaded what examiners need, and has run once, so that an examiner costs milliseconds. It reads the door only, where no
-  examiner can write; packages that tests import are loaded here by names that the host says.
+  capabilities), and has loaded what examiners need. It reads the door only, where no examiner can write; packages that tests import are
+  loaded here by names that the host says. Where there is more to do than a few attempts, it examines an answer of our own first.
 - *After it* the examiner closes the door and the line to the zygote, gives up what it does not need (`seccomp.child_filter`:
   no new processes, signals and limits for nobody but itself) and waits for jobs on its own socket. The text of the tests
   comes with the first of them. It cannot answer for another examiner: it holds no other socket, and each answer has to begin
@@ -49,6 +49,8 @@ _NAMES = 4096
 
 _REHEARSALS = 9
 """After so many runs the interpreter has adapted the code to what it sees."""
+_WORTHWHILE = 3
+"""The examiner before which that pays: it takes as long as twenty attempts, and a run of few answers needs no third one."""
 _REHEARSED = "def f(a):\n    return [a]\n"
 _CLAIMS = "".join(f"    assert candidate({value}) == [{value}]\n" for value in ("1", "'a'", "[2.5, (1, 2)]"))
 _TEST = {"program": f"def check(candidate):\n{_CLAIMS}check(f)\n"}
@@ -76,7 +78,6 @@ class Pristine:
         self._examiner = -1
         self._buffer = memoryview(bytearray(wire.CHUNK))
         """Of every examiner a copy: made in each, all its pages would be filled there."""
-        self._rehearse()
         side_channels.settle()
 
     def _rehearse(self) -> None:
@@ -84,19 +85,18 @@ class Pristine:
         channel, control, compiled = self._new_channel(), _socket.socketpair(), ""
         job: dict[str, Any] = {"id": "", "code": _REHEARSED, "limits": _LIMITS}
         for number in range(1 + _REHEARSALS):
-            # another examiner and so another task each time, as each has one
-            examiner = Examiner(control[0], channel, self._buffer)
             how = {"compiled": compiled, "defers": True} if number else {"calibrate": True}
             wire.write(control[1], job | {"task": _TASK} | how)
-            examiner.answer()
+            # another examiner and so another task each time, as each has one
+            Examiner(control[0], channel, self._buffer).answer()
             record = wire.read(control[1].recv(1 << 16)[4:])
             if not number:
                 job["plan"], compiled = record["plan"], record["compiled"]
         for _ in range(_REHEARSALS):
             CompiledTests(_TASK)  # by itself: an attempt for each, forked by the zygote, would cost four times as much
-        channel.close()
-        for end in control:
+        for end in (channel, *control):
             end.close()
+        side_channels.settle()
 
     def _new_channel(self) -> _socket.socket:
         """Hand the zygote a new channel, which ends the last one, and return the other end of it."""
@@ -109,7 +109,7 @@ class Pristine:
         """Fork an examiner whenever the host asks for one, until the host goes away."""
         poll = select.poll()
         poll.register(self._door.fileno(), select.POLLIN)
-        handle = -1
+        handle, count = -1, 0
         while True:
             if self._door.fileno() not in dict(poll.poll()):
                 os._exit(3)  # it has ended by itself; how, the supervisor learns, who inherits it
@@ -122,6 +122,9 @@ class Pristine:
                 os.close(handle)
             _load(names.decode("ascii").split(","))
             (control,) = _DESCRIPTOR.unpack(descriptors[0][2])
+            count += 1
+            if count == _WORTHWHILE:
+                self._rehearse()
             self._fork(control)
             handle = os.pidfd_open(self._examiner)
             poll.register(handle, select.POLLIN)
