@@ -415,7 +415,7 @@ def test_the_limit_of_a_problem_is_its_canonical_solutions_unless_one_for_all_is
     answers = write_rows(tmp_path / "answers.jsonl", [answer("t/1", "def f(x):\n    while True: pass\n")])
     given = ("--benchmark", benchmark, "--solutions", answers, "--output", tmp_path / "out", "--isolation", "weak")
 
-    code, _, _ = markbook("exam", *given, "--timeout", "1.5", *options)
+    code, _, _ = markbook("exam", *given, "--timeout", "0.5", *options)
 
     assert code == 0
     run = only_run(tmp_path / "out")

@@ -51,7 +51,7 @@ def test_killer_answers_change_nobody_elses_verdict(tmp_path, workers):
 
     calm = hold(tmp_path / "calm", problems, [answer(name, texts[name]) for name in names], workers=workers)
     answers = [answer(name, KILLERS[places[name]] if name in places else texts[name]) for name in names]
-    wild = hold(tmp_path / "wild", problems, answers, workers=workers, timeout=TIMEOUT)
+    wild = hold(tmp_path / "wild", problems, answers, workers=workers, timeout=TIMEOUT / 2)
 
     before = {row["task_id"]: row for row in rows(calm)}
     after = {row["task_id"]: row for row in rows(wild)}
@@ -291,7 +291,10 @@ def test_scores_of_an_exam_of_nothing_but_killers_are_zero(tmp_path):
     names = list(KILLERS)
 
     run = hold(
-        tmp_path, [problem(name) for name in names], [answer(name, KILLERS[name]) for name in names], timeout=TIMEOUT
+        tmp_path,
+        [problem(name) for name in names],
+        [answer(name, KILLERS[name]) for name in names],
+        timeout=TIMEOUT / 2,
     )
 
     assert scores(run)["total"] == 0.0

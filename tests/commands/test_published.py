@@ -96,7 +96,7 @@ def test_mbpp_samples_pass_the_measured_tasks(shared_data, tmp_path, part):
     measured = json.loads((folder / "published.json").read_text())["models"]
 
     files = part.of(sorted((folder / "samples").iterdir()), 5, key=lambda path: path.name)
-    tasks = part.of(merged_mbpp(folder), 2, key=lambda row: str(row["task_id"]))
+    tasks = part.of(merged_mbpp(folder), 6, key=lambda row: str(row["task_id"]))
     run = mark(tmp_path, write_rows(tmp_path / "merged.jsonl", tasks), files)
 
     for model in run.manifest["config"]["models"]:

@@ -70,6 +70,7 @@ class Program:
     holds: tuple[str, ...] = ()
     only: frozenset[tuple[str, bool]] | None = None
     """Which of its cases are run; None for all."""
+    limits: Limits = LIMITS
 
     def cases(self) -> list[tuple[str, bool]]:
         """Return each shape that it is tried against, with its right answer given (True) or without."""
@@ -197,7 +198,7 @@ class Range:
         jobs = []
         for shape, known in tried:
             key = f"{program.name} against {shape.name}, {'with' if known else 'without'} canonical"
-            jobs.append(Job(key, program.code(shape, marker), self._samples[shape.name, known], LIMITS))
+            jobs.append(Job(key, program.code(shape, marker), self._samples[shape.name, known], program.limits))
         self.found.attempts += len(jobs)
         heard = 0
         for job, outcome in self.box.run(jobs):
