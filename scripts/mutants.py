@@ -191,16 +191,21 @@ def try_near(one: Mutant, folder: Path, seconds: float, log: Path) -> str:
     pytest = [str(ROOT / ".venv/bin/python"), "-m", "pytest", "-q", "-x", "--level", "test", "-p", "no:cacheprovider",
               "-p", "no:randomly"]  # fmt: skip
     deadline = time.monotonic() + seconds
-    for stage in near(one.path):
-        with mutated(one, folder):
-            result = passes([*pytest, *map(str, stage)], folder, deadline - time.monotonic(), log)
-        if result == "too long":
-            return "undecided"
-        if result == "failed":
-            names = FAILED.findall(log.read_text(encoding="utf-8", errors="replace")) or [str(stage[0])]
-            if passes([*pytest, names[0]], folder, 600, log) == "passed":
-                return f"killed by {names[0]}"
-            return f"undecided, as {names[0]} fails without any change"
+    unsteady: list[str] = []
+    stages = near(one.path)
+    for place, stage in enumerate(stages):
+        result = ""
+        while result != "passed":
+            left_out = [f"--deselect={name}" for name in unsteady]
+            with mutated(one, folder):
+                result = passes([*pytest, *left_out, *map(str, stage)], folder, deadline - time.monotonic(), log)
+            if result == "too long":
+                return f"undecided: {place} of {len(stages)} stages took all the time"
+            if result == "failed":
+                (name, *_) = FAILED.findall(log.read_text(encoding="utf-8", errors="replace")) or [str(stage[0])]
+                if name in unsteady or passes([*pytest, name], folder, seconds, log) == "passed":
+                    return f"killed by {name}"
+                unsteady.append(name)  # it fails without any change
     return "survived"
 
 
@@ -271,8 +276,8 @@ def main() -> int:
             else:
                 verdict = try_command(one, options.command, folder, options.seconds, log)
             word, _, more = verdict.partition(" ")
-            results[word.rstrip(",")] += 1
-            print(f"{number:3} {word:8} {time.monotonic() - began:5.0f} s  {one}  {more}".rstrip(), flush=True)
+            results[word.rstrip(":")] += 1
+            print(f"{number:3} {word:9} {time.monotonic() - began:5.0f} s  {one}  {more}".rstrip(), flush=True)
     print(
         f"{results['killed']} of {len(numbered)} killed, {results['survived']} survived, {results['undecided']} undecided"
     )

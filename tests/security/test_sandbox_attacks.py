@@ -31,7 +31,7 @@ PROBLEM = Sample(
 OWN_ERRORS = {"base_exception", "error_assertion"}
 LEVELS = [Isolation.A, Isolation.B]
 LIMITS = Limits(seconds=0.6, wall_seconds=1.5, memory_bytes=1 << 30)
-BRIEF = Limits(seconds=0.3, wall_seconds=1.0, memory_bytes=1 << 30)
+BRIEF = Limits(seconds=0.3, wall_seconds=1.5, memory_bytes=1 << 30)
 """What a hostile program may use in `make test`."""
 
 
