@@ -10,8 +10,8 @@ fails or takes longer than `--seconds`. The first run is that of the unchanged c
 test` may then be tried with `make test-all`: `--only 3,17` runs those numbers.
 
 `--near` is the cheap way: of each mutant only the test files that concern its module are run, those that are likely to notice
-it first; what is not noticed within `--seconds` is undecided. The test that failed is run once more with the unchanged
-module, where it has to pass. Packages take turns, so the `--first` so many mutants are of all of them.
+it first; what is not noticed within `--seconds` is undecided. The test that failed is run once more with the change,
+where it has to fail again, and without it, where it has to pass. Packages take turns, so the `--first` so many mutants are of all of them.
 """
 
 import argparse
@@ -203,9 +203,11 @@ def try_near(one: Mutant, folder: Path, seconds: float, log: Path) -> str:
                 return f"undecided: {place} of {len(stages)} stages took all the time"
             if result == "failed":
                 (name, *_) = FAILED.findall(log.read_text(encoding="utf-8", errors="replace")) or [str(stage[0])]
-                if name in unsteady or passes([*pytest, name], folder, seconds, log) == "passed":
+                with mutated(one, folder):
+                    fails_again = passes([*pytest, name], folder, seconds, log) == "failed"
+                if name in unsteady or (fails_again and passes([*pytest, name], folder, seconds, log) == "passed"):
                     return f"killed by {name}"
-                unsteady.append(name)  # it fails without any change
+                unsteady.append(name)  # it fails without any change, or by chance
     return "survived"
 
 
