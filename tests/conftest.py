@@ -115,6 +115,25 @@ def own_cache(tmp_path_factory):
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def few_workers(request):
+    """Start one worker of the sandbox where no number is named, and begin at another processor in each process of the suite.
+
+    By itself an exam of two answers starts one for each processor, and every sandbox begins at the first. `make test-all` leaves it so.
+    """
+    from markbook.sandbox.worker import WorkerPool
+
+    init, number = WorkerPool.__init__, int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
+
+    def one(pool, *, count, first=0, **more):
+        init(pool, count=count or 1, first=first + number, **more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        if request.config.option.level != "all":
+            patch.setattr(WorkerPool, "__init__", one)
+        yield
+
+
 @pytest.fixture(scope="module")
 def box():
     """Return a sandbox with one worker, in which equal attempts are made again."""

@@ -181,7 +181,8 @@ def test_an_endless_exchange_of_a_solution_with_its_test_ends_alike_every_time(b
 
     outcome = explained(box, code, *tests, canonical=canonical, limits=Limits(seconds, wall_seconds=PATIENCE / 4))
 
-    assert (outcome.limit, outcome.why.limit) == ("cpu", "cpu")
+    assert outcome.limit == "cpu"
+    assert outcome.why.limit in ("cpu", "wall")  # while one of the two processes waits, it sleeps on a loaded machine
     assert [failure.test for failure in outcome.why.failures] == [0]
     assert (outcome.why.lines[0].number, outcome.why.lines[0].text) == (2, "lists = [list(one) for one in many]")
 
@@ -193,7 +194,8 @@ def test_an_endless_exchange_that_the_test_keeps_up_keeps_what_was_seen_before(b
         box, "def f(n): return 1\n", *tests, canonical="", limits=Limits(0.4, wall_seconds=PATIENCE / 4)
     )
 
-    assert (outcome.limit, outcome.why.limit) == ("cpu", "cpu")
+    assert outcome.limit == "cpu"
+    assert outcome.why.limit in ("cpu", "wall")  # while one of the two processes waits, it sleeps on a loaded machine
     assert [failure.test for failure in outcome.why.failures] == [0]
 
 
