@@ -309,7 +309,7 @@ def test_a_link_to_a_problem_opens_it(browser, page_file):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dark", [False, True])
-def test_axe_finds_no_serious_fault(browser, page_file, tmp_path, dark):
+def test_axe_finds_no_serious_fault_on_the_page_of_an_exam(browser, page_file, tmp_path, dark):
     source = axe_source(tmp_path)
     with Watched(browser, page_file, dark=dark) as seen:
         seen.page.evaluate(
