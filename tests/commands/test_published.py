@@ -103,7 +103,7 @@ def test_mbpp_samples_pass_the_measured_tasks(shared_data, tmp_path, part):
         marked = {row["task_id"]: row["all_tests_passed"] for row in rows(run, model)}
         failed = {task for task, passed in marked.items() if not passed}
         wanted = set(measured[model]["measured_failed_ids_shared"]) & marked.keys()
-        assert len(marked) > 100
+        assert len(marked) > (100 if part.is_whole else 30)
         assert len(failed ^ wanted) <= 1, model
 
 
