@@ -2,11 +2,16 @@
 
     python scripts/mutants.py --each 10 --seed 1 -- make test
     python scripts/mutants.py --packages stats text --each 3 -- .venv/bin/python -m pytest -q -x tests/unit/stats/test_stats.py
+    python scripts/mutants.py --each 10 --seed 11 --near --first 100
 
 Of every package of `src/markbook` (its modules of no package count as one) `--each` mutants are drawn by the seed, the same
 for the same sources. Each is made in a copy of the tree, where the command is run: a mutant is killed where the command
 fails or takes longer than `--seconds`. The first run is that of the unchanged copy, which has to pass. Survivors of `make
 test` may then be tried with `make test-all`: `--only 3,17` runs those numbers.
+
+`--near` is the cheap way: of each mutant only the test files that concern its module are run, those that are likely to notice
+it first; what is not noticed within `--seconds` is undecided. The test that failed is run once more with the change,
+where it has to fail again, and without it, where it has to pass. Packages take turns, so the `--first` so many mutants are of all of them.
 """
 
 import argparse
@@ -14,6 +19,7 @@ import ast
 import contextlib
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -123,9 +129,98 @@ def drawn(each: int, seed: str, packages: list[str]) -> list[Mutant]:
     ]
 
 
+def in_turn(numbered: dict[int, Mutant]) -> dict[int, Mutant]:
+    """Return the first mutant of every package, then the second of every package, and so on, with their numbers."""
+    turns: Counter[str] = Counter()
+    places = {}
+    for number, one in numbered.items():
+        places[number] = turns[package_of(one.path)]
+        turns[package_of(one.path)] += 1
+    return {number: numbered[number] for number in sorted(numbered, key=lambda number: (places[number], number))}
+
+
+NAMED_OTHERWISE = {"testcode": "benchmarks", "languages": "programs", "text": "report", "cli": "", "(modules)": ""}
+"""By package, the folder of `tests/unit` where its tests stand, where it has another name."""
+RUNS_PROGRAMS = {"benchmarks", "languages", "programs", "runs", "sandbox", "testcode"}
+"""Packages that the security tests concern."""
+
+
+def near(path: Path) -> list[list[Path]]:
+    """Return the test files that concern a module, in stages: the next one is run where nothing has failed in one."""
+    package, module = package_of(path), ".".join(path.with_suffix("").relative_to("src").parts)
+    texts = {
+        file.relative_to(ROOT): file.read_text(encoding="utf-8") for file in sorted((ROOT / "tests").rglob("test_*.py"))
+    }
+    own = Path("tests/unit", NAMED_OTHERWISE.get(package, package))
+    rest = ["tests/commands", "tests/documents", "tests/docs", "tests/oracles", "tests/suite"]
+    rest += ["tests/security"] if package in RUNS_PROGRAMS else []
+    stages = [
+        [
+            file
+            for file, text in texts.items()
+            if re.search(rf"\b{re.escape(module)}\b", text) or file.stem.endswith(path.stem)
+        ],
+        [file for file in texts if file.parent == own],
+        [file for file, text in texts.items() if f"markbook.{package}." in text and file.parts[1] == "unit"],
+        *([file for file in texts if file.is_relative_to(folder)] for folder in rest),
+    ]
+    return [
+        chosen
+        for place, stage in enumerate(stages)
+        if (chosen := [file for file in stage if not any(file in earlier for earlier in stages[:place])])
+    ]
+
+
+FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?\.py(?:::[^\s\[]+)?)", re.MULTILINE)
+
+
+@contextlib.contextmanager
+def mutated(one: Mutant, folder: Path) -> Iterator[None]:
+    """Have a mutant in the copy of the tree."""
+    file = folder / one.path
+    whole = file.read_bytes()
+    file.write_bytes(whole[: one.begin] + one.new.encode() + whole[one.end :])
+    try:
+        yield
+    finally:
+        file.write_bytes(whole)
+
+
+def try_near(one: Mutant, folder: Path, seconds: float, log: Path) -> str:
+    """Return "killed" and by which test, "survived", or "undecided" where there was no more time."""
+    pytest = [str(ROOT / ".venv/bin/python"), "-m", "pytest", "-q", "-x", "--level", "test", "-p", "no:cacheprovider",
+              "-p", "no:randomly"]  # fmt: skip
+    deadline = time.monotonic() + seconds
+    unsteady: list[str] = []
+    stages = near(one.path)
+    for place, stage in enumerate(stages):
+        result = ""
+        while result != "passed":
+            left_out = [f"--deselect={name}" for name in unsteady]
+            with mutated(one, folder):
+                result = passes([*pytest, *left_out, *map(str, stage)], folder, deadline - time.monotonic(), log)
+            if result == "too long":
+                return f"undecided: {place} of {len(stages)} stages took all the time"
+            if result == "failed":
+                (name, *_) = FAILED.findall(log.read_text(encoding="utf-8", errors="replace")) or [str(stage[0])]
+                with mutated(one, folder):
+                    fails_again = passes([*pytest, name], folder, seconds, log) == "failed"
+                if name in unsteady or (fails_again and passes([*pytest, name], folder, seconds, log) == "passed"):
+                    return f"killed by {name}"
+                unsteady.append(name)  # it fails without any change, or by chance
+    return "survived"
+
+
+def try_command(one: Mutant, command: list[str], folder: Path, seconds: float, log: Path) -> str:
+    """Return "killed" or "survived"."""
+    with mutated(one, folder):
+        return "survived" if passes(command, folder, seconds, log) == "passed" else "killed"
+
+
 def passes(command: list[str], folder: Path, seconds: float, log: Path) -> str:
     """Return "passed", "failed" or "too long"."""
-    environment = {**os.environ, "PYTHONPATH": str(folder / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(folder / "src"), "PYTHONDONTWRITEBYTECODE": "1",
+                   "MARKBOOK_TEST_DRAW": "mutants"}  # fmt: skip
     with log.open("wb") as said:
         process = subprocess.Popen(
             command, cwd=folder, env=environment, stdout=said, stderr=said, stdin=subprocess.DEVNULL,
@@ -146,6 +241,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--each", type=int, default=10, help="mutants of each package (10)")
     parser.add_argument("--seed", default="1", help="what they are drawn by (1)")
     parser.add_argument("--packages", nargs="*", default=[], help="only these")
+    parser.add_argument("--near", action="store_true", help="run the tests that concern a mutant's module, no command")
+    parser.add_argument("--first", type=int, help="only so many")
     parser.add_argument("--only", default="", help="only these numbers, between commas")
     parser.add_argument("--seconds", type=float, default=3600.0, help="how long the command may take (3600)")
     parser.add_argument("--list", action="store_true", help="print the mutants and run nothing")
@@ -158,7 +255,10 @@ def main() -> int:
     numbered = dict(enumerate(drawn(options.each, options.seed, options.packages), 1))
     if options.only:
         numbered = {number: numbered[number] for number in map(int, options.only.split(","))}
-    if options.list or not options.command:
+    if options.near:
+        numbered = in_turn(numbered)
+    numbered = dict(list(numbered.items())[: options.first])
+    if options.list or not (options.command or options.near):
         print(*(f"{number:3} {one}" for number, one in numbered.items()), sep="\n")
         return 0
     results = Counter()
@@ -168,19 +268,21 @@ def main() -> int:
         for name, target in ((Path("tree/.venv"), ROOT / ".venv"), (Path("shared"), ROOT.parent / "shared")):
             if target.exists():
                 (Path(parent) / name).symlink_to(target.resolve())
-        if (result := passes(options.command, folder, options.seconds, log)) != "passed":
+        if not options.near and (result := passes(options.command, folder, options.seconds, log)) != "passed":
             print(log.read_text(errors="replace")[-3000:], f"the command {result} without any change", sep="\n")
             return 2
         for number, one in numbered.items():
-            file = folder / one.path
-            whole, began = file.read_bytes(), time.monotonic()
-            file.write_bytes(whole[: one.begin] + one.new.encode() + whole[one.end :])
-            result = passes(options.command, folder, options.seconds, log)
-            file.write_bytes(whole)
-            word = "survived" if result == "passed" else "killed"
-            results[word] += 1
-            print(f"{number:3} {word:8} {time.monotonic() - began:5.0f} s  {one}", flush=True)
-    print(f"{results['killed']} of {len(numbered)} killed, {results['survived']} survived")
+            began = time.monotonic()
+            if options.near:
+                verdict = try_near(one, folder, options.seconds, log)
+            else:
+                verdict = try_command(one, options.command, folder, options.seconds, log)
+            word, _, more = verdict.partition(" ")
+            results[word.rstrip(":")] += 1
+            print(f"{number:3} {word:9} {time.monotonic() - began:5.0f} s  {one}  {more}".rstrip(), flush=True)
+    print(
+        f"{results['killed']} of {len(numbered)} killed, {results['survived']} survived, {results['undecided']} undecided"
+    )
     return 0
 
 

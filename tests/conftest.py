@@ -62,25 +62,28 @@ def pytest_xdist_auto_num_workers():
 
 
 LONG = (
-    "test_sandbox_attacks_shapes", "test_sandbox_beside", "test_commands_reliability", "test_exam_reliability", "test_published",
-    "test_cli", "test_sandbox_attacks", "test_metrics_laws", "test_sandbox_separated", "test_commands_hostile", "test_rewards",
-    "test_stdio_turns", "test_docs", "test_metrics_oracles", "test_language_forgers", "test_language_tampering", "test_judge_providers",
-    "test_cli_streams", "test_exam_commands", "test_suites", "test_sandbox_neighbours", "test_judge_client", "test_sandbox",
-    "test_sandbox_circular", "test_sandbox_honest", "test_damaged_folders", "test_why", "test_report_html", "test_label",
-    "test_sandbox_remains", "test_languages",
+    "test_sandbox_attacks_shapes", "test_sandbox_beside", "test_published", "test_commands_reliability", "test_serve_faults", "test_tasks_run",
+    "test_sandbox_attacks", "test_exam_reliability", "test_languages_batches", "test_cli", "test_metrics_laws", "test_sandbox_separated",
+    "test_tasks_third_reading", "test_commands_hostile", "test_rewards", "test_stdio_turns", "test_docs", "test_metrics_oracles",
+    "test_language_forgers", "test_language_tampering", "test_judge_providers", "test_cli_streams", "test_exam_commands", "test_suites",
+    "test_sandbox_neighbours", "test_judge_client", "test_sandbox", "test_sandbox_circular", "test_sandbox_honest", "test_sandbox_red",
+    "test_foreign_corners", "test_codebleu_laws", "test_damaged_folders", "test_why", "test_report_html", "test_label",
+    "test_sandbox_remains", "test_languages", "test_store_damage", "test_sandbox_program_limits", "test_model_requests", "test_house",
+    "test_record_store", "test_rewards_trainers", "test_stats",
 )  # fmt: skip
 """The files that take longest, by the clock: the last of them would be waited for alone."""
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
-    """Leave out what this level does not run, and begin with the files that take longest."""
+    """Leave out what this level does not run; where several processes share the rest, begin with the files that take longest."""
     items[:], left = levels.select(items, config.option.level, levels.seed())
     config.hook.pytest_deselected(items=left)
     if config.option.level != "all":
         levels.with_fewer_examples(items)
-    places = {name: place for place, name in enumerate(LONG)}
-    items.sort(key=lambda item: places.get(item.path.stem, len(LONG)))
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        places = {name: place for place, name in enumerate(LONG)}
+        items.sort(key=lambda item: places.get(item.path.stem, len(LONG)))
 
 
 def pytest_collection_finish():
@@ -109,6 +112,25 @@ def own_cache(tmp_path_factory):
     """Keep what runs leave for later runs out of the user's folder."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MARKBOOK_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def few_workers(request):
+    """Start one worker of the sandbox where no number is named, and begin at another processor in each process of the suite.
+
+    By itself an exam of two answers starts one for each processor, and every sandbox begins at the first. `make test-all` leaves it so.
+    """
+    from markbook.sandbox.worker import WorkerPool
+
+    init, number = WorkerPool.__init__, int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
+
+    def one(pool, *, count, first=0, **more):
+        init(pool, count=count or 1, first=first + number, **more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        if request.config.option.level != "all":
+            patch.setattr(WorkerPool, "__init__", one)
         yield
 
 

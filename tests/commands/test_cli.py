@@ -240,7 +240,7 @@ def test_an_interpreter_that_is_none_is_a_wrong_argument(tmp_path, check):
 
 
 def test_demo_marks_the_bundled_exam(tmp_path, monkeypatch):
-    monkeypatch.setattr(scheduler, "ADAPTIVE_LEAST", 0.5)  # what its endless answers use up
+    monkeypatch.setattr(scheduler, "ADAPTIVE_LEAST", 0.3)  # what its endless answers use up
     done = run("demo", "--output", tmp_path / "out", "--isolation", "weak")
 
     assert done.returncode == 0, done.stderr

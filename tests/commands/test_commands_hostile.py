@@ -61,13 +61,18 @@ def test_every_kind_of_broken_row_is_one_counted_rejection(tmp_path, record_prop
     record_property("kinds", len(BAD_LINES))
 
 
+@pytest.fixture(scope="module")
+def bomb(tmp_path_factory):
+    """Return a file of 512 MiB of spaces in half a megabyte."""
+    path = tmp_path_factory.mktemp("bomb") / "bomb.jsonl.gz"
+    member = gzip.compress(b" " * (64 << 20), compresslevel=9)
+    path.write_bytes(member * 8)
+    return path
+
+
 @pytest.mark.parametrize("name", ["run", "review"])
-def test_a_gzip_bomb_is_refused_with_little_memory(name, tmp_path):
+def test_a_gzip_bomb_is_refused_with_little_memory(name, bomb, tmp_path):
     """R15: 512 MiB of spaces in half a megabyte."""
-    bomb = tmp_path / "bomb.jsonl.gz"
-    with gzip.open(bomb, "wb", compresslevel=9) as file:
-        for _ in range(512):
-            file.write(b" " * (1 << 20))
     command = MAKERS[name](tmp_path)
     place = command.args.index("--reviews") + 1 if name == "review" else None
     if name == "review":

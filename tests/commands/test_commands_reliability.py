@@ -105,7 +105,7 @@ def test_every_operation_of_the_disk_may_be_the_last(command, tmp_path, monkeypa
     wanted = command.digest(tmp_path / "whole")
 
     tried = 0
-    step = 1 if part.is_whole else 13 if command.name == "exam" else 7  # odd: the two errors come in turn
+    step = 1 if part.is_whole else 17 if command.name == "exam" else 11  # odd: the two errors come in turn
     for operations in range(part.offset(step, f"{command.name} {what}"), 600, step):
         output = tmp_path / str(operations)
         with monkeypatch.context() as broken:
@@ -133,12 +133,12 @@ def test_every_operation_of_the_disk_may_be_the_last(command, tmp_path, monkeypa
 
 
 @ASKING
-def test_a_kill_at_any_moment_asks_nothing_twice(name, long_command, tmp_path, record_property):
+def test_a_kill_at_any_moment_asks_nothing_twice(name, long_command, tmp_path, record_property, part):
     """R1: SIGKILL while a model or judge is asked; what was answered and on disk is not asked again."""
     chance = random.Random(name)
     output = tmp_path / "out"
     kills = 0
-    for _ in range(4):
+    for _ in range(4 if part.is_whole else 2):
         found = sorted(output.glob("evaluation_*")) if output.exists() else []
         before = kept(found[0], long_command.kind) if found else 0
         process = long_command.start("--output", output, *(("--resume", found[0]) if found else ()))
@@ -154,7 +154,7 @@ def test_a_kill_at_any_moment_asks_nothing_twice(name, long_command, tmp_path, r
         kills += 1
     (folder,) = output.iterdir()
     answered = kept(folder, long_command.kind)
-    assert answered >= 12
+    assert answered >= 3 * kills
     long_command.server.settle()
     calls = long_command.server.calls
 

@@ -14,6 +14,7 @@ import pytest
 from support.command_kit import PEAK
 from support.exam_kit import answer, hold, problem, rows, scores, write_rows
 from support.load import PATIENCE, allowed
+from support.review_kit import markbook
 
 from markbook.errors import EnvironmentUnfitError
 from markbook.store import open_run
@@ -51,7 +52,7 @@ def test_killer_answers_change_nobody_elses_verdict(tmp_path, workers):
 
     calm = hold(tmp_path / "calm", problems, [answer(name, texts[name]) for name in names], workers=workers)
     answers = [answer(name, KILLERS[places[name]] if name in places else texts[name]) for name in names]
-    wild = hold(tmp_path / "wild", problems, answers, workers=workers, timeout=TIMEOUT)
+    wild = hold(tmp_path / "wild", problems, answers, workers=workers, timeout=TIMEOUT / 2)
 
     before = {row["task_id"]: row for row in rows(calm)}
     after = {row["task_id"]: row for row in rows(wild)}
@@ -165,16 +166,11 @@ def test_partial_run_says_how_much_it_scored(looping):
     os.kill(process.pid, signal.SIGKILL)
     process.wait(timeout=PATIENCE)
 
-    done = subprocess.run(
-        [sys.executable, "-m", "markbook", "report", str(folder), "--format", "md"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    _, out, err = markbook("report", folder, "--format", "md")
 
     marked = len(list(open_run(folder).rows("outcome")))
     assert marked < 18
-    assert f"scored {marked} of 18 attempts" in done.stderr, (done.stdout[:500], done.stderr)
+    assert f"scored {marked} of 18 attempts" in err, (out[:500], err)
     assert f"scored {marked} of 18 attempts" in (folder / "report.md").read_text()
 
 
@@ -246,16 +242,11 @@ def test_read_only_output_is_refused_before_anything_runs(tmp_path):
     benchmark = write_rows(tmp_path / "benchmark.jsonl", [problem("a")])
     solutions = write_rows(tmp_path / "answers.jsonl", [answer("a", GOOD)])
 
-    done = subprocess.run(
-        [
-            sys.executable, "-m", "markbook", "exam", "--benchmark", benchmark, "--solutions", solutions,
-            "--output", target / "x", "--isolation", "weak",
-        ],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    given = ("--benchmark", benchmark, "--solutions", solutions, "--output", target / "x", "--isolation", "weak")
+    code, _, err = markbook("exam", *given)
 
-    assert done.returncode == 73
-    assert "marked" not in done.stderr
+    assert code == 73
+    assert "marked" not in err
 
 
 @pytest.mark.slow
@@ -291,7 +282,10 @@ def test_scores_of_an_exam_of_nothing_but_killers_are_zero(tmp_path):
     names = list(KILLERS)
 
     run = hold(
-        tmp_path, [problem(name) for name in names], [answer(name, KILLERS[name]) for name in names], timeout=TIMEOUT
+        tmp_path,
+        [problem(name) for name in names],
+        [answer(name, KILLERS[name]) for name in names],
+        timeout=TIMEOUT / 2,
     )
 
     assert scores(run)["total"] == 0.0

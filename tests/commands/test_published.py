@@ -96,14 +96,14 @@ def test_mbpp_samples_pass_the_measured_tasks(shared_data, tmp_path, part):
     measured = json.loads((folder / "published.json").read_text())["models"]
 
     files = part.of(sorted((folder / "samples").iterdir()), 5, key=lambda path: path.name)
-    tasks = part.of(merged_mbpp(folder), 2, key=lambda row: str(row["task_id"]))
+    tasks = part.of(merged_mbpp(folder), 6, key=lambda row: str(row["task_id"]))
     run = mark(tmp_path, write_rows(tmp_path / "merged.jsonl", tasks), files)
 
     for model in run.manifest["config"]["models"]:
         marked = {row["task_id"]: row["all_tests_passed"] for row in rows(run, model)}
         failed = {task for task, passed in marked.items() if not passed}
         wanted = set(measured[model]["measured_failed_ids_shared"]) & marked.keys()
-        assert len(marked) > 100
+        assert len(marked) > (100 if part.is_whole else 30)
         assert len(failed ^ wanted) <= 1, model
 
 

@@ -1,12 +1,11 @@
 """Programs that read and write in turns: other languages, checkers, interactors, passes, groups, packages' own promises."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 from support.exam_kit import answer, hold, rows, scores, write_rows
 from support.paths import ROOT
+from support.review_kit import markbook
 from test_languages import here
 
 from markbook.results.kind import open_results
@@ -355,21 +354,10 @@ def test_check_benchmark_tells_a_package_that_breaks_its_promise(tmp_path):
     for place, text in files.items():
         (package / place).parent.mkdir(parents=True, exist_ok=True)
         (package / place).write_text(text)
-    command = [
-        sys.executable,
-        "-m",
-        "markbook",
-        "exam",
-        "--benchmark",
-        package,
-        "--check-benchmark",
-        "--isolation",
-        "weak",
-    ]
-    done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False, cwd=tmp_path)
-    said = json.loads(done.stdout)
+    code, out, err = markbook("exam", "--benchmark", package, "--check-benchmark", "--isolation", "weak", "--json")
+    said = json.loads(out)
 
-    assert done.returncode == 1, done.stderr
+    assert code == 1, err
     assert [(one["name"], one["result"], one["holds"]) for one in said["submissions"]] == [
         ("accepted/a.py", "AC", True), ("wrong_answer/w.py", "AC", False)
     ]  # fmt: skip

@@ -235,7 +235,9 @@ def test_no_page_is_wider_than_its_screen_or_moves(user, width):
     user.page.set_viewport_size({"width": width, "height": 900})
     for place in places:
         # a page that moves by itself does so each time; half of one may be painted once where the machine is busy
-        sizes = [measure(user, place) for _ in range(3)]
+        sizes = [measure(user, place)]
+        while sizes[-1][1] and len(sizes) < 3:
+            sizes.append(measure(user, place))
         assert max(wide for wide, _ in sizes) <= width, place
         assert min(moved for _, moved in sizes) == 0, place
 

@@ -1,6 +1,7 @@
 """Why an attempt failed: what was compared, raised, printed; collected after the verdict, for failing attempts only."""
 
 import pytest
+from support.load import PATIENCE
 from support.payloads import HTML
 from test_sandbox_beside import READS
 
@@ -178,9 +179,10 @@ def test_an_endless_exchange_of_a_solution_with_its_test_ends_alike_every_time(b
     tests = ("list(f([1, 2])) == [1, 2]", "next(iter(f(iter(int, 1)))) == 0")
     canonical = "def f(*many):\n    for row in zip(*many):\n        yield from row\n"
 
-    outcome = explained(box, code, *tests, canonical=canonical, limits=Limits(seconds=seconds))
+    outcome = explained(box, code, *tests, canonical=canonical, limits=Limits(seconds, wall_seconds=PATIENCE / 4))
 
-    assert (outcome.limit, outcome.why.limit) == ("cpu", "cpu")
+    assert outcome.limit == "cpu"
+    assert outcome.why.limit in ("cpu", "wall")  # while one of the two processes waits, it sleeps on a loaded machine
     assert [failure.test for failure in outcome.why.failures] == [0]
     assert (outcome.why.lines[0].number, outcome.why.lines[0].text) == (2, "lists = [list(one) for one in many]")
 
@@ -188,9 +190,12 @@ def test_an_endless_exchange_of_a_solution_with_its_test_ends_alike_every_time(b
 def test_an_endless_exchange_that_the_test_keeps_up_keeps_what_was_seen_before(box):
     tests = ("f(1) == 2", "all(f(1) == 1 for _ in iter(int, 1))")
 
-    outcome = explained(box, "def f(n): return 1\n", *tests, canonical="", limits=Limits(seconds=0.4))
+    outcome = explained(
+        box, "def f(n): return 1\n", *tests, canonical="", limits=Limits(0.4, wall_seconds=PATIENCE / 4)
+    )
 
-    assert (outcome.limit, outcome.why.limit) == ("cpu", "cpu")
+    assert outcome.limit == "cpu"
+    assert outcome.why.limit in ("cpu", "wall")  # while one of the two processes waits, it sleeps on a loaded machine
     assert [failure.test for failure in outcome.why.failures] == [0]
 
 

@@ -14,14 +14,18 @@ from attacks.shapes import SHAPES
 from markbook.errors import EnvironmentUnfitError
 from markbook.sandbox import Job, Sandbox
 from markbook.sandbox.worker import Worker
-from markbook.types import Isolation
+from markbook.types import Isolation, Limits
 
 LEVELS = [Isolation.A, Isolation.B]
 SHARE = 400
 """`make test` runs of every program one in so many of its cases: a level, a shape, with its right answer or without."""
 
-CONTROLS = 4
+CONTROLS = 2
 """After an attack on its neighbours `make test` marks so many honest answers, others each time."""
+ATTEMPTS = 3
+"""Of the attempts of an attack that hopes for luck `make test` makes one in so many."""
+BRIEF = Limits(seconds=0.25, wall_seconds=1.5, memory_bytes=LIMITS.memory_bytes)
+"""What an attack may use in `make test`: most that reach a limit reach any."""
 
 
 def drawn(rule, level, part):
@@ -30,7 +34,10 @@ def drawn(rule, level, part):
         cases = [(at, *case) for at in LEVELS for case in program.cases()]
         chosen = part.of(cases, SHARE, f"{program.name} {{}}".format)
         if only := frozenset((shape, known) for at, shape, known in chosen if at == level):
-            yield replace(program, only=only)
+            if part.is_whole:
+                yield replace(program, only=only)
+            else:
+                yield replace(program, only=only, attempts=-(-program.attempts // ATTEMPTS), limits=BRIEF)
 
 
 @pytest.mark.timeout(3600)

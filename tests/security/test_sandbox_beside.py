@@ -247,10 +247,10 @@ def test_what_computes_with_its_literals_is_not_surely_wrong(text):
     assert is_computed(ast.parse(text, mode="eval").body)
 
 
-def test_an_honest_answer_to_a_computed_expectation_is_never_called_forged(box):
+def test_an_honest_answer_to_a_computed_expectation_is_never_called_forged(box, part):
     test = Test(setup="import time\nwanted = sorted([3, 1, 2])", assertion="func([3, 1, 2]) == wanted")
 
-    for number in range(20):
+    for number in range(20 if part.is_whole else 8):
         assert labels(box, f"f = sorted\n#{number}", test) == [PROVED]
 
 
@@ -290,10 +290,10 @@ def test_one_that_tosses_a_coin_for_every_run_is_hardly_ever_proved(claim, heads
     def child(compiled, which):
         return {"error": None, "hit": "", "tests": [{"p": coin.random() < heads, "v": "in_process"}]}
 
-    tries = 1_000 if part.is_whole else 500
+    tries = 1_000 if part.is_whole else 250
     found = [prove_passes(task, child, {0}, Right([variants]))["tests"][0] for _ in range(tries)]
 
-    assert sum(one == {"p": True, "v": "in_process"} for one in found) <= tries / 500
+    assert sum(one == {"p": True, "v": "in_process"} for one in found) <= max(1, tries / 500)
 
 
 def test_of_several_tests_hardly_any_is_proved_by_a_coin(part):
@@ -307,7 +307,7 @@ def test_of_several_tests_hardly_any_is_proved_by_a_coin(part):
 
     found = [
         prove_passes(task, child, set(range(5)), Right([None] * 5))["tests"]
-        for _ in range(1_000 if part.is_whole else 500)
+        for _ in range(1_000 if part.is_whole else 250)
     ]
 
     assert sum({"p": True, "v": "in_process"} in one for one in found) <= 1
@@ -368,10 +368,11 @@ def f(items):
         ("try: f(items)\nexcept TypeError: pass\nelse: assert False", "def f(x): raise TypeError"),
     ],
 )
-def test_a_wrong_expectation_looks_like_a_right_one(box, test, canonical):
+def test_a_wrong_expectation_looks_like_a_right_one(box, test, canonical, part):
     test = Test(program=f"import time\nitems = [3, 1, 2]\n{test}\n")
 
-    found = {labels(box, f"{LOOKS_AT_CODE}#{n}", test, kind="program", canonical=canonical)[0] for n in range(6)}
+    tries = range(6 if part.is_whole else 3)
+    found = {labels(box, f"{LOOKS_AT_CODE}#{n}", test, kind="program", canonical=canonical)[0] for n in tries}
 
     assert PROVED not in found
     assert labels(box, f"{canonical}\n", test, kind="program", canonical=canonical)[0][0]

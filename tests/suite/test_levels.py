@@ -85,13 +85,13 @@ def test_laws_are_tried_with_fewer_examples_by_the_same_seed():
     assert many._hypothesis_internal_use_settings.deadline is None
 
 
-def test_of_the_long_tests_one_in_four_is_run_and_all_of_them_in_the_end():
+def test_of_the_long_tests_one_in_ten_is_run_and_all_of_them_in_the_end():
     names = sorted(levels.RARE)
     items = [case(name, "test_any") for name in names]
 
-    kept = [[item.name for item in levels.select(items, "test", f"commit {n}")[0]] for n in range(40)]
+    kept = [[item.name for item in levels.select(items, "test", f"commit {n}")[0]] for n in range(100)]
 
-    assert {len(chosen) for chosen in kept} == {2}  # of six, rounded up
+    assert {len(chosen) for chosen in kept} == {1}  # of ten
     assert {name for chosen in kept for name in chosen} == set(names)
     assert levels.select(items, "all", "any") == (items, [])
 
@@ -105,7 +105,7 @@ def test_of_each_law_some_metrics_are_drawn():
 
     kept, left = levels.select(items, "test", "any")
 
-    assert Counter(item.originalname for item in kept) == {"test_one": 10, "test_two": 10}
+    assert Counter(item.originalname for item in kept) == {"test_one": 6, "test_two": 6}
     assert len(kept) + len(left) == len(items)
 
 

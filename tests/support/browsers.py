@@ -41,8 +41,13 @@ def chromium():
             browser.close()
 
 
+_AXE: list[str] = []
+
+
 def axe_source(folder):
-    """Return the accessibility checker's source, from MARKBOOK_AXE or the npm registry, or skip the test."""
+    """Return the accessibility checker's source, from MARKBOOK_AXE or the npm registry, or skip the test; fetched once."""
+    if _AXE:
+        return _AXE[0]
     named = os.environ.get("MARKBOOK_AXE")
     if named:
         return Path(named).read_text(encoding="utf-8")
@@ -54,7 +59,8 @@ def axe_source(folder):
         pytest.skip("axe-core cannot be fetched; name its axe.min.js in MARKBOOK_AXE")
     packed = next(Path(folder).glob("axe-core-*.tgz"))
     subprocess.run(["tar", "xzf", packed.name, "package/axe.min.js"], cwd=folder, check=True, timeout=60)
-    return (Path(folder) / "package" / "axe.min.js").read_text(encoding="utf-8")
+    _AXE.append((Path(folder) / "package" / "axe.min.js").read_text(encoding="utf-8"))
+    return _AXE[0]
 
 
 class Watched:

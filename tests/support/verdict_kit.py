@@ -4,7 +4,7 @@ from markbook.sandbox import Job
 from markbook.types import Limits, ProblemType, Sample, Test
 
 
-def run(box, code, *tests, canonical=None, kind="function", name="f"):
+def run(box, code, *tests, canonical=None, kind="function", name="f", seconds=2.0):
     """Return what becomes of a solution; it is its own canonical one where none is given, and `""` is none."""
     reference = code if canonical is None else canonical
     sample = Sample(
@@ -14,7 +14,7 @@ def run(box, code, *tests, canonical=None, kind="function", name="f"):
         references=(reference,) if reference else (),
         problem_type=None if kind == "program" else ProblemType(kind),
     )
-    ((_, outcome),) = box.run([Job("k", code, sample, Limits(seconds=2.0))])
+    ((_, outcome),) = box.run([Job("k", code, sample, Limits(seconds=seconds))])
     return outcome
 
 

@@ -37,6 +37,8 @@ from markbook.types import Isolation, Limits, Outcome  # noqa: E402
 
 RULES = ("wall", "proof", "plain", "beside", "neighbours")
 LIMITS = Limits(seconds=0.6, wall_seconds=1.5, memory_bytes=1 << 30)
+HONEST = Limits(seconds=0.6, wall_seconds=60.0, memory_bytes=1 << 30)
+"""Those of honest answers, which are not to fail because the machine is busy."""
 WRITES = """
 import os, tempfile
 
@@ -70,6 +72,7 @@ class Program:
     holds: tuple[str, ...] = ()
     only: frozenset[tuple[str, bool]] | None = None
     """Which of its cases are run; None for all."""
+    limits: Limits = LIMITS
 
     def cases(self) -> list[tuple[str, bool]]:
         """Return each shape that it is tried against, with its right answer given (True) or without."""
@@ -197,7 +200,7 @@ class Range:
         jobs = []
         for shape, known in tried:
             key = f"{program.name} against {shape.name}, {'with' if known else 'without'} canonical"
-            jobs.append(Job(key, program.code(shape, marker), self._samples[shape.name, known], LIMITS))
+            jobs.append(Job(key, program.code(shape, marker), self._samples[shape.name, known], program.limits))
         self.found.attempts += len(jobs)
         heard = 0
         for job, outcome in self.box.run(jobs):
@@ -214,9 +217,9 @@ class Range:
         count = self._controls if "next" in program.holds else 1
         names = [_CONTROLS[(self._turn + at) % len(_CONTROLS)] for at in range(count)]
         self._turn += count
-        jobs = [Job(name, SHAPES[name].right, self._samples[name, True], LIMITS) for name in names]
+        jobs = [Job(name, SHAPES[name].right, self._samples[name, True], HONEST) for name in names]
         if "next" in program.holds:
-            jobs.append(Job("writes", WRITES, self._samples["equal", True], LIMITS))
+            jobs.append(Job("writes", WRITES, self._samples["equal", True], HONEST))
         lost = [
             f"{program.name} then {job.key}: {outcome.error_type} {outcome.error_message}"
             for job, outcome in self.box.run(jobs)

@@ -115,7 +115,7 @@ def test_twice_the_text_takes_about_twice_the_time(tmp_path, name, part):
     run, size = ENTRIES[name], SIZE // 10 if name.endswith("file") else SIZE  # YAML is read by Python alone
     with contextlib.suppress(MarkbookError, ValueError):  # what is imported once
         run("x", tmp_path)
-    for unit in part.of(UNITS, 2):
+    for unit in part.of(UNITS, 3, key=f"{name} {{}}".format):
         double = cpu_seconds(run, unit, 2 * size, tmp_path)
         if double < 0.05:
             continue

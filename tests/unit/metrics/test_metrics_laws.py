@@ -183,7 +183,7 @@ def test_meteor_of_a_text_with_itself_misses_one_by_its_penalty(n):
 
 
 @pytest.mark.slow
-def test_the_hash_seed_changes_nothing():
+def test_the_hash_seed_changes_nothing(part):
     program = (
         "from support.metric_kit import REGISTERED, items, made\n"
         "rows = [('the quick brown fox, it jumps over 3.5 lazy dogs\\nand runs', 'a fast brown fox jumped', 'x'),\n"
@@ -201,7 +201,7 @@ def test_the_hash_seed_changes_nothing():
             check=True,
             timeout=PATIENCE,
         ).stdout
-        for seed in ("0", "1", "4242")
+        for seed in ("0", *part.of(("1", "4242"), 2))
     }
 
     assert len(outputs) == 1

@@ -202,6 +202,12 @@ def hostile_run(folder, payloads, models):
 
 
 @pytest.fixture(scope="module")
+def browser():
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
 def hostile_pages(tmp_path_factory):
     """Return pages whose every field is hostile: 50 payloads in 12 fields of a problem, 18 as model names."""
     folder = tmp_path_factory.mktemp("hostile")
@@ -229,23 +235,22 @@ def test_payloads_make_no_new_element_and_no_new_attribute(hostile_pages, tmp_pa
         assert not [name for _, name in found.attributes if name.startswith("on")]
 
 
-def test_payloads_run_nothing_in_a_browser(hostile_pages, tmp_path):
-    with chromium() as browser:
-        for number, text in enumerate(hostile_pages):
-            path = tmp_path / f"{number}.html"
-            path.write_text(text, encoding="utf-8")
-            with Watched(browser, path.as_uri()) as seen:
-                seen.page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
-                seen.page.wait_for_timeout(200)
-                assert seen.page.evaluate("window.owned") is None
-                assert seen.page.evaluate("document.querySelectorAll('script').length") == 1
-                assert seen.page.evaluate("document.querySelectorAll('iframe,object,embed,base,link,img').length") == 0
-                assert (seen.dialogs, seen.complaints) == ([], [])
-                assert seen.requests == [path.as_uri()]
+def test_payloads_run_nothing_in_a_browser(browser, hostile_pages, tmp_path):
+    for number, text in enumerate(hostile_pages):
+        path = tmp_path / f"{number}.html"
+        path.write_text(text, encoding="utf-8")
+        with Watched(browser, path.as_uri()) as seen:
+            seen.page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+            seen.page.wait_for_timeout(200)
+            assert seen.page.evaluate("window.owned") is None
+            assert seen.page.evaluate("document.querySelectorAll('script').length") == 1
+            assert seen.page.evaluate("document.querySelectorAll('iframe,object,embed,base,link,img').length") == 0
+            assert (seen.dialogs, seen.complaints) == ([], [])
+            assert seen.requests == [path.as_uri()]
 
 
-def test_page_opens_offline_without_complaint_and_filters(page_file):
-    with chromium() as browser, Watched(browser, page_file) as seen:
+def test_page_opens_offline_without_complaint_and_filters(browser, page_file):
+    with Watched(browser, page_file) as seen:
         page = seen.page
         assert page.locator("figure.chart svg:visible").count() == 7
         assert page.locator(".problem:visible").count() == 40
@@ -265,8 +270,8 @@ def test_page_opens_offline_without_complaint_and_filters(page_file):
 
 
 @pytest.mark.parametrize(("width", "kind"), [(400, "narrow"), (1280, "wide")])
-def test_charts_fit_the_screen_in_letters_of_their_size(page_file, width, kind):
-    with chromium() as browser, Watched(browser, page_file) as seen:
+def test_charts_fit_the_screen_in_letters_of_their_size(browser, page_file, width, kind):
+    with Watched(browser, page_file) as seen:
         seen.page.set_viewport_size({"width": width, "height": 900})
         found = seen.page.evaluate(
             "[...document.querySelectorAll('figure.chart svg')].filter(one => one.checkVisibility()).map(one => {"
@@ -281,8 +286,8 @@ def test_charts_fit_the_screen_in_letters_of_their_size(page_file, width, kind):
         assert scale == pytest.approx(1.0, abs=0.05)
 
 
-def test_page_is_reachable_by_keyboard(page_file):
-    with chromium() as browser, Watched(browser, page_file) as seen:
+def test_page_is_reachable_by_keyboard(browser, page_file):
+    with Watched(browser, page_file) as seen:
         page = seen.page
         order = []
         for _ in range(14):
@@ -297,25 +302,24 @@ def test_page_is_reachable_by_keyboard(page_file):
         assert page.evaluate("document.querySelector('.problem').open")
 
 
-def test_a_link_to_a_problem_opens_it(page_file):
-    with chromium() as browser, Watched(browser, page_file + "#problem-7") as seen:
+def test_a_link_to_a_problem_opens_it(browser, page_file):
+    with Watched(browser, page_file + "#problem-7") as seen:
         assert seen.page.evaluate("document.getElementById('problem-7').open")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dark", [False, True])
-def test_axe_finds_no_serious_fault(page_file, tmp_path, dark):
-    with chromium() as browser:
-        source = axe_source(tmp_path)
-        with Watched(browser, page_file, dark=dark) as seen:
-            seen.page.evaluate(
-                "[...document.querySelectorAll('.problem')].slice(0, 3).forEach(one => { one.open = true; })"
-            )
-            assert serious_faults(seen.page, source) == []
+def test_axe_finds_no_serious_fault_on_the_page_of_an_exam(browser, page_file, tmp_path, dark):
+    source = axe_source(tmp_path)
+    with Watched(browser, page_file, dark=dark) as seen:
+        seen.page.evaluate(
+            "[...document.querySelectorAll('.problem')].slice(0, 3).forEach(one => { one.open = true; })"
+        )
+        assert serious_faults(seen.page, source) == []
 
 
-def test_page_fits_a_phone_and_prints(page_file):
-    with chromium() as browser, Watched(browser, page_file, width=360) as seen:
+def test_page_fits_a_phone_and_prints(browser, page_file):
+    with Watched(browser, page_file, width=360) as seen:
         seen.page.evaluate("document.querySelector('.problem').open = true")
         assert seen.page.evaluate("document.documentElement.scrollWidth") <= 360
         seen.page.emulate_media(media="print")

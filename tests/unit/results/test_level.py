@@ -1,11 +1,13 @@
 """The level of intervals and of claims stands in one place, and what is printed says the level that was used."""
 
 import ast
+import json
 import re
 import subprocess
 import sys
 from collections import Counter
 
+from support.exam_kit import answer, problem, write_rows
 from support.paths import ROOT
 
 from markbook.text.format import format_level
@@ -34,8 +36,15 @@ source = Path(spec.origin).read_text("utf-8")
 module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
 exec(compile(source.replace("CONFIDENCE = 0.95", "CONFIDENCE = 0.9"), spec.origin, "exec"), module.__dict__)
 from markbook.cli import main
-main()
+import contextlib, io, json
+said = []
+for words in json.load(sys.stdin):
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.suppress(SystemExit):
+        main(words)
+    said.append(out.getvalue())
+print(json.dumps(said))
 """
+"""A program that does commands at another level, and says what each has printed."""
 
 
 def numbers_in(path):
@@ -65,27 +74,33 @@ def test_the_words_are_those_of_the_intervals_shown():
     assert format_level(usual=0.999) == "99.9 %"
 
 
-def call(*arguments, cwd):
+def call(*commands, cwd):
+    words = json.dumps([[*map(str, command)] for command in commands])
     done = subprocess.run(
-        [sys.executable, "-c", AT_90, *map(str, arguments)], capture_output=True, cwd=cwd, text=True, check=False
+        [sys.executable, "-c", AT_90], input=words, capture_output=True, cwd=cwd, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    assert "Error" not in done.stderr
+    return json.loads(done.stdout)
 
 
 def test_at_another_level_no_table_page_or_report_says_95(tmp_path):
-    call("demo", "-o", tmp_path / "demo", cwd=tmp_path)
-    exams = next((tmp_path / "demo").rglob("run.json")).parent
+    benchmark = write_rows(tmp_path / "b.jsonl", [problem(f"p{n}") for n in range(8)])
+    answers = [
+        answer(f"p{n}", f"def f(x):\n    return x + {int(n >= right)}\n", model)
+        for model, right in (("first", 7), ("second", 4), ("third", 2))
+        for n in range(8)
+    ]
+    solutions = write_rows(tmp_path / "s.jsonl", answers)
+    exam = ("exam", "--benchmark", benchmark, "--solutions", solutions, "--isolation", "weak", "-o", tmp_path / "exam")
+    call(exam, cwd=tmp_path)
+    exams = next((tmp_path / "exam").rglob("run.json")).parent
     (tmp_path / "rows.jsonl").write_text(
         "".join(f'{{"candidate": "a b {n}", "reference": "a b {n % 3}"}}\n' for n in range(12)), "utf-8"
     )
-    printed = {
-        "compare": call("compare", exams, cwd=tmp_path),
-        "score": call("score", "jaccard", "rows.jsonl", cwd=tmp_path),
-    }
-    for form in ("html", "md", "latex"):
-        call("report", exams, "--format", form, "-o", tmp_path / form, cwd=tmp_path)
-    call("site", exams, "-o", tmp_path / "site", cwd=tmp_path)
+    reports = [("report", exams, "--format", form, "-o", tmp_path / form) for form in ("html", "md", "latex")]
+    reads = (("compare", exams), ("score", "jaccard", "rows.jsonl"), *reports, ("site", exams, "-o", tmp_path / "site"))
+    printed = dict(zip(("compare", "score"), call(*reads, cwd=tmp_path), strict=False))
     pages = [path for path in tmp_path.rglob("*") if path.suffix in (".html", ".md", ".tex")]
     printed |= {path.relative_to(tmp_path).as_posix(): path.read_text("utf-8") for path in pages}
 

@@ -114,7 +114,7 @@ def test_every_reward_is_what_the_exam_gives(tmp_path):
         for number, code in enumerate(codes)
         for one in problems
     ]
-    run = hold(tmp_path, problems, answers, timeout=0.5)
+    run = hold(tmp_path, problems, answers, timeout=0.3)
     wanted = {
         (row["model"], row["task_id"]): (row["score_zero"] / 100, row["tests_passed"], row["total_tests"])
         for number in range(len(codes))
@@ -124,7 +124,7 @@ def test_every_reward_is_what_the_exam_gives(tmp_path):
         {"id": f"{one['model']} {one['task_id']}", "code": one["candidate_solution"], "task_id": one["task_id"]}
         for one in answers
     ]
-    found = marked(items, benchmark=tmp_path / "in" / "benchmark.jsonl", timeout=0.5)
+    found = marked(items, benchmark=tmp_path / "in" / "benchmark.jsonl", timeout=0.3)
     assert {tuple(one.id.split()): (one.reward, one.passed, one.total) for one in found} == wanted
 
 

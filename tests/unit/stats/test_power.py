@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import special, stats as distributions
+import scipy  # its parts are loaded by the test that asks for them
 from support.exam_kit import answer, problem, write_rows
 from support.review_kit import markbook
 
@@ -34,12 +34,12 @@ def summed_power(n, plus, minus, alpha):
     """The same by summing over how many differ, with scipy's binomials."""
     differing, power = plus + minus, 0.0
     for m in range(1, n + 1):
-        ks = [k for k in range(m // 2 + 1) if 2 * distributions.binom.cdf(k, m, 0.5) < alpha]
+        ks = [k for k in range(m // 2 + 1) if 2 * scipy.stats.binom.cdf(k, m, 0.5) < alpha]
         if ks:
-            tails = distributions.binom.cdf(ks[-1], m, plus / differing) + distributions.binom.sf(
+            tails = scipy.stats.binom.cdf(ks[-1], m, plus / differing) + scipy.stats.binom.sf(
                 m - ks[-1] - 1, m, plus / differing
             )
-            power += distributions.binom.pmf(m, n, differing) * tails
+            power += scipy.stats.binom.pmf(m, n, differing) * tails
     return power
 
 
@@ -55,8 +55,8 @@ def test_power_of_signs_is_the_sum_over_binomials(n, plus, minus, alpha):
     ("degrees", "shift", "alpha"), [(2, 3, 0.05), (9, 2.8, 0.01), (99, 2.8, 0.05), (1500, 2.8, 0.001)]
 )
 def test_power_of_t_is_that_of_the_noncentral_distribution(degrees, shift, alpha):
-    critical = distributions.t.isf(alpha / 2, degrees)
-    exact = 1 - special.nctdtr(degrees, shift, critical) + special.nctdtr(degrees, shift, -critical)
+    critical = scipy.stats.t.isf(alpha / 2, degrees)
+    exact = 1 - scipy.special.nctdtr(degrees, shift, critical) + scipy.special.nctdtr(degrees, shift, -critical)
 
     assert t_power(degrees, shift, alpha) == pytest.approx(exact, abs=0.002)
 

@@ -8,8 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-import scipy.special
-import scipy.stats
+import scipy  # its parts are loaded by the test that asks for them
 from hypothesis import given, settings, strategies as st
 from support.load import PATIENCE
 
