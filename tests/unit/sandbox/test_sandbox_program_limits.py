@@ -114,7 +114,7 @@ int main(void) {
 
 
 def test_a_program_may_share_memory_with_its_children_and_give_it_back(box):
-    (found,) = ran(box, HONEST, Limits(seconds=5, memory_bytes=128 << 20))
+    (found,) = ran(box, HONEST, Limits(seconds=5, wall_seconds=60, memory_bytes=128 << 20))
 
     assert (found.stdout, found.limit) == (b"10\n", "")
 
@@ -164,17 +164,21 @@ IGNORED = "signal(SIGCHLD, SIG_IGN);"
 UNWAITED = "struct sigaction a = {.sa_handler = SIG_DFL, .sa_flags = SA_NOCLDWAIT}; sigaction(SIGCHLD, &a, 0);"
 
 
+A_SECOND = Limits(seconds=1, wall_seconds=60, processes=24)
+"""Of processor time alone: how long that takes by the clock depends on what else the machine does."""
+
+
 @pytest.mark.parametrize("seconds", [0.1, 0.004])
 @pytest.mark.parametrize("how", [IGNORED, UNWAITED], ids=["ignored", "not waited for"])
 def test_time_of_children_that_nobody_waits_for_is_counted(box, how, seconds):
-    (found,) = ran(box, BURNING % (how, 4 / seconds, "fork", seconds, ""), Limits(seconds=1, processes=24))
+    (found,) = ran(box, BURNING % (how, 4 / seconds, "fork", seconds, ""), A_SECOND)
 
     assert (found.limit, b"done" in found.stdout) == ("cpu", False)
     assert found.wall_seconds < allowed(1.25)
 
 
 def test_time_of_children_in_their_parents_memory_is_counted(box):
-    (found,) = ran(box, BURNING % (UNWAITED, 40, "vfork", 0.1, ""), Limits(seconds=1, processes=24))
+    (found,) = ran(box, BURNING % (UNWAITED, 40, "vfork", 0.1, ""), A_SECOND)
 
     assert (found.limit, b"done" in found.stdout) == ("cpu", False)
 
@@ -182,7 +186,7 @@ def test_time_of_children_in_their_parents_memory_is_counted(box):
 @pytest.mark.parametrize("start", ["fork", "vfork"])
 def test_children_that_are_waited_for_are_counted_once_and_sleep_costs_nothing(box, start):
     source = BURNING % ("", 100, start, 0.004, "wait(0); usleep(15000);")
-    (found,) = ran(box, source, Limits(seconds=1, processes=24))
+    (found,) = ran(box, source, A_SECOND)
 
     assert (found.stdout, found.limit) == (b"done\n", "")
     assert 0.35 < found.seconds < 0.95
