@@ -212,5 +212,7 @@ class Machines:
         """Start the workers; on this machine those that are asked for by number, else none."""
         from markbook.engine import open_engine, other_engine  # late: the page of a command's options needs none
 
-        is_local = self.engine == "local" and self.workers not in (None, 1)
-        self.executor = self.open((open_engine if is_local else other_engine)(self.engine, self.workers))
+        if self.engine == "local" and self.workers not in (None, 1):
+            self.executor = self.open(open_engine(self.engine, self.workers))
+        else:
+            self.executor = self.open(other_engine(self.engine, self.workers))
