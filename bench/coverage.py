@@ -91,7 +91,12 @@ OPEN: Mapping[str, Shape] = {
     "gamma": Shape(lambda rng, n: rng.gamma(1, 1, n), 1.0, "no ends: Gamma(1)"),
     "lognormal": Shape(lambda rng, n: rng.lognormal(0, 1, n), math.exp(0.5), "no ends: lognormal"),
 }
-TABLE = (3, 5, 10, 20, 30, 60, 100, 200, 500)
+WHOLE: Mapping[str, Shape] = {
+    "half": Shape(lambda rng, n: (rng.random(n) < 0.5).astype(float), 0.5, "right or wrong, half right"),
+    "most": Shape(lambda rng, n: (rng.random(n) < 0.9).astype(float), 0.9, "right or wrong, 90 % right"),
+}
+"""All or nothing: Wilson's interval, whose coverage swings with n."""
+TABLE = (3, 4, 5, 10, 20, 30, 60, 100, 200, 500)
 CLUSTERS = (4, 6, 10, 20, 40)
 
 
@@ -208,7 +213,7 @@ def print_table(trials: int, n_resamples: int) -> None:
     """Print the tables of the documentation: a mark in brackets is the share of samples with a warning."""
     print("| scores | " + " | ".join(f"n = {n}" for n in TABLE) + " |")
     print("|---" * (1 + len(TABLE)) + "|")
-    for shape in (*SHAPES.values(), *HARD.values(), *OPEN.values()):
+    for shape in (*WHOLE.values(), *SHAPES.values(), *HARD.values(), *OPEN.values()):
         is_open = shape in OPEN.values()
         cells = (_cell(covered(shape, n, trials=trials, n_resamples=n_resamples, is_open=is_open)) for n in TABLE)
         print(f"| {shape.words} | " + " | ".join(cells) + " |", flush=True)

@@ -8,7 +8,6 @@ a value that could not be had is a `Missing` with its reason.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -82,6 +81,8 @@ def digest_text(text: str) -> str:
 
     Half a character (a lone surrogate) is encoded as it stands: what a model wrote never keeps a run from being written.
     """
+    import hashlib  # late: the page of a command's options does without OpenSSL
+
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -51,6 +51,17 @@ def test_every_value_stands_beside_its_n_and_n_missing(capsys, file):
     assert Summary.from_record(rouge1).to_record() == rouge1
 
 
+def test_few_rows_that_are_right_or_wrong_are_warned_of(capsys, tmp_path):
+    path = tmp_path / "four.jsonl"
+    path.write_text('{"candidate": "a", "reference": "a"}\n' * 4)
+
+    _, out, _ = run(capsys, "score", "exact_match", path, "--json")
+
+    assert json.loads(out)["metrics"]["exact_match"]["note"] == (
+        "the interval may be too short: 4 values are few where they lie at the ends of the range"
+    )
+
+
 def test_the_table_shows_the_same(capsys, file):
     code, out, err = run(capsys, "score", "exact_match,edit_distance", file)
 
@@ -233,6 +244,7 @@ def test_standard_input_is_read_and_named(capsys, monkeypatch):
         ("candidat=a", "a column cannot be 'candidat' (did you mean 'candidate'"),
         ("candidate", "'candidate' says of no column what it is"),
         ("candidate=nope", "no key 'nope'"),
+        ("candidate=candidate,candidate=reference", "'candidate' is named twice"),
     ],
 )
 def test_columns_that_are_none_are_said(capsys, file, columns, says):
@@ -240,6 +252,13 @@ def test_columns_that_are_none_are_said(capsys, file, columns, says):
 
     assert code == 2
     assert says in err
+
+
+def test_an_option_that_is_said_twice_is_refused(capsys, file):
+    code, _, err = run(capsys, "score", "exact_match", file, "-o", "strip=true", "-o", "strip=false")
+
+    assert code == 2
+    assert "--option 'strip' is named twice" in err
 
 
 @pytest.mark.parametrize(

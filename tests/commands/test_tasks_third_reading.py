@@ -653,6 +653,27 @@ def test_a_pattern_of_a_filter_that_runs_away_on_a_reply_is_a_reason_for_its_row
     assert quick == {}
 
 
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [
+        ("(?i)" + r"[\0-\U0010ffff]" * 1000, "takes longer than 1 s"),
+        ("(", "missing ), unterminated subpattern"),
+        ("x{99999999999}", "the repetition number is too large"),
+        ("(" * 3000 + ")" * 3000, "maximum recursion depth exceeded"),
+    ],
+)
+def test_a_pattern_of_a_filter_that_cannot_be_compiled_in_time_is_refused(folder, pattern, reason):
+    lines = f"filter_list: [{{name: f, filter: [{{function: regex, regex_pattern: '{pattern}'}}]}}]\n"
+    task(folder, GENERATED + lines + "metric_list: [{metric: exact_match}]\n", A_ROWS)
+    said(folder, ["a", "b"])
+
+    code, _, messages = run_task("--output", "out")
+
+    assert code == 2
+    assert "filter 'regex' does not take these options: a pattern cannot be used: " in messages
+    assert reason in messages
+
+
 # How a function of the task's own is called.
 
 

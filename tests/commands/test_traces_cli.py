@@ -262,3 +262,41 @@ def test_costs_are_summed_only_where_every_run_has_one(tmp_path, costs, total, w
     assert (found["runs"], found["cost"]) == (len(costs), total)
     assert words in shown
     assert ("the cost is unknown" in " ".join(found["notes"])) is words.startswith("note")
+
+
+_AGENTS = {
+    "object": "trace.span",
+    "id": "s",
+    "trace_id": "t",
+    "started_at": "2025-01-01T00:00:00Z",
+    "ended_at": "9999-01-01T00:00:00Z",  # 64 bits of nanoseconds end in 2262
+    "span_data": {"type": "agent", "name": "A"},
+}
+_SMOLAGENTS = {"task_images": None, "task": "do", "timing": {"start_time": 1e308, "end_time": 1e308}}
+_MLFLOW = [
+    {
+        "span_id": name,
+        "start_time_unix_nano": 10**18,
+        "end_time_unix_nano": 10**18 + 10**9,
+        "attributes": {"mlflow.spanType": '"LLM"', "mlflow.llm.cost": '{"total_cost": 1e308}'},
+    }
+    for name in "ab"
+]
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        _AGENTS,
+        {"steps": [_SMOLAGENTS], "timing": {"start_time": -1e308, "end_time": 1e308}},
+        {"info": {"trace_id": "t"}, "data": {"spans": _MLFLOW}},
+    ],
+)
+def test_times_and_costs_that_no_run_can_have_are_unknown(tmp_path, log):
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(log))
+
+    summary = json.loads(run(path, "--json").stdout)
+
+    assert summary["cost"] is None
+    assert summary["seconds"] in (None, 1.0)

@@ -200,6 +200,8 @@ def _columns(text: str) -> dict[str, str]:
             raise UsageError(f"--map: {part!r} says of no column what it is", hint="candidate=COLUMN,reference=COLUMN")
         if key not in SCORE_KEYS:
             raise UsageError(f"--map: a column cannot be {key!r}", hint=suggest(key, SCORE_KEYS))
+        if key in columns:
+            raise UsageError(f"--map: {key!r} is named twice")
         columns[key] = column
     return columns
 
@@ -284,6 +286,8 @@ def _options(pairs: Sequence[str], names: Sequence[str]) -> dict[str, object]:
         name, equals, text = pair.partition("=")
         if not equals:
             raise UsageError(f"--option {pair!r} is not NAME=VALUE")
+        if name in values:
+            raise UsageError(f"--option {name!r} is named twice")
         values[name] = from_text(text, kinds.get(name, ()))
     return values
 

@@ -206,8 +206,11 @@ class Patterns:
     """Patterns of a task file, tried on replies where one that runs away can be given up."""
 
     def __init__(self, *patterns: str) -> None:
-        for pattern in patterns:
-            re.compile(pattern)
+        # Compiled where it can be given up, too: a short pattern can take long to compile.
+        with Helper() as helper:
+            tried = helper.ask("removal", patterns=patterns, texts=[""])
+        if trouble := tried.detail if isinstance(tried, Missing) else "":
+            raise ValueError(f"a pattern cannot be used: {trouble}")
         self._helper: Helper | None = None
 
     def find(self, index: int, pattern: str, text: str, fallback: str = "") -> str:
@@ -363,7 +366,7 @@ def _step(filter_: Filter, find: Find) -> Step:
     try:
         return _KNOWN[name](**filter_.options)
     # AttributeError comes from a table of `map` that is not a mapping.
-    except (TypeError, ValueError, AttributeError, re.error) as error:
+    except (TypeError, ValueError, AttributeError) as error:
         raise ConfigError(f"filter {name!r} does not take these options: {error}", at=filter_.at) from error
 
 

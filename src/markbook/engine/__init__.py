@@ -105,6 +105,13 @@ def other_engine(name: str, workers: int | None) -> Iterator[Executor | None]:
     if name == "local":
         yield None
         return
+    with open_engine(name, workers) as executor:
+        yield executor
+
+
+@contextmanager
+def open_engine(name: str, workers: int | None) -> Iterator[Executor]:
+    """Yield the executor of an engine, raising as `other_engine` does."""
     executor: Executor = plugins.create_typed("engines", name, workers=workers)
     with lost_workers():
         try:

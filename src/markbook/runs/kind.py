@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Executor
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar
 
-from markbook import plugins
-from markbook.engine import lost_workers, other_engine
 from markbook.runs.options import RunOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from concurrent.futures import Executor
 
     from markbook.files.jsonl import Rejection
     from markbook.programs.marker import MixedBox
@@ -213,17 +210,9 @@ class Machines:
 
     def start_executor(self) -> None:
         """Start the workers; on this machine those that are asked for by number, else none."""
+        from markbook.engine import open_engine, other_engine  # late: the page of a command's options needs none
+
         if self.engine == "local" and self.workers not in (None, 1):
-            self.executor = self.open(_local(self.workers))
+            self.executor = self.open(open_engine(self.engine, self.workers))
         else:
             self.executor = self.open(other_engine(self.engine, self.workers))
-
-
-@contextmanager
-def _local(workers: int | None) -> Iterator[Executor]:
-    executor: Executor = plugins.create("engines", "local", workers=workers)
-    with lost_workers():
-        try:
-            yield executor
-        finally:
-            executor.shutdown(wait=False, cancel_futures=True)

@@ -89,11 +89,11 @@ def pass_at_k_summary(
         mean = math.fsum(shares) / len(shares)
         se = math.sqrt(math.fsum((share - mean) ** 2 for share in shares) / (len(shares) - 1) / len(shares))
     note = estimate.note
-    if not note and k > 1 and len(ns) > 1:
+    if k > 1 and len(ns) > 1 and (not note or note.startswith(SHORT)):
         # Problems that are all alike have not shown the rare ones that several tries do not solve.
         is_alike = len(set(shares)) == 1 and len(ns) < _SHOWS_RARE
         alike = f"{SHORT}: all {len(ns)} problems have the same pass@{k}" if is_alike else ""
-        note = few_away(shares, (0.0, 1.0), _FEWEST_AWAY) or alike
+        note = few_away(shares, (0.0, 1.0), _FEWEST_AWAY) or alike or note
     return Estimate(
         estimate.value,
         estimate.low,

@@ -70,7 +70,7 @@ def main() -> None:
         signal.setitimer(signal.ITIMER_REAL, question["seconds"] * _WALL)
         try:
             answer: TextAnswer = _ANSWERS[question["kind"]](question)
-        except (ValueError, RecursionError, MemoryError, OverflowError, re.error) as error:
+        except (TypeError, ValueError, RecursionError, MemoryError, OverflowError, re.error) as error:
             answer = {"trouble": f"{type(error).__name__}: {error}"[:300]}
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)

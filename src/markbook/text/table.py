@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -131,7 +130,9 @@ def markdown_table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, rul
 
 
 def _words(text: str) -> str:
-    return html.escape(visible(text))
+    from html import escape  # late: its table of 2,231 names is for reports alone
+
+    return escape(visible(text))
 
 
 # The same table in LaTeX: nothing in it is a command.

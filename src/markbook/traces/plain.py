@@ -25,6 +25,8 @@ _BUDGET = 1 << 22
 _PER_VALUE = 16
 """Characters that a value counts for beside those of its text."""
 _LARGEST = (1 << 63) - 1
+_VAST = 1e100
+"""Numbers beyond it are no time and no cost, and their sums and differences would be infinite."""
 _MOST_DIGITS = 10**4000
 """Python refuses to write integers of more than 4,300 digits."""
 
@@ -88,14 +90,14 @@ def whole(value: object) -> int | None:
 
 
 def number(value: object) -> float | None:
-    """Return a finite number, also from a string; None for anything else."""
+    """Return a number that can be added to others, also from a string; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
         result = float(value)
     except (ValueError, OverflowError):
         return None
-    return result if math.isfinite(result) else None
+    return result if abs(result) <= _VAST else None  # nor is NaN
 
 
 def moment(value: object) -> float | None:

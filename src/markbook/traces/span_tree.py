@@ -11,7 +11,7 @@ from typing import Any
 
 from markbook.files.stream import Source
 from markbook.trace import Step, StepKind, Trace, add_known
-from markbook.traces.plain import make_trace, maybe_call, parse_arguments, read_name, record, rows
+from markbook.traces.plain import make_trace, maybe_call, parse_arguments, read_name, record, rows, whole
 from markbook.traces.span_spool import MAX_SPANS, SpanSpool, open_spool
 from markbook.traces.spans import (
     AGENT,
@@ -334,5 +334,5 @@ def build_traces(spool: SpanSpool, reader: str) -> Iterator[Trace]:
 
 
 def nanoseconds(seconds: float | None) -> int | None:
-    """Return a time in whole nanoseconds, None for one that is unknown or before 1970."""
-    return None if seconds is None or seconds < 0 else min(int(seconds * _NANO), (1 << 63) - 1)
+    """Return a time in whole nanoseconds, None for one that is unknown, before 1970 or more than 64 bits hold."""
+    return None if seconds is None else whole(int(seconds * _NANO))

@@ -97,7 +97,7 @@ def nanoseconds(value: Any) -> int | None:
     seconds = moment(value)
     if seconds is None or not 0 <= seconds < _SECONDS_BELOW or not seconds:
         return None
-    return min(int(seconds * _NANO), (1 << 63) - 1)
+    return whole(int(seconds * _NANO))
 
 
 def read_span(raw: Record, around: Record) -> Span | None:

@@ -14,9 +14,10 @@ from support.load import PATIENCE
 
 from bench import coverage
 from markbook import stats
+from markbook.results.summary import estimate_mean
 from markbook.stats import arrays
 from markbook.stats.difference import sign_flip_ps
-from markbook.stats.intervals import _resampled_means, bca_parameters
+from markbook.stats.intervals import SHORT, _resampled_means, bca_parameters
 
 
 @pytest.fixture(scope="session")
@@ -704,3 +705,25 @@ def test_the_statistics_of_an_exam_do_without_scipy():
     )
 
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+@pytest.mark.parametrize(
+    ("values", "is_warned"),
+    [
+        ([0.0, 0.0, 1.0, 1.0], True),
+        ([1.0, 1.0, 1.0, 1.0], True),
+        ([0.0, 0.03, 0.4, 0.7], True),
+        ([0.0, 0.3, 0.4, 0.7], False),
+        ([0.0, 1.0] * 5, True),
+        ([0.0, 1.0] * 5 + [0.5], False),
+    ],
+)
+def test_few_values_at_the_ends_of_the_range_are_warned_of(values, is_warned):
+    scaled = [100 * value for value in values]
+    notes = {stats.mean_interval(values).note, stats.mean_interval(scaled, limits=(0, 100)).note}
+    apart = estimate_mean(values, range(len(values)), limits=(0.0, 1.0), confidence=0.95, seed=0)
+    if apart.low is not None:  # a cluster of its own for each value
+        notes.add(apart.note)
+
+    expected = f"{SHORT}: {len(values)} values are few where they lie at the ends of the range"
+    assert notes == {expected if is_warned else ""}
