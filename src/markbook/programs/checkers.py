@@ -88,8 +88,6 @@ Result = Literal["AC", "WA", "TLE", "MLE", "RTE", "OLE", "CE", "JE"]
 RESULTS: tuple[Result, ...] = ("AC", "WA", "TLE", "MLE", "RTE", "OLE", "CE", "JE")
 MESSAGE_LENGTH = 300
 ICPC_ACCEPTED, ICPC_REJECTED = 42, 43
-FEEDBACK = ("judgemessage.txt", "teammessage.txt", "score.txt", "score_multiplier.txt", "nextpass.in")
-"""The files of the feedback folder that mean something; what else lies there is ignored."""
 _POINTS = re.compile(r"\s*(?:points\s+)?([+-]?[0-9]{1,30}(?:\.[0-9]{0,30})?)(?![\w.])")
 _TESTLIB: Mapping[int, Result] = {0: "AC", 1: "WA", 2: "WA", 3: "JE", 4: "WA", 8: "WA"}
 """Right, wrong, badly presented, the judge's fault, something behind the end, an end too early."""
@@ -179,16 +177,6 @@ def python_function(returned: object) -> Checked:
     if isinstance(returned, int | float) and 0 <= returned <= 1:
         return Checked("AC" if returned > 0 else "WA", message, multiplier=float(returned))
     return Checked("JE", "the checker returned neither a truth nor a share between 0 and 1")
-
-
-def testlib_arguments(input_path: str, output: str, answer: str) -> list[str]:
-    """Return the arguments of a checker of testlib's conventions; its standard input is empty."""
-    return [input_path, output, answer]
-
-
-def icpc_arguments(input_path: str, answer: str, feedback: str, flags: Sequence[str] = ()) -> list[str]:
-    """Return the arguments of an output validator; it reads the output on its standard input."""
-    return [input_path, answer, f"{feedback.rstrip('/')}/", *flags]
 
 
 def interactive(validator: Checked, program: Result, *, validator_first: bool, validator_hung: bool = False) -> Checked:
