@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from markbook.languages.language import (
@@ -441,7 +442,7 @@ _JAVASCRIPT_BEFORE = " ".join(line.strip() for line in read_source("keep.js").sp
 _JAVASCRIPT_BEGINS = "\n;(({ console, JSON, require }) => { (() => {\n"
 """The tests' own scope: what they declare there has no name that an answer could assign to, and what they assert by was bound
 before the answer ran. The first sign ends what an answer left open."""
-ENDING = Ending(
+_JAVASCRIPT_ENDING = Ending(
     before=_JAVASCRIPT_BEFORE,
     text=(
         "{ const kept = markbook_{nonce}, said = kept.said(0, 'utf8'); let held = '{nonce}';\n"
@@ -461,14 +462,6 @@ ENDING = Ending(
     catches=True,
     guards=(("", _JAVASCRIPT_BEGINS),),
 )
-FAILURES = Failures(
-    tests=r"AssertionError|Assertion failed",
-    names=r"^(?:Uncaught )?ReferenceError",
-    syntax=r"^SyntaxError",
-)
-QUIET = {"OPENSSL_CONF": "/dev/null", "NODE_OPTIONS": ""}
-"""Settings of the machine that no program needs are not there to be read."""
-QUICK = ("--max-old-space-size=1024", "--no-warnings")
 
 
 def javascript() -> Language:
@@ -481,10 +474,13 @@ def javascript() -> Language:
         suffixes=("js",),
         commands=("node",),
         package="nodejs",
-        run=("{node}", *QUICK, "{build}/main.js"),
-        environment=QUIET,
-        ending=ENDING,
-        failures=FAILURES,
+        run=("{node}", "--max-old-space-size=1024", "--no-warnings", "{build}/main.js"),
+        # settings of the machine that no program needs are not there to be read
+        environment={"OPENSSL_CONF": "/dev/null", "NODE_OPTIONS": ""},
+        ending=_JAVASCRIPT_ENDING,
+        failures=Failures(
+            tests=r"AssertionError|Assertion failed", names=r"^(?:Uncaught )?ReferenceError", syntax=r"^SyntaxError"
+        ),
         runtime_bytes=512 << 20,
         processes=128,
         self_test=(
@@ -505,7 +501,8 @@ _MANY = _TRANSLATE + read_source("translate_many.js")
 
 def typescript() -> Language:
     """Return the language. As its benchmarks do, a program runs whatever its types say, if anything was made of it."""
-    return Language(
+    return replace(
+        javascript(),
         name="typescript",
         title="TypeScript",
         aliases=("ts",),
@@ -515,15 +512,9 @@ def typescript() -> Language:
         package="node-typescript nodejs",
         build=("{node}", "-e", _ONE, "{tsc}"),
         batch=Batch(files={}, command=("{node}", "-e", _MANY, "{tsc}")),
-        run=("{node}", *QUICK, "{build}/main.js"),
         drop=("main.ts",),
         folders=("/usr/share/nodejs",),
-        environment=QUIET,
         prelude="declare var require: any;\ndeclare var process: any;\n",
-        ending=ENDING,
-        failures=FAILURES,
-        runtime_bytes=512 << 20,
-        processes=128,
         self_test=(
             "function twice(x: number): number { return 2 * x; }\n",
             "function twice(x: number): number { return x; }\n",
