@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, cast
@@ -85,7 +86,6 @@ with open("feedback/returned.json", "w", encoding="utf-8") as file:
 # `JE`: a fault of the judge's, unless the judge is known to be right elsewhere. Then the output broke it.
 
 Result = Literal["AC", "WA", "TLE", "MLE", "RTE", "OLE", "CE", "JE"]
-RESULTS: tuple[Result, ...] = ("AC", "WA", "TLE", "MLE", "RTE", "OLE", "CE", "JE")
 MESSAGE_LENGTH = 300
 ICPC_ACCEPTED, ICPC_REJECTED = 42, 43
 _POINTS = re.compile(r"\s*(?:points\s+)?([+-]?[0-9]{1,30}(?:\.[0-9]{0,30})?)(?![\w.])")
@@ -396,13 +396,9 @@ def _classic_parts(group: Group, checks: Mapping[str, Checked]) -> Iterator[Grad
         yield Graded(checked.result, usual if checked.points is None else checked.points)
 
 
-def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)
-
-
 _AGGREGATED: Mapping[Scores, Callable[[Sequence[float]], float]] = {
     "sum": math.fsum,
-    "avg": _mean,
+    "avg": statistics.fmean,
     "min": min,
     "max": max,
 }

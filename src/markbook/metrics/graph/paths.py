@@ -6,7 +6,7 @@ import itertools
 import json
 from bisect import bisect_right
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -53,10 +53,6 @@ class Marker:
     def signature(self, name: str) -> str:
         """Return what can change the number."""
         return f"{name}|profile:{self.profile}|v{VERSION}"
-
-
-Part = Callable[..., dict[str, Measurement]]
-"""A family of metrics of one trace."""
 
 
 # How straight the way was: the walk over (agent, tool) states, and the time it took.
