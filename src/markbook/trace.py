@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
+from typing import Self
 
 _NOTHING: Mapping[str, int] = MappingProxyType({})
 _NO_META: Mapping[str, object] = MappingProxyType({})
@@ -92,6 +93,17 @@ class Reference:
     """Where it comes from: `data`, a file, or `best run ...`."""
     tools: Mapping[str, tuple[str, ...]] | None = None
     """The right tools by the context of a call, `default` for the rest; None if the reference has no such map."""
+
+    @classmethod
+    def from_trace(cls, trace: Trace, source: str) -> Self:
+        """Return a run's calls as the reference for others."""
+        return cls(
+            tuple(
+                ExpectedCall((step.name,), step.arguments if isinstance(step.arguments, dict) else None)
+                for step in trace.tools()
+            ),
+            source=source,
+        )
 
 
 @dataclass(frozen=True, slots=True)

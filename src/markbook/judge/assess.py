@@ -27,7 +27,7 @@ import math
 import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self, TypedDict, TypeVar, cast
 
 from markbook.judge.client import (
@@ -46,7 +46,6 @@ from markbook.judge.rubrics import (
     PART_CHARS,
     REVIEW_CHARS,
     RUBRICS,
-    SYSTEM,
     Call,
     Cut,
     Part,
@@ -177,6 +176,21 @@ class JudgeSettings:
         # A seed for each sample: a server that honours seeds would give every one the same reply.
         return {"temperature": self.temperature, "max_tokens": self.max_tokens, "seed": self.seed + sample}
 
+    def call(
+        self, model: str, rubric: str, texts: tuple[str, str], schema: Mapping[str, Any], sample: int = 0, **more: Any
+    ) -> Call:
+        """Return one question to one judge, asked in this way.
+
+        Args:
+            model: the judge.
+            rubric: its name, for a reader.
+            texts: what the judge is told beforehand, and what it is asked.
+            schema: of its reply.
+            sample: which of several answers this is.
+            **more: what a request says beside the settings that all share.
+        """
+        return Call(model, rubric, *texts, schema, self.wire(sample) | more, sample, self.mode)
+
 
 class MarksRecord(EndRecord, total=False):
     """The end of a call for marks, as a journal keeps it."""
@@ -296,17 +310,8 @@ def _iterate_mark_questions(rubric: Rubric, texts: JudgeInput, settings: JudgeSe
             for sample in range(settings.samples):
                 # A cassette that lacks a call says this, so that a user learns which text or setting has changed.
                 told = f"{words}; a call is found if model, texts, settings and mode are those recorded"
-                call = Call(
-                    model,
-                    rubric.name,
-                    system,
-                    prompt,
-                    schema,
-                    settings.wire(sample) | weights,
-                    sample,
-                    settings.mode,
-                    told,
-                )
+                call = settings.call(model, rubric.name, (system, prompt), schema, sample, **weights)
+                call = replace(call, told=told)
                 chars = len(part.text) or 1  # a rubric without a long text has one part, whose weight must not be 0
                 yield JudgeQuestion(rubric, model, part.number, sample, chars, pieces.coverage * share, call, read)
 
@@ -564,7 +569,7 @@ class PairVerdict:
     """The position that won both times, if it flipped."""
 
 
-def compare_prompt(first: str, second: str, *, questions: Sequence[str] = (QUESTION,), name: str = "review") -> str:
+def compare_prompt(first: str, second: str, questions: Sequence[str], name: str) -> str:
     """Return the prompt that puts `first` in place A and `second` in place B; all judges and samples share it.
 
     Args:
@@ -574,28 +579,6 @@ def compare_prompt(first: str, second: str, *, questions: Sequence[str] = (QUEST
         name: of the two texts.
     """
     return "\n\n".join((*questions, block(f"{name}-A", first), block(f"{name}-B", second)))
-
-
-def compare_call(
-    prompt: str,
-    model: str,
-    settings: JudgeSettings,
-    *,
-    sample: int = 0,
-    rubric: str = "pairwise",
-    system: str = SYSTEM,
-) -> Call:
-    """Return the call that compares two texts.
-
-    Args:
-        prompt: as `compare_prompt` returns it.
-        model: the judge.
-        settings: how it is asked.
-        sample: which of several answers this is.
-        rubric: its name, for a reader.
-        system: what the judge is told beforehand.
-    """
-    return Call(model, rubric, system, prompt, SCHEMA, settings.wire(sample), sample, settings.mode)
 
 
 def parse_winner(payload: str) -> Winner:
@@ -683,10 +666,10 @@ def _iterate_pairwise_questions(
     # Texts that are shown beside both answers count once, since each call shows them once.
     coverage = read / (sum(map(len, both)) + sum(map(len, beside.values())))
     orders = (("forward", (first, second)), ("backward", (second, first)))
-    prompts = {order: compare_prompt(*shown, questions=lines, name=rubric.judged) for order, shown in orders}
+    prompts = {order: compare_prompt(*shown, lines, rubric.judged) for order, shown in orders}
     system = system_text(rubric)
     for model in settings.models:
         for sample in range(settings.samples):
             for order, prompt in prompts.items():
-                call = compare_call(prompt, model, settings, sample=sample, rubric=rubric.name, system=system)
+                call = settings.call(model, rubric.name, (system, prompt), SCHEMA, sample)
                 yield PairwiseQuestion(rubric, model, order, sample, coverage, call)

@@ -32,11 +32,11 @@ from markbook.judge.panel import (
     plan_panel,
 )
 from markbook.judge.rubrics import PROMPT_VERSION, Criterion, Rubric, read_row_rubric, read_rubric
-from markbook.metrics import drop_missing_references, measurement, problem
+from markbook.metrics import UnitMetric, drop_missing_references, measurement, problem
 from markbook.model.budget import AccountRecord
 from markbook.model.cassette import Cassette
 from markbook.plugins import example
-from markbook.types import Direction, Item, Measurement, Metric, Missing, MissingKind
+from markbook.types import Item, Measurement, Missing, MissingKind
 
 PASSED = "passed"
 """The part of a judgement, and the word in its stats, that says whether an answer reaches the threshold."""
@@ -78,7 +78,7 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeMetric(Metric):
+class JudgeMetric(UnitMetric):
     """A rubric and those who judge by it. It asks servers: its measuring is never divided nor sent elsewhere."""
 
     rubric: Rubric
@@ -86,9 +86,6 @@ class JudgeMetric(Metric):
     signature: str
     needs_reference: bool
     name: str = "judge"
-    version: int = 1
-    range: tuple[float, float] = (0.0, 1.0)
-    direction: Direction = "higher"
     whole_batch: bool = True
     memory: Memory = field(default_factory=Memory, compare=False)
     criterion: Criterion | None = None

@@ -38,12 +38,12 @@ from markbook.files.jsonl import Line, Rejection, parse_object, read_jsonl
 from markbook.judge import probes
 from markbook.judge.assess import (
     QUESTION,
+    SCHEMA,
     TEXTS,
     JudgeInput,
     JudgeSettings,
     PairVerdict,
     both_orders,
-    compare_call,
     compare_prompt,
     cut_texts,
     find_missing_text,
@@ -283,8 +283,7 @@ class Examination:
         }
         short_texts, notes, _ = cut_texts(texts)
         prompt = question(rubric, short_texts, excerpt_note=" ".join(notes))
-        wire, mode = self._settings.wire(sample), self._settings.mode
-        return Call(self._judge.model, rubric.name, self._form.system, prompt, rubric.schema, wire, sample, mode)
+        return self._settings.call(self._judge.model, rubric.name, (self._form.system, prompt), rubric.schema, sample)
 
     def _note(self, judged: Judged) -> None:
         if judged.missing is not None:
@@ -352,8 +351,8 @@ class Examination:
         read = [name for name in form.marks.reads if name != form.marks.judged]
         questions = [*form.compared, *(block(name, first.beside.get(role(name), "")[:REVIEW_CHARS]) for name in read)]
         for first_text, other in (texts, texts[::-1]):
-            prompt = compare_prompt(first_text, other, questions=questions, name=form.marks.judged)
-            call = compare_call(prompt, self._judge.model, self._settings, system=form.compared_system)
+            prompt = compare_prompt(first_text, other, questions, form.marks.judged)
+            call = self._settings.call(self._judge.model, "pairwise", (form.compared_system, prompt), SCHEMA)
             judged = await self._judge.judge(call, parse_winner)
             self._note(judged)
             if judged.answer is None:

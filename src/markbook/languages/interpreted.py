@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
-from markbook.languages.language import Alone, Batch, Ending, EqualityForm, Failures, Language, Library, Places
+from markbook.languages.language import (
+    Alone,
+    Batch,
+    Ending,
+    EqualityForm,
+    Failures,
+    Language,
+    Library,
+    Places,
+    read_source,
+)
 from markbook.languages.toolchain import SYSTEM
 from markbook.testcode.programs import complete_program, program_fault
 from markbook.types import PYTHON
@@ -99,25 +110,7 @@ def julia() -> Language:
 
 # Lua 5.4.
 
-_KEEPS = """local markbook_{nonce} = (function()
-  local given, next, mark, kind, begun, units = _G, next, setmetatable, type, false, nil
-  local loads, ask, hook, path = loadfile, require, debug.sethook, package.searchpath('luaunit', package.path)
-  local function copied(from)
-    local to = mark({}, { __index = from })
-    for name, value in next, from do to[name] = value end
-    return to
-  end
-  local kept = copied(given)
-  for name, value in next, kept do if kind(value) == 'table' then kept[name] = copied(value) end end
-  kept._G = kept
-  kept.require = function(name)
-    if name ~= 'luaunit' or not path then return ask(name) end
-    units = units or loads(path, 't', kept)(name, path)
-    return units
-  end
-  return function(ends) if not ends then begun = true; hook() end; return begun and kept end
-end)() """
-_BEFORE = " ".join(line.strip() for line in _KEEPS.splitlines()) + " "
+_BEFORE = " ".join(line.strip() for line in read_source("keep.lua").splitlines()) + " "
 """Keeps what every program begins with, as it is before the answer runs, and a luaunit that no answer has."""
 _LUA_BEGINS = "\n;local _ENV = markbook_{nonce}()\n"
 """The tests' own names: what they define is not to be reached by an answer's, and what they call of the language is what it was.
@@ -444,39 +437,12 @@ def ruby() -> Language:
 
 # JavaScript, by node.
 
-_JAVASCRIPT_KEEPS = """;const markbook_{nonce} = (() => {
-  const whole = (() => { }).constructor('return globalThis')(), own = whole.process.mainModule;
-  const loader = own.require('module'), load = loader.createRequire(own.filename), assert = load('assert');
-  const { Object, JSON: { stringify: text }, console: shown } = whole, said = load('fs').readFileSync;
-  const write = whole.process.stdout.write.bind(whole.process.stdout), were = [];
-  let begun = false, spoilt = false;
-  const value = (at, name) => { const one = described(at, name); return one && (one.get || one.value); };
-  const described = Object.getOwnPropertyDescriptor, put = Object.setPrototypeOf, JSON = put({ stringify }, whole.JSON);
-  const keep = (at, name) => { were[were.length] = [at, name, value(at, name)]; };
-  keep(whole, 'JSON'); keep(whole.JSON, 'stringify'); keep(loader, '_load'); keep(loader.prototype, 'require');
-  for (const kind of ['Object', 'Array', 'String', 'Number', 'Boolean', 'Map', 'Set', 'Function'])
-    keep(whole[kind].prototype, 'toJSON');
-  Object.freeze(assert); Object.freeze(assert.strict);
-  const intact = () => {
-    for (let at = 0; at < were.length; at++) if (value(were[at][0], were[at][1]) !== were[at][2]) spoilt = true;
-    return !spoilt;
-  };
-  function stringify(...given) { intact(); try { return text(...given); } finally { intact(); } }
-  const holds = (held, words) => { if (!held) { throw new Error(`Assertion failed ${words || ''}`); } };
-  const console = new whole.Proxy({}, {
-    get: (_, name) => name === 'assert' ? holds : shown[name], set: (_, name, to) => { shown[name] = to; return true; }
-  });
-  const modules = put({ assert, 'node:assert': assert, 'assert/strict': assert.strict, 'node:assert/strict': assert.strict }, null);
-  const require = put(name => modules[name] || load(name), load);
-  const same = tests => intact() && begun && (!tests || tests === assert || tests === assert.strict);
-  return { said, write, same, begin: () => { begun = true; return { console, JSON, require }; } };
-})(); """
-_JAVASCRIPT_BEFORE = " ".join(line.strip() for line in _JAVASCRIPT_KEEPS.splitlines())
+_JAVASCRIPT_BEFORE = " ".join(line.strip() for line in read_source("keep.js").splitlines())
 """Keeps what tests assert by, and what we read and write by, as it is before the answer runs."""
 _JAVASCRIPT_BEGINS = "\n;(({ console, JSON, require }) => { (() => {\n"
 """The tests' own scope: what they declare there has no name that an answer could assign to, and what they assert by was bound
 before the answer ran. The first sign ends what an answer left open."""
-ENDING = Ending(
+_JAVASCRIPT_ENDING = Ending(
     before=_JAVASCRIPT_BEFORE,
     text=(
         "{ const kept = markbook_{nonce}, said = kept.said(0, 'utf8'); let held = '{nonce}';\n"
@@ -496,14 +462,6 @@ ENDING = Ending(
     catches=True,
     guards=(("", _JAVASCRIPT_BEGINS),),
 )
-FAILURES = Failures(
-    tests=r"AssertionError|Assertion failed",
-    names=r"^(?:Uncaught )?ReferenceError",
-    syntax=r"^SyntaxError",
-)
-QUIET = {"OPENSSL_CONF": "/dev/null", "NODE_OPTIONS": ""}
-"""Settings of the machine that no program needs are not there to be read."""
-QUICK = ("--max-old-space-size=1024", "--no-warnings")
 
 
 def javascript() -> Language:
@@ -516,10 +474,13 @@ def javascript() -> Language:
         suffixes=("js",),
         commands=("node",),
         package="nodejs",
-        run=("{node}", *QUICK, "{build}/main.js"),
-        environment=QUIET,
-        ending=ENDING,
-        failures=FAILURES,
+        run=("{node}", "--max-old-space-size=1024", "--no-warnings", "{build}/main.js"),
+        # settings of the machine that no program needs are not there to be read
+        environment={"OPENSSL_CONF": "/dev/null", "NODE_OPTIONS": ""},
+        ending=_JAVASCRIPT_ENDING,
+        failures=Failures(
+            tests=r"AssertionError|Assertion failed", names=r"^(?:Uncaught )?ReferenceError", syntax=r"^SyntaxError"
+        ),
         runtime_bytes=512 << 20,
         processes=128,
         self_test=(
@@ -532,44 +493,16 @@ def javascript() -> Language:
 
 # TypeScript, by tsc and node.
 
-_TRANSLATE = """
-const fs = require('fs'), path = require('path');
-const ts = require(path.resolve(process.argv[1], '../../lib/typescript.js'));
-const compilerOptions = { target: ts.ScriptTarget.ES2020, module: ts.ModuleKind.CommonJS };
-const translated = text => ts.transpileModule(text, { compilerOptions }).outputText;
-"""
+_TRANSLATE = read_source("translate.js")
 """Types decide nothing about what is made of a program, so none are looked up."""
 _ONE = _TRANSLATE + "fs.writeFileSync('main.js', translated(fs.readFileSync('main.ts', 'utf8')));"
-_MANY = (
-    _TRANSLATE
-    + """
-const given = fs.readFileSync(0);
-const put = data => {
-  const length = Buffer.alloc(4);
-  length.writeInt32BE(data.length);
-  fs.writeSync(1, Buffer.concat([length, data]));
-};
-for (let at = 0; at < given.length;) {
-  const length = given.readInt32BE(at);
-  const text = given.toString('utf8', at + 4, at + 4 + length);
-  at += 4 + length;
-  try {
-    const made = Buffer.from(translated(text));
-    fs.writeSync(1, Buffer.from([70, 0, 0, 0, 1]));
-    put(Buffer.from('main.js'));
-    put(made);
-  } catch (error) {  // such as one whose brackets are deeper than the compiler can follow
-    fs.writeSync(1, Buffer.from('E'));
-    put(Buffer.from(`error: ${error}`));
-  }
-}
-"""
-)
+_MANY = _TRANSLATE + read_source("translate_many.js")
 
 
 def typescript() -> Language:
     """Return the language. As its benchmarks do, a program runs whatever its types say, if anything was made of it."""
-    return Language(
+    return replace(
+        javascript(),
         name="typescript",
         title="TypeScript",
         aliases=("ts",),
@@ -579,15 +512,9 @@ def typescript() -> Language:
         package="node-typescript nodejs",
         build=("{node}", "-e", _ONE, "{tsc}"),
         batch=Batch(files={}, command=("{node}", "-e", _MANY, "{tsc}")),
-        run=("{node}", *QUICK, "{build}/main.js"),
         drop=("main.ts",),
         folders=("/usr/share/nodejs",),
-        environment=QUIET,
         prelude="declare var require: any;\ndeclare var process: any;\n",
-        ending=ENDING,
-        failures=FAILURES,
-        runtime_bytes=512 << 20,
-        processes=128,
         self_test=(
             "function twice(x: number): number { return 2 * x; }\n",
             "function twice(x: number): number { return x; }\n",

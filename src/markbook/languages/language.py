@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -217,6 +218,11 @@ class Failures:
     """The same of a text that is not a program."""
     quiet: str = ""
     """Where this is printed to standard error a test failed, whatever the program exits with."""
+
+
+def read_source(name: str) -> str:
+    """Return a program, or a part of one, that lies beside this module in the language it is written in."""
+    return Path(__file__).with_name("sources").joinpath(name).read_text(encoding="utf-8")
 
 
 def as_text(record: DataclassInstance) -> str:

@@ -7,7 +7,17 @@ import os
 import re
 import shutil
 
-from markbook.languages.language import Alone, Batch, Ending, EqualityForm, Failures, Language, Library, Places
+from markbook.languages.language import (
+    Alone,
+    Batch,
+    Ending,
+    EqualityForm,
+    Failures,
+    Language,
+    Library,
+    Places,
+    read_source,
+)
 from markbook.languages.toolchain import SYSTEM, installed_prefix
 
 # Java, by javac and java of one JDK.
@@ -21,27 +31,10 @@ _BUILD = (
     "-cp", f".:{_TUPLES}", "-d", ".", "Main.java",
 )  # fmt: skip
 _BUILD_ALONE = (*_BUILD[:-1], "{sources}")
-_ENDS = """{
-  var markbookHeld = "{nonce}"; var markbookThrew = true;
-  markbookClaim: try { {claim} markbookThrew = false; } finally { break markbookClaim; }
-  markbookSame: try { if (markbookThrew{same}) markbookHeld = "{token}"; } finally { break markbookSame; }
-  markbookTalk: try {
-    var markbookText = "".getClass(); var markbookBytes = new byte[0].getClass();
-    var markbookFile = markbookText.forName("java.io.FileDescriptor");
-    var markbookIn = markbookText.forName("java.io.FileInputStream").getConstructor(markbookFile)
-      .newInstance(markbookFile.getField("in").get(null));
-    var markbookSaid = new byte[32];
-    markbookIn.getClass().getMethod("read", markbookBytes).invoke(markbookIn, markbookSaid);
-    var markbookOut = markbookText.forName("java.io.FileOutputStream").getConstructor(markbookFile)
-      .newInstance(markbookFile.getField("out").get(null));
-    markbookOut.getClass().getMethod("write", markbookBytes).invoke(markbookOut, "\\n".concat(markbookHeld)
-      .concat(markbookText.getConstructor(markbookBytes).newInstance(markbookSaid)).concat("\\n").getBytes());
-  } finally { break markbookTalk; }
-}"""
-"""Names no class, for an answer may have one of that name, and no stream that it may have put into the place of another."""
 _LIST = "List<Boolean> markbookList = Arrays.asList(true, false);"
 _ENDING = Ending(
-    text=_ENDS,
+    # It names no class, for an answer may have one of that name, and no stream that it may have put into the place of another.
+    text=read_source("end.java").rstrip(),
     claim='if (true) throw new AssertionError("claim");',
     claims=(
         ("correct.contains(false)", f"{_LIST} if (markbookList.contains(false)) throw new AssertionError();"),
@@ -64,67 +57,6 @@ _TEST = """public class Main { public static void main(String[] a) {
 }
 }
 """
-_COMPILE = """
-import java.io.*;
-import java.net.URI;
-import java.util.*;
-import javax.tools.*;
-
-public class Compile {
-  static class Text extends SimpleJavaFileObject {
-    final String text;
-    Text(String text) { super(URI.create("string:///Main.java"), Kind.SOURCE); this.text = text; }
-    public String getName() { return "Main.java"; }
-    public CharSequence getCharContent(boolean ignored) { return text; }
-  }
-  static class Made extends SimpleJavaFileObject {
-    final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-    Made() { super(URI.create("mem:///made.class"), Kind.CLASS); }
-    public OutputStream openOutputStream() { return bytes; }
-  }
-  static class Files extends ForwardingJavaFileManager<JavaFileManager> {
-    final Map<String, Made> made = new LinkedHashMap<>();
-    Files(JavaFileManager under) { super(under); }
-    public JavaFileObject getJavaFileForOutput(Location at, String name, JavaFileObject.Kind kind, FileObject from) {
-      Made one = new Made(); made.put(name.replace('.', '/') + ".class", one); return one;
-    }
-    public FileObject getFileForOutput(Location at, String folder, String name, FileObject from) throws IOException {
-      throw new IOException("no other files");
-    }
-    public void close() { }
-  }
-  static void put(DataOutputStream out, byte[] data) throws IOException { out.writeInt(data.length); out.write(data); }
-  public static void main(String[] arguments) throws Exception {
-    JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
-    StandardJavaFileManager shared = compiler.getStandardFileManager(null, Locale.ROOT, null);
-    shared.setLocation(StandardLocation.CLASS_PATH, List.of(new File(arguments[0])));
-    DataInputStream in = new DataInputStream(new BufferedInputStream(System.in));
-    DataOutputStream out = new DataOutputStream(new BufferedOutputStream(System.out));
-    while (true) {
-      int length;
-      try { length = in.readInt(); } catch (EOFException end) { break; }
-      String text = new String(in.readNBytes(length), "UTF-8");
-      Files files = new Files(shared);
-      StringWriter said = new StringWriter();
-      List<String> options = List.of("-proc:none", "-implicit:none", "-nowarn");
-      boolean good = compiler.getTask(said, files, null, options, null, List.of(new Text(text))).call();
-      if (good) {
-        out.writeByte('F');
-        out.writeInt(files.made.size());
-        for (Map.Entry<String, Made> one : files.made.entrySet()) {
-          put(out, one.getKey().getBytes("UTF-8")); put(out, one.getValue().bytes.toByteArray());
-        }
-      } else {
-        String all = said.toString();
-        out.writeByte('E');
-        put(out, all.substring(0, Math.min(all.length(), 20000)).getBytes("UTF-8"));
-      }
-      out.flush();
-    }
-  }
-}
-"""
-"""Compiles each of the texts that it is given, and keeps nothing of one for the next."""
 
 
 def java() -> Language:
@@ -140,7 +72,8 @@ def java() -> Language:
         package="default-jdk-headless",
         build=_BUILD,
         batch=Batch(
-            files={"Compile.java": _COMPILE},
+            # It compiles each of the texts that it is given, and keeps nothing of one for the next.
+            files={"Compile.java": read_source("Compile.java")},
             command=("{java}", *_QUICK, "{build}/Compile.java", _TUPLES),
         ),
         run=("{java}", *_QUICK, "-ea", "-cp", "{build}:" + _TUPLES, "{main}"),

@@ -21,6 +21,7 @@ from markbook.languages.language import (
     Places,
     Prepared,
     Where,
+    read_source,
 )
 from markbook.languages.toolchain import SYSTEM
 
@@ -217,72 +218,9 @@ _AROUND = {
     "CGO_ENABLED": "0",
     "GOMAXPROCS": "2",
 }
-_ALL = """package main
-
-import (
-    "net/http"
-    "os/user"
-    "testing"
-)
-
-func TestAll(t *testing.T) { _, _ = user.Current(); _ = http.StatusOK }
-"""
-_TESTIFY = """package main
-
-import (
-    "testing"
-
-    "github.com/stretchr/testify/assert"
-)
-
-func TestAll(t *testing.T) { assert.Equal(t, 1, 1) }
-"""
 _WARM = "cd std && {go} test -c -vet=off -o main; cd ../testify && {go} test -c -vet=off -o main; true"
 _MAIN = ("TestMain", "func TestMain(m *testing.M) { markbookFlags{nonce}(); markbookOs{nonce}.Exit(m.Run()) }")
 """With it no answer can have one, which would decide what the program exits with."""
-_END = """package {package}
-
-import (
-    markbookAtomic{nonce} "sync/atomic"
-    markbookFlag{nonce} "flag"
-    markbookIo{nonce} "io"
-    markbookOs{nonce} "os"
-    "testing"
-    {imports}
-)
-
-{uses}
-{entry}
-
-var markbookWanted{nonce}, markbookBegun{nonce} int32
-
-func markbookWants{nonce}() bool { markbookAtomic{nonce}.AddInt32(&markbookWanted{nonce}, 1); return true }
-
-func markbookBegins{nonce}() { markbookAtomic{nonce}.AddInt32(&markbookBegun{nonce}, 1) }
-
-func markbookRun{nonce}(t *testing.T, name string, part func(*testing.T)) bool {
-    markbookWants{nonce}()
-    return t.Run(name, func(t *testing.T) { markbookBegins{nonce}(); part(t) })
-}
-
-func markbookFlags{nonce}() {
-    markbookOs{nonce}.Args = markbookOs{nonce}.Args[:1]
-    for _, name := range []string{"run", "skip", "list", "bench"} {
-        markbookFlag{nonce}.Set("test." + name, "")
-    }
-}
-
-func markbookEnd{nonce}(t *testing.T) {
-    t.Helper()
-    said, _ := markbookIo{nonce}.ReadAll(markbookOs{nonce}.Stdin)
-    if string(said) == "{nonce}" {
-        t.Errorf("expected '%s', got '%s'", "1", "2")
-    }
-    if markbookAtomic{nonce}.LoadInt32(&markbookBegun{nonce}) >= markbookAtomic{nonce}.LoadInt32(&markbookWanted{nonce}) {
-        markbookOs{nonce}.Stdout.WriteString("\\n{token}\\n")
-    }
-}
-"""
 _COUNTED = (
     (
         r"^(func Test(?![a-z])\w*\(\w+ \*testing\.T\) *\{)",
@@ -317,7 +255,10 @@ def go() -> Language:
         folders=("/usr/share/go", "/usr/share/go-1.19", "/usr/share/gocode"),
         build_environment=_AROUND,
         prepared=Prepared(
-            files={"std/main_test.go": _ALL, "testify/main_test.go": _TESTIFY},
+            files={
+                "std/main_test.go": read_source("standard_test.go"),
+                "testify/main_test.go": read_source("testify_test.go"),
+            },
             command=("/bin/sh", "-c", _WARM),
             environment=_AROUND,
             # before Go 1.20 the standard library lies there compiled
@@ -328,7 +269,7 @@ def go() -> Language:
             claim="",
             where="body",
             counted=_COUNTED,
-            files={"end_test.go": _END},
+            files={"end_test.go": read_source("end_test.go")},
             entry=_MAIN,
         ),
         failures=Failures(tests=r"--- FAIL|Error Trace|expected '", build=r"^\S+\.go:\d+"),
@@ -371,28 +312,14 @@ def _list_test_packages(tests: str) -> dict[str, str]:
 
 _CRATES = {"use rand::": "rand", "use regex::": "regex", "use md5": "md5"}
 """What HumanEval-X's programs import, by how they say so; Debian has their sources."""
-_MANIFEST = """[package]
-name = "markbook_crates"
-version = "0.0.0"
-edition = "2021"
-[lib]
-path = "lib.rs"
-[dependencies]
-md5 = "*"
-rand = "*"
-regex = { version = "*", default-features = false, features = ["std", "unicode"] }
-"""
-_REGISTRY = """[source.crates-io]
-replace-with = "debian"
-[source.debian]
-directory = "/usr/share/cargo/registry"
-[profile.dev]
-debug = false
-"""
 _RUST_END = r"\s*\}\s*(?:\}\s*)?"
 _KEEP = 'RUSTC="{rustc}" "{cargo}" build --offline --target-dir made && mv made/debug/deps/*.rlib "{kept}"'
 _PREPARED = Prepared(
-    files={"Cargo.toml": _MANIFEST, "lib.rs": "", ".cargo/config.toml": _REGISTRY},
+    files={
+        "Cargo.toml": read_source("Cargo.toml"),
+        "lib.rs": "",
+        ".cargo/config.toml": read_source("cargo_config.toml"),
+    },
     command=("/bin/sh", "-c", _KEEP),
     wanted=tuple(_CRATES),
 )

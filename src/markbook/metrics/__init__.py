@@ -130,6 +130,16 @@ def clamp(value: float) -> float:
     return min(1.0, max(0.0, value))
 
 
+class UnitMetric(Metric):
+    """A metric in its first version whose values lie in 0..1, the higher the better, unless it says otherwise."""
+
+    __slots__ = ()
+
+    version: int = 1
+    range: tuple[float, float] = (0.0, 1.0)
+    direction: Direction = "higher"
+
+
 @dataclass(frozen=True, slots=True)
 class PairMetric(Metric):
     """A metric that scores one candidate text against its reference texts, independently of every other row."""

@@ -15,10 +15,10 @@ from typing import Any, Literal
 
 from markbook.errors import ConfigError, UsageError, suggest
 from markbook.files import jsonl
-from markbook.metrics import Score, drop_missing_references, measure_each, missing_undefined
+from markbook.metrics import Score, UnitMetric, drop_missing_references, measure_each, missing_undefined
 from markbook.plugins import example, need
 from markbook.text.child import Helper
-from markbook.types import Direction, Item, Measurement, Metric, Missing, MissingKind, digest_text
+from markbook.types import Item, Measurement, Missing, MissingKind, digest_text
 
 # What every check is: a metric that says 1 or 0 of an answer, or why it cannot say.
 
@@ -27,7 +27,7 @@ MOST_TEXTS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Check(Metric):
+class Check(UnitMetric):
     """A yes or no about each answer: 1 if it holds, 0 if it does not."""
 
     name: str
@@ -35,9 +35,6 @@ class Check(Metric):
     holds: Callable[[str, tuple[str, ...], Helper], Score]
     """Takes the answer, the references and a helper for what may run away."""
     needs_reference: bool = False
-    direction: Direction = "higher"
-    version: int = 1
-    range: tuple[float, float] = (0.0, 1.0)
 
     def measure(self, items: Sequence[Item]) -> list[Measurement]:
         """Return one measurement an item, in order."""

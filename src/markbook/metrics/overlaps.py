@@ -26,6 +26,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -249,6 +251,23 @@ class Block:
     """The distinct texts of all rows."""
     rows: list[tuple[int, tuple[int, ...]]]
     """Each row's candidate and references, as indices of `texts`."""
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Each row's candidate with each of its references, in order."""
+        return [(candidate, reference) for candidate, references in self.rows for reference in references]
+
+    def best(self, scores: list[Score]) -> list[Score]:
+        """Return each row's best score out of those of the pairs; of a row with a missing one that, for it leaves open which is best."""
+        if len(scores) == len(self.rows):
+            return scores
+        remaining = iter(scores)
+        column = []
+        for _, references in self.rows:
+            row_scores = list(islice(remaining, len(references)))
+            missing = next((score for score in row_scores if isinstance(score[0], Missing)), None)
+            column.append(missing or max(row_scores, key=itemgetter(0)))
+        return column
 
 
 Columns = Sequence[Sequence[Score]]

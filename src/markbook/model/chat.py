@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from markbook.model.budget import Weight, count_tokens
-from markbook.model.http import BadStatus, Garbled, RequestFault
+from markbook.model.http import BadStatus, Garbled, HttpClient, RequestFault
 from markbook.model.requests import PromptRequest
 from markbook.testcode.extraction import without_thoughts
 from markbook.types import MissingKind
@@ -47,24 +47,34 @@ class ChatReply:
     usage: ReplyTokens = field(default_factory=ReplyTokens)
 
 
-class ChatServer(Protocol):
-    """Takes questions over HTTP."""
+class LeanServer:
+    """One model of an OpenAI-compatible server."""
 
-    name: str
-    """The model's."""
-    takes_several: bool
-    """Whether it gives several answers to one request (`n`), as far as is known."""
+    def __init__(self, name: str, http: HttpClient) -> None:
+        """Take the model's name and what posts."""
+        self.name = name
+        self.takes_several = True
+        """Whether it gives several answers to one request (`n`), as far as is known."""
+        self._http = http
 
     async def post(self, what: str, payload: Mapping[str, object]) -> Mapping[str, object]:
-        """Return the JSON that an endpoint gives for some JSON."""
-        ...
+        """Return the JSON that an endpoint gives for some JSON.
+
+        Raises:
+            BadStatus: the server refuses.
+            Garbled: what comes back is not JSON.
+            Unreached: no connection came about.
+        """
+        path = f"{self._http.address.path.rstrip('/')}/{what}"
+        response = await self._http.post(path, encode_payload(payload))
+        return decode_reply(response.status, response.headers, response.body)
 
 
 @dataclass(slots=True)
 class ServerQuestion:
     """A question on its way to a server that may be asked for several answers at once."""
 
-    server: ChatServer
+    server: LeanServer
     request: PromptRequest
     count: int = 1
     """How many answers are asked for."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, get_args
 from urllib.parse import urlsplit
@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from markbook.errors import MarkbookError, UsageError, suggest
 from markbook.installed import version
 from markbook.model.budget import Price, listed_price, parse_price
-from markbook.model.chat import decode_reply, encode_payload
+from markbook.model.chat import LeanServer
 from markbook.model.http import Address, HttpClient, http_client
 from markbook.plugins import need
 from markbook.text import redact
@@ -197,29 +197,6 @@ COMPLETIONS = "completions"
 _CHAT = ("openai", "openai-chat")
 _HOME = "https://api.openai.com/v1"
 _CONNECT_SECONDS = 10.0
-
-
-class LeanServer:
-    """One model of an OpenAI-compatible server."""
-
-    def __init__(self, name: str, http: HttpClient) -> None:
-        """Take the model's name and what posts."""
-        self.name = name
-        self.takes_several = True
-        """Whether it gives several answers to one request, as far as is known."""
-        self._http = http
-
-    async def post(self, what: str, payload: Mapping[str, object]) -> Mapping[str, object]:
-        """Return the JSON that an endpoint gives for some JSON.
-
-        Raises:
-            BadStatus: the server refuses.
-            Garbled: what comes back is not JSON.
-            Unreached: no connection came about.
-        """
-        path = f"{self._http.address.path.rstrip('/')}/{what}"
-        response = await self._http.post(path, encode_payload(payload))
-        return decode_reply(response.status, response.headers, response.body)
 
 
 def lean_address(model: str, base_url: str) -> Address | None:

@@ -74,17 +74,8 @@ class ModelReply:
 
     def as_record(self) -> dict[str, object]:
         """Return an answered question as JSON."""
-        return {
-            "text": self.text,
-            "raw": self.raw,
-            "finish": self.finish,
-            "input_tokens": self.input_tokens,
-            "output_tokens": self.output_tokens,
-            "cost": self.cost,
-            "cost_at_most": self.cost_at_most,
-            "requests": self.requests,
-            "seconds": round(self.seconds, 6),
-        }
+        names = ("text", "raw", "finish", "input_tokens", "output_tokens", "cost", "cost_at_most", "requests")
+        return {**{name: getattr(self, name) for name in names}, "seconds": round(self.seconds, 6)}
 
 
 class Generator(Protocol):

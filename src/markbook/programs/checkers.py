@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, cast
@@ -85,11 +86,8 @@ with open("feedback/returned.json", "w", encoding="utf-8") as file:
 # `JE`: a fault of the judge's, unless the judge is known to be right elsewhere. Then the output broke it.
 
 Result = Literal["AC", "WA", "TLE", "MLE", "RTE", "OLE", "CE", "JE"]
-RESULTS: tuple[Result, ...] = ("AC", "WA", "TLE", "MLE", "RTE", "OLE", "CE", "JE")
 MESSAGE_LENGTH = 300
 ICPC_ACCEPTED, ICPC_REJECTED = 42, 43
-FEEDBACK = ("judgemessage.txt", "teammessage.txt", "score.txt", "score_multiplier.txt", "nextpass.in")
-"""The files of the feedback folder that mean something; what else lies there is ignored."""
 _POINTS = re.compile(r"\s*(?:points\s+)?([+-]?[0-9]{1,30}(?:\.[0-9]{0,30})?)(?![\w.])")
 _TESTLIB: Mapping[int, Result] = {0: "AC", 1: "WA", 2: "WA", 3: "JE", 4: "WA", 8: "WA"}
 """Right, wrong, badly presented, the judge's fault, something behind the end, an end too early."""
@@ -179,16 +177,6 @@ def python_function(returned: object) -> Checked:
     if isinstance(returned, int | float) and 0 <= returned <= 1:
         return Checked("AC" if returned > 0 else "WA", message, multiplier=float(returned))
     return Checked("JE", "the checker returned neither a truth nor a share between 0 and 1")
-
-
-def testlib_arguments(input_path: str, output: str, answer: str) -> list[str]:
-    """Return the arguments of a checker of testlib's conventions; its standard input is empty."""
-    return [input_path, output, answer]
-
-
-def icpc_arguments(input_path: str, answer: str, feedback: str, flags: Sequence[str] = ()) -> list[str]:
-    """Return the arguments of an output validator; it reads the output on its standard input."""
-    return [input_path, answer, f"{feedback.rstrip('/')}/", *flags]
 
 
 def interactive(validator: Checked, program: Result, *, validator_first: bool, validator_hung: bool = False) -> Checked:
@@ -408,13 +396,9 @@ def _classic_parts(group: Group, checks: Mapping[str, Checked]) -> Iterator[Grad
         yield Graded(checked.result, usual if checked.points is None else checked.points)
 
 
-def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)
-
-
 _AGGREGATED: Mapping[Scores, Callable[[Sequence[float]], float]] = {
     "sum": math.fsum,
-    "avg": _mean,
+    "avg": statistics.fmean,
     "min": min,
     "max": max,
 }

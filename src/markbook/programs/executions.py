@@ -67,33 +67,23 @@ def compiler_said(ran: Executed, files: Mapping[str, bytes]) -> Raw:
     return {"error": words, "lines": _in_first(words, files)}
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
-    """An answer with one of its tests, as it was written."""
-
-    source: str
-    """The file's name."""
-    text: str
-    answer: str
-    secrets: tuple[str, ...]
-    """Words of this one run, that are not shown."""
-
-
-def program_failed(index: int, program: Program, heard: str, ran: Executed | None) -> Raw:
+def program_failed(index: int, program: Written, answer: str, heard: str, ran: Executed | None) -> Raw:
     """Return why a test program failed with an answer, its lines counted in the answer.
 
     Args:
         index: of the test.
         program: the program.
+        answer: the answer in it.
         heard: what its compiler said; empty where it was built.
         ran: what became of it then.
     """
     words = cut_output(heard.encode("utf-8", "replace")) if heard else cut_output(ran.stderr) if ran else ""
     out = cut_output(ran.stdout) if ran and not heard else ""
-    for secret in program.secrets:
+    for secret in (program.token, program.nonce):  # words of this one run are not shown
         words, out = words.replace(secret, ""), out.replace(secret, "")
-    at = program.text.find(program.answer.rstrip("\n"))
-    lines = [] if at < 0 else named_lines(program.source, words, program.answer, program.text.count("\n", 0, at))
+    text, source = program.text, program.tool.language.source
+    at = text.find(answer.rstrip("\n"))
+    lines = [] if at < 0 else named_lines(source, words, answer, text.count("\n", 0, at))
     return {"test": index, "part": -1, "error": words.strip(), "lines": lines, "out": out.strip()}
 
 
@@ -173,6 +163,11 @@ class Written:
         """Its program."""
         return self.files[self.tool.language.source].decode("utf-8", "surrogatepass")
 
+    def environment(self, more: Mapping[str, str]) -> dict[str, str]:
+        """Return what stands around its commands, and what more there is to be."""
+        around = {**self.tool.places.environment, **self.tool.language.environment, **more}
+        return {name: self.tool.fill_words(value, self.words) for name, value in around.items()}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkedRun(ProgramRun):
@@ -207,37 +202,26 @@ def write_test_program(tool: Toolchain, job: Job, test: Test) -> Written:
     return Written(tool, files, program.words, words["nonce"], words["token"])
 
 
-def whole_run(key: str, program: Written, limits: Limits, *, proves: bool) -> MarkedRun:
-    """Return the run of a program: built where that is to be done, then run, with every word that proves something."""
-    language = program.tool.language
-    build: tuple[Phase, ...] = ()
-    if language.build:
-        around = {**program.tool.places.environment, **language.environment, **language.build_environment}
-        around = {name: program.tool.fill_words(value, program.words) for name, value in around.items()}
-        command = program.tool.command(language.build, program.words)
-        build = (Phase(command, build_limits(language), builds=True, environment=around),)
-    drop = language.drop if language.build else ()
-    return _run(key, program, limits, program.files, build, drop, proves=proves)
-
-
-def built_run(key: str, program: Written, limits: Limits, files: Mapping[str, bytes], *, proves: bool) -> MarkedRun:
-    """Return the run of a program that is built already, into these files."""
-    return _run(key, program, limits, files, (), (), proves=proves)
-
-
-def _run(
-    key: str,
-    program: Written,
-    limits: Limits,
-    files: Mapping[str, bytes],
-    build: tuple[Phase, ...],
-    drop: tuple[str, ...],
-    *,
-    proves: bool,
+def make_run(
+    key: str, program: Written, limits: Limits, *, proves: bool, built: Mapping[str, bytes] | None = None
 ) -> MarkedRun:
+    """Return the run of a program: built where that is to be done, then run, with every word that proves something.
+
+    Args:
+        key: what the run is known by.
+        program: the program.
+        limits: of each of its runs.
+        proves: whether it is run once more with a wrong claim.
+        built: the files that it was built into already; None where it was not.
+    """
     language = program.tool.language
-    around = {**program.tool.places.environment, **language.environment}
-    around = {name: program.tool.fill_words(value, program.words) for name, value in around.items()}
+    is_to_build = bool(language.build) and built is None
+    build: tuple[Phase, ...] = ()
+    if is_to_build:
+        command = program.tool.command(language.build, program.words)
+        environment = program.environment(language.build_environment)
+        build = (Phase(command, build_limits(language), builds=True, environment=environment),)
+    around = program.environment({})
     if language.processes > limits.processes:
         limits = replace(limits, processes=language.processes)
     end_line = secrets.token_hex(16)
@@ -248,8 +232,9 @@ def _run(
     phases = (*build, *(Phase(command, limits, stdin=word.encode(), environment=around) for word in words))
     index = words.index(end_line)
     return MarkedRun(
-        key, files, phases, drop=drop, programs=language.programs, written=program, said=end_line, place=index
-    )
+        key, program.files if built is None else built, phases, drop=language.drop if is_to_build else (),
+        programs=language.programs, written=program, said=end_line, place=index,
+    )  # fmt: skip
 
 
 def build_limits(language: Language) -> Limits:

@@ -15,16 +15,14 @@ from markbook.programs import ensure_marks, goes_in_turns, program_language
 from markbook.programs.executions import (
     Found,
     MarkedRun,
-    Program,
     Raw,
     Written,
     build_limits,
-    built_run,
     judge_phases,
+    make_run,
     not_built,
     program_failed,
     programs_why,
-    whole_run,
     write_test_program,
 )
 from markbook.programs.streams import StreamMarker
@@ -309,7 +307,7 @@ class ProgramMarker:
         program = self._prebuilt_for(program)
         batch = self._batches.get(program.tool.language.name)
         if batch is None:
-            self._box.submit(whole_run(key, program, pending.job.limits, proves=self._proves))
+            self._box.submit(make_run(key, program, pending.job.limits, proves=self._proves))
             return
         batch.waiting[key] = program
         if batch.is_full:
@@ -332,7 +330,7 @@ class ProgramMarker:
                 self._build(batch)
             for key, program in batch.waiting.items():
                 limits = self._under[key.partition(":")[0]].job.limits
-                self._box.submit(whole_run(key, program, limits, proves=self._proves))
+                self._box.submit(make_run(key, program, limits, proves=self._proves))
             batch.waiting = {}
 
     def _build(self, batch: PendingBuild) -> None:
@@ -361,23 +359,19 @@ class ProgramMarker:
     def _why(self, index: int, pending: _Under, written: Written, heard: str, ran: Executed | None) -> Raw | None:
         if not self._explain:
             return None
-        secrets = (written.token, written.nonce)
-        program = Program(written.tool.language.source, written.text, pending.job.code, secrets)
-        return program_failed(index, program, heard, ran)
+        return program_failed(index, written, pending.job.code, heard, ran)
 
     def _built(self, key: str, executed: list[Executed]) -> Iterator[tuple[Job, Outcome]]:
         """Run what a batch has built; what it did not come to is built by itself."""
         for name, program, built in self._batches[key.partition(":")[2]].done(key, executed):
             number, _, index = name.partition(":")
             pending = self._under[number]
-            if built is None:
-                self._box.submit(whole_run(name, program, pending.job.limits, proves=self._proves))
-            elif isinstance(built, str):
+            if isinstance(built, str):
                 result = not_built(program.tool, built)
                 pending.found[int(index)] = replace(result, why=self._why(int(index), pending, program, built, None))
                 yield from self._yield_ended(number)
             else:
-                self._box.submit(built_run(name, program, pending.job.limits, built, proves=self._proves))
+                self._box.submit(make_run(name, program, pending.job.limits, proves=self._proves, built=built))
 
     def _yield_ended(self, key: str) -> Iterator[tuple[Job, Outcome]]:
         """Yield the outcome of a job, if every test of it is decided."""

@@ -168,11 +168,11 @@ def judge_phases(
     flags = judge.flags if test.judge_flags is None else test.judge_flags
     input_path, output, answer = (f"{WORK}/{name}" for name in ("input", "output", "answer"))
     if judge.convention == "icpc":
-        words = checkers.icpc_arguments(input_path, answer, f"{WORK}/feedback", flags)
+        words = [input_path, answer, f"{WORK}/feedback/", *flags]  # it reads the output on its standard input
     elif judge.convention == "function":
         words = [_place_word(BUILD, "0"), input_path, output, answer]
     else:
-        words = [*checkers.testlib_arguments(input_path, output, answer), *flags]
+        words = [input_path, output, answer, *flags]
     heard = printed or b"" if judge.convention == "icpc" else b""
     return tuple(
         replace(call, argv=(*call.argv, *words), stdin=heard, work=files, takes="feedback")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Mapping
 
 # Keeping secrets out of what is written: reports, journals, logs, messages.
 
@@ -56,7 +55,6 @@ _FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 _FORMULA_WITHIN = re.compile('(?<=[;\t\n])(?="*[=+\\-@\uff1d\uff0b\uff0d\uff20])')
 """Where a formula begins for a spreadsheet that separates cells by something else than commas, which goes past our own quotes."""
 _NOT_XML = "[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"  # compiled where it is first used: it takes 4 ms
-_SCRIPT: Mapping[int, str] = {ord(char): f"\\u{ord(char):04x}" for char in "<>&'\u2028\u2029"}
 
 
 def visible(text: str) -> str:
@@ -107,30 +105,13 @@ def _markdown_char(match: re.Match[str]) -> str:
     return {"<": "&lt;", ">": "&gt;", "&": "&amp;"}.get(char, "\\" + char)
 
 
-def _fence(text: str, least: int) -> str:
-    """Return a row of backticks longer than any in the text."""
-    return "`" * max(least, 1 + max(map(len, re.findall("`+", text)), default=0))
-
-
 def markdown_code(text: str, *, limit: int | None = None) -> str:
     """Return the text as inline code that also holds inside a table cell."""
     line = terminal(text, limit=limit)
-    fence = _fence(line, 1)
+    fence = "`" * (1 + max(map(len, re.findall("`+", line)), default=0))  # longer than any in the text
     inside = line.replace("|", "\\|")  # GFM splits cells before it reads code, and takes this backslash away again
     pad = " " if not line or line.startswith(("`", " ")) or line.endswith(("`", " ")) else ""
     return f"{fence}{pad}{inside}{pad}{fence}"
-
-
-def markdown_block(text: str, *, language: str = "") -> str:
-    """Return the text as a fenced block that its content cannot close.
-
-    Args:
-        text: foreign words, of any number of lines.
-        language: our own word for the highlighter, never a model's.
-    """
-    body = visible(text.replace("\r\n", "\n"))
-    fence = _fence(body, 3)
-    return f"{fence}{language}\n{body}{'' if body.endswith(chr(10)) else chr(10)}{fence}\n"
 
 
 def csv_cell(value: object) -> object:
@@ -149,11 +130,6 @@ def csv_cell(value: object) -> object:
 def xml(text: str) -> str:
     """Return the text without characters that XML 1.0 cannot hold; escaping is the XML writer's work."""
     return re.sub(_NOT_XML, "\ufffd", visible(text))
-
-
-def script_json(text: str) -> str:
-    """Return JSON that can stand inside a script element: it cannot close it nor open a comment."""
-    return text.translate(_SCRIPT)
 
 
 _LATEX = {

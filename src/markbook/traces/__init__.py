@@ -58,6 +58,11 @@ class Probe:
     is_lines: bool
     is_zip: bool
 
+    @property
+    def first(self) -> dict[str, object]:
+        """The document, or the first object; an empty one where there is none."""
+        return self.sample[0] if self.sample else {}
+
 
 class Reader(Protocol):
     """One trace format."""

@@ -24,6 +24,10 @@ class RunSteps:
         """Where the call of an id stands among the steps."""
         self.cached: list[int | None] = []
         """Of each reply the tokens that came from a cache."""
+        self.open = OpenCalls()
+        """The calls that wait for an answer, where ids may lack or come twice."""
+        self.known: dict[str, Any] = {}
+        """What the log says of the run as a whole: fields of `Trace`."""
         self.unrecognised: Counter[str] = Counter()
         self.notes: Counter[str] = Counter()
 
@@ -53,7 +57,7 @@ class RunSteps:
     def to_trace(self, reader: str, **facts: Any) -> Trace:
         """Return the run; the facts are further fields of `Trace`."""
         notes = tuple(f"{count} {what}" for what, count in sorted(self.notes.items()))
-        facts = {"notes": notes} | facts
+        facts = {"notes": notes} | self.known | facts
         return make_trace(self.steps, reader=reader, unrecognised=dict(self.unrecognised), **facts)
 
 
@@ -103,7 +107,6 @@ class ChatSteps(RunSteps):
     def __init__(self, agent: str = "assistant", error_prefix: str = "") -> None:
         super().__init__(agent)
         self._prefix = error_prefix
-        self._open = OpenCalls()
 
     def add(self, message: Record) -> None:
         """Take one message with its tool calls, or one item of the Responses form."""
@@ -142,7 +145,7 @@ class ChatSteps(RunSteps):
         if not name:
             self.unrecognised["tool calls without a name"] += 1
             return
-        self._open.add(len(self.steps), call, name)
+        self.open.add(len(self.steps), call, name)
         self.add_call(agent, name, call, parse_arguments(arguments))
 
     def _answer(self, identity: object, message: Record, text: str) -> None:
@@ -158,7 +161,7 @@ class ChatSteps(RunSteps):
             why = text[:200] if self._prefix and text.startswith(self._prefix) else ""
         # Where neither the format nor the message speaks of errors, nobody says that the call succeeded.
         ok = False if why else (True if self._prefix or "error" in message or "is_error" in message else None)
-        at = self._open.answer(call, name)
+        at = self.open.answer(call, name)
         if at is None:  # the log shows the answer alone: the call was made all the same
             at = len(self.steps)
             self.steps.append(Step(StepKind.TOOL, self.agent, name or "unknown tool", id=call))

@@ -56,12 +56,8 @@ def read_references(path: str | Path) -> dict[str, Reference]:
         raise DataError(f"{_NONE}, and no trace: {error.message}", at=str(path), hint=_SHAPES) from error
     references = {}
     for run in trace.runs or (trace,):
-        calls = tuple(
-            ExpectedCall((step.name,), step.arguments if isinstance(step.arguments, dict) else None)
-            for step in run.tools()
-        )
         name = (run.task or run.id) if trace.runs else ANY
-        references[name] = Reference(calls, source=f"trace {source.path.name}")
+        references[name] = Reference.from_trace(run, f"trace {source.path.name}")
     return references
 
 

@@ -26,7 +26,7 @@ from markbook.results.kind import open_results
 from markbook.store import open_run
 from markbook.testcode.extraction import compiles, extract, extract_answer, without_thoughts
 from markbook.testcode.programs import complete_program, program_fault
-from markbook.text import csv_cell, markdown, markdown_block, markdown_code, redact, script_json, terminal, visible, xml
+from markbook.text import csv_cell, markdown, markdown_code, redact, terminal, visible, xml
 from markbook.text.escape import latex
 from markbook.text.format import read_number
 from markbook.traces import read_trace, read_traces
@@ -73,7 +73,7 @@ def shown_by(form):
 
 ENTRIES = {
     **{each.__name__: lambda text, _folder, each=each: each(text) for each in (
-        highlight, redact, visible, terminal, markdown, markdown_block, markdown_code, latex, xml, script_json, find_code,
+        highlight, redact, visible, terminal, markdown, markdown_code, latex, xml, find_code,
         parse_object, decode_json, program_fault, csv_cell, read_number, without_thoughts,
     )},
     "extract": lambda text, _folder: extract(text, compiles),

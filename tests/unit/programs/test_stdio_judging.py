@@ -10,7 +10,6 @@ from markbook.programs.checkers import (
     Group,
     grade,
     icpc,
-    icpc_arguments,
     interactive,
     python_function,
     testlib as by_testlib,
@@ -75,10 +74,6 @@ def test_a_checker_that_is_a_function_speaks_by_what_it_returns(returned, result
     found = python_function(returned)
 
     assert (found.result, found.multiplier) == (result, multiplier)
-
-
-def test_a_validator_is_called_with_a_folder_and_its_flags():
-    assert icpc_arguments("a.in", "a.ans", "fb", ["eps", "1"]) == ["a.in", "a.ans", "fb/", "eps", "1"]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import re
 import xml.etree.ElementTree as ET
 
@@ -96,15 +95,6 @@ def test_markdown_escapes_what_would_be_markup(words, wanted):
     assert text.markdown(words) == wanted
 
 
-@given(st.text(alphabet="`a\n| ", max_size=30))
-def test_a_code_block_cannot_be_closed_from_inside(words):
-    block = text.markdown_block(words, language="python")
-
-    fence = block[: len(block) - len(block.lstrip("`"))]
-    body = block.split("\n", 1)[1].rsplit("\n" + fence + "\n", 1)[0]
-    assert fence not in body
-
-
 @given(st.text(alphabet="`a| ", max_size=20))
 def test_inline_code_has_a_fence_of_its_own(words):
     code = text.markdown_code(words)
@@ -137,7 +127,7 @@ def test_cells_in_which_no_formula_begins_stay_as_they_are(cell):
 
 
 @pytest.mark.parametrize("words", ATTACKS)
-def test_csv_xml_and_script_read_back(words):
+def test_csv_and_xml_read_back(words):
     sheet = io.StringIO()
     csv.writer(sheet).writerow([text.csv_cell(words), "after"])
     assert next(csv.reader(io.StringIO(sheet.getvalue())))[1] == "after"
@@ -145,10 +135,6 @@ def test_csv_xml_and_script_read_back(words):
     node = ET.Element("a", {"b": text.xml(words)})
     node.text = text.xml(words)
     assert ET.fromstring(ET.tostring(node)).tag == "a"
-
-    data = text.script_json(json.dumps(words.encode("utf-8", "replace").decode(), ensure_ascii=False))
-    assert "<" not in data
-    assert json.loads(data) == words.encode("utf-8", "replace").decode()
 
 
 def test_cut_marks_what_was_cut():

@@ -10,7 +10,7 @@ from markbook.errors import UsageError
 from markbook.metrics.graph import balance, centrality, paths, tools
 from markbook.metrics.graph.paths import INFINITY, VERSION, GraphMetric, Marker, Profile
 from markbook.stats.passes import pass_hat_k
-from markbook.trace import ExpectedCall, Reference, Trace
+from markbook.trace import Reference, Trace
 from markbook.types import Item, Measurement, Metric, MissingKind
 
 # Several runs: of one task, or of a whole file.
@@ -91,18 +91,7 @@ def best_run_references(runs: Iterable[Trace]) -> dict[str, Reference]:
     for run in runs:
         if run.success and (run.task not in best or run.tool_calls < best[run.task].tool_calls):
             best[run.task] = run
-    return {task: reference_from(run, "the task's shortest successful run") for task, run in best.items()}
-
-
-def reference_from(trace: Trace, source: str) -> Reference:
-    """Return a trace's calls as a reference."""
-    return Reference(
-        tuple(
-            ExpectedCall((step.name,), step.arguments if isinstance(step.arguments, dict) else None)
-            for step in trace.tools()
-        ),
-        source=source,
-    )
+    return {task: Reference.from_trace(run, "the task's shortest successful run") for task, run in best.items()}
 
 
 # All metrics of a trace at once.
@@ -192,15 +181,6 @@ def trace_metrics(
     measurements |= tools.measure_tools(trace, reference, marker)
     measurements |= centrality.measure_centrality(trace, marker)
     return measurements | balance.measure_balance(trace, marker)
-
-
-def _path(trace: Trace, marker: Marker) -> Measurement:
-    if marker.profile == "corrected":
-        return paths.path_convergence(paths.list_walk(trace), marker)
-    walk = paths.list_tool_walk(trace)
-    if walk and walk[0] == walk[-1]:
-        return marker.measure("path_convergence", 0.0, minimum_steps=0)  # 0 / x, as the document computes it
-    return paths.path_convergence(walk, marker)
 
 
 def overall_score(parts: dict[str, Measurement], weights: dict[str, float], marker: Marker) -> Measurement:

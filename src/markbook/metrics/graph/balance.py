@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from markbook.metrics import clamp
 from markbook.metrics.graph.paths import GraphMetric, Marker, leaf_intervals
 from markbook.metrics.graph.tools import tool_for
 from markbook.plugins import need
@@ -278,17 +279,12 @@ def indices(values: Sequence[float]) -> dict[str, float]:
         "balance_unclipped": 1 - statistics.stdev(values) / statistics.mean(values),
         # Where one agent did all, the population deviation is sqrt(n - 1) times the mean, the largest that there can
         # be.
-        "balance_population": _within(1 - statistics.pstdev(shares) / mean / math.sqrt(n - 1)),
+        "balance_population": clamp(1 - statistics.pstdev(shares) / mean / math.sqrt(n - 1)),
         "balance_jain": jain,
-        "balance_jain_normalised": _within((jain - 1 / n) / (1 - 1 / n)),
-        "balance_gini": _within(1 - gini * n / (n - 1)),
-        "balance_entropy": _within(entropy / math.log(n)),
+        "balance_jain_normalised": clamp((jain - 1 / n) / (1 - 1 / n)),
+        "balance_gini": clamp(1 - gini * n / (n - 1)),
+        "balance_entropy": clamp(entropy / math.log(n)),
     }
-
-
-def _within(value: float) -> float:
-    """Take back what rounding put outside 0..1."""
-    return min(1.0, max(0.0, value))
 
 
 def measure_balance(trace: Trace, marker: Marker) -> dict[str, Measurement]:

@@ -51,37 +51,30 @@ def interaction_graph(trace: Trace) -> Any:
     return graph
 
 
-def betweenness(graph: Any, *, fast: bool | None = None) -> tuple[dict[Any, float], dict[str, object]]:
-    """Return each node's normalised betweenness without weights, and how it was computed.
-
-    Args:
-        graph: a networkx digraph.
-        fast: whether to use rustworkx; None uses it from `FAST_FROM` nodes on where it is installed.
-    """
-    if _is_fast(graph, fast=fast):
+def betweenness(graph: Any) -> tuple[dict[Any, float], dict[str, object]]:
+    """Return each node's normalised betweenness without weights, and how it was computed."""
+    if _is_fast(graph):
         rx = need("rustworkx", extra="agents")
-        values = rx.digraph_betweenness_centrality(_rustworkx(graph), normalized=True)
-        return dict(zip(graph, (values[at] for at in range(len(graph))), strict=True)), {"library": "rustworkx"}
+        values = rx.digraph_betweenness_centrality(rx.networkx_converter(graph), normalized=True)
+        return dict(zip(graph, values.values(), strict=True)), {"library": "rustworkx"}
     nx = need("networkx", extra="agents")
-    if len(graph) >= SAMPLED_FROM and fast is None:
+    if len(graph) >= SAMPLED_FROM:
         how: dict[str, object] = {"library": "networkx", "sampled": SAMPLES, "seed": SEED}
         return nx.betweenness_centrality(graph, k=SAMPLES, seed=SEED), how
     return nx.betweenness_centrality(graph), {"library": "networkx"}
 
 
-def closeness(graph: Any, *, fast: bool | None = None) -> dict[Any, float]:
+def closeness(graph: Any) -> dict[Any, float]:
     """Return each node's closeness by incoming distance, scaled by the part of the graph that reaches it."""
-    if _is_fast(graph, fast=fast):
+    if _is_fast(graph):
         rx = need("rustworkx", extra="agents")
-        values = rx.closeness_centrality(_rustworkx(graph), wf_improved=True)
-        return dict(zip(graph, (values[at] for at in range(len(graph))), strict=True))
+        values = rx.closeness_centrality(rx.networkx_converter(graph), wf_improved=True)
+        return dict(zip(graph, values.values(), strict=True))
     centrality: dict[Any, float] = need("networkx", extra="agents").closeness_centrality(graph)
     return centrality
 
 
-def _is_fast(graph: Any, *, fast: bool | None) -> bool:
-    if fast is not None:
-        return fast
+def _is_fast(graph: Any) -> bool:
     if len(graph) < FAST_FROM:
         return False
     try:
@@ -89,15 +82,6 @@ def _is_fast(graph: Any, *, fast: bool | None) -> bool:
     except ExtraMissingError:
         return False
     return True
-
-
-def _rustworkx(graph: Any) -> Any:
-    rx = need("rustworkx", extra="agents")
-    positions = {node: at for at, node in enumerate(graph)}
-    converted = rx.PyDiGraph()
-    converted.add_nodes_from(list(graph))
-    converted.add_edges_from_no_data([(positions[source], positions[other]) for source, other in graph.edges()])
-    return converted
 
 
 def coordination_centrality(trace: Trace, marker: Marker) -> Measurement:
@@ -142,7 +126,7 @@ def _graph(trace: Trace, marker: Marker, name: str) -> tuple[Any, Measurement | 
 def _too_large(graph: Any, marker: Marker, name: str) -> Measurement | None:
     """Return the refusal of a graph that would take minutes; a quarter of the limit without rustworkx."""
     n, edges = len(graph), graph.number_of_edges()
-    if n * edges <= MAX_WORK // (1 if n < FAST_FROM or _is_fast(graph, fast=None) else 4):
+    if n * edges <= MAX_WORK // (1 if n < FAST_FROM or _is_fast(graph) else 4):
         return None
     return marker.lacking(name, MissingKind.BUDGET, f"{n} agents with {edges} edges are too many to measure")
 
@@ -190,29 +174,22 @@ def _normalise_value(graph: Any, strength: Mapping[Any, float], marker: Marker) 
     else:
         between = nx.betweenness_centrality(graph, weight="distance")
     import numpy as np
-    from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import dijkstra
 
-    nodes = list(graph)
-    positions = {node: at for at, node in enumerate(nodes)}
-    pairs = [(positions[source], positions[other]) for source, other in graph.edges()]
-    rows, columns = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-    table = csr_matrix((np.ones(len(pairs)), (rows, columns)), shape=(len(nodes), len(nodes)))
-    total = np.zeros(len(nodes))
-    block = max(1, 4_000_000 // len(nodes))  # distances held at a time: 32 MB
-    for first in range(0, len(nodes), block):
-        sources = np.arange(first, min(first + block, len(nodes)))
+    table = nx.to_scipy_sparse_array(graph, weight=None)
+    total = np.zeros(n)
+    block = max(1, 4_000_000 // n)  # distances held at a time: 32 MB
+    for first in range(0, n, block):
+        sources = np.arange(first, min(first + block, n))
         hops = dijkstra(table, unweighted=True, indices=sources)
         hops[np.arange(len(sources)), sources] = np.inf
         near = 1 / hops  # unreachable is infinitely far: 0
         total[sources] += near.sum(axis=1)
         total += near.sum(axis=0)  # in and out: who is reached by others counts as who reaches them
-    scale = 2 * (len(nodes) - 1)
-    harmonic = {node: float(total[at] / scale) for at, node in enumerate(nodes)}
     scores = {
         # A sampled betweenness is scaled up and may pass 1.
-        node: (min(1.0, between[node]) + harmonic[node] + graph.degree(node) / (2 * (n - 1))) / 3
-        for node in graph
+        node: (min(1.0, between[node]) + float(harmonic / (2 * (n - 1))) + graph.degree(node) / (2 * (n - 1))) / 3
+        for node, harmonic in zip(graph, total, strict=True)
     }
     hub = max(scores, key=lambda node: scores[node])
     rank = nx.pagerank(graph, weight="weight")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 from bisect import bisect_right
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, deque
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -55,10 +55,6 @@ class Marker:
         return f"{name}|profile:{self.profile}|v{VERSION}"
 
 
-Part = Callable[..., dict[str, Measurement]]
-"""A family of metrics of one trace."""
-
-
 # How straight the way was: the walk over (agent, tool) states, and the time it took.
 #
 # A walk is the sequence of executed tool calls; its states are pairs of agent and tool, so that repeated calls are
@@ -89,10 +85,7 @@ def list_tool_walk(trace: Trace) -> list[State]:
 
 def transitions(walk: Sequence[State]) -> dict[tuple[State, State], int]:
     """Return how often each state followed another."""
-    counts: dict[tuple[State, State], int] = {}
-    for pair in itertools.pairwise(walk):
-        counts[pair] = counts.get(pair, 0) + 1
-    return counts
+    return Counter(itertools.pairwise(walk))
 
 
 def shortest(edges: Iterable[tuple[State, State]], start: State, goal: State) -> int | None:
@@ -135,46 +128,16 @@ def path_convergence(walk: Sequence[State], marker: Marker) -> Measurement:
 
 def loops(walk: Sequence[State]) -> int:
     """Return the strongly connected groups of more than one state, plus states that follow themselves alone."""
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import connected_components
+
     edges = transitions(walk)
-    states = list(dict.fromkeys(walk))
-    ahead: dict[State, list[State]] = {state: [] for state in states}
-    back: dict[State, list[State]] = {state: [] for state in states}
-    for source, other in edges:
-        ahead[source].append(other)
-        back[other].append(source)
-    group: dict[State, State] = {}
-    # Kosaraju's second pass: against the edges, in the reverse order of finishing, each search stays within one group.
-    for root in reversed(_order_by_finish(states, ahead)):
-        waiting = [root]
-        while waiting:
-            at = waiting.pop()
-            if at not in group:
-                group[at] = root
-                waiting.extend(other for other in back[at] if other not in group)
-    sizes: dict[State, int] = {}
-    for root in group.values():
-        sizes[root] = sizes.get(root, 0) + 1
-    return sum(size > 1 or (root, root) in edges for root, size in sizes.items())
-
-
-def _order_by_finish(states: Sequence[State], ahead: dict[State, list[State]]) -> list[State]:
-    """Return the states in the order in which a depth-first search leaves them (Kosaraju's first pass)."""
-    order: list[State] = []
-    visited: set[State] = set()
-    for first in states:
-        # A stack of our own, since a walk may have more states than Python recurses.
-        stack = [(first, iter(ahead[first]))] if first not in visited else []
-        visited.add(first)
-        while stack:
-            at, rest = stack[-1]
-            following = next((other for other in rest if other not in visited), None)
-            if following is None:
-                order.append(at)
-                stack.pop()
-            else:
-                visited.add(following)
-                stack.append((following, iter(ahead[following])))
-    return order
+    numbers = {state: number for number, state in enumerate(dict.fromkeys(walk))}
+    ends = [[numbers[edge[side]] for edge in edges] for side in (0, 1)]
+    table = csr_matrix(([1] * len(edges), ends), shape=(len(numbers), len(numbers)))
+    _, groups = connected_components(table, connection="strong")
+    circles = {groups[numbers[source]] for source, other in edges if source == other}
+    return sum(size > 1 or group in circles for group, size in Counter(groups.tolist()).items())
 
 
 def measure_walk(trace: Trace, reference: Reference | None, marker: Marker) -> dict[str, Measurement]:
@@ -273,9 +236,7 @@ def _leaves(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
     """Return the intervals that do not contain another: a delegating call lasts as long as the work inside it."""
     # Of spans that start together the longest comes first, so that from the back the inner ones come before the outer.
     ordered = sorted(set(spans), key=lambda span: (span[0], -span[1]))
-    counts: dict[tuple[float, float], int] = {}
-    for span in spans:
-        counts[span] = counts.get(span, 0) + 1
+    counts = Counter(spans)
     leaves: list[tuple[float, float]] = []
     earliest_end = INFINITY
     for span in reversed(ordered):  # by start downwards, so all that could lie inside was seen before

@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Any
 
 from markbook.errors import ExtraMissingError, IncompleteError, UsageError
-from markbook.metrics import NO_STATS, Score, measure_each, missing_undefined, python_source
+from markbook.metrics import NO_STATS, Score, UnitMetric, measure_each, missing_undefined, python_source
 from markbook.metrics.quality import points
 from markbook.metrics.quality.points import POINTS, ParsedCode, Point, PointLimits, read
 from markbook.metrics.quality.visit import Place
-from markbook.types import Direction, Item, Measurement, Metric, Missing, MissingKind
+from markbook.types import Item, Measurement, Missing, MissingKind
 
 # The documented profile: the plain textual checks, with every false hit and miss that they have.
 #
@@ -319,7 +319,7 @@ PROFILES = ("corrected", "documented")
 
 
 @dataclass(frozen=True, slots=True)
-class QualityMetric(Metric):
+class QualityMetric(UnitMetric):
     """One of the four scores. `stats["points"]` has each point as {id, passed, vacuous, line, evidence}."""
 
     name: str
@@ -328,9 +328,6 @@ class QualityMetric(Metric):
     limits: PointLimits = _DOCUMENTED
     reads_context: bool = False
     evidence: tuple[str, ...] = ()
-    version: int = 1
-    direction: Direction = "higher"
-    range: tuple[float, float] = (0.0, 1.0)
     needs_reference: bool = False
 
     def measure(self, items: Sequence[Item]) -> list[Measurement]:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from markbook.errors import ConfigError
-from markbook.metrics import Score, clamp, missing_undefined
+from markbook.metrics import Score, UnitMetric, clamp, missing_undefined
 from markbook.metrics.overlaps import Block, measure_blocks, overlaps
 from markbook.metrics.text.tokenizers import NAMES, cutter, version, vocabulary
 from markbook.plugins import same_options
-from markbook.types import Direction, Item, Measurement, Metric
+from markbook.types import Item, Measurement
 
 ORDER = 4
 SMOOTHING = {"exp": None, "none": None, "floor": 0.1, "add-k": 1.0}
@@ -34,22 +34,14 @@ class BleuOptions:
     tokenize: str
     convention: str
 
-    def signature(self, name: str, *, effective: bool) -> str:
+    def signature(self, name: str) -> str:
         """Return the signature of a value computed with these options."""
+        case, effective = "lc" if self.lowercase else "mixed", "yes" if self.effective_order else "no"
+        tokens = self.tokenize + (f"-unicode{version()}" if self.tokenize == "intl" else "")
         smooth = self.smooth_method + ("" if self.smooth_value is None else f"[{self.smooth_value:g}]")
-        return "|".join(
-            (
-                name,
-                f"n:{ORDER}",
-                f"case:{'lc' if self.lowercase else 'mixed'}",
-                f"eff:{'yes' if effective else 'no'}",
-                f"tok:{self.tokenize}" + (f"-unicode{version()}" if self.tokenize == "intl" else ""),
-                f"smooth:{smooth}",
-                f"ref:{'shortest' if self.convention == 'hf' else 'closest'}",
-                f"conv:{self.convention}",
-                "v1",
-            )
-        )
+        reference = "shortest" if self.convention == "hf" else "closest"
+        parts = f"n:{ORDER}|case:{case}|eff:{effective}|tok:{tokens}|smooth:{smooth}|ref:{reference}"
+        return f"{name}|{parts}|conv:{self.convention}|v1"
 
 
 def bleu(
@@ -81,54 +73,6 @@ def bleu(
     Raises:
         ConfigError: an unknown value, or one that the convention does not have.
     """
-    options = bleu_options(
-        sentence=True,
-        lowercase=lowercase,
-        effective_order=effective_order,
-        smooth_method=smooth_method,
-        smooth_value=smooth_value,
-        tokenize=tokenize,
-        convention=convention,
-    )
-    return Bleu("bleu", options.signature("bleu", effective=options.effective_order), options)
-
-
-@same_options(bleu)
-def corpus_bleu(**options: Any) -> CorpusBleu:
-    """Return BLEU over all texts together: `summarise` adds up the texts' counts and computes one score.
-
-    A single measurement's value is that text's own BLEU with the effective order, for reading; its stats are the
-    counts that the corpus score is made of, so a bootstrap needs no second pass. The effective order is off for
-    the corpus score by default, as in sacrebleu. Options, source and missing cases as in `bleu`.
-    """
-    bleu = bleu_options(sentence=False, **options)
-    return CorpusBleu("corpus_bleu", bleu.signature("corpus_bleu", effective=bleu.effective_order), bleu)
-
-
-def bleu_options(
-    *,
-    sentence: bool,
-    lowercase: bool = False,
-    effective_order: bool | None = None,
-    smooth_method: str | None = None,
-    smooth_value: float | None = None,
-    tokenize: str = "13a",
-    convention: str = "sacrebleu",
-) -> BleuOptions:
-    """Return the options of `bleu`, checked, with what its convention has where none was named.
-
-    Args:
-        sentence: whether for one text, whose effective order is on unless it is named.
-        lowercase: as in `bleu`, and so are the others.
-        effective_order: see there.
-        smooth_method: see there.
-        smooth_value: see there.
-        tokenize: see there.
-        convention: see there.
-
-    Raises:
-        ConfigError: an unknown value, or one that the convention does not have.
-    """
     if convention not in CONVENTIONS:
         raise ConfigError(f"bleu: unknown convention {convention!r}", hint=f"one of {', '.join(CONVENTIONS)}")
     is_hf = convention == "hf"
@@ -149,20 +93,31 @@ def bleu_options(
     if value is not None and not 0 <= value <= most:
         between = "from 0 to 1" if method == "floor" else "from 0 up"
         raise ConfigError(f"bleu: smooth_value of {method} must be a number {between}, not {value:g}")
-    effective = (sentence and not is_hf) if effective_order is None else effective_order
-    return BleuOptions(lowercase, effective, method, value, tokenize, convention)
+    effective = not is_hf if effective_order is None else effective_order
+    options = BleuOptions(lowercase, effective, method, value, tokenize, convention)
+    return Bleu("bleu", options.signature("bleu"), options)
+
+
+@same_options(bleu)
+def corpus_bleu(**options: Any) -> CorpusBleu:
+    """Return BLEU over all texts together: `summarise` adds up the texts' counts and computes one score.
+
+    A single measurement's value is that text's own BLEU with the effective order, for reading; its stats are the
+    counts that the corpus score is made of, so a bootstrap needs no second pass. The effective order is off for
+    the corpus score by default, as in sacrebleu. Options, source and missing cases as in `bleu`.
+    """
+    effective = options.get("effective_order") or False
+    checked = replace(bleu(**options).options, effective_order=effective)
+    return CorpusBleu("corpus_bleu", checked.signature("corpus_bleu"), checked)
 
 
 @dataclass(frozen=True, slots=True)
-class Bleu(Metric):
+class Bleu(UnitMetric):
     """BLEU with its options; made by `bleu` or `corpus_bleu`."""
 
     name: str
     signature: str
     options: BleuOptions
-    version: int = 1
-    range: tuple[float, float] = (0.0, 1.0)
-    direction: Direction = "higher"
 
     def measure(self, items: Sequence[Item]) -> list[Measurement]:
         """Return one measurement an item, in order."""

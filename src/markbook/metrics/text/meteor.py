@@ -8,20 +8,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
-from itertools import islice
-from operator import itemgetter
 
 import numpy as np
 import numpy.typing as npt
 
 from markbook.errors import ConfigError
-from markbook.metrics import Score
+from markbook.metrics import Score, UnitMetric
 from markbook.metrics.overlaps import Block, measure_blocks, tables
 from markbook.metrics.text import tokenizers
 from markbook.metrics.text.porter import stem
 from markbook.metrics.text.tokenizers import version
 from markbook.metrics.tokens import FIRST, Numbers, Tokens, Vocabulary
-from markbook.types import Direction, Item, Measurement, Metric
+from markbook.types import Item, Measurement
 
 # The synonyms of a word, read from the table that the package ships (WordNet 3.0; see data/WORDNET-LICENSE).
 
@@ -318,16 +316,13 @@ def meteor(tokenizer: str = "treebank", *, synonyms: bool = True) -> Meteor:
 
 
 @dataclass(frozen=True, slots=True)
-class Meteor(Metric):
+class Meteor(UnitMetric):
     """METEOR with its options; made by `meteor`."""
 
     signature: str
     tokenizer: str
     synonyms: bool
     name: str = "meteor"
-    version: int = 1
-    range: tuple[float, float] = (0.0, 1.0)
-    direction: Direction = "higher"
 
     def measure(self, items: Sequence[Item]) -> list[Measurement]:
         """Return one measurement an item, in order."""
@@ -339,14 +334,10 @@ class Meteor(Metric):
         alignment = Alignment(vocabulary, synonyms=self.synonyms)
 
         def score(block: Block) -> list[list[Score]]:
-            pairs = [(candidate, reference) for candidate, references in block.rows for reference in references]
+            pairs = block.pairs
             tokens = vocabulary.tokens(map(cut, block.texts))
             sizes = tokens.sizes[np.array(pairs)]
-            scores = _scores(*alignment.count(tokens, pairs), sizes)
-            if len(pairs) == len(block.rows):
-                return [scores]
-            remaining = iter(scores)
-            return [[max(islice(remaining, len(refs)), key=itemgetter(0)) for _, refs in block.rows]]
+            return [block.best(_scores(*alignment.count(tokens, pairs), sizes))]
 
         return measure_blocks([(self.name, self.signature)], items, score)[0]
 

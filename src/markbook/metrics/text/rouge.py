@@ -8,19 +8,18 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
-from operator import itemgetter
 from typing import Any, Literal, Self
 
 import numpy as np
 from rapidfuzz.distance import LCSseq
 
 from markbook.errors import ConfigError
-from markbook.metrics import NO_STATS, Score
+from markbook.metrics import NO_STATS, Score, UnitMetric
 from markbook.metrics.overlaps import Block, measure_blocks, overlaps
 from markbook.metrics.text.edit_distance import MAX_CELLS, MAX_TABLE_CELLS, positions
 from markbook.metrics.text.porter import stem
 from markbook.metrics.tokens import Numbers, Tokens, Vocabulary
-from markbook.types import Direction, Item, Measurement, Metric, Missing, MissingKind
+from markbook.types import Item, Measurement, Missing, MissingKind
 
 Kind = Literal["rouge1", "rouge2", "rougeL", "rougeLsum"]
 
@@ -62,7 +61,7 @@ def _make(kind: Kind, *, stemmer: bool, tokenizer: str) -> Rouge:
 
 
 @dataclass(frozen=True, slots=True)
-class Rouge(Metric):
+class Rouge(UnitMetric):
     """One of the ROUGE measures: F1 = 2 P R / (P + R), 0 to 1, higher is better.
 
     P is the overlap over the candidate's n-grams (words for L and Lsum), R over the reference's; both stand in
@@ -76,9 +75,6 @@ class Rouge(Metric):
     signature: str
     stemmer: bool
     tokenizer: str
-    version: int = 1
-    range: tuple[float, float] = (0.0, 1.0)
-    direction: Direction = "higher"
 
     def measure(self, items: Sequence[Item]) -> list[Measurement]:
         """Return one measurement an item, in order."""
@@ -129,23 +125,9 @@ def _pieces(text: str) -> list[str]:
 
 def _scores(kinds: Sequence[Kind], vocabulary: Vocabulary, block: Block) -> list[list[Score]]:
     """Return the scores of each kind, one a row: the reference with the largest F1 counts."""
-    pairs = [(candidate, reference) for candidate, references in block.rows for reference in references]
     tokens = vocabulary.tokens(map(_pieces, block.texts))
-    against = _Against(block, pairs, tokens, vocabulary)
-    columns = []
-    for kind in kinds:
-        scored = against.scores(kind)
-        if len(pairs) == len(block.rows):
-            columns.append(scored)
-            continue
-        remaining = iter(scored)
-        column = []
-        for _, references in block.rows:
-            row_scores = list(islice(remaining, len(references)))
-            # A reference that could not be compared leaves open which F1 is the largest.
-            missing = next((score for score in row_scores if isinstance(score[0], Missing)), None)
-            column.append(missing or max(row_scores, key=itemgetter(0)))
-        columns.append(column)
+    against = _Against(block, tokens, vocabulary)
+    columns = [block.best(against.scores(kind)) for kind in kinds]
     sizes = tokens.sizes.tolist()
     for row, (candidate, references) in enumerate(block.rows):
         if not sizes[candidate] or not any(sizes[reference] for reference in references):
@@ -158,12 +140,12 @@ def _scores(kinds: Sequence[Kind], vocabulary: Vocabulary, block: Block) -> list
 class _Against:
     """Pairs of one candidate and one reference, and what was counted of them so far."""
 
-    def __init__(self, block: Block, pairs: list[tuple[int, int]], tokens: Tokens, vocabulary: Vocabulary) -> None:
+    def __init__(self, block: Block, tokens: Tokens, vocabulary: Vocabulary) -> None:
         self._texts = block.texts
-        self._pairs = pairs
+        self._pairs = block.pairs
         self._tokens = tokens
         self._vocabulary = vocabulary
-        self._sizes = tokens.sizes[np.array(pairs)]
+        self._sizes = tokens.sizes[np.array(self._pairs)]
         self._overlaps: Numbers | None = None
 
     def scores(self, kind: Kind) -> list[Score]:

@@ -9,15 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib import resources
-from itertools import chain, islice, pairwise
+from itertools import chain, pairwise
 from operator import itemgetter
 
 import numpy as np
 
-from markbook.metrics import Score, clamp, drop_missing_references, measure_each, problem
+from markbook.metrics import Score, UnitMetric, clamp, drop_missing_references, measure_each, problem
 from markbook.metrics.overlaps import Block, count_groups, measure_blocks, ngram_tables
 from markbook.metrics.tokens import FIRST, Vocabulary
-from markbook.types import Direction, Item, Measurement, Metric
+from markbook.types import Item, Measurement
 
 _WORD = re.compile(r"\b\w\w+\b")
 
@@ -55,16 +55,13 @@ def tfidf_cosine_corpus() -> TfidfCosine:
 
 
 @dataclass(frozen=True, slots=True)
-class TfidfCosine(Metric):
+class TfidfCosine(UnitMetric):
     """TF-IDF cosine; made by `tfidf_cosine` or `tfidf_cosine_corpus`."""
 
     name: str
     signature: str
     whole_batch: bool
     """Whether idf is fitted on the batch instead of on each pair."""
-    version: int = 1
-    range: tuple[float, float] = (0.0, 1.0)
-    direction: Direction = "higher"
 
     def measure(self, items: Sequence[Item]) -> list[Measurement]:
         """Return one measurement an item, in order."""
@@ -125,7 +122,7 @@ def _score_without_terms(candidate: str, reference: str, *, both: bool) -> Score
 
 def _scores(vocabulary: Vocabulary, block: Block) -> list[list[Score]]:
     """Return the pairwise cosine of each row: the most similar reference counts."""
-    pairs = [(candidate, reference) for candidate, references in block.rows for reference in references]
+    pairs = block.pairs
     tokens = vocabulary.tokens(text.lower().split() for text in block.texts)
     # Of each pair's terms: squares of ours, of theirs, products, squares of the shared ones of both, how many are shared.
     sums = np.zeros((6, len(pairs)), dtype=np.int64)
@@ -150,7 +147,4 @@ def _scores(vocabulary: Vocabulary, block: Block) -> list[list[Score]]:
     for i in np.flatnonzero(~has_terms).tolist():
         candidate, reference = (block.texts[text] for text in pairs[i])
         scores[i] = _score_without_terms(candidate, reference, both=not sums[0, i] and not sums[1, i])
-    if len(pairs) == len(block.rows):
-        return [scores]
-    remaining = iter(scores)
-    return [[max(islice(remaining, len(refs)), key=itemgetter(0)) for _, refs in block.rows]]
+    return [block.best(scores)]

@@ -69,7 +69,7 @@ class WhoAndWhen:
 
     def sniff(self, probe: Probe) -> int:
         """Return 95 for a history with the annotated mistake."""
-        first = probe.sample[0] if probe.sample else {}
+        first = probe.first
         return 95 if "history" in first and ("mistake_agent" in first or "mistake_step" in first) else 0
 
     def read(self, source: Source) -> Iterator[Trace]:
@@ -115,7 +115,7 @@ class Autogen:
 
     def sniff(self, probe: Probe) -> int:
         """Return 85 for messages with AutoGen's types and a source."""
-        first = probe.sample[0] if probe.sample else {}
+        first = probe.first
         messages = rows(first.get("messages"))
         return 85 if _is_autogen(first) or (messages and _is_autogen(messages[0])) else 0
 

@@ -105,7 +105,6 @@ class _ClaudeSession(RunSteps):
         self.names: dict[str, str] = {}
         self.replies: dict[str, int] = {}
         self.cache: dict[str, dict[str, int]] = {"cached_tokens": {}, "cache_written_tokens": {}}
-        self.known: dict[str, Any] = {}
 
     def add(self, row: Record) -> None:
         kind, message, time = str(row.get("type")), record(row.get("message")), moment(row.get("timestamp"))
@@ -177,7 +176,7 @@ class _ClaudeSession(RunSteps):
         sums = {fact: sum(counts.values()) if counts else None for fact, counts in self.cache.items()}
         is_beside = any(self.cache.values())
         note = {"notes": ("input tokens are those outside the cache, as this log counts them",)} if is_beside else {}
-        return sums | note | self.known
+        return sums | note
 
 
 def _largest(first: int | None, other: int | None) -> int | None:
@@ -219,14 +218,10 @@ class Codex:
         session = _CodexSession("codex")
         for row in source.items():
             session.add(record(row))
-        yield session.to_trace(self.name, **session.known)
+        yield session.to_trace(self.name)
 
 
 class _CodexSession(RunSteps):
-    def __init__(self, agent: str) -> None:
-        super().__init__(agent)
-        self.known: dict[str, Any] = {}
-
     def add(self, row: Record) -> None:
         kind, payload = str(row.get("type")), record(row.get("payload"))
         if kind == "session_meta" and "id" not in self.known:
@@ -334,14 +329,13 @@ class GeminiCli:
         for item in source.items():
             session.add(record(item))
         session.add_messages()
-        yield session.to_trace(self.name, **session.known)
+        yield session.to_trace(self.name)
 
 
 class _GeminiSession(RunSteps):
     def __init__(self, agent: str) -> None:
         super().__init__(agent)
         self.messages: dict[str, Record] = {}
-        self.known: dict[str, Any] = {}
         self._goes_on = False
 
     def add(self, row: Record) -> None:

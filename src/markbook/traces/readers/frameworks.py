@@ -8,7 +8,7 @@ from typing import Any
 from markbook.files.stream import Source
 from markbook.trace import Step, StepKind, Trace, add_known
 from markbook.traces import Probe
-from markbook.traces.chat import ROLES, OpenCalls, RunSteps
+from markbook.traces.chat import ROLES, RunSteps
 from markbook.traces.plain import (
     bound_value,
     moment,
@@ -67,10 +67,6 @@ def _get_either(row: Record, name: str) -> Any:
 
 
 class _AdkRun(RunSteps):
-    def __init__(self) -> None:
-        super().__init__()
-        self._open = OpenCalls()
-
     def add(self, event: Record) -> None:
         author = read_name(event.get("author"))
         if not author:
@@ -94,7 +90,7 @@ class _AdkRun(RunSteps):
             call = record(_get_either(part, "function_call"))
             if name := read_name(call.get("name")):
                 identity = read_text(call.get("id"), 200)
-                self._open.add(len(self.steps), identity, name)
+                self.open.add(len(self.steps), identity, name)
                 self.add_call(author, name, identity, bound_value(call.get("args")), time)
             self._answer(record(_get_either(part, "function_response")), time)
         if target := read_name(_get_either(record(event.get("actions")), "transfer_to_agent")):
@@ -104,9 +100,9 @@ class _AdkRun(RunSteps):
         name, identity = read_name(answer.get("name")), read_text(answer.get("id"), 200)
         if not name:
             return
-        at = self._open.answer(identity, "" if identity else name)
+        at = self.open.answer(identity, "" if identity else name)
         if at is None:  # a long call answers twice: that it runs, and what came of it
-            at = self._open.find_answered(identity or name)
+            at = self.open.find_answered(identity or name)
         response = answer.get("response")
         error = record(response).get("error")
         failed = bool(error) or record(response).get("status") == "error"
@@ -126,7 +122,7 @@ class PydanticAIMessages:
 
     def sniff(self, probe: Probe) -> int:
         """Return 90 for messages with `kind` and `parts`."""
-        first = probe.sample[0] if probe.sample else {}
+        first = probe.first
         return 90 if first.get("kind") in ("request", "response") and "parts" in first else 0
 
     def read(self, source: Source) -> Iterator[Trace]:
@@ -147,10 +143,6 @@ class PydanticAIMessages:
 
 
 class _PydanticRun(RunSteps):
-    def __init__(self, agent: str) -> None:
-        super().__init__(agent)
-        self._open = OpenCalls()
-
     def add(self, message: Record) -> None:
         parts, usage = rows(message.get("parts")), record(message.get("usage"))
         texts = [read_text(part.get("content")) for part in parts if str(part.get("part_kind")) in _QUIET]
@@ -166,10 +158,10 @@ class _PydanticRun(RunSteps):
             kind = _BUILTIN.get(str(part.get("part_kind")), str(part.get("part_kind")))
             call, name = read_text(part.get("tool_call_id"), 200), read_name(part.get("tool_name"))
             if kind == "tool-call":
-                self._open.add(len(self.steps), call, name)
+                self.open.add(len(self.steps), call, name)
                 self.add_call(self.agent, name, call, parse_arguments(part.get("args")), time)
             elif kind in ("tool-return", "retry-prompt"):
-                at = self._open.answer(call, "" if call else name) if call or name else None
+                at = self.open.answer(call, "" if call else name) if call or name else None
                 failed = kind == "retry-prompt" or part.get("outcome") in ("failed", "denied")
                 if at is not None:
                     end = moment(part.get("timestamp"))

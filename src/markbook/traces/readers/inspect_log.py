@@ -34,7 +34,7 @@ class InspectLog:
         """Return 60 for a zip, 90 for an object with `eval` and `samples`."""
         if probe.is_zip:
             return 60
-        first = probe.sample[0] if probe.sample else {}
+        first = probe.first
         return 90 if isinstance(first.get("eval"), dict) and ("samples" in first or "plan" in first) else 0
 
     def read(self, source: Source) -> Iterator[Trace]:

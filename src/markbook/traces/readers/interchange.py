@@ -131,7 +131,7 @@ class AgentsEval:
 
     def sniff(self, probe: Probe) -> int:
         """Return 90 for an object with interactions beside tool calls."""
-        first = probe.sample[0] if probe.sample else {}
+        first = probe.first
         return 90 if "agent_interactions" in first and isinstance(first.get("tool_calls"), list) else 0
 
     def read(self, source: Source) -> Iterator[Trace]:

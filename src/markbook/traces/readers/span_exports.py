@@ -239,7 +239,7 @@ class LangSmith:
 
     def sniff(self, probe: Probe) -> int:
         """Return 90 for objects with a run type and the times of a run."""
-        first = probe.sample[0] if probe.sample else {}
+        first = probe.first
         return 90 if "run_type" in first and ("start_time" in first or "dotted_order" in first) else 0
 
     def read(self, source: Source) -> Iterator[Trace]:

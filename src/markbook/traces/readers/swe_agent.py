@@ -33,7 +33,7 @@ class SweAgent:
 
     def sniff(self, probe: Probe) -> int:
         """Return 85 for a history whose entries name their agent, or a trajectory of actions."""
-        first = probe.sample[0] if probe.sample else {}
+        first = probe.first
         history, trajectory = rows(first.get("history")), rows(first.get("trajectory"))
         if trajectory and "action" in trajectory[0]:
             return 85
@@ -108,7 +108,7 @@ class MiniSweAgent:
 
     def sniff(self, probe: Probe) -> int:
         """Return 95 for a chat whose format or version says mini-swe-agent."""
-        first = probe.sample[0] if probe.sample else {}
+        first = probe.first
         named = str(first.get("trajectory_format")).startswith("mini-swe-agent")
         return 95 if "messages" in first and (named or "mini_version" in record(first.get("info"))) else 0
 
