@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from markbook.errors import ConfigError
+from markbook.model.requests import JUDGE_PATIENCE
 from markbook.option import (
     ASKING_JUDGES,
     FILE,
@@ -109,7 +110,7 @@ class JudgeOptions:
         "--max-retries",
         parameter="max_retries",
         values=CountRange(0, 20),
-        help="Further HTTP requests for one judgement, whatever went wrong (2).",
+        help=f"Further HTTP requests for one judgement, whatever went wrong ({JUDGE_PATIENCE.retries}).",
     )
     """None: what the caller's configuration says."""
     seconds: float | None = _judge_option(
@@ -117,7 +118,7 @@ class JudgeOptions:
         "--judge-timeout",
         parameter="judge_timeout",
         values=NumberRange(0, above_low=True),
-        help="Deadline of one request in seconds, waiting for a turn aside (30).",
+        help=f"Deadline of one request in seconds, waiting for a turn aside ({JUDGE_PATIENCE.seconds:g}).",
     )
     """None: what the caller's configuration says."""
     per_minute: float | None = _judge_option(
@@ -128,7 +129,7 @@ class JudgeOptions:
         help="The most requests a minute to each judge.",
     )
     workers: int = _judge_option(
-        4,
+        JUDGE_PATIENCE.concurrency,
         "--judge-workers",
         parameter="judge_workers",
         values=CountRange(1, 64),

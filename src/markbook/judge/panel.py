@@ -29,7 +29,7 @@ import os
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -40,11 +40,9 @@ from markbook.judge.client import EndRecord, JudgeClient, Judged
 from markbook.judge.judge_options import JudgeOptions, Server, split_judge
 from markbook.judge.rubrics import Call
 from markbook.model import connect
-from markbook.model.asker import Patience
 from markbook.model.budget import AccountRecord, Price, parse_price
 from markbook.model.cassette import Cassette, is_whole
-
-RETRIES, SECONDS = 2, 30.0
+from markbook.model.requests import JUDGE_PATIENCE, Patience
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +50,7 @@ class JudgePlan:
     """Who is asked, and how patiently."""
 
     settings: JudgeSettings
-    patience: Patience = field(default_factory=lambda: Patience(concurrency=4, retries=RETRIES, seconds=SECONDS))
+    patience: Patience = JUDGE_PATIENCE
     base_url: str = ""
     cassette: Path | None = None
     price: Price | None = None
@@ -109,8 +107,8 @@ def plan_panel(
     options: JudgeOptions,
     *,
     seed: int = 0,
-    retries: int = RETRIES,
-    seconds: float = SECONDS,
+    retries: int = JUDGE_PATIENCE.retries,
+    seconds: float = JUDGE_PATIENCE.seconds,
     profile: str = "corrected",
 ) -> JudgePlan:
     """Return the plan for these judges; nothing is checked yet, nothing sent.

@@ -16,6 +16,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from markbook.model.budget import Account, Budget, Weight, count_tokens
 from markbook.model.http import TRIP, RequestFault, Trip, classify_fault
+from markbook.model.requests import Patience
 from markbook.types import Missing, MissingKind
 
 # When the next request may go out, and whether any may.
@@ -84,22 +85,6 @@ class Breaker:
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How much is done for one answer."""
-
-    concurrency: int = 8
-    """Requests at a time."""
-    per_minute: float | None = None
-    """The most requests a minute."""
-    retries: int = 5
-    """Further requests after the first, whatever went wrong: transport and structure together, redirects included."""
-    seconds: float = 120.0
-    """The deadline of one request as a whole, however slowly bytes drip in; waiting for a turn is not part of it."""
-    max_cost: float | None = None
-    """US dollars for the whole run; checked before a request with the most that it may cost."""
 
 
 class Question(Protocol[T_co]):

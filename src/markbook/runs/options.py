@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, TypeVar
 
 from markbook.errors import UnknownOptionError, UsageError, suggest
+from markbook.model.requests import PATIENCE
 from markbook.option import (
     ASKING_MODELS,
     GATES_AND_STOPPING,
@@ -190,7 +191,7 @@ class AskingOptions(RunOptions):
     )
     """The system message, before what a task says; of a model that continues texts, their beginning."""
     concurrency: int = option(
-        8,
+        PATIENCE.concurrency,
         "--concurrency",
         values=CountRange(1),
         help="Requests at a time.",
@@ -210,7 +211,7 @@ class AskingOptions(RunOptions):
         kept=ASKING,
     )
     retries: int = option(
-        5,
+        PATIENCE.retries,
         "--retries",
         values=CountRange(0),
         help="Further HTTP requests for one answer.",
@@ -220,7 +221,7 @@ class AskingOptions(RunOptions):
         kept=ASKING,
     )
     request_seconds: float = option(
-        120.0,
+        PATIENCE.seconds,
         "--request-timeout",
         parameter="request_seconds",
         values=NumberRange(0.1),

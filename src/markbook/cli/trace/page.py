@@ -17,7 +17,7 @@ from markbook.metrics.graph.all_metrics import METRICS, PRIMARY
 from markbook.metrics.graph.paths import GraphMetric
 from markbook.report.item import describe_steps
 from markbook.text import terminal
-from markbook.text.format import format_number
+from markbook.text.format import NOTHING, format_number
 from markbook.types import Measurement
 
 if TYPE_CHECKING:
@@ -136,7 +136,11 @@ def view(total: TraceSum) -> dict[str, object]:
     cells = [[run[column] for column in columns] for run in total.runs[:_RUNS] if total.count > 1]
     run_rows = [
         [
-            "" if cell is None else format_number(cell, 1) if isinstance(cell, float) else terminal(str(cell), limit=80)
+            NOTHING
+            if cell is None
+            else format_number(cell, 1)
+            if isinstance(cell, float)
+            else terminal(str(cell), limit=80)
             for cell in row
         ]
         for row in cells

@@ -13,6 +13,7 @@ from rich.tree import Tree
 
 from markbook.metrics.graph.all_metrics import PRIMARY, AcrossRuns
 from markbook.text import terminal
+from markbook.text.format import NOTHING
 from markbook.trace import CostSum, Step, StepKind, Trace, add_known
 from markbook.types import Measurement, missing_kinds
 
@@ -207,8 +208,8 @@ def show(total: TraceSum, steps: int) -> None:
     steps_listed = first.steps[: max(0, steps)]
     begin = first.start
     for step in steps_listed:
-        at = "" if step.start is None or begin is None else f"{step.start - begin:.3f}"
-        took = "" if step.seconds is None else f"{step.seconds:.3f}"
+        at = NOTHING if step.start is None or begin is None else f"{step.start - begin:.3f}"
+        took = NOTHING if step.seconds is None else f"{step.seconds:.3f}"
         table.add_row(at, took, _word(step.agent, 24), _what(step), _word(_detail(step), 300, "dim"))
     if len(first.steps) > len(steps_listed):
         table.add_row("", "", Text(f"... {len(first.steps) - len(steps_listed):,} more steps (--steps)"), "", "")

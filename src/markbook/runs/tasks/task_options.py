@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Literal
 
 from markbook.judge.judge_options import MODES, beside_a_model, judges_would_send_key
+from markbook.model.requests import JUDGE_PATIENCE
 from markbook.option import (
     ASKING_MODELS,
     MARKED,
@@ -159,10 +160,16 @@ class TaskOptions(StoppingOptions):
         help="Weigh marks by token probabilities, where the server gives them.",
     )
     judge_retries: int | None = beside_a_model(
-        None, "--judge-retries", "retries", help="Further HTTP requests for one judgement [default: 2]."
+        None,
+        "--judge-retries",
+        "retries",
+        help=f"Further HTTP requests for one judgement [default: {JUDGE_PATIENCE.retries}].",
     )
     judge_timeout: float | None = beside_a_model(
-        None, "--judge-timeout", "seconds", help="Deadline of one request to a judge in seconds [default: 30]."
+        None,
+        "--judge-timeout",
+        "seconds",
+        help=f"Deadline of one request to a judge in seconds [default: {JUDGE_PATIENCE.seconds:g}].",
     )
     judge_per_minute: float | None = beside_a_model(
         None,
