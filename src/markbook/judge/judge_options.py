@@ -91,9 +91,7 @@ class JudgeOptions:
         help="Record the judge's answers in this file; replay it if it is there.",
         danger=would_write,
     )
-    samples: int = _judge_option(
-        1, "--samples", values=CountRange(1, 100), help="Answers a question and judge.", shows_default=True
-    )
+    samples: int = _judge_option(1, "--samples", values=CountRange(1, 100), help="Answers a question and judge.")
     temperature: float | None = _judge_option(
         None, "--temperature", values=NumberRange(0, 2), help="Of the judge; 0 for one sample, else 0.7."
     )
@@ -104,6 +102,7 @@ class JudgeOptions:
         parameter="judge_mode",
         values=WordChoice(MODES),
         help="How the structured reply is asked for.",
+        shows_default=False,
     )
     retries: int | None = _judge_option(
         None,
@@ -134,13 +133,9 @@ class JudgeOptions:
         parameter="judge_workers",
         values=CountRange(1, 64),
         help="Judgements under way at once.",
-        shows_default=True,
     )
     max_cost: float | None = _judge_option(
-        None,
-        "--max-cost",
-        values=NumberRange(0),
-        help="Stop asking before the judge has cost this much (US dollars).",
+        None, "--max-cost", values=NumberRange(0), help="Stop asking before the judge has cost this much (US dollars)."
     )
     """US dollars for the whole run."""
     price: str = _judge_option(

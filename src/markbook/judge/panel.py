@@ -32,17 +32,17 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 from markbook.errors import MarkbookError, UsageError
-from markbook.judge.assess import JudgeSettings
-from markbook.judge.client import EndRecord, JudgeClient, Judged
+from markbook.judge.assess import JudgeQuestion, JudgeSettings, PairwiseQuestion
+from markbook.judge.client import JudgeClient, Judged
 from markbook.judge.judge_options import JudgeOptions, Server, split_judge
-from markbook.judge.rubrics import Call
 from markbook.model import connect
 from markbook.model.budget import AccountRecord, Price, parse_price
 from markbook.model.cassette import Cassette, is_whole
 from markbook.model.requests import JUDGE_PATIENCE, Patience
+from markbook.types import Key
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,36 +216,9 @@ async def open_judges(
 #
 # Each answer is handed over the moment it comes. The order in which answers come is in no report.
 
-Key = tuple[str | int, ...]
 
-
-class JudgeCall(Protocol):
-    """One call to one judge, and what is made of its answer."""
-
-    @property
-    def model(self) -> str:
-        """Return the judge."""
-        ...
-
-    @property
-    def call(self) -> Call:
-        """Return what is sent."""
-        ...
-
-    @property
-    def key(self) -> Key:
-        """Return what names it within its work."""
-        ...
-
-    def check(self, payload: str) -> object:
-        """Raise `Violation` unless the payload has the asked structure."""
-        ...
-
-    def record(self, judged: Judged) -> EndRecord:
-        """Return the answer as a journal keeps it."""
-        ...
-
-
+JudgeCall = JudgeQuestion | PairwiseQuestion
+"""One call to one judge, and what is made of its answer."""
 Keep = Callable[[Any, Judged, Key], None]
 """Takes a question's answer, with the question and its whole key."""
 

@@ -93,23 +93,18 @@ class Question(Protocol[T_co]):
     @property
     def weight(self) -> Weight:
         """What decides the most that one request may cost."""
-        ...
 
     def ready(self) -> AbstractAsyncContextManager[None]:
         """Return what a try is made within; entering it may wait."""
-        ...
 
     async def send(self) -> Any:
         """Send it once and return a response whose `usage` tells its tokens as pydantic-ai does."""
-        ...
 
     def read(self, response: Any) -> T_co:
         """Return what a response holds, or raise a `RequestFault` where it does not count."""
-        ...
 
     def adapt(self, fault: RequestFault, /) -> bool:
         """Return whether the question will be put in another way, as a gift: the request does not count."""
-        ...
 
 
 @dataclass(slots=True)
@@ -181,7 +176,12 @@ class Asker:
                 ended.value = await self._once(question, ended, reserved, self.patience.retries + 1 - counted)
             except RequestFault as fault:
                 if ended.requests > before:
-                    self._note(fault)
+                    name = re.split("[,:] ", fault.detail, maxsplit=1)[0]
+                    if fault.is_reply:
+                        name = "violation"
+                    elif fault.kind is MissingKind.TIMEOUT:
+                        name = "timeout"
+                    self.account.faults[name] = self.account.faults.get(name, 0) + 1
                 is_adapted = question.adapt(fault)
                 counted += 0 if is_adapted else ended.requests - before
                 if is_adapted or await self._again(fault, counted):
@@ -261,11 +261,3 @@ class Asker:
         if not fault.is_reply:
             await asyncio.sleep(backoff(counted - 1) if fault.wait is None else fault.wait)
         return True
-
-    def _note(self, fault: RequestFault) -> None:
-        name = re.split("[,:] ", fault.detail, maxsplit=1)[0]
-        if fault.is_reply:
-            name = "violation"
-        elif fault.kind is MissingKind.TIMEOUT:
-            name = "timeout"
-        self.account.faults[name] = self.account.faults.get(name, 0) + 1

@@ -57,7 +57,6 @@ class ChatServer(Protocol):
 
     async def post(self, what: str, payload: Mapping[str, object]) -> Mapping[str, object]:
         """Return the JSON that an endpoint gives for some JSON."""
-        ...
 
 
 @dataclass(slots=True)

@@ -114,4 +114,3 @@ class Generator(Protocol):
 
     def generate(self, requests: Sequence[PromptRequest], on_reply: Callable[[ModelReply], None]) -> None:
         """Call `on_reply` once for every request, in any order, from this thread."""
-        ...

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from markbook.errors import MarkbookError
+from markbook.report import charts
 from markbook.report.html import render_template as render, show_picture
 from markbook.report.local_server import NotFound, whole
 from markbook.report.run_index import SORTS, TOPIC_MODELS, Index, Query
@@ -448,8 +449,6 @@ def trend_page(number: int, runs: Sequence[ListedRun]) -> str:
     Raises:
         NotFound: none of them has a score.
     """
-    from markbook.report import charts
-
     scored = sorted((run for run in runs if run.scores), key=lambda run: (run.started, run.folder))
     ordered = scored[-_TREND:]
     if not ordered:

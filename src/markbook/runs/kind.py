@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -16,8 +16,6 @@ from markbook.engine import lost_workers, other_engine
 from markbook.runs.options import RunOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from markbook.files.jsonl import Rejection
     from markbook.programs.marker import MixedBox
     from markbook.programs.sandboxes import BoxSettings, RemoteSandbox

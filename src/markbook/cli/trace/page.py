@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from markbook.errors import OutputError
+from markbook.errors import OutputError, os_errors_as
 from markbook.metrics.graph import balance, centrality, paths, tools
 from markbook.metrics.graph.all_metrics import METRICS, PRIMARY
 from markbook.metrics.graph.paths import GraphMetric
@@ -94,10 +94,8 @@ def write_page(total: TraceSum, path: Path, label_at: str = "") -> None:
         style=trust(looks),
         policy=policy(looks, ""),
     )
-    try:
+    with os_errors_as(OutputError, "the page cannot be written", path):
         path.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise OutputError(f"the page cannot be written: {error.strerror}", at=str(path)) from error
 
 
 def find_link(address: str, name: str) -> str:

@@ -109,7 +109,7 @@ def reader(lang: str) -> CodeReader:
 def forget() -> None:
     """Start anew, as a new process would."""
     _READERS.clear()
-    forget_ngrams()
+    _read_cached.cache_clear()
 
 
 # N-grams of white-space words that a candidate has in common with a reference.
@@ -150,11 +150,6 @@ def _read(text: str, lang: str, order: int) -> Words:
 
 
 _read_cached = functools.lru_cache(maxsize=1024)(_read)
-
-
-def forget_ngrams() -> None:
-    """Start anew, as a new process would."""
-    _read_cached.cache_clear()
 
 
 def _keys(tokens: list[int], width: int, order: int) -> list[list[int]]:
