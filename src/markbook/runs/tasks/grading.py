@@ -29,6 +29,7 @@ from markbook.datasets.filters import as_list
 from markbook.datasets.user_code import ForeignError
 from markbook.engine import deaf, lost_workers, other_engine
 from markbook.errors import UsageError
+from markbook.measurements import nothing
 from markbook.metrics.measure import measure_together
 from markbook.model import ModelReply
 from markbook.model.connect import COMPLETIONS
@@ -39,19 +40,7 @@ from markbook.runs.tasks.plan import Filtered, TaskPlan
 from markbook.runs.tasks.scorers import RowAnswer, ScoreNames, score_rows
 from markbook.runs.tasks.summaries import TestedRecord
 from markbook.runs.tasks.task_options import TaskOptions
-from markbook.types import (
-    Attempt,
-    Item,
-    Key,
-    Measurement,
-    Metric,
-    Missing,
-    MissingKind,
-    Outcome,
-    Sample,
-    join_words,
-    nothing,
-)
+from markbook.types import Attempt, Item, Key, Measurement, Metric, Missing, MissingKind, Outcome, Sample, join_words
 from markbook.why import Why
 
 # Measuring one piece of a task's answers, here or in a worker. Light to import: every worker does so first.
