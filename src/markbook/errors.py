@@ -21,7 +21,8 @@ Each carries where it happened and what to do. Anything else that is raised is o
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -121,6 +122,15 @@ _MISSPELT = 0.83
 
 _SHORT = 3
 """Names of so many letters are alike by chance."""
+
+
+@contextmanager
+def os_errors_as(kind: type[MarkbookError], words: str, at: object) -> Iterator[None]:
+    """Raise an error of this kind where the system refuses what is done within: the words, and the system's own."""
+    try:
+        yield
+    except OSError as error:
+        raise kind(f"{words}: {error.strerror or error}", at=str(at)) from error
 
 
 def suggest(name: str, known_names: Iterable[str], *, there_is: str = "known:") -> str:

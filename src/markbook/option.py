@@ -22,6 +22,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -110,6 +111,7 @@ class Option:
     metavar: str | None = None
     repeats: bool = False
     shows_default: bool = False
+    """Whether its help states the default; by itself where that is a word or a number."""
     completes: str = ""
     """What shells complete it with: a kind of plugin, or `tasks`."""
     parameter: str = ""
@@ -136,8 +138,18 @@ def option(default: Any, *flags: str, **declared: Any) -> Any:
         *flags: as on the command line.
         **declared: the fields of `Option`.
     """
+    declared.setdefault("shows_default", default not in (None, "", ()) and not isinstance(default, bool))
     return dataclasses.field(default=default, metadata={"option": Option(flags=flags, **declared)})
 
+
+ASKING = "asking"
+"""Where run.json keeps how a model is asked."""
+run_option = partial(option, section=THE_RUN, changes_results=False)
+input_option = partial(option, section=MARKED)
+rule_option = partial(option, section=RULES)
+asking_option = partial(option, section=ASKING_MODELS)
+model_option = partial(asking_option, changes_results=False, kept="config")
+patience_option = partial(asking_option, changes_results=False, kept=ASKING)
 
 _PLAIN = Option()
 

@@ -49,6 +49,7 @@ __all__ = [
     "IntervalRecord",
     "Isolation",
     "Item",
+    "Key",
     "Limits",
     "Measurement",
     "MeasurementRecord",
@@ -71,6 +72,9 @@ __all__ = [
     "range_record",
     "read_range",
 ]
+
+Key = tuple[str | int, ...]
+"""What a piece of work is known by, and kept under in a run's journal."""
 
 Record = Mapping[str, object]
 """A JSON object as somebody wrote it: nothing is known of a value until it has been looked at."""
@@ -443,7 +447,6 @@ class Metric(Protocol):
 
     def measure(self, items: Sequence[Item]) -> list[Measurement]:
         """Return one measurement an item, in order. It never raises for what lies in the data."""
-        ...
 
     def measure_rows(
         self,

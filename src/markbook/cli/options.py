@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from markbook.errors import ConfigError, DataError, IncompleteError, UsageError, suggest_path
 from markbook.option import (
     PRINTED,
     SECTIONS,
@@ -398,7 +399,6 @@ def hold_run(
         IncompleteError: it lacks a part for a reason of ours: such numbers must not pass or fail anybody.
         GateFailed: a mark does not reach its threshold, or a model is worse than before.
     """
-    from markbook.errors import IncompleteError
     from markbook.results.gates import hold_gates
 
     if run.status == "incomplete":
@@ -484,7 +484,6 @@ def fill_from_run(options: dict[str, object], command: str) -> None:
     run = options["resume"]
     if run is None:
         return
-    from markbook.errors import ConfigError, DataError, UsageError, suggest_path
     from markbook.store import open_manifest
 
     # Said by itself: a mistyped path is another mistake than a folder that holds no run.

@@ -19,6 +19,7 @@ from markbook.cli.options import (
     run_names,
     runs_argument,
 )
+from markbook.errors import UsageError
 from markbook.measurements import SIGNIFICANCE
 from markbook.runs.options import StoppingOptions
 
@@ -114,7 +115,6 @@ def command(
     as_json: bool,
 ) -> int:
     """Write a new report from an old run. Nothing is executed again."""
-    from markbook.errors import UsageError
     from markbook.report.exports import INSTALL, write_figures, write_report
     from markbook.store import open_run
 
@@ -161,9 +161,7 @@ def _print(run: Run, format_name: str) -> int:
     """
     import shutil
     import tempfile
-    from pathlib import Path
 
-    from markbook.errors import UsageError
     from markbook.report.exports import write_report
 
     # Written out first: how many files a report has is known only when they are there, and half a report is never

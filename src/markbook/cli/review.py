@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,10 +26,12 @@ from markbook.cli.options import (
     verbose_option,
 )
 from markbook.cli.streams import LineFormatter
+from markbook.errors import UsageError
 from markbook.judge.judge_options import JudgeOptions
 from markbook.option import GATES, PRINTED, record_from
 from markbook.runs.options import RunOptions, StoppingOptions
 from markbook.runs.reviews.review_options import ReviewOptions
+from markbook.text import Table, terminal
 from markbook.text.format import format_number
 
 if TYPE_CHECKING:
@@ -121,7 +123,6 @@ def _logging(path: Path | None, *, verbose: bool) -> Iterator[None]:
 
 
 def _config(options: ReviewOptions, judging: JudgeOptions) -> ReviewConfig:
-    from dataclasses import replace
 
     from markbook.runs.reviews.config import check_policy, default_config, parse_similarity
     from markbook.runs.reviews.config_file import read_config
@@ -145,7 +146,6 @@ def _config(options: ReviewOptions, judging: JudgeOptions) -> ReviewConfig:
 
 def _review(options: ReviewOptions, judging: JudgeOptions, baseline: Baseline | None) -> Run:
     from markbook.cli.terminal import ReviewTerminal
-    from markbook.errors import UsageError
     from markbook.runs.conductor import conduct
     from markbook.runs.reviews import Reviews
     from markbook.runs.reviews.review import ReviewRequest
@@ -182,7 +182,6 @@ def _show(run: Run, *, as_json: bool, verbose: bool) -> None:
     from markbook.runs.reviews.finished import ReviewResults
     from markbook.runs.reviews.reports import short_rows, tier_head
     from markbook.runs.reviews.review import TierTime
-    from markbook.text import Table, terminal
 
     if unknown := read_part(run, "unknown_papers", list[str], []):
         named = ", ".join(terminal(str(name), limit=100) for name in unknown[:5])

@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from markbook.cli.options import completing, fail_under_option, metric_names, options_of, say
+from markbook.errors import DataError, StrictDataError, UsageError, suggest
 from markbook.judge.judge_options import JudgeOptions
 from markbook.option import parameter_name
 from markbook.text.format import NOTHING, format_interval, format_level, format_number
+from markbook.types import Measurement, Metric, Summary
 
 if TYPE_CHECKING:
     from markbook.files.jsonl import Line, Rejection
     from markbook.judge.assess import PanelAgreement
     from markbook.results.gates import GateMark
-    from markbook.types import Measurement, Metric, Summary
 
 INCOMPLETE = 3
 _BATCH = 2_000
@@ -90,7 +91,6 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     FILE is JSON Lines, JSON, CSV, TSV or Parquet, or - for JSON Lines on standard input. The metric `judge` also reads
     "question" and "context".
     """
-    from markbook.errors import UsageError
     from markbook.judge.metric import JudgeMetric
     from markbook.metrics.measure import expand, measure_rows
     from markbook.plugins import create
@@ -190,7 +190,6 @@ def _columns(text: str) -> dict[str, str]:
     Raises:
         UsageError: it has another form, or names a key that there is none of.
     """
-    from markbook.errors import UsageError, suggest
     from markbook.row_keys import SCORE_KEYS
 
     columns: dict[str, str] = {}
@@ -226,7 +225,6 @@ def _read(
     file: Path, columns: Mapping[str, str], size: int, *, strict: bool, needs_reference: bool, keep_rows: bool
 ) -> Iterator[_Read]:
     """Yield the rows that can be marked, so many at a time, with what is wrong with others."""
-    from markbook.errors import DataError, StrictDataError
     from markbook.files.jsonl import Rejection
 
     read, has_rows = _Read(rows=[] if keep_rows else None), False
@@ -272,7 +270,6 @@ def _read(
 
 def _options(pairs: Sequence[str], names: Sequence[str]) -> dict[str, object]:
     """Read NAME=VALUE; a value that is JSON (a number, true, null, a list) is that where the metrics take it, else a text."""
-    from markbook.errors import UsageError
     from markbook.plugins import factory, from_text, option_kinds
 
     kinds: dict[str, tuple[str, ...]] = {}
@@ -300,7 +297,6 @@ def _add_judging(
     Raises:
         UsageError: no rubric is among them.
     """
-    from markbook.errors import UsageError
     from markbook.judge.rubrics import ready_rubrics
 
     # click knows the options by their flags, the metric by the names of the record's fields.

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import click
 
 from markbook.cli.options import Number, options_of
+from markbook.errors import UsageError
+from markbook.plugins import need
 from markbook.runs.exam.exam_options import ExamOptions
 
 _EXAMPLES = """
@@ -61,11 +64,6 @@ def command(**options: Any) -> int:
 
     POST /v1/mark, /v1/score, /run_code, /get_reward; GET /health, /metrics, /openapi.json, and a page that shows load.
     """
-    from pathlib import Path
-
-    from markbook.errors import UsageError
-    from markbook.plugins import need
-
     for package in ("starlette", "uvicorn"):
         need(package, extra="serve")
     from markbook.programs.sandboxes import BoxSettings

@@ -7,6 +7,7 @@ import json
 import click
 
 from markbook.cli.options import completing, run_names
+from markbook.errors import OutputError, UsageError, suggest
 
 # `markbook view`.
 
@@ -21,7 +22,6 @@ def view_command(folder: str, port: int, *, open_browser: bool) -> int:
     Lists runs, filters attempts, opens one with its code and tests, and sets two side by side. It answers this
     machine only, to whoever has the printed address, and writes nothing.
     """
-    from markbook.errors import OutputError, UsageError
     from markbook.report.browser import BrowseServer
     from markbook.store.reader import latest_run
 
@@ -67,7 +67,6 @@ def command(run: str, item: str, model: str, *, as_json: bool) -> int:
 
     RUN is a run's folder, a folder with a single run in it, or `latest`.
     """
-    from markbook.errors import UsageError, suggest
     from markbook.report.item import as_record, render_lines
     from markbook.results.kind import open_results
     from markbook.store import open_run

@@ -5,26 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import click
 
 from markbook.cli.options import usage_text
 from markbook.cli.terminal import RunTerminal, output_console
+from markbook.results.compare import Baseline
 from markbook.results.gates import Gate, GateMark, check_gates
 from markbook.runs.kind import Planned
-from markbook.runs.tasks.plan import group_keys, planned_signatures
+from markbook.runs.tasks.plan import Plan, group_keys, planned_signatures
 from markbook.runs.tasks.sections import tables
+from markbook.runs.tasks.summaries import TasksSummary
 from markbook.runs.tasks.work import TasksPlan
-from markbook.types import read_range
-
-if TYPE_CHECKING:
-    from markbook.results.compare import Baseline
-    from markbook.runs.tasks.plan import Plan
-    from markbook.runs.tasks.summaries import TasksSummary
-    from markbook.store import Run
-    from markbook.types import Direction
-
+from markbook.store import Run
+from markbook.types import Direction, read_range
 
 _MAX_NAMED = 1000
 

@@ -40,7 +40,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from markbook.errors import ConfigError
+from markbook.errors import ConfigError, os_errors_as
 
 Event = Any
 """A parser event; the library's own classes declare none of the attributes that its parser sets."""
@@ -172,10 +172,8 @@ def read_tree(path: Path, twice: list[Twice] | None = None) -> Node:
     Raises:
         ConfigError: no such file, not a regular file, too large, not UTF-8, or as `parse_tree`.
     """
-    try:
+    with os_errors_as(ConfigError, "cannot read it", path):
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    except OSError as error:
-        raise ConfigError(f"cannot read it: {error.strerror}", at=str(path)) from error
     with os.fdopen(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise ConfigError("not a regular file", at=str(path))

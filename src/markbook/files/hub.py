@@ -12,15 +12,13 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from markbook.errors import DataError, IncompleteError, UsageError, suggest
+from markbook.files.jsonl import Line, Rejection
 from markbook.files.tables import read_table, suffix
 from markbook.plugins import need
 from markbook.text import terminal
-
-if TYPE_CHECKING:
-    from markbook.files.jsonl import Line, Rejection
 
 _T = TypeVar("_T")
 MAX_BYTES = 4 << 30
@@ -199,8 +197,6 @@ def save(data: HubData, target: Path) -> tuple[int, str]:
         OSError: the file cannot be written.
     """
     import json
-
-    from markbook.files.jsonl import Rejection
 
     digest, count = hashlib.sha256(), 0
     beside = target.with_name(target.name + ".part")

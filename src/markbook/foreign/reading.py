@@ -173,11 +173,9 @@ class ResultsReader(Protocol):
 
     def sniff(self, probe: ResultsProbe) -> int:
         """Return how sure it is that the file is its own, 0 to 100; from its beginning only."""
-        ...
 
     def read(self, probe: ResultsProbe) -> Marked:
         """Return what the file holds. A row without a value has a reason instead."""
-        ...
 
 
 _HUGE = 1e300

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from markbook.errors import ConfigError
+from markbook.model.requests import JUDGE_PATIENCE
 from markbook.option import (
     ASKING_JUDGES,
     FILE,
@@ -90,9 +91,7 @@ class JudgeOptions:
         help="Record the judge's answers in this file; replay it if it is there.",
         danger=would_write,
     )
-    samples: int = _judge_option(
-        1, "--samples", values=CountRange(1, 100), help="Answers a question and judge.", shows_default=True
-    )
+    samples: int = _judge_option(1, "--samples", values=CountRange(1, 100), help="Answers a question and judge.")
     temperature: float | None = _judge_option(
         None, "--temperature", values=NumberRange(0, 2), help="Of the judge; 0 for one sample, else 0.7."
     )
@@ -103,13 +102,14 @@ class JudgeOptions:
         parameter="judge_mode",
         values=WordChoice(MODES),
         help="How the structured reply is asked for.",
+        shows_default=False,
     )
     retries: int | None = _judge_option(
         None,
         "--max-retries",
         parameter="max_retries",
         values=CountRange(0, 20),
-        help="Further HTTP requests for one judgement, whatever went wrong (2).",
+        help=f"Further HTTP requests for one judgement, whatever went wrong ({JUDGE_PATIENCE.retries}).",
     )
     """None: what the caller's configuration says."""
     seconds: float | None = _judge_option(
@@ -117,7 +117,7 @@ class JudgeOptions:
         "--judge-timeout",
         parameter="judge_timeout",
         values=NumberRange(0, above_low=True),
-        help="Deadline of one request in seconds, waiting for a turn aside (30).",
+        help=f"Deadline of one request in seconds, waiting for a turn aside ({JUDGE_PATIENCE.seconds:g}).",
     )
     """None: what the caller's configuration says."""
     per_minute: float | None = _judge_option(
@@ -128,18 +128,14 @@ class JudgeOptions:
         help="The most requests a minute to each judge.",
     )
     workers: int = _judge_option(
-        4,
+        JUDGE_PATIENCE.concurrency,
         "--judge-workers",
         parameter="judge_workers",
         values=CountRange(1, 64),
         help="Judgements under way at once.",
-        shows_default=True,
     )
     max_cost: float | None = _judge_option(
-        None,
-        "--max-cost",
-        values=NumberRange(0),
-        help="Stop asking before the judge has cost this much (US dollars).",
+        None, "--max-cost", values=NumberRange(0), help="Stop asking before the judge has cost this much (US dollars)."
     )
     """US dollars for the whole run."""
     price: str = _judge_option(

@@ -22,8 +22,6 @@ from markbook.judge.assess import (
 from markbook.judge.client import Judged, from_record
 from markbook.judge.judge_options import JudgeOptions
 from markbook.judge.panel import (
-    RETRIES,
-    SECONDS,
     JudgeCall,
     JudgePlan,
     JudgeWork,
@@ -35,6 +33,7 @@ from markbook.judge.rubrics import PROMPT_VERSION, Criterion, Rubric, read_row_r
 from markbook.metrics import UnitMetric, drop_missing_references, measurement, problem
 from markbook.model.budget import AccountRecord
 from markbook.model.cassette import Cassette
+from markbook.model.requests import JUDGE_PATIENCE
 from markbook.plugins import example
 from markbook.types import Item, Measurement, Missing, MissingKind
 
@@ -334,8 +333,8 @@ def judge(  # noqa: PLR0913 - one argument an option, as a task file names them
     cassette: str | Path | None = None,
     per_minute: float | None = None,
     workers: int = 4,
-    retries: int = RETRIES,
-    seconds: float = SECONDS,
+    retries: int = JUDGE_PATIENCE.retries,
+    seconds: float = JUDGE_PATIENCE.seconds,
     max_cost: float | None = None,
     price: str = "",
     folder: Path | None = None,

@@ -29,7 +29,7 @@ import os
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -39,11 +39,10 @@ from markbook.judge.assess import JudgeQuestion, JudgeSettings, PairwiseQuestion
 from markbook.judge.client import JudgeClient, Judged
 from markbook.judge.judge_options import JudgeOptions, Server, split_judge
 from markbook.model import connect
-from markbook.model.asker import Patience
 from markbook.model.budget import AccountRecord, Price, parse_price
 from markbook.model.cassette import Cassette, is_whole
-
-RETRIES, SECONDS = 2, 30.0
+from markbook.model.requests import JUDGE_PATIENCE, Patience
+from markbook.types import Key
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,7 @@ class JudgePlan:
     """Who is asked, and how patiently."""
 
     settings: JudgeSettings
-    patience: Patience = field(default_factory=lambda: Patience(concurrency=4, retries=RETRIES, seconds=SECONDS))
+    patience: Patience = JUDGE_PATIENCE
     base_url: str = ""
     cassette: Path | None = None
     price: Price | None = None
@@ -108,8 +107,8 @@ def plan_panel(
     options: JudgeOptions,
     *,
     seed: int = 0,
-    retries: int = RETRIES,
-    seconds: float = SECONDS,
+    retries: int = JUDGE_PATIENCE.retries,
+    seconds: float = JUDGE_PATIENCE.seconds,
     profile: str = "corrected",
 ) -> JudgePlan:
     """Return the plan for these judges; nothing is checked yet, nothing sent.
@@ -217,12 +216,9 @@ async def open_judges(
 #
 # Each answer is handed over the moment it comes. The order in which answers come is in no report.
 
-Key = tuple[str | int, ...]
-
 
 JudgeCall = JudgeQuestion | PairwiseQuestion
 """One call to one judge, and what is made of its answer."""
-
 Keep = Callable[[Any, Judged, Key], None]
 """Takes a question's answer, with the question and its whole key."""
 

@@ -209,7 +209,7 @@ def csharp() -> Language:
     return Language(
         name="csharp",
         title="C#",
-        aliases=("cs", "c#"),
+        aliases=("cs", "c#", "c_sharp"),
         source="main.cs",
         commands=("mono", "mcs"),
         package="mono-mcs mono-runtime libmono-system-core4.0-cil libmono-system-numerics4.0-cil",

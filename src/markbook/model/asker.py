@@ -16,6 +16,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from markbook.model.budget import Account, Budget, Weight, count_tokens
 from markbook.model.http import TRIP, RequestFault, Trip, classify_fault
+from markbook.model.requests import Patience
 from markbook.types import Missing, MissingKind
 
 # When the next request may go out, and whether any may.
@@ -86,45 +87,24 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How much is done for one answer."""
-
-    concurrency: int = 8
-    """Requests at a time."""
-    per_minute: float | None = None
-    """The most requests a minute."""
-    retries: int = 5
-    """Further requests after the first, whatever went wrong: transport and structure together, redirects included."""
-    seconds: float = 120.0
-    """The deadline of one request as a whole, however slowly bytes drip in; waiting for a turn is not part of it."""
-    max_cost: float | None = None
-    """US dollars for the whole run; checked before a request with the most that it may cost."""
-
-
 class Question(Protocol[T_co]):
     """Something to ask."""
 
     @property
     def weight(self) -> Weight:
         """What decides the most that one request may cost."""
-        ...
 
     def ready(self) -> AbstractAsyncContextManager[None]:
         """Return what a try is made within; entering it may wait."""
-        ...
 
     async def send(self) -> Any:
         """Send it once and return a response whose `usage` tells its tokens as pydantic-ai does."""
-        ...
 
     def read(self, response: Any) -> T_co:
         """Return what a response holds, or raise a `RequestFault` where it does not count."""
-        ...
 
     def adapt(self, fault: RequestFault, /) -> bool:
         """Return whether the question will be put in another way, as a gift: the request does not count."""
-        ...
 
 
 @dataclass(slots=True)
@@ -196,7 +176,12 @@ class Asker:
                 ended.value = await self._once(question, ended, reserved, self.patience.retries + 1 - counted)
             except RequestFault as fault:
                 if ended.requests > before:
-                    self._note(fault)
+                    name = re.split("[,:] ", fault.detail, maxsplit=1)[0]
+                    if fault.is_reply:
+                        name = "violation"
+                    elif fault.kind is MissingKind.TIMEOUT:
+                        name = "timeout"
+                    self.account.faults[name] = self.account.faults.get(name, 0) + 1
                 is_adapted = question.adapt(fault)
                 counted += 0 if is_adapted else ended.requests - before
                 if is_adapted or await self._again(fault, counted):
@@ -276,11 +261,3 @@ class Asker:
         if not fault.is_reply:
             await asyncio.sleep(backoff(counted - 1) if fault.wait is None else fault.wait)
         return True
-
-    def _note(self, fault: RequestFault) -> None:
-        name = re.split("[,:] ", fault.detail, maxsplit=1)[0]
-        if fault.is_reply:
-            name = "violation"
-        elif fault.kind is MissingKind.TIMEOUT:
-            name = "timeout"
-        self.account.faults[name] = self.account.faults.get(name, 0) + 1

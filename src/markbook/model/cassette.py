@@ -33,7 +33,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from markbook.errors import DataError, OutputError, StorageError
+from markbook.errors import DataError, OutputError, StorageError, os_errors_as
 
 FORMAT = "markbook-cassette"
 VERSION = 1
@@ -71,10 +71,9 @@ class Cassette:
         """What has to come before the next line: a recording killed between a line and its end left none."""
         self.is_whole = False
         """Whether it is replayed only."""
-        try:
+        # A name that is too long, or a folder that nobody may look into.
+        with os_errors_as(OutputError, "the cassette cannot be written", path):
             is_there = path.exists()
-        except OSError as error:  # a name that is too long, or a folder that nobody may look into
-            raise OutputError(f"the cassette cannot be written: {error.strerror}", at=str(path)) from error
         if is_there:
             self._load()
         else:
@@ -123,19 +122,15 @@ class Cassette:
         self.is_whole = True
 
     def _write_new(self) -> None:
-        try:
+        with os_errors_as(OutputError, "the cassette cannot be written", self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.path.write_text(_header(), encoding="utf-8", newline="\n")
-        except OSError as error:
-            raise OutputError(f"the cassette cannot be written: {error.strerror}", at=str(self.path)) from error
 
     def _load(self) -> None:
-        try:
+        with os_errors_as(DataError, "the cassette cannot be read", self.path):
             if self.path.stat().st_size > _CAP:
                 raise DataError("this cassette is larger than 512 MiB", at=str(self.path))
             lines = self.path.read_bytes().split(b"\n")
-        except OSError as error:
-            raise DataError(f"the cassette cannot be read: {error.strerror}", at=str(self.path)) from error
         if _header().encode().startswith(b"\n".join(lines)):
             self._write_new()  # the recording was killed in its very first line
             return
@@ -151,22 +146,19 @@ class Cassette:
                     lines[-1] = b""
                     break
                 raise DataError(f"this is not a line of a cassette: {error}", at=f"{self.path}:{number}") from error
-            self._take(record, number)
+            at = f"{self.path}:{number}"
+            if not isinstance(record, dict):
+                raise DataError("this is not a line of a cassette", at=at)
+            if number == 1:
+                if record.get("format") != FORMAT or record.get("version") != VERSION:
+                    raise DataError("this file is not a cassette of this version", at=at)
+            elif record.get("whole") is True:
+                self.is_whole = True
+            elif isinstance(record.get("key"), str) and isinstance(record.get("answer"), dict):
+                self._answers.setdefault(record["key"], record["answer"])
+            else:
+                raise DataError("this is not a line of a cassette", at=at)
         self._glue = "\n" if lines[-1] else ""
-
-    def _take(self, record: object, number: int) -> None:
-        at = f"{self.path}:{number}"
-        if not isinstance(record, dict):
-            raise DataError("this is not a line of a cassette", at=at)
-        if number == 1:
-            if record.get("format") != FORMAT or record.get("version") != VERSION:
-                raise DataError("this file is not a cassette of this version", at=at)
-        elif record.get("whole") is True:
-            self.is_whole = True
-        elif isinstance(record.get("key"), str) and isinstance(record.get("answer"), dict):
-            self._answers.setdefault(record["key"], record["answer"])
-        else:
-            raise DataError("this is not a line of a cassette", at=at)
 
     def _cut(self, length: int) -> None:
         with self.path.open("rb+") as file:

@@ -14,7 +14,7 @@ from typing import Any, TypedDict, TypeGuard
 
 from markbook.errors import UsageError
 from markbook.model import connect
-from markbook.model.asker import Asker, Patience, Question, QuestionEnd
+from markbook.model.asker import Asker, Question, QuestionEnd
 from markbook.model.budget import Budget, Price, Weight, count_tokens
 from markbook.model.chat import (
     ChatAnswer,
@@ -30,7 +30,7 @@ from markbook.model.chat import (
 )
 from markbook.model.connect import COMPLETIONS, check_reached, lean_address, lean_server
 from markbook.model.http import Garbled, RequestFault
-from markbook.model.requests import ModelReply, PromptRequest
+from markbook.model.requests import PATIENCE, ModelReply, Patience, PromptRequest
 from markbook.plugins import need
 from markbook.types import Missing, MissingKind
 
@@ -379,10 +379,10 @@ def model_generator(
     *,
     model: str,
     base_url: str = "",
-    concurrency: int = 8,
+    concurrency: int = PATIENCE.concurrency,
     per_minute: float | None = None,
-    retries: int = 5,
-    seconds: float = 120.0,
+    retries: int = PATIENCE.retries,
+    seconds: float = PATIENCE.seconds,
     max_cost: float | None = None,
     price: str = "",
 ) -> ModelGenerator:

@@ -22,7 +22,6 @@ class JobExecutor(Protocol):
 
     def run(self, jobs: Iterable[Job], /) -> Iterator[tuple[Job, Outcome]]:
         """Execute every job; yield each with its outcome, in no promised order."""
-        ...
 
 
 # Why a program failed, out of what was seen when it was marked: no second run is made for it.

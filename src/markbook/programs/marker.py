@@ -281,7 +281,14 @@ class ProgramMarker:
                 else:
                     yield from self._begin(job)
             if exhausted or not self._box.is_busy:
-                self._flush()
+                # Build what waits for more of its kind, as no more is to come now.
+                for batch in self._batches.values():
+                    if len(batch.waiting) >= batch.batch.fewest:
+                        self._build(batch)
+                    for key, program in batch.waiting.items():
+                        limits = self._under[key.partition(":")[0]].job.limits
+                        self._box.submit(whole_run(key, program, limits, proves=self._proves))
+                    batch.waiting = {}
             if self._box.is_busy:
                 yield from self._next()
             elif exhausted:
@@ -322,16 +329,6 @@ class ProgramMarker:
             return replace(program, tool=tool)
         files = {**program.files, tool.language.source: text.encode("utf-8", "surrogatepass")}
         return replace(program, tool=tool, files=files, words={**program.words, "head": head})
-
-    def _flush(self) -> None:
-        """Build what waits for more of its kind, as no more is to come now."""
-        for batch in self._batches.values():
-            if len(batch.waiting) >= batch.batch.fewest:
-                self._build(batch)
-            for key, program in batch.waiting.items():
-                limits = self._under[key.partition(":")[0]].job.limits
-                self._box.submit(make_run(key, program, limits, proves=self._proves))
-            batch.waiting = {}
 
     def _build(self, batch: PendingBuild) -> None:
         self._number += 1

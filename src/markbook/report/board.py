@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from markbook.report import charts
 from markbook.report.html import policy, render_template, show_picture, style
 from markbook.report.words import folder_names, missing_text
 from markbook.results.leaderboard import Leaderboard, Standing
@@ -95,8 +96,6 @@ def _headline(board: Leaderboard, scale: Scale) -> str:
 
 def _picture(board: Leaderboard, sheet: Sheet) -> Markup | None:
     """Return the intervals of the first models as a chart."""
-    from markbook.report import charts
-
     rows: list[dict[str, float | str]] = []
     factor = Scale(sheet.range).factor
     for standing in board.standings[:_DRAWN]:

@@ -230,7 +230,7 @@ class RunSite:
         facts += [("Tags", ", ".join(listed.tags))] if listed.tags else []
         facts += [(score.model, f"{score.value} {score.span}".strip()) for score in listed.scores[:12]]
         about: dict[str, Any] = {
-            "title": listed.label or run.folder.name, "facts": facts, "size": PAGE_ROWS, "failure": index.failure,
+            "title": listed.title, "facts": facts, "size": PAGE_ROWS, "failure": index.failure,
             "has_report": (run.folder / "report.html").is_file(), "is_live": run.status == "running",
             "planned": getattr(index.results, "n_planned", 0) if run.status == "running" else 0,  # the whole journal says it
             "headline": index.headline,

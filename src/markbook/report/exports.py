@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
 from markbook import plugins
-from markbook.errors import ExtraMissingError, OutputError
+from markbook.errors import ExtraMissingError, OutputError, os_errors_as
 from markbook.plugins import need
 from markbook.report.charts import Picture
 from markbook.report.page import Page
@@ -19,13 +19,13 @@ from markbook.text.table import latex_table
 INSTALL = "pip install 'markbook[report]'"
 
 
-def png(picture: Picture, *, scale: float = 2.0) -> bytes:
+def png(picture: Picture) -> bytes:
     """Return the chart as a PNG on white, dark text.
 
     Raises:
         ExtraMissingError: what makes PNG of SVG is not installed.
     """
-    image: bytes = need("vl_convert", extra="report").svg_to_png(_on_white(picture), scale=scale)
+    image: bytes = need("vl_convert", extra="report").svg_to_png(_on_white(picture), scale=2.0)
     return image
 
 
@@ -82,13 +82,8 @@ def figures(page: Page) -> tuple[dict[str, str | bytes], bool]:
 # A page as Markdown: the same sections and tables as the HTML, with pictures beside it where they can be drawn.
 
 
-def render_markdown(page: Page, *, pictures: bool = True) -> Mapping[str, str | bytes]:
-    """Return `report.md` and its pictures by path.
-
-    Args:
-        page: what to show.
-        pictures: draw the charts as PNG files; without the renderer a line says how to get it.
-    """
+def render_markdown(page: Page) -> Mapping[str, str | bytes]:
+    """Return `report.md` and its pictures by path; without the renderer of PNG a line says how to get it."""
     files: dict[str, str | bytes] = {}
     parts = [f"# {markdown(page.title)}\n"]
     lines = (page.headline.text and f"**{markdown(page.headline.text)}**", markdown(page.headline.step))
@@ -97,7 +92,7 @@ def render_markdown(page: Page, *, pictures: bool = True) -> Mapping[str, str | 
     parts += [f"> {markdown(warning)}\n" for warning in page.warnings]
     for section in page.sections:
         parts.append(f"## {markdown(section.title)}\n\n{markdown(section.lead)}\n")
-        if section.chart is not None and pictures:
+        if section.chart is not None:
             name = f"report-{section.id}.png"
             try:
                 files[name] = png(section.chart.picture)
@@ -130,7 +125,6 @@ class _Html:
     def prepare() -> None:
         """Load the template: a caller with nothing to do meanwhile saves a tenth of a second."""
         from markbook.report.html import render
-        from markbook.report.page import Page
 
         render(Page(title="", facts=(), warnings=(), sections=()))
 
@@ -209,11 +203,9 @@ def _write_all(files: Mapping[str, Content], output: Path) -> list[Path]:
     written = []
     for path, content in files.items():
         target = output / path
-        try:
+        with os_errors_as(OutputError, "the report cannot be written", target):
             target.parent.mkdir(parents=True, exist_ok=True)
             _write(target, content)
-        except OSError as error:
-            raise OutputError(f"the report cannot be written: {error.strerror or error}", at=str(target)) from error
         written.append(target)
     return written
 
@@ -238,7 +230,7 @@ def new_site(output: Path, pages: Iterable[tuple[str, str]]) -> int:
     Raises:
         OutputError: the folder holds something else, or a page cannot be written.
     """
-    try:
+    with os_errors_as(OutputError, "the site cannot be written", output):
         old: set[Path] = set()
         if output.exists() and not (output.is_dir() and not any(output.iterdir())):
             # Only a site's own pages are ever taken away: whatever else lies there is somebody's.
@@ -257,6 +249,4 @@ def new_site(output: Path, pages: Iterable[tuple[str, str]]) -> int:
         # Last, so that a site whose writing broke off still has its earlier pages.
         for page in old - written:
             page.unlink()
-    except OSError as error:
-        raise OutputError(f"the site cannot be written: {error.strerror or error}", at=str(output)) from error
     return len(written)

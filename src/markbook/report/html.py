@@ -25,7 +25,7 @@ from markbook.report.charts import Picture
 from markbook.report.page import Page
 from markbook.results.sheet import STATUSES
 from markbook.text import Table, visible
-from markbook.text.format import format_interval, format_number
+from markbook.text.format import NOTHING, format_interval, format_number
 from markbook.types import digest_text
 
 if TYPE_CHECKING:
@@ -201,6 +201,7 @@ def environment() -> Environment:
     environment.globals["style"] = trust(style())
     environment.globals["label_script"] = trust(label_script())
     environment.globals["keys_script"] = trust(keys_script())
+    environment.globals["nothing"] = NOTHING
     environment.filters["code"] = lambda text: trust(highlight(text))
     environment.filters["whole"] = whole_names
     environment.filters["number"], environment.filters["interval"] = format_number, format_interval

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from markbook.errors import DataError, OutputError, StorageError, UsageError
+from markbook.errors import DataError, OutputError, StorageError, UsageError, os_errors_as
 from markbook.files.jsonl import Rejection, read_jsonl
 from markbook.judge.labels import (
     SHARE,
@@ -70,10 +70,8 @@ class LabelBook:
         self.path = folder / f"{rater}.jsonl"
         self.labels: dict[Key, Label] = {}
         self.disk = disk or RealDisk()
-        try:
+        with os_errors_as(StorageError, "the labels cannot be written", self.path):
             self._open()
-        except OSError as error:
-            raise StorageError(f"the labels cannot be written: {error.strerror}", at=str(self.path)) from error
 
     def _open(self) -> None:
         if not self.disk.exists(self.path):
@@ -116,7 +114,7 @@ class LabelBook:
         """
         # The keys are sorted, because `_open` tells a torn line of ours by how lines begin.
         line = json.dumps(label.to_record(), ensure_ascii=False, allow_nan=False, sort_keys=True).encode() + b"\n"
-        try:
+        with os_errors_as(StorageError, "the label is not saved", self.path):
             file = self.disk.append(self.path)
             try:
                 self.disk.write(file, line)
@@ -127,8 +125,6 @@ class LabelBook:
                 raise
             finally:
                 self.disk.close(file)
-        except OSError as error:
-            raise StorageError(f"the label is not saved: {error.strerror}", at=str(self.path)) from error
         self._size += len(line)
         self.labels.pop(label.key, None)  # the one labelled last stands last
         self.labels[label.key] = label
@@ -494,10 +490,8 @@ def _draw_items(judged: JudgedRun, options: SittingOptions) -> tuple[list[Drawn]
 def _books(folder: Path, raters: tuple[str, ...]) -> Iterator[tuple[list[LabelBook], list[Label]]]:
     """Yield the raters' files and what others have said; the folder is nobody else's meanwhile."""
     disk = RealDisk()
-    try:
+    with os_errors_as(OutputError, "the labels' folder cannot be made", folder):
         disk.make_parents(folder)
-    except OSError as error:
-        raise OutputError(f"the labels' folder cannot be made: {error.strerror}", at=str(folder)) from error
     # Taken before a book is read, so that two sittings never add to one file.
     lock = disk.lock(folder)
     try:

@@ -57,7 +57,6 @@ class Pages(Protocol):
         Raises:
             NotFound: no page has this address.
         """
-        ...
 
 
 class LocalServer(http.server.ThreadingHTTPServer):

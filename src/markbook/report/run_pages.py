@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from markbook.errors import MarkbookError
+from markbook.report import charts
 from markbook.report.html import render_template as render, show_picture
 from markbook.report.local_server import NotFound, whole
 from markbook.report.run_index import SORTS, TOPIC_MODELS, Index, Query
@@ -20,7 +21,7 @@ from markbook.results.kind import Entry, Shown
 from markbook.results.sheet import STATUSES
 from markbook.store import Run
 from markbook.text import csv_cell, cut, markdown, markdown_table
-from markbook.text.format import Scale, format_level
+from markbook.text.format import NOTHING, Scale, format_level
 
 if TYPE_CHECKING:
     import numpy as np
@@ -269,7 +270,7 @@ def copy_attempts(index: Index, query: Query, form: str) -> Iterator[str]:
             for entry in (index.get_entry(table[at]) for at in places[:COPIED_ROWS]))  # fmt: skip
     if form == "md":
         cells = (
-            [markdown("" if cell is None else f"{cell:g}" if isinstance(cell, float) else cell) for cell in row]
+            [markdown(NOTHING if cell is None else f"{cell:g}" if isinstance(cell, float) else cell) for cell in row]
             for row in rows
         )
         yield "\n".join(markdown_table(heads, cells)) + "\n"
@@ -354,8 +355,9 @@ class ListedRun:
     """A line of the list of runs."""
 
     number: int
+    folder: str
     name: str
-    label: str
+    """What its user called it; empty for a run without a name."""
     tags: tuple[str, ...]
     notes: str
     command: str
@@ -372,14 +374,19 @@ class ListedRun:
     """How many of the runs shown are of its benchmark."""
 
     @property
+    def title(self) -> str:
+        """Its name, or its folder's where it has none."""
+        return self.name or self.folder
+
+    @property
     def words(self) -> str:
         """What a search looks through."""
         return " ".join(
-            (self.name, self.label, *self.tags, self.notes, self.command, self.status, self.what, self.models)
+            (self.folder, self.name, *self.tags, self.notes, self.command, self.status, self.what, self.models)
         )
 
 
-def describe_run(number: int, name: str, run: Run) -> ListedRun:
+def describe_run(number: int, folder: str, run: Run) -> ListedRun:
     """Return what the list says of a run; whatever its run.json holds."""
     manifest = run.manifest
     config, inputs = _object(manifest.get("config")), _object(manifest.get("inputs"))
@@ -388,8 +395,8 @@ def describe_run(number: int, name: str, run: Run) -> ListedRun:
     scores = manifest.get("scores") if isinstance(manifest.get("scores"), list) else []
     return ListedRun(
         number=number,
-        name=name,
-        label=cut(str(manifest.get("name") or ""), 200),
+        folder=folder,
+        name=cut(str(manifest.get("name") or ""), 200),
         tags=tuple(cut(str(tag), 60) for tag in (tags or ())[:20]),
         notes=cut(str(manifest.get("notes") or ""), 500),
         command=run.command,
@@ -442,9 +449,7 @@ def trend_page(number: int, runs: Sequence[ListedRun]) -> str:
     Raises:
         NotFound: none of them has a score.
     """
-    from markbook.report import charts
-
-    scored = sorted((run for run in runs if run.scores), key=lambda run: (run.started, run.name))
+    scored = sorted((run for run in runs if run.scores), key=lambda run: (run.started, run.folder))
     ordered = scored[-_TREND:]
     if not ordered:
         raise NotFound("No run of this benchmark has a score.")
@@ -452,11 +457,11 @@ def trend_page(number: int, runs: Sequence[ListedRun]) -> str:
     rows = []
     for run in ordered:
         for score in run.scores:
-            name = f"{cut(run.label or run.name, 28)} {cut(score.model, 28)}"
+            name = f"{cut(run.title, 28)} {cut(score.model, 28)}"
             name = f"{name} ({len(marks) + 1})" if any(mark["name"] == name for mark in marks) else name
             value, low, high = (round(point, 2) for point in score.points)
             marks.append({"name": name, "value": value, "low": low, "high": high})
-            rows.append((run.number, run.label or run.name, run.started, score))
+            rows.append((run.number, run.title, run.started, score))
     domain = (0, 100) if all(score.is_percent for *_, score in rows) else None
     picture = charts.intervals(marks, [str(mark["name"]) for mark in marks], "Score", domain)
     return render(

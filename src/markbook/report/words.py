@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
-from markbook.text.format import NOTHING, format_interval
+from markbook.text.format import NOTHING, format_interval, format_number
 from markbook.types import Interval, Summary, digest_text
 
 
@@ -15,10 +15,19 @@ def interval_text(interval: Interval | None) -> str:
     return NOTHING if interval is None else f"{format_interval(interval.low, interval.high)} {interval.method}"
 
 
-def interval_ends(summary: Summary) -> dict[str, float]:
-    """Return the ends of a summary's interval for a chart; nothing without one."""
+def summary_cells(summary: Summary) -> tuple[str, str, str, str]:
+    """Return value, interval, how many were scored and what is missing, as a table shows them."""
+    scored = f"{summary.n} of {summary.n_items}"
+    return format_number(summary.value), interval_text(summary.interval), scored, missing_text(summary.n_missing)
+
+
+def chart_cells(group: str, series: str, summary: Summary) -> list[dict[str, object]]:
+    """Return a summary's bar of a chart with the ends of its interval; none where it has no value."""
+    if summary.value is None:
+        return []
     interval = summary.interval
-    return {} if interval is None else {"low": round(interval.low, 4), "high": round(interval.high, 4)}
+    ends = {} if interval is None else {"low": round(interval.low, 4), "high": round(interval.high, 4)}
+    return [{"group": group, "series": series, "value": round(summary.value, 4), **ends}]
 
 
 def missing_text(counts: Mapping[str, int]) -> str:

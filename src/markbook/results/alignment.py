@@ -77,7 +77,10 @@ class _Register:
             if name in names_used:
                 name = None  # another sample of this run is that one already
             if name is None:
-                name = self._free(sample, run)
+                name, number = sample, 1
+                while name in self.digests:
+                    name = f"{sample} ({run})" if number == 1 else f"{sample} ({run} #{number})"
+                    number += 1
                 self.digests[name] = content
             for key in keys:
                 # The run that comes first names a content; later ones are paired with it.
@@ -104,13 +107,6 @@ class _Register:
             return by_content
         # One tool's id may be another's place: equal content says more than that they are spelled alike.
         return sample if digest and digest == content else by_content or sample
-
-    def _free(self, sample: str, run: str) -> str:
-        name, number = sample, 1
-        while name in self.digests:
-            name = f"{sample} ({run})" if number == 1 else f"{sample} ({run} #{number})"
-            number += 1
-        return name
 
 
 def in_task(task: str, content: str) -> str:

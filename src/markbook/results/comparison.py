@@ -25,7 +25,9 @@ from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
 from markbook.errors import DataError, MarkbookError
-from markbook.results.leaderboard import Standing, in_groups, standings
+from markbook.plugins import factory, need
+from markbook.results.kind import Results, get_seed
+from markbook.results.leaderboard import Standing, in_groups, standings, summaries
 from markbook.results.pairs import Pair, compare_pairs, count_open, holm_level
 from markbook.results.sheet import Headline, Sheet
 from markbook.results.summary import estimate_mean, methods_note, sentences, summarise_warnings
@@ -33,14 +35,11 @@ from markbook.stats.power import items_to_show
 from markbook.stats.records import Estimate, Ranking
 from markbook.text import Table
 from markbook.text.format import NOTHING, Scale, format_level, format_p
-from markbook.types import SIGNIFICANCE, Direction, range_record
+from markbook.types import SIGNIFICANCE, Direction, Summary, range_record
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
-
-    from markbook.results.kind import Results
-    from markbook.types import Summary
 
 
 # The tables of a comparison, in the order in which a reader wants them.
@@ -250,8 +249,6 @@ def make_headline(sheet: Sheet, samples: str, *, comparison: Comparison | None =
         comparison: of its models, if it is at hand.
         seed: of what is drawn.
     """
-    from markbook.results.leaderboard import summaries
-
     if not sheet.models:
         return Headline()
     if len(sheet.models) == 1:
@@ -280,8 +277,6 @@ def _scores(ranked: Sequence[tuple[str, Summary]], scale: Scale) -> tuple[tuple[
 
 def run_headline(results: Results, samples: str) -> Headline:
     """Return the headline of a run by its main metric, an empty one where it has none."""
-    from markbook.results.kind import get_seed
-
     try:
         return make_headline(results.sheet(None), samples, seed=get_seed(results))
     except (MarkbookError, ValueError):
@@ -488,8 +483,6 @@ class Comparison:
         Raises:
             ExtraMissingError: pandas is not installed.
         """
-        from markbook.plugins import need
-
         frame: pd.DataFrame = need("pandas", extra="notebook").DataFrame(self.rows())
         return frame
 
@@ -499,8 +492,6 @@ class Comparison:
         Raises:
             ExtraMissingError: polars is not installed.
         """
-        from markbook.plugins import need
-
         # polars takes a column's type from its first rows, in which a p may be missing throughout; None has it read
         # all.
         frame: pl.DataFrame = need("polars", extra="notebook").DataFrame(self.rows(), infer_schema_length=None)
@@ -508,16 +499,12 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Show the scores as a chart, the ranking and the pairs in a notebook."""
-        from markbook.plugins import factory
-
         # By name, through the plugin door: reports stand above results, and imports point down only.
         chart: str = factory("reports", "markbook.report.notebook:draw_scores", allow_code=True)(self.standings)
         return chart + "".join(table.html() for table in tables(self))
 
     def __rich_console__(self, _console: object, _options: object) -> Iterator[Any]:
         """Show the same on a rich console: `rich.print(comparison)`."""
-        from markbook.plugins import factory
-
         yield from factory("reports", "markbook.report.notebook:render_standings", allow_code=True)(self.standings)
         yield from (table.rich() for table in tables(self))
 

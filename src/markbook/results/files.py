@@ -7,13 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO, Generic, Protocol, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeVar, get_args
 
-from markbook.errors import DataError
+from markbook.errors import DataError, os_errors_as
 from markbook.results.kind import Case, Content, Value, no_files
 from markbook.text import cut
 from markbook.text.schema import Check, make_check
 from markbook.types import Missing, MissingKind
+
+if TYPE_CHECKING:
+    from markbook.store import Run
 
 
 def collect_reasons(row: Mapping[str, object]) -> dict[str, Missing]:
@@ -98,32 +101,6 @@ SCHEMA = 2
 """The version of summary.json and results.jsonl."""
 
 
-class RunFiles(Protocol):
-    """What the view needs of a run."""
-
-    @property
-    def folder(self) -> Path:
-        """Where it lies."""
-        ...
-
-    @property
-    def manifest(self) -> Mapping[str, Any]:
-        """What run.json holds."""
-        ...
-
-    def read(self, name: str) -> str:
-        """Return the text of a report."""
-        ...
-
-    def lines(self, name: str) -> Iterator[str]:
-        """Yield the lines of a report."""
-        ...
-
-    def rows(self, kind: str) -> Iterator[Any]:
-        """Yield the journal's rows of a kind."""
-        ...
-
-
 R = TypeVar("R", bound=Mapping[str, object])
 S = TypeVar("S", bound=Mapping[str, object])
 
@@ -132,7 +109,7 @@ S = TypeVar("S", bound=Mapping[str, object])
 class FilesView(Generic[R, S]):
     """Rows (of the type R) and summary (S) of a run that publishes `results.jsonl` and `summary.json`."""
 
-    run: RunFiles
+    run: Run
 
     @property
     def manifest(self) -> Mapping[str, Any]:
@@ -225,10 +202,8 @@ class FilesView(Generic[R, S]):
             return self._row(file.readline(), f" at byte {offset}")
 
     def _open_file(self) -> BinaryIO:
-        try:
+        with os_errors_as(DataError, f"{self._path.name} cannot be read", self._path):
             return self._path.open("rb")
-        except OSError as error:
-            raise DataError(f"{self._path.name} cannot be read: {error.strerror}", at=str(self._path)) from error
 
     @property
     def _path(self) -> Path:
@@ -246,7 +221,7 @@ class FilesView(Generic[R, S]):
         return record
 
 
-def read_record(run: RunFiles, name: str, kind: Any) -> Any:
+def read_record(run: Run, name: str, kind: Any) -> Any:
     """Return what a published JSON file holds.
 
     Raises:
@@ -258,7 +233,7 @@ def read_record(run: RunFiles, name: str, kind: Any) -> Any:
     return record
 
 
-def read_part(run: RunFiles, name: str, kind: Any, default: Any) -> Any:
+def read_part(run: Run, name: str, kind: Any, default: Any) -> Any:
     """Return what run.json has under a key, the default where it has nothing.
 
     Raises:

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from markbook import plugins
 from markbook.errors import DataError, UsageError
-from markbook.results.sheet import Status
+from markbook.results.sheet import Sheet, Status
+from markbook.types import Direction
 from markbook.why import Evidence, Why
 
 if TYPE_CHECKING:
     from markbook.report.page import Page
-    from markbook.results.sheet import Sheet
     from markbook.store import Run
-    from markbook.types import Direction
 
 Value = str | int | float | bool | None
 Content = str | bytes | Iterable[str] | Iterable[bytes]
@@ -89,26 +88,21 @@ class Results(Protocol):
     @property
     def manifest(self) -> Mapping[str, Any]:
         """What run.json holds."""
-        ...
 
     def partial_note(self) -> str:
         """Return what to say of a run that broke off, empty for a whole one."""
-        ...
 
     def overview(self) -> dict[str, object]:
         """Return what the run is and its main numbers as plain JSON: every value beside its n and what is missing.
 
         `config` holds the options, `models` or `summary` the numbers.
         """
-        ...
 
     def flat_rows(self) -> Iterator[Mapping[str, Value]]:
         """Yield one flat row an attempt."""
-        ...
 
     def cases(self) -> Iterator[Case]:
         """Yield one case an attempt, and a skipped one for each that is absent."""
-        ...
 
     def sheet(self, metric: str | None) -> Sheet:
         """Return what a comparison reads: one metric's mark of every model on every sample.
@@ -116,11 +110,9 @@ class Results(Protocol):
         Raises:
             UsageError: the run has no such metric.
         """
-        ...
 
     def page(self) -> Page:
         """Return everything that a report for people shows."""
-        ...
 
     def files(self, name: str) -> Mapping[str, Content]:
         """Return the files of a format that is not every run's, by path: `documented`, `lm-eval`.
@@ -129,16 +121,13 @@ class Results(Protocol):
             UsageError: this kind of run has no files of that format.
             DataError: it has, and this run is not finished.
         """
-        ...
 
     @property
     def direction(self) -> Direction:
         """Which way is better of the scores that `entries` yields."""
-        ...
 
     def entries(self) -> Iterator[Entry]:
         """Yield every attempt for the list of attempts, in the order in which they lie: that in which they were done."""
-        ...
 
     def show_attempt(self, location: int) -> Shown:
         """Return the attempt at a location.
@@ -146,7 +135,6 @@ class Results(Protocol):
         Raises:
             ValueError: there is none.
         """
-        ...
 
 
 class RunKind(Protocol):
@@ -157,11 +145,9 @@ class RunKind(Protocol):
 
     def results(self, run: Run) -> Results:
         """Return what there is to say of a run of this kind."""
-        ...
 
     def is_answer(self, name: str) -> bool:
         """Whether an input of this name in run.json is what models gave, which may differ between compared runs."""
-        ...
 
 
 def find_kind(run: Run) -> RunKind:

@@ -247,31 +247,17 @@ def summarise(
         ConfigError: an option that the metric does not take.
     """
     metric_made = plugins.make("metrics", metric, options, allow_code=True)
-    return summarise_with(metric_made, measurements, policy=policy, confidence=confidence, seed=seed)
-
-
-def summarise_with(
-    metric: Metric,
-    measurements: Sequence[Measurement],
-    *,
-    group: str = "total",
-    policy: Policy = "exclude",
-    confidence: float = CONFIDENCE,
-    seed: int = 0,
-) -> Summary:
-    """As `summarise`, with a metric that was made before."""
     signature = _signature(
-        metric, {measurement.metric for measurement in measurements}, _collect_signatures(measurements)
+        metric_made, {measurement.metric for measurement in measurements}, _collect_signatures(measurements)
     )
-    if metric.averages:
+    if metric_made.averages:
         # Missing measurements reach the summary as counts; what they are worth is the policy's to say.
         values = [measurement.value for measurement in measurements if measurement.value is not None]
         summary = summarise_values(
             values,
-            metric=metric.name,
-            group=group,
-            range=metric.range,
-            direction=metric.direction,
+            metric=metric_made.name,
+            range=metric_made.range,
+            direction=metric_made.direction,
             n_missing=missing_kinds(measurements),
             policy=policy,
             confidence=confidence,
@@ -279,10 +265,11 @@ def summarise_with(
         )
         return dataclasses.replace(summary, signature=signature)
     if policy != "exclude":
-        raise UsageError(f"{metric.name} is not a mean, so a missing row has no worst value", hint="use policy exclude")
-    return summarise_rows(
-        metric, [[measurement] for measurement in measurements], group=group, confidence=confidence, seed=seed
-    )
+        raise UsageError(
+            f"{metric_made.name} is not a mean, so a missing row has no worst value", hint="use policy exclude"
+        )
+    rows = [[measurement] for measurement in measurements]
+    return summarise_rows(metric_made, rows, confidence=confidence, seed=seed)
 
 
 def summarise_rows(
@@ -298,7 +285,7 @@ def summarise_rows(
     Args:
         metric: one that computes its own number.
         rows: the measurements of each row's answers.
-        group: as `summarise_with`, and so are the others.
+        group: as `summarise_values`; the others as `summarise`.
         confidence: see there.
         seed: see there.
     """

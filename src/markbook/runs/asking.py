@@ -25,7 +25,7 @@ from markbook.model import ModelReply, PromptRequest
 from markbook.runs.kind import Progress, Start, Watcher
 from markbook.runs.options import ASKS_MODELS, AskingOptions
 from markbook.store import RunWriter
-from markbook.types import Missing, MissingKind
+from markbook.types import Key, Missing, MissingKind
 
 # Who answers: a model, or a generator of another package by its name.
 
@@ -151,7 +151,6 @@ _REPLY_FIELDS = (
     "requests",
     "seconds",
 )
-Key = tuple[str | int, ...]
 
 
 class TokenUsage(TypedDict):

@@ -10,25 +10,26 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, TypeVar
 
 from markbook.errors import UnknownOptionError, UsageError, suggest
+from markbook.model.requests import PATIENCE
 from markbook.option import (
-    ASKING_MODELS,
     GATES_AND_STOPPING,
     MACHINE,
     PATH,
     PRINTED,
     RUN,
-    THE_RUN,
     CountRange,
     NumberRange,
     WordChoice,
+    asking_option,
     declaration,
+    model_option,
     option,
+    patience_option,
+    run_option,
     would_send_key,
 )
 
 _T = TypeVar("_T")
-ASKING = "asking"
-"""Where run.json keeps how a model is asked."""
 ASKS_MODELS = "model"
 """The generator that asks the model which is named; what is meant where no other is."""
 
@@ -58,57 +59,27 @@ class RunOptions:
         metavar="local|ray",
         help="Where the work runs: this machine, or a Ray cluster (see docs/engines.md). The results are the same.",
         section=MACHINE,
-        shows_default=True,
         changes_results=False,
     )
     """Where the work runs: `local`, `ray`, or another of `markbook list engines`."""
-    output: str | os.PathLike[str] = option(
-        "generated",
-        "-o",
-        "--output",
-        values=PATH,
-        help="Where the run folder is made.",
-        section=THE_RUN,
-        shows_default=True,
-        changes_results=False,
+    output: str | os.PathLike[str] = run_option(
+        "generated", "-o", "--output", values=PATH, help="Where the run folder is made."
     )
     """Where the run folder is made."""
-    resume: str | os.PathLike[str] | None = option(
+    resume: str | os.PathLike[str] | None = run_option(
         None,
         "--resume",
         values=RUN,
         help="Go on with this run folder (evaluation_*); the other arguments are taken from it.",
-        section=THE_RUN,
-        changes_results=False,
     )
     """A run folder to go on with instead; what can change a result must be what it was."""
-    name: str = option(
-        "",
-        "--name",
-        metavar="TEXT",
-        help="What the run is called in `markbook view`.",
-        section=THE_RUN,
-        changes_results=False,
-    )
+    name: str = run_option("", "--name", metavar="TEXT", help="What the run is called in `markbook view`.")
     """What the run is called in lists of runs."""
-    tags: Sequence[str] = option(
-        (),
-        "--tag",
-        repeats=True,
-        metavar="TEXT",
-        help="A word to find the run by; several times.",
-        section=THE_RUN,
-        changes_results=False,
+    tags: Sequence[str] = run_option(
+        (), "--tag", repeats=True, metavar="TEXT", help="A word to find the run by; several times."
     )
     """Words to find it by."""
-    notes: str = option(
-        "",
-        "--notes",
-        metavar="TEXT",
-        help="What is to be remembered of the run.",
-        section=THE_RUN,
-        changes_results=False,
-    )
+    notes: str = run_option("", "--notes", metavar="TEXT", help="What is to be remembered of the run.")
     """What is to be remembered of it."""
     strict: bool = strict_option("Refuse (exit 65) if any row would be skipped.")
     """Refuse to work if any row of the inputs would be skipped."""
@@ -130,124 +101,67 @@ class RunOptions:
 class AskingOptions(RunOptions):
     """How a model is asked, whatever kind of run asks it."""
 
-    model: str | None = option(
-        None,
-        "--model",
-        metavar="PROVIDER:NAME",
-        help="The model to ask instead, such as openai:gpt-4o-mini.",
-        section=ASKING_MODELS,
-        changes_results=False,
-        kept="config",
+    model: str | None = model_option(
+        None, "--model", metavar="PROVIDER:NAME", help="The model to ask instead, such as openai:gpt-4o-mini."
     )
     """`PROVIDER:NAME`; None where the answers exist."""
-    generator: str = option(
+    generator: str = model_option(
         "",
         "--generator",
         metavar="NAME",
         help="A generator plugin that answers instead (`markbook list generators`); --model is its name for the model.",
-        section=ASKING_MODELS,
-        changes_results=False,
-        kept="config",
         # run.json of a run that is resumed may come from anybody, and such a name is code.
         danger=lambda name: "would import what it names" if ":" in name else "",
     )
     """Who answers instead of a model: a generator plugin; what it is called stands in the manifest's config."""
-    base_url: str = option(
+    base_url: str = model_option(
         "",
         "--base-url",
         metavar="URL",
         help="Where the model's server is: with openai:NAME any OpenAI-compatible one (vLLM, Ollama, llama.cpp).",
-        section=ASKING_MODELS,
-        changes_results=False,
-        kept="config",
         # An address out of a foreign run.json would be sent the user's key.
         danger=would_send_key,
     )
-    samples: int | None = option(
+    samples: int | None = asking_option(
         None,
         "-n",
         "--samples",
         values=CountRange(1, 10_000),
         metavar="N",
         help="Answers a question [default: one, or what a task says].",
-        section=ASKING_MODELS,
     )
     """Answers per question; None for one, or what a task says."""
-    gen_kwargs: str = option(
-        "",
-        "--gen-kwargs",
-        metavar="KEY=VALUE,...",
-        help="Told to the model, over a task: temperature=0.7,until=END.",
-        section=ASKING_MODELS,
+    gen_kwargs: str = asking_option(
+        "", "--gen-kwargs", metavar="KEY=VALUE,...", help="Told to the model, over a task: temperature=0.7,until=END."
     )
     """What a model is told beside the prompt, over what a task says: `temperature=0.7,max_gen_toks=100`."""
-    system: str = option(
-        "",
-        "--system",
-        metavar="TEXT",
-        help="The system message, before what a task says.",
-        section=ASKING_MODELS,
-    )
+    system: str = asking_option("", "--system", metavar="TEXT", help="The system message, before what a task says.")
     """The system message, before what a task says; of a model that continues texts, their beginning."""
-    concurrency: int = option(
-        8,
-        "--concurrency",
-        values=CountRange(1),
-        help="Requests at a time.",
-        section=ASKING_MODELS,
-        shows_default=True,
-        changes_results=False,
-        kept=ASKING,
+    concurrency: int = patience_option(
+        PATIENCE.concurrency, "--concurrency", values=CountRange(1), help="Requests at a time."
     )
-    per_minute: float | None = option(
+    per_minute: float | None = patience_option(
         None,
         "--requests-per-minute",
         parameter="per_minute",
         values=NumberRange(0, above_low=True),
         help="The most requests a minute.",
-        section=ASKING_MODELS,
-        changes_results=False,
-        kept=ASKING,
     )
-    retries: int = option(
-        5,
-        "--retries",
-        values=CountRange(0),
-        help="Further HTTP requests for one answer.",
-        section=ASKING_MODELS,
-        shows_default=True,
-        changes_results=False,
-        kept=ASKING,
+    retries: int = patience_option(
+        PATIENCE.retries, "--retries", values=CountRange(0), help="Further HTTP requests for one answer."
     )
-    request_seconds: float = option(
-        120.0,
+    request_seconds: float = patience_option(
+        PATIENCE.seconds,
         "--request-timeout",
         parameter="request_seconds",
         values=NumberRange(0.1),
         help="Seconds for one request as a whole.",
-        section=ASKING_MODELS,
-        shows_default=True,
-        changes_results=False,
-        kept=ASKING,
     )
-    max_cost: float | None = option(
-        None,
-        "--max-cost",
-        values=NumberRange(0),
-        metavar="USD",
-        help="What the whole run may cost.",
-        section=ASKING_MODELS,
-        changes_results=False,
-        kept=ASKING,
+    max_cost: float | None = patience_option(
+        None, "--max-cost", values=NumberRange(0), metavar="USD", help="What the whole run may cost."
     )
-    price: str = option(
-        "",
-        "--price",
-        metavar="IN/OUT",
-        help="US dollars for a million tokens, where no price is listed.",
-        section=ASKING_MODELS,
-        changes_results=False,
-        kept=ASKING,
+    price: str = patience_option(
+        "", "--price", metavar="IN/OUT", help="US dollars for a million tokens, where no price is listed."
     )
 
 
@@ -292,7 +206,6 @@ class StoppingOptions(AskingOptions):
         values=WordChoice(("auto", "strict", "weak")),
         help="auto refuses below level B, strict below A, weak runs with what there is; see `markbook doctor`.",
         section=MACHINE,
-        shows_default=True,
         changes_results=False,
     )
 

@@ -35,7 +35,6 @@ import time
 from collections import Counter, OrderedDict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from markbook.programs import ensure_marks, refuse_unsupported
 from markbook.programs.sandboxes import BoxSettings
@@ -43,11 +42,7 @@ from markbook.sandbox.job import all_failed, digest, may_be_remembered, task_nam
 from markbook.serve.records import Busy, Closing, Order
 from markbook.serve.sandbox_thread import EngineSandboxes, SandboxThread
 from markbook.serve.work_queue import SharedWork, State, Ticket, WorkQueue
-from markbook.types import ErrorKind, Missing, MissingKind, Outcome
-
-if TYPE_CHECKING:
-    from markbook.types import Isolation
-
+from markbook.types import ErrorKind, Isolation, Missing, MissingKind, Outcome
 
 _AT_ONCE = 64
 """Pieces of work given to an engine at a time; it runs as many of them at once as it has processors."""

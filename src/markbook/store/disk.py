@@ -105,7 +105,6 @@ class Lock(Protocol):
 
     def release(self) -> None:
         """Give it back; doing so twice does no harm."""
-        ...
 
 
 class Disk(Protocol):
@@ -113,71 +112,54 @@ class Disk(Protocol):
 
     def lock(self, folder: Path) -> Lock:
         """Take the right to write in a folder, or raise RunInUseError."""
-        ...
 
     def make_parents(self, path: Path) -> None:
         """Make a folder with its parents, if it is not there."""
-        ...
 
     def make_folder(self, path: Path) -> None:
         """Make a folder that does not exist; its parent does."""
-        ...
 
     def create(self, path: Path) -> BinaryIO:
         """Open a new file for writing; it must not exist."""
-        ...
 
     def append(self, path: Path) -> BinaryIO:
         """Open an existing file for appending."""
-        ...
 
     def write(self, file: BinaryIO, data: bytes) -> None:
         """Write all of the data; it is safe only after `sync`."""
-        ...
 
     def sync(self, file: BinaryIO) -> None:
         """Return when everything written to the file would survive a power cut."""
-        ...
 
     def close(self, file: BinaryIO) -> None:
         """Close without syncing."""
-        ...
 
     def truncate(self, path: Path, size: int) -> None:
         """Cut a file to a size, and sync it."""
-        ...
 
     def rename(self, old: Path, new: Path) -> None:
         """Put one file in the place of another; it is safe only after `sync_folder`."""
-        ...
 
     def remove(self, path: Path) -> None:
         """Remove a file."""
-        ...
 
     def sync_folder(self, path: Path) -> None:
         """Return when the folder's entries would survive a power cut."""
-        ...
 
     def chunks(self, path: Path) -> Iterator[bytes]:
         """Read a file from its start, a piece at a time."""
-        ...
 
     def line_at(self, path: Path, offset: int) -> bytes:
         """Read the line that begins at an offset."""
-        ...
 
     def names(self, path: Path) -> list[str]:
         """Return the names in a folder, sorted."""
-        ...
 
     def exists(self, path: Path) -> bool:
         """Whether there is a file or folder of this name, not counting what a link points to."""
-        ...
 
     def is_folder(self, path: Path) -> bool:
         """Whether there is a folder of this name, and no link in its place."""
-        ...
 
 
 class RealDisk:

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from markbook.errors import DataError, StorageError
 from markbook.store.disk import Disk, replace_file
-from markbook.store.journal import Key, from_line, lines, segments
+from markbook.store.journal import from_line, lines, segments
+from markbook.types import Key
 
 KEY = "journal"
 """Where the seal stands in run.json."""

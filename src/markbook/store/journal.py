@@ -44,6 +44,7 @@ from typing import Any, BinaryIO
 
 from markbook.errors import StorageError
 from markbook.store.disk import Disk, replace_file
+from markbook.types import Key
 
 GROUP_ROWS = 100
 GROUP_SECONDS = 0.05
@@ -53,8 +54,6 @@ OFFSET_BITS = 40
 """A row's location is its segment's number above these bits, and its offset in them."""
 _PREFIX = b'{"crc":"'
 _BODY = len(_PREFIX) + 8 + 2  # {"crc":"xxxxxxxx",
-
-Key = tuple[str | int, ...]
 
 encode = json.JSONEncoder(
     ensure_ascii=False,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from markbook.errors import DataError, StorageError, UsageError, suggest_path
+from markbook.errors import DataError, StorageError, UsageError, os_errors_as, suggest_path
 from markbook.files.content import looking_into
 from markbook.plugins import factory, names, need
 from markbook.store.disk import Disk, RealDisk
@@ -53,10 +53,8 @@ class Run:
         if self.manifest.get("identity", own) != own:
             path = self.folder / "run.json"
             raise DataError("run.json is damaged: its config is not the one that the run was made with", at=str(path))
-        try:
+        with os_errors_as(StorageError, "the journal cannot be read", self.folder):
             damage = find_damage(RealDisk(), self.folder, self.manifest)
-        except OSError as error:
-            raise StorageError(f"the journal cannot be read: {error.strerror or error}", at=str(self.folder)) from error
         if damage is not None:
             raise damage.error()
 

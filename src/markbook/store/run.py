@@ -40,8 +40,9 @@ from markbook.errors import OutputError, StorageError, UsageError
 from markbook.installed import version
 from markbook.store import integrity
 from markbook.store.disk import Disk, Lock, RealDisk, replace_file
-from markbook.store.journal import Journal, Key, KeySet, StoredRow, encode, locate, read, row_at
+from markbook.store.journal import Journal, KeySet, StoredRow, encode, locate, read, row_at
 from markbook.store.reader import SCHEMA, digest_identity, read_manifest
+from markbook.types import Key
 
 _log = logging.getLogger(__name__)
 

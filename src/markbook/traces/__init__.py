@@ -71,11 +71,9 @@ class Reader(Protocol):
 
     def sniff(self, probe: Probe) -> int:
         """Return how sure it is that the file is its own, 0 to 100."""
-        ...
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield the file's runs. What cannot be understood is counted, never dropped."""
-        ...
 
 
 def make_probe(source: Source) -> Probe:

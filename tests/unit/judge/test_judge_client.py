@@ -14,10 +14,10 @@ from markbook.errors import UsageError
 from markbook.judge.assess import JudgeInput, JudgeSettings, make_questions, make_review_questions
 from markbook.judge.client import JudgeClient
 from markbook.judge.rubrics import read_rubric
-from markbook.model.asker import Patience
 from markbook.model.budget import Price, parse_price
 from markbook.model.cassette import Cassette
 from markbook.model.connect import check, connect
+from markbook.model.requests import Patience
 from markbook.types import MissingKind
 
 MODEL = "openai:fake-model"

@@ -6,13 +6,14 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from support.exam_kit import answer, hold, problem
 from support.paths import ROOT
 
 import markbook
-from markbook.judge.panel import RETRIES, SECONDS
-from markbook.model.asker import Patience
+from markbook.cli import cli
 from markbook.model.generator import model_generator
+from markbook.model.requests import JUDGE_PATIENCE, PATIENCE
 from markbook.runs.exam import grading, view, work
 from markbook.runs.exam.grading import mark
 from markbook.runs.options import AskingOptions
@@ -96,7 +97,7 @@ def test_an_attempt_is_graded_once_when_it_has_run(tmp_path, monkeypatch):
 
 
 def test_code_and_pages_agree_on_how_patiently_a_model_is_asked():
-    patience, page = Patience(), (ROOT / "docs" / "generation.md").read_text("utf-8")
+    patience, page = PATIENCE, (ROOT / "docs" / "generation.md").read_text("utf-8")
     defaults = {name: each.default for name, each in inspect.signature(model_generator).parameters.items()}
     names = {"concurrency": "concurrency", "retries": "retries", "seconds": "request_seconds"}
     options = {field.name: field.default for field in fields(AskingOptions)}
@@ -111,11 +112,9 @@ def test_code_and_pages_agree_on_how_patiently_a_model_is_asked():
 def test_code_and_pages_agree_on_how_patiently_a_judge_is_asked():
     page, config = (ROOT / "docs" / "judge.md").read_text("utf-8"), ReviewConfig()
 
-    assert (config.max_retries, config.judge_seconds) == (RETRIES, SECONDS)
-    assert f"`--max-retries {RETRIES}`" in page
-    assert f"`--judge-timeout {SECONDS:g}`" in page
-    for path, words in (
-        ("judge/judge_options.py", r"whatever went wrong \((\d+)\)"),
-        ("runs/tasks/task_options.py", r"one judgement \[default: (\d+)\]"),
-    ):
-        assert re.findall(words, (SOURCES / path).read_text("utf-8")) == [str(RETRIES)]
+    assert (config.max_retries, config.judge_seconds) == (JUDGE_PATIENCE.retries, JUDGE_PATIENCE.seconds)
+    assert f"`--max-retries {JUDGE_PATIENCE.retries}`" in page
+    assert f"`--judge-timeout {JUDGE_PATIENCE.seconds:g}`" in page
+    for command, words in (("review", r"whatever went wrong \((\d+)\)"), ("run", r"judgement\s+\[default:\s+(\d+)\]")):
+        help_text = CliRunner().invoke(cli, [command, "--help"], env={"COLUMNS": "200"}).output
+        assert re.findall(words, help_text) == [str(JUDGE_PATIENCE.retries)]

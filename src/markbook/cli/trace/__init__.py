@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from markbook.cli.options import say
+from markbook.errors import UsageError
 
 if TYPE_CHECKING:
     from markbook.trace import Reference
@@ -42,8 +43,6 @@ def command(
     file: Path, reference: Path | None, reader: str | None, html: Path | None, *, as_json: bool, **options: Any
 ) -> None:
     """Show one trace: its timeline, its graph of agents, and its numbers."""
-    from markbook.errors import UsageError
-
     if reference is not None and options["reference_from_best"]:
         raise UsageError("--reference and --reference-from-best exclude each other")
     if reader is not None:

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from markbook.errors import OutputError
+from markbook.errors import OutputError, os_errors_as
 from markbook.metrics.graph import balance, centrality, paths, tools
 from markbook.metrics.graph.all_metrics import METRICS, PRIMARY
 from markbook.metrics.graph.paths import GraphMetric
 from markbook.report.item import describe_steps
 from markbook.text import terminal
-from markbook.text.format import format_number
+from markbook.text.format import NOTHING, format_number
 from markbook.types import Measurement
 
 if TYPE_CHECKING:
@@ -94,10 +94,8 @@ def write_page(total: TraceSum, path: Path, label_at: str = "") -> None:
         style=trust(looks),
         policy=policy(looks, ""),
     )
-    try:
+    with os_errors_as(OutputError, "the page cannot be written", path):
         path.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise OutputError(f"the page cannot be written: {error.strerror}", at=str(path)) from error
 
 
 def find_link(address: str, name: str) -> str:
@@ -136,7 +134,11 @@ def view(total: TraceSum) -> dict[str, object]:
     cells = [[run[column] for column in columns] for run in total.runs[:_RUNS] if total.count > 1]
     run_rows = [
         [
-            "" if cell is None else format_number(cell, 1) if isinstance(cell, float) else terminal(str(cell), limit=80)
+            NOTHING
+            if cell is None
+            else format_number(cell, 1)
+            if isinstance(cell, float)
+            else terminal(str(cell), limit=80)
             for cell in row
         ]
         for row in cells

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -12,13 +12,11 @@ from rich.text import Text
 from rich.tree import Tree
 
 from markbook.metrics.graph.all_metrics import PRIMARY, AcrossRuns
+from markbook.metrics.graph.paths import Profile
 from markbook.text import terminal
+from markbook.text.format import NOTHING
 from markbook.trace import CostSum, Step, StepKind, Trace, add_known
 from markbook.types import Measurement, missing_kinds
-
-if TYPE_CHECKING:
-    from markbook.metrics.graph.paths import Profile
-
 
 # A trace file's runs as one view: totals, numbers and the first run's picture, in memory that does not grow with it.
 
@@ -207,8 +205,8 @@ def show(total: TraceSum, steps: int) -> None:
     steps_listed = first.steps[: max(0, steps)]
     begin = first.start
     for step in steps_listed:
-        at = "" if step.start is None or begin is None else f"{step.start - begin:.3f}"
-        took = "" if step.seconds is None else f"{step.seconds:.3f}"
+        at = NOTHING if step.start is None or begin is None else f"{step.start - begin:.3f}"
+        took = NOTHING if step.seconds is None else f"{step.seconds:.3f}"
         table.add_row(at, took, _word(step.agent, 24), _what(step), _word(_detail(step), 300, "dim"))
     if len(first.steps) > len(steps_listed):
         table.add_row("", "", Text(f"... {len(first.steps) - len(steps_listed):,} more steps (--steps)"), "", "")

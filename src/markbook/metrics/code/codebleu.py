@@ -26,6 +26,7 @@ Source: Ren et al. 2020, arXiv 2009.10297.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 from collections import Counter
@@ -37,6 +38,7 @@ from rapidfuzz.distance import LCSseq
 
 from markbook import plugins
 from markbook.errors import UsageError, suggest
+from markbook.languages import language
 from markbook.metrics import (
     NO_STATS,
     PairMetric,
@@ -183,7 +185,8 @@ def clip_ngram_counts(words: Sequence[str], others: Sequence[Words], order: int)
 
 
 PARTS = ("ngram", "weighted_ngram", "syntax", "dataflow")
-SPELLINGS = {"c++": "cpp", "c#": "c_sharp", "csharp": "c_sharp", "js": "javascript", "py": "python", "golang": "go"}
+_GRAMMAR_NAMES = {"csharp": "c_sharp"}
+"""What a grammar is called where tree-sitter has another word for the language than `markbook.languages`."""
 _ORDER = 4
 _EPSILON = 0.1
 """Count of an order without a match (smoothing method 1 of Chen and Cherry 2014)."""
@@ -254,7 +257,9 @@ def codebleu(
         )
     if profile != "corrected":
         raise UsageError(f"unknown profile {profile!r}", hint="corrected, documented")
-    lang = SPELLINGS.get(lang.lower(), lang.lower())
+    with contextlib.suppress(UsageError):  # of a language without programs there may still be a grammar
+        lang = language(lang).name
+    lang = _GRAMMAR_NAMES.get(lang.lower(), lang.lower())
     if lang not in GRAMMARS:
         raise UsageError(f"unknown language {lang!r}", hint=suggest(lang, sorted(GRAMMARS)))
     shares = tuple(float(weight) for weight in weights)

@@ -88,18 +88,15 @@ def _take(state: _State, token: tokenize.TokenInfo) -> None:
         state.is_operand = True
         state.line_start = False
     elif kind == INDENT:
-        _indent(state.layout, text, start[0])
+        line = start[0]
+        state.layout.indents += 1
+        if state.layout.bad_indent is None and (len(text) % 4 or text.strip(" ")):
+            state.layout.bad_indent = (line, "a tab" if text.strip(" ") else f"{len(text)} spaces")
     elif kind == NEWLINE:
         state.is_operand = False
         state.line_start = True
     elif kind not in (NL, DEDENT, tokenize.COMMENT):
         state.is_operand = False
-
-
-def _indent(layout: Layout, text: str, line: int) -> None:
-    layout.indents += 1
-    if layout.bad_indent is None and (len(text) % 4 or text.strip(" ")):
-        layout.bad_indent = (line, "a tab" if text.strip(" ") else f"{len(text)} spaces")
 
 
 def _operator(state: _State, text: str, start: tuple[int, int], end: int) -> None:

@@ -168,7 +168,10 @@ class Walk:
                 handler(self, node, context)
             else:
                 self._visit_children(node, context)
-        self._settle()
+        # Decide what had to wait until every binding was known.
+        for scope, name, line, is_unsafe in self.pending:
+            if not scope.binds(name):
+                (self.facts.unsafe if is_unsafe else self.facts.fast).append((line, name))
 
     def _push(self, nodes: list[ast.stmt] | list[ast.expr], context: Context) -> None:
         self.stack.extend([(node, context) for node in reversed(nodes)])
@@ -425,12 +428,6 @@ class Walk:
     def _with(self, node: ast.With | ast.AsyncWith, context: Context) -> None:
         self.facts.withs.append((node.lineno, "with"))
         self._visit_children(node, context)
-
-    def _settle(self) -> None:
-        """Decide what had to wait until every binding was known."""
-        for scope, name, line, is_unsafe in self.pending:
-            if not scope.binds(name):
-                (self.facts.unsafe if is_unsafe else self.facts.fast).append((line, name))
 
     _handlers: ClassVar[dict[type[ast.AST], Callable[..., None]]] = {
         ast.FunctionDef: _function,

@@ -220,7 +220,6 @@ class Encoder(Protocol):
 
     def encode(self, batch: Sequence[Sequence[int]]) -> list[Array]:
         """Return each text's hidden states, shape (tokens, width)."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,11 +52,6 @@ def _table() -> tuple[str, list[bytes]]:
     return hashlib.sha256(data).hexdigest()[:8], data.split(b"\n")
 
 
-def table_digest() -> str:
-    """Return the first eight hex digits of the table's SHA-256, which METEOR's signature carries."""
-    return _table()[0]
-
-
 @lru_cache(maxsize=1 << 16)
 def synonyms(word: str) -> frozenset[str]:
     """Return the one-word synonyms of a word over all its parts of speech and base forms, and the word itself."""
@@ -306,7 +301,7 @@ def meteor(tokenizer: str = "treebank", *, synonyms: bool = True) -> Meteor:
     """
     if tokenizer not in TOKENIZERS:
         raise ConfigError(f"meteor: unknown tokenizer {tokenizer!r}", hint=f"one of {', '.join(TOKENIZERS)}")
-    table = f"wordnet-3.0#{table_digest()}" if synonyms else "none"
+    table = f"wordnet-3.0#{_table()[0]}" if synonyms else "none"
     tok = f"{tokenizer}-unicode{version()}" if tokenizer == "treebank" else tokenizer
     return Meteor(
         signature=f"meteor|a:.9|b:3|g:.5|tok:{tok}|stem:porter-nltk|syn:{table}|multi:max|v1",

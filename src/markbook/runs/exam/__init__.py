@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from markbook.runs.kind import Kind, Watcher, WorkEnd
+from markbook.runs.kind import Kind, Machines, Watcher, WorkEnd
+from markbook.types import Limits
 
 if TYPE_CHECKING:
     from markbook.runs.exam.exam_options import ExamOptions
     from markbook.runs.exam.plan import ExamPlan
     from markbook.runs.exam.results import ExamResults
-    from markbook.runs.kind import Machines
     from markbook.store import Run, RunWriter
 
 
@@ -28,7 +28,6 @@ class Exam(Kind["ExamOptions", "ExamPlan"]):
     def start(self, plan: ExamPlan, machines: Machines) -> None:
         """Check the model, if one is asked, start the sandbox and see that programs can run within a limit of its own."""
         from markbook.programs import ensure_fits, program_language
-        from markbook.types import Limits
 
         if plan.questions is not None:
             from markbook.runs.asking import check_generator

@@ -8,23 +8,20 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from markbook.benchmarks.benchmark import TestFault, is_package, language_fault, load_benchmark, without_faults
 from markbook.benchmarks.packages import Submission, package_benchmark, read_package
 from markbook.errors import MarkbookError
 from markbook.languages import find
 from markbook.languages.toolchain import detect_language
+from markbook.programs.executions import JobExecutor
 from markbook.programs.marker import ProgramMarker
 from markbook.programs.sandboxes import BoxSettings, open_sandboxes
 from markbook.runs.exam.grading import mark
 from markbook.runs.exam.plan import available, list_languages
 from markbook.sandbox import Job
 from markbook.types import Limits, Outcome, ProblemType, Sample, Verdict, join_words
-
-if TYPE_CHECKING:
-    from markbook.programs.executions import JobExecutor
-
 
 # Whether the authors' submissions of a problem package get the verdict that their folder promises.
 

@@ -7,17 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from markbook.option import (
-    MACHINE,
-    MARKED,
-    PATH,
-    RULES,
-    CountRange,
-    NumberRange,
-    choice,
-    option,
-    would,
-)
+from markbook.option import MACHINE, PATH, CountRange, NumberRange, choice, input_option, option, rule_option, would
 from markbook.runs.options import StoppingOptions, StoppingSettings, strict_option, workers_option
 from markbook.types import DAY, Limits
 
@@ -36,125 +26,94 @@ _ASKED = ("samples", "gen_kwargs", "system")
 class ExamOptions(StoppingOptions):
     """How an exam is held."""
 
-    benchmark: str | os.PathLike[str] = option(
+    benchmark: str | os.PathLike[str] = input_option(
         "",
         "--benchmark",
         values=PATH,
         help="The benchmark: a file, or a folder of .jsonl files.",
-        section=MARKED,
         changes_results=False,
         kept="sources",
     )
     """A file or folder; what it held is in the manifest's inputs."""
-    solutions: Sequence[str | os.PathLike[str]] = option(
+    solutions: Sequence[str | os.PathLike[str]] = input_option(
         (),
         "--solutions",
         values=PATH,
         repeats=True,
         help="Answers: files or folders, one or several models.",
-        section=MARKED,
         changes_results=False,
         kept="sources",
     )
     """Files and folders of answers; none where a model is asked."""
-    format: str = option(
+    format: str = input_option(
         "auto",
         "--format",
         completes="loaders",
         help="The benchmark's format, if it is not detected.",
-        section=MARKED,
-        shows_default=True,
         # A loader named by its module is code, and run.json of a run that is resumed may come from anybody.
         danger=lambda name: "would be executed" if ":" in name else "",
     )
-    extract: _Extract = option(
+    extract: _Extract = input_option(
         "auto",
         "--extract",
         values=choice(_Extract),
         help="Look for the code in raw replies: those that do not compile, all, or none.",
-        section=MARKED,
-        shows_default=True,
     )
-    skip_unavailable: bool = option(
+    skip_unavailable: bool = input_option(
         False,
         "--skip-unavailable",
         help="Leave out problems in languages whose toolchain is not here, as missing, instead of refusing (exit 4).",
-        section=MARKED,
     )
     """Leave out the problems in languages whose toolchains are not here, as missing, instead of refusing the exam."""
-    timeout: float = option(
-        60.0,
-        "--timeout",
-        values=NumberRange(0.1, DAY),
-        help="CPU seconds a solution may use.",
-        section=RULES,
-        shows_default=True,
+    timeout: float = rule_option(
+        60.0, "--timeout", values=NumberRange(0.1, DAY), help="CPU seconds a solution may use."
     )
     """CPU seconds an attempt may use at most."""
-    adaptive: bool | None = option(
+    adaptive: bool | None = rule_option(
         None,
         "--adaptive-timeout/--fixed-timeout",
         parameter="adaptive",
         help="Limit each problem to 20 x its canonical solution's CPU time, at least 3 s and at most --timeout; or all "
         "to --timeout. [default: adaptive; fixed with --profile documented]",
-        section=RULES,
     )
     """Lower each problem's CPU limit to 20 times what its canonical solution needs, at least 3 seconds; None for what the
     profile says: the corrected one does, the documented one knows one limit for all."""
-    memory_mb: int = option(
-        2048,
-        "--memory-mb",
-        values=CountRange(64, 1 << 20),
-        help="Memory a solution may use.",
-        section=RULES,
-        shows_default=True,
-    )
-    error_policy: _ErrorPolicy = option(
+    memory_mb: int = rule_option(2048, "--memory-mb", values=CountRange(64, 1 << 20), help="Memory a solution may use.")
+    error_policy: _ErrorPolicy = rule_option(
         "zero",
         "--error-policy",
         values=choice(_ErrorPolicy),
         help="What an attempt with an error scores: 0, or the share of tests that passed.",
-        section=RULES,
-        shows_default=True,
     )
-    profile: _Profile = option(
+    profile: _Profile = rule_option(
         "corrected",
         "--profile",
         values=choice(_Profile),
         help="documented: one time limit for all problems. The arithmetic is the same.",
-        section=RULES,
-        shows_default=True,
     )
     """The exam's documented arithmetic is well defined, so both give the same numbers; recorded with the run."""
-    all_tests: bool = option(
-        False,
-        "--all-tests",
-        help="Programs that read and write: run the tests behind the first that fails, too.",
-        section=RULES,
+    all_tests: bool = rule_option(
+        False, "--all-tests", help="Programs that read and write: run the tests behind the first that fails, too."
     )
     """Go on with the tests of a program that reads and writes when it has failed one."""
-    fresh_tests: bool = option(
+    fresh_tests: bool = rule_option(
         False,
         "--fresh-tests",
         help="Functions and classes: load the solution anew for each test, and flag what then comes out otherwise.",
-        section=RULES,
     )
     """Give every test of a function problem a freshly loaded solution of its own."""
-    separate: bool = option(
+    separate: bool = rule_option(
         True,
         "--in-process",
         parameter="in_process",
         inverts=True,
         help="Run tests beside the candidate: verdicts can be forged, and passes are unchecked.",
-        section=RULES,
         kept="config.separate",
         # The flag is the opposite of the field, which is what run.json keeps.
         decode=lambda is_separate: not is_separate,
     )
     """Keep tests and candidate in different processes."""
-    seed: int = option(
-        0, "--seed", values=CountRange(), help="For resampled intervals.", section=RULES, shows_default=True
-    )
+    seed: int = rule_option(0, "--seed", values=CountRange(), help="For resampled intervals.")
     workers: int | None = workers_option("Solutions run at once [default: one a core].")
     python: str = option(
         "",

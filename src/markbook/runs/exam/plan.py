@@ -13,12 +13,13 @@ from markbook.benchmarks.answers import Answers, load_answers
 from markbook.benchmarks.benchmark import TestFault, language_fault, load_benchmark, without_faults
 from markbook.benchmarks.problems import Benchmark, RowError
 from markbook.errors import DataError, EnvironmentUnfitError, UsageError
+from markbook.option import ASKING
 from markbook.programs import program_language
 from markbook.runs.exam.exam_options import ExamOptions
 from markbook.runs.exam.grading import Tally, exam_sheet, exam_signatures
 from markbook.runs.exam.view import read_sample, sample_record
 from markbook.runs.kind import Machines, Planned, Skipped
-from markbook.runs.options import ASKING, with_answerer
+from markbook.runs.options import with_answerer
 from markbook.store import Manifest
 from markbook.store.reader import COMMAND as FOREIGN
 from markbook.types import Sample

@@ -26,11 +26,10 @@ from markbook.runs.exam.grading import (
 from markbook.runs.exam.sections import assertions, attempt_status, exam_page
 from markbook.runs.exam.view import OUTCOME, SAMPLE, ExamView, read_sample
 from markbook.text import cut
-from markbook.types import Direction, Outcome, Sample, Verdict, join_words
+from markbook.types import Direction, Key, Outcome, Sample, Verdict, join_words
 
 if TYPE_CHECKING:
     from markbook.store import Run, RunWriter
-    from markbook.store.journal import Key
 
 CODE_CAP = 200_000
 _TESTS_SHOWN = 200

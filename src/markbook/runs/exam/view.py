@@ -29,12 +29,11 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 from markbook.runs.exam.grading import ErrorPolicy, Mark, Tally, mark
 from markbook.text import cut
-from markbook.types import Attempt, Outcome, ProblemType, Sample, Test
+from markbook.types import Attempt, Key, Outcome, ProblemType, Sample, Test
 
 if TYPE_CHECKING:
     from markbook.results.stopping import StoppedRecord
     from markbook.store import Run, RunWriter, StoredRow
-    from markbook.store.journal import Key
 
 
 # What an exam's journal keeps of models, problems and answers.

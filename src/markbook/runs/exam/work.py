@@ -35,8 +35,7 @@ from markbook.runs.kind import Machines, Progress, Start, Watcher, WorkEnd
 from markbook.sandbox import Job, Sandbox
 from markbook.sandbox.job import LOST
 from markbook.store import RunWriter
-from markbook.store.journal import Key
-from markbook.types import Attempt, Outcome, ProblemType, Sample
+from markbook.types import Attempt, Key, Outcome, ProblemType, Sample
 
 if TYPE_CHECKING:
     from markbook.programs.executions import JobExecutor

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from markbook.runs.kind import Kind, Watcher, WorkEnd
+from markbook.runs.kind import Kind, Machines, Watcher, WorkEnd
 
 if TYPE_CHECKING:
-    from markbook.runs.kind import Machines
     from markbook.runs.reviews.finished import ReviewResults
     from markbook.runs.reviews.review import ReviewPlan, ReviewRequest
     from markbook.store import Run, RunWriter

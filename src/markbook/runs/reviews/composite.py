@@ -176,7 +176,7 @@ class Composite:
     policy: str
 
 
-def read_weights(weights_given: Mapping[str, object], *, at: str = "") -> dict[str, float]:
+def read_weights(weights_given: Mapping[str, object]) -> dict[str, float]:
     """Return weights by metric name, as given (not normalised), with the document's two spellings made one.
 
     Raises:
@@ -187,16 +187,16 @@ def read_weights(weights_given: Mapping[str, object], *, at: str = "") -> dict[s
     for name, value in weights_given.items():
         metric = ALIASES.get(name, name)
         if metric not in METRICS:
-            raise ConfigError(f"unknown metric {name!r} among the weights", at=at, hint=suggest(name, list(METRICS)))
+            raise ConfigError(f"unknown metric {name!r} among the weights", hint=suggest(name, list(METRICS)))
         if metric in weights:
             other = next(other_name for other_name in weights_given if ALIASES.get(other_name, other_name) == metric)
-            raise ConfigError(f"{metric!r} is given twice, as {other!r} and as {name!r}", at=at)
+            raise ConfigError(f"{metric!r} is given twice, as {other!r} and as {name!r}")
         # Written so that NaN fails it; the upper end keeps sums of weights finite.
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e15:
-            raise ConfigError(f"the weight of {name!r} must be a number from 0 up, not {value!r}", at=at)
+            raise ConfigError(f"the weight of {name!r} must be a number from 0 up, not {value!r}")
         weights[metric] = float(value)
     if not sum(weights.values()) > 0:
-        raise ConfigError("no metric has a weight above 0", at=at)
+        raise ConfigError("no metric has a weight above 0")
     return weights
 
 

@@ -9,6 +9,7 @@ from typing import get_args
 
 from markbook.errors import ConfigError, suggest
 from markbook.judge.rubrics import TIER_WEIGHTS
+from markbook.model.requests import JUDGE_PATIENCE
 from markbook.runs.reviews.composite import (
     DOCUMENTED_SCALE,
     SIMILARITY_WEIGHTS,
@@ -67,8 +68,8 @@ class ReviewConfig:
     tool_reference: Record | Path | None = None
     """Which tools are right: a map of contexts to tools (`default` for the rest) or expected calls, for all papers or
     by paper; or the file that holds it."""
-    max_retries: int = 2
-    judge_seconds: float = 30.0
+    max_retries: int = JUDGE_PATIENCE.retries
+    judge_seconds: float = JUDGE_PATIENCE.seconds
     cost_per_review: float | None = None
     """US dollars; times the number of reviews it is the run's limit."""
     judge_name: str = ""

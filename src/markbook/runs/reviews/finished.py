@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markbook import plugins
 from markbook.errors import DataError, MarkbookError, UsageError, suggest
+from markbook.report.page import Page, of_run
 from markbook.results.alignment import digest
 from markbook.results.comparison import run_headline
 from markbook.results.files import get_value, read_part, reasons_text
@@ -21,18 +22,13 @@ from markbook.runs.conductor import conduct
 from markbook.runs.kind import Kind, Machines, Planned, Watcher, WorkEnd
 from markbook.runs.options import RunOptions
 from markbook.runs.reviews.config import ReviewConfig
-from markbook.runs.reviews.reports import reports
+from markbook.runs.reviews.reports import judges_said, reports, review_page
 from markbook.runs.reviews.review_rows import ReviewsView, get_tier
 from markbook.runs.reviews.summary import read_journal, score
 from markbook.store import Manifest, Run, RunWriter
 from markbook.text import cut
 from markbook.text.format import format_number
-from markbook.types import Missing, MissingKind
-
-if TYPE_CHECKING:
-    from markbook.report.page import Page
-    from markbook.types import Direction
-
+from markbook.types import Direction, Missing, MissingKind
 
 # The marks of a run of peer reviews.
 
@@ -150,9 +146,6 @@ class ReviewResults(ReviewsView):
 
     def page(self) -> Page:
         """Return everything that a review's report shows."""
-        from markbook.report.page import of_run
-        from markbook.runs.reviews.reports import review_page
-
         return of_run(replace(review_page(self), headline=run_headline(self, "papers")), self.manifest)
 
     @property
@@ -173,8 +166,6 @@ class ReviewResults(ReviewsView):
         Raises:
             ValueError: none begins there.
         """
-        from markbook.runs.reviews.reports import judges_said
-
         row = self.row_at(location)
         facts = tuple(
             (f"{tier} {name}", format_number(value) if isinstance(value, float) else str(value))

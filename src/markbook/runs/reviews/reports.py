@@ -11,7 +11,7 @@ from markbook import text
 from markbook.measurements import IntervalRecord
 from markbook.report import charts
 from markbook.report.page import Chart, Page, Problem, Section, ShownAnswer
-from markbook.report.words import interval_ends, interval_text, missing_text
+from markbook.report.words import chart_cells, summary_cells
 from markbook.results.evidence import Room, read_judge_marks
 from markbook.results.files import collect_reasons
 from markbook.results.sheet import Status, find_status
@@ -241,14 +241,9 @@ def _tier(summary: ReviewSummary, systems: Sequence[str], tier: Tier) -> Section
         for system in systems:
             summary_ = Summary.from_record(summary["systems"][system]["metrics"][name])
             intervals.append(summary_.interval)
-            rows.append(
-                (short, system, format_number(summary_.value), interval_text(summary_.interval), f"{summary_.n} of {summary_.n_items}",
-                 missing_text(summary_.n_missing), NOTHING if summary_.bounds is None else format_interval(*summary_.bounds))
-            )  # fmt: skip
-            if summary_.value is not None:
-                cells.append(
-                    {"group": short, "series": system, "value": round(summary_.value, 4), **interval_ends(summary_)}
-                )
+            bounds = NOTHING if summary_.bounds is None else format_interval(*summary_.bounds)
+            rows.append((short, system, *summary_cells(summary_), bounds))
+            cells += chart_cells(short, system, summary_)
     level, worst_best = format_level(intervals), "If all missing were worst, best"
     headers = ("Metric", "System", "Mean", f"{level} interval", "Scored", "Missing", worst_best)
     table = Table(title, headers, tuple(rows), frozenset({2, 3, 4}))
@@ -351,17 +346,11 @@ def _paper(
 _SHORT = {"tier1": "1", "tier2": "2", "tier3": "3", "composite": "composite"}
 
 
-def cells(metric: Summary) -> tuple[str, str, str, str]:
-    """Return value, interval, n and what is missing, as text; a value that is not there is a dash."""
-    value = format_number(metric.value)
-    spread = interval_text(metric.interval)
-    return value, spread, f"{metric.n} of {metric.n_items}", missing_text(metric.n_missing)
-
-
 def tier_rows(system: SystemSummary) -> list[tuple[str, ...]]:
     """Return the tier table of one system: tier, metric, value, interval, scored, missing."""
     return [
-        (_SHORT[tier], name, *cells(Summary.from_record(system["metrics"][f"{tier}.{name}"]))) for tier, name in FIELDS
+        (_SHORT[tier], name, *summary_cells(Summary.from_record(system["metrics"][f"{tier}.{name}"])))
+        for tier, name in FIELDS
     ]
 
 

@@ -68,7 +68,7 @@ from markbook.runs.reviews.tiers import (
 from markbook.store import Manifest, RunWriter
 from markbook.text import terminal
 from markbook.trace import Reference
-from markbook.types import Attempt, MissingKind, digest_text
+from markbook.types import Attempt, Key, MissingKind, digest_text
 
 # Tier 2: the plan for a run's judges, with what its configuration says where the caller says nothing.
 
@@ -298,8 +298,6 @@ def _log_inputs(
 
 
 # What a review run says in its log.
-
-Key = tuple[str | int, ...]
 
 
 def log_answer(key: Key, judged: Judged) -> None:

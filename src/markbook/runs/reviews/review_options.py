@@ -13,12 +13,12 @@ from markbook.option import (
     FILE,
     MARKED,
     SCORES,
-    THE_RUN,
     CountRange,
     NumberRange,
     choice,
     declaration,
     option,
+    run_option,
     values_of_command,
 )
 from markbook.runs.options import RunOptions, RunSettings, strict_option, workers_option
@@ -66,6 +66,7 @@ class ReviewOptions(RunOptions):
         ASKING_JUDGES,
         repeats=True,
         help="PROVIDER:NAME, several times for a panel; @URL names its own server; or off.",
+        shows_default=False,
         # A judge's address out of a foreign run.json would be sent the user's key.
         danger=judges_would_send_key,
     )
@@ -103,22 +104,10 @@ class ReviewOptions(RunOptions):
         SCORES,
         values=choice(_Profile),
         help="documented reproduces the document's formulas with their faults.",
-        shows_default=True,
     )
-    seed: int = _review_option(
-        0, "--seed", SCORES, values=CountRange(), help="Of resampling and of the judge.", shows_default=True
-    )
+    seed: int = _review_option(0, "--seed", SCORES, values=CountRange(), help="Of resampling and of the judge.")
     workers: int | None = workers_option("Processes that compare texts and read traces [default: this one alone].")
-    output: Path = option(
-        Path("generated"),
-        "-o",
-        "--output",
-        values=FILE,
-        help="Where the run folder is made.",
-        section=THE_RUN,
-        shows_default=True,
-        changes_results=False,
-    )
+    output: Path = run_option(Path("generated"), "-o", "--output", values=FILE, help="Where the run folder is made.")
     strict: bool = strict_option("Stop at the first file or row that cannot be read (exit 65).")
 
     def asked(self) -> dict[str, object]:

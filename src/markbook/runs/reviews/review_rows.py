@@ -512,8 +512,7 @@ def _switched_off(tier: int, names: Sequence[str]) -> Numbers:
     return fields.done()
 
 
-def six_metrics(tiers: Mapping[str, Numbers]) -> dict[str, Value]:
-    """Return the composite's six metrics from the tiers, as documented."""
+def _composite(tiers: Mapping[str, Numbers], config: ReviewConfig) -> Numbers:
     homes = {
         "time_taken": ("tier1", "time_score"),
         "task_success": ("tier1", "task_success"),
@@ -522,11 +521,7 @@ def six_metrics(tiers: Mapping[str, Numbers]) -> dict[str, Value]:
         "coordination_quality": ("tier3", "coordination_centrality"),
         "tool_efficiency": ("tier3", "tool_selection_accuracy"),
     }
-    return {name: read_value(tiers[homes[name][0]], homes[name][1]) for name in METRICS}
-
-
-def _composite(tiers: Mapping[str, Numbers], config: ReviewConfig) -> Numbers:
-    scores = six_metrics(tiers)
+    scores = {name: read_value(tiers[homes[name][0]], homes[name][1]) for name in METRICS}
     composite = compose(scores, config.weights, policy=config.policy, profile=config.profile, scale=config.scale)
     fields = Fields()
     fields.put("composite_score", composite.score if composite.score is not None else composite.missing or _NOT_ASKED)

@@ -36,7 +36,7 @@ from markbook.stats.records import Estimate
 from markbook.store import Run
 from markbook.text import cut
 from markbook.text.schema import make_check
-from markbook.types import Missing, MissingKind, Summary
+from markbook.types import Key, Missing, MissingKind, Summary
 
 # How similar human reviews of one paper are to one another: what a generated review can be held to.
 
@@ -212,16 +212,6 @@ def summarise(
     }
 
 
-def add_label_stability(rows: Sequence[ReviewRow], config: ReviewConfig) -> None:
-    """Set in every complete composite how often each label comes out when the weights are uncertain."""
-    complete = [row for row in rows if row["composite"]["evaluation_complete"]]
-    scores = [row["composite"]["metric_scores"] for row in complete]
-    for row, shares in zip(
-        complete, label_stability(scores, config.weights, seed=config.seed, scale=config.scale), strict=True
-    ):
-        row["composite"]["label_stability"] = shares
-
-
 def _system(system: str, rows: Sequence[ReviewRow], config: ReviewConfig, papers: Sequence[str]) -> SystemSummary:
     mine = [row for row in rows if row["system"] == system]
     reviewed = {row["paper_id"] for row in mine}
@@ -333,7 +323,6 @@ def _sensitivity(rows: Sequence[ReviewRow], systems: Sequence[str], config: Revi
 
 # From a review run's journal to its rows and summary: pure, so a finished run is scored again without measuring anything.
 
-Key = tuple[str | int, ...]
 Rows = Callable[[str], Iterator[Any]]
 
 
@@ -473,6 +462,12 @@ def score(
         threshold_from = f"percentile {config.calibrate:g} of {len(yardstick.combined)} human reviews against their closest other one"
     rows = [build_row(item, config, judge_asked=judge_asked, models=models) for item in journaled]
     # Over all rows at once: the shares of two reviews can be compared only if the same weights were drawn for both.
-    add_label_stability(rows, config)
+    # Set in every complete composite how often each label comes out when the weights are uncertain.
+    complete = [row for row in rows if row["composite"]["evaluation_complete"]]
+    scores = [row["composite"]["metric_scores"] for row in complete]
+    for row, shares in zip(
+        complete, label_stability(scores, config.weights, seed=config.seed, scale=config.scale), strict=True
+    ):
+        row["composite"]["label_stability"] = shares
     summary = summarise(rows, config, papers=papers, yardstick=yardstick, threshold_from=threshold_from)
     return rows, summary

@@ -63,7 +63,7 @@ def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
         tests = row.get("tests")
         # Of pass@k alone: the stats of other metrics may be as large as the texts, and no cell is made of them.
         stats = (row.get("stats") or {}).get(own) if own.startswith("pass@") else None
-        mark = _Mark(get_value(row["metrics"], own, row), bool(tests["passed"]) if tests else None, stats or _NOTHING)
+        mark = _Mark(get_value(row["metrics"], own, row), bool(tests["passed"]) if tests else None, stats or {})
         means.add(str(row["task"]), sample, mark.value)
         marks_by_model.setdefault(str(row["model"] or name), {}).setdefault(sample, []).append(mark)
         # An id that is not the row's number was stated by somebody, and says which row it is.
@@ -170,9 +170,6 @@ class _Mark:
     value: float | Missing
     passed: bool | None
     stats: Mapping[str, Any]
-
-
-_NOTHING: Mapping[str, Any] = {}
 
 
 def _cell(answers: Sequence[_Mark], metric: str, limits: tuple[float, float]) -> Cell:

@@ -22,7 +22,6 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from markbook import plugins
 from markbook.codec import JsonRecord
@@ -30,6 +29,7 @@ from markbook.datasets.filters import as_list
 from markbook.datasets.user_code import ForeignError
 from markbook.engine import deaf, lost_workers, other_engine
 from markbook.errors import UsageError
+from markbook.measurements import nothing
 from markbook.metrics.measure import measure_together
 from markbook.model import ModelReply
 from markbook.model.connect import COMPLETIONS
@@ -39,12 +39,9 @@ from markbook.runs.tasks.metrics import RowPassAtK
 from markbook.runs.tasks.plan import Filtered, TaskPlan
 from markbook.runs.tasks.scorers import RowAnswer, ScoreNames, score_rows
 from markbook.runs.tasks.summaries import TestedRecord
-from markbook.types import Attempt, Item, Measurement, Metric, Missing, MissingKind, Outcome, Sample, join_words
+from markbook.runs.tasks.task_options import TaskOptions
+from markbook.types import Attempt, Item, Key, Measurement, Metric, Missing, MissingKind, Outcome, Sample, join_words
 from markbook.why import Why
-
-if TYPE_CHECKING:
-    from markbook.runs.tasks.task_options import TaskOptions
-
 
 # Measuring one piece of a task's answers, here or in a worker. Light to import: every worker does so first.
 
@@ -93,7 +90,6 @@ MANY = 2_000
 """From so many answers on further processes on this machine are worth their start."""
 _MANY_BYTES = 1 << 19
 _PIECE = 500
-_NOTHING: MappingProxyType[str, object] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +191,7 @@ def _in_pieces(metrics: Sequence[Metric], items: Sequence[Item], executor: Execu
                         sample_id=item.sample.id,
                         index=item.attempt.index,
                         model=item.attempt.model,
-                        stats=_NOTHING if stats is None else MappingProxyType(stats),
+                        stats=nothing() if stats is None else MappingProxyType(stats),
                         signature=signature or metric.signature,
                     )
                     for item, (value, missing, stats, signature) in zip(piece, column, strict=True)
@@ -285,8 +281,6 @@ def together(key: tuple[str | int, ...], replies: Sequence[ModelReply]) -> Model
 
 
 # From replies to marks: filter, run the tests where a metric asks for it, measure.
-
-Key = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)

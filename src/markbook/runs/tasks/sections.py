@@ -8,7 +8,7 @@ from typing import Any
 
 from markbook.report import charts
 from markbook.report.page import MOST_BYTES, Chart, Page, Problem, Section, ShownAnswer
-from markbook.report.words import interval_ends, interval_text, missing_text
+from markbook.report.words import chart_cells, summary_cells
 from markbook.results.evidence import Room, collect_evidence
 from markbook.results.files import collect_reasons, reasons_text
 from markbook.results.sheet import Status, best_end, find_status
@@ -249,14 +249,8 @@ def _metrics(name: str, title: str, tasks: Mapping[str, TaskRecord] | Mapping[st
             summary = Summary.from_record(metric_record)
             intervals.append(summary.interval)
             better = "" if summary.direction == "higher" else " (lower is better)"
-            rows.append(
-                (task, metric + better, format_number(summary.value), interval_text(summary.interval),
-                 f"{summary.n} of {summary.n_items}", missing_text(summary.n_missing), summary.note)
-            )  # fmt: skip
-            if summary.value is not None:
-                cells.append(
-                    {"group": metric, "series": task, "value": round(summary.value, 4), **interval_ends(summary)}
-                )
+            rows.append((task, metric + better, *summary_cells(summary), summary.note))
+            cells += chart_cells(metric, task, summary)
     headers = ("Task", "Metric", "Value", f"{format_level(intervals)} interval", "Scored", "Missing", "Note")
     table = Table(title, headers, tuple(rows), frozenset({2, 3, 4}))
     metrics = list(dict.fromkeys(str(cell["group"]) for cell in cells))

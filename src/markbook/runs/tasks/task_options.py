@@ -8,17 +8,18 @@ from dataclasses import dataclass, fields
 from typing import Literal
 
 from markbook.judge.judge_options import MODES, beside_a_model, judges_would_send_key
+from markbook.model.requests import JUDGE_PATIENCE
 from markbook.option import (
-    ASKING_MODELS,
-    MARKED,
     PATH,
     SWITCH,
     TASKS_MAY,
     CountRange,
     NumberRange,
     WordChoice,
+    asking_option,
     choice,
     declaration,
+    input_option,
     option,
     would,
     would_send_key,
@@ -42,77 +43,57 @@ class TaskOptions(StoppingOptions):
         (), "TASK...", repeats=True, completes="tasks", changes_results=False, kept="sources"
     )
     """YAML files or names of ready tasks; what they say is in the manifest's config, and so are the model and its server."""
-    predictions: str | os.PathLike[str] | None = option(
+    predictions: str | os.PathLike[str] | None = input_option(
         None,
         "--predictions",
         values=PATH,
         help="Answers that exist: a file, a folder with one file a task, or a run.",
-        section=MARKED,
         changes_results=False,
         kept="sources",
     )
     """A file of answers, or a folder with one file a task."""
-    data: str | os.PathLike[str] | None = option(
+    data: str | os.PathLike[str] | None = input_option(
         None,
         "--data",
         values=PATH,
         help="A file of rows to use instead of the one that the tasks name.",
-        section=MARKED,
         changes_results=False,
         kept="sources",
     )
     """A file of rows to use instead of the one that the tasks name."""
-    limit: int | None = option(None, "--limit", values=CountRange(1), help="Rows of each task at most.", section=MARKED)
+    limit: int | None = input_option(None, "--limit", values=CountRange(1), help="Rows of each task at most.")
     """Rows of each task at most."""
-    contexts: tuple[_ContextMode, ...] = option(
+    contexts: tuple[_ContextMode, ...] = input_option(
         (),
         "--context",
         parameter="contexts",
         values=choice(_ContextMode),
         repeats=True,
         help="Run in these context modes; several are compared row by row.",
-        section=MARKED,
     )
     """Run each task in these context modes, and compare them."""
-    missing: _Missing = option(
-        "exclude",
-        "--missing",
-        values=choice(_Missing),
-        help="How a missing value counts in a mean.",
-        section=MARKED,
-        shows_default=True,
+    missing: _Missing = input_option(
+        "exclude", "--missing", values=choice(_Missing), help="How a missing value counts in a mean."
     )
     """How a missing value counts in a mean."""
-    profile: _Profile = option(
+    profile: _Profile = input_option(
         "corrected",
         "--profile",
         values=choice(_Profile),
         help="documented: compute what the metrics document's code computes.",
-        section=MARKED,
-        shows_default=True,
     )
-    seed: int = option(
-        0,
-        "--seed",
-        values=CountRange(),
-        help="For models that take one, and resampled intervals.",
-        section=MARKED,
-        shows_default=True,
+    seed: int = input_option(
+        0, "--seed", values=CountRange(), help="For models that take one, and resampled intervals."
     )
-    turns: bool = option(
-        False,
-        "--turns",
-        help="Ask worked examples as turns, a description as the system message.",
-        section=ASKING_MODELS,
-        after="system",
+    turns: bool = asking_option(
+        False, "--turns", help="Ask worked examples as turns, a description as the system message.", after="system"
     )
     """Whether worked examples are asked as turns of their own, and a description as the system message."""
-    num_fewshot: int | None = option(
+    num_fewshot: int | None = asking_option(
         None,
         "--num-fewshot",
         values=CountRange(0, 100),
         help="Worked examples a question [default: what the task says].",
-        section=ASKING_MODELS,
         after="turns",
     )
     """Worked examples before each question, instead of what the task says."""
@@ -159,10 +140,16 @@ class TaskOptions(StoppingOptions):
         help="Weigh marks by token probabilities, where the server gives them.",
     )
     judge_retries: int | None = beside_a_model(
-        None, "--judge-retries", "retries", help="Further HTTP requests for one judgement [default: 2]."
+        None,
+        "--judge-retries",
+        "retries",
+        help=f"Further HTTP requests for one judgement [default: {JUDGE_PATIENCE.retries}].",
     )
     judge_timeout: float | None = beside_a_model(
-        None, "--judge-timeout", "seconds", help="Deadline of one request to a judge in seconds [default: 30]."
+        None,
+        "--judge-timeout",
+        "seconds",
+        help=f"Deadline of one request to a judge in seconds [default: {JUDGE_PATIENCE.seconds:g}].",
     )
     judge_per_minute: float | None = beside_a_model(
         None,
@@ -210,12 +197,7 @@ class TaskOptions(StoppingOptions):
     )
     """Whether a data set of the Hugging Face hub that a task names may be fetched; its rows are known by their digest."""
     timeout: float = option(
-        60.0,
-        "--timeout",
-        values=NumberRange(0.1, DAY),
-        help="CPU seconds for an answer's tests.",
-        section=TASKS_MAY,
-        shows_default=True,
+        60.0, "--timeout", values=NumberRange(0.1, DAY), help="CPU seconds for an answer's tests.", section=TASKS_MAY
     )
     """CPU seconds for one answer's tests."""
     workers: int | None = workers_option("Answers' tests run at once [default: one a core].")

@@ -31,6 +31,7 @@ from markbook.errors import UsageError
 from markbook.judge.judge_options import plain_judge
 from markbook.model import ModelReply, PromptRequest
 from markbook.model.connect import without_secrets
+from markbook.option import ASKING
 from markbook.results.alignment import digest
 from markbook.results.kind import Results as Finished
 from markbook.results.sheet import Cell, Sheet
@@ -46,12 +47,11 @@ from markbook.results.stopping import (
 )
 from markbook.runs.asking import Replies, connect_generator, goes_on, sum_usage, timings
 from markbook.runs.kind import Machines, Planned, Skipped, Watcher, WorkEnd
-from markbook.runs.options import ASKING, with_answerer
+from markbook.runs.options import with_answerer
 from markbook.runs.pass_at_k import find_problem
 from markbook.runs.tasks.columns import MarkCollector
 from markbook.runs.tasks.grading import (
     FilteredAnswer,
-    Key,
     Tested,
     Workers,
     answers,
@@ -70,9 +70,10 @@ from markbook.runs.tasks.plan import (
 )
 from markbook.runs.tasks.sections import summary_text
 from markbook.runs.tasks.task_options import JUDGING, TaskOptions
+from markbook.sandbox import Job
 from markbook.store import Manifest, RunWriter
 from markbook.store.reader import latest_run
-from markbook.types import Direction, Limits, Missing, MissingKind, Sample
+from markbook.types import Direction, Key, Limits, Missing, MissingKind, Sample
 
 # A run of tasks that stops when it has seen enough: which of its metrics decides, and the plan of a part of its rows.
 
@@ -387,8 +388,6 @@ def _execute(
     settings: TaskOptions,
 ) -> dict[Key, Tested]:
     """Run the tests of a task on some answers, those excepted that the journal has."""
-    from markbook.sandbox import Job
-
     name = task_plan.task.name
     keys = [answer.key(name) for answer in filtered_answers]
     done = {key: earlier[key] for key in keys if key in earlier}
