@@ -128,16 +128,44 @@ def path_convergence(walk: Sequence[State], marker: Marker) -> Measurement:
 
 def loops(walk: Sequence[State]) -> int:
     """Return the strongly connected groups of more than one state, plus states that follow themselves alone."""
-    from scipy.sparse import csr_matrix
-    from scipy.sparse.csgraph import connected_components
-
     edges = transitions(walk)
-    numbers = {state: number for number, state in enumerate(dict.fromkeys(walk))}
-    ends = [[numbers[edge[side]] for edge in edges] for side in (0, 1)]
-    table = csr_matrix(([1] * len(edges), ends), shape=(len(numbers), len(numbers)))
-    _, groups = connected_components(table, connection="strong")
-    circles = {groups[numbers[source]] for source, other in edges if source == other}
-    return sum(size > 1 or group in circles for group, size in Counter(groups.tolist()).items())
+    states = list(dict.fromkeys(walk))
+    ahead: dict[State, list[State]] = {state: [] for state in states}
+    back: dict[State, list[State]] = {state: [] for state in states}
+    for source, other in edges:
+        ahead[source].append(other)
+        back[other].append(source)
+    group: dict[State, State] = {}
+    # Kosaraju's second pass: against the edges, in the reverse order of finishing, each search stays within one group.
+    for root in reversed(_order_by_finish(states, ahead)):
+        waiting = [root]
+        while waiting:
+            at = waiting.pop()
+            if at not in group:
+                group[at] = root
+                waiting.extend(other for other in back[at] if other not in group)
+    # Not by scipy's graphs: a command that shows one trace would take a second for the import alone.
+    return sum(size > 1 or (root, root) in edges for root, size in Counter(group.values()).items())
+
+
+def _order_by_finish(states: Sequence[State], ahead: dict[State, list[State]]) -> list[State]:
+    """Return the states in the order in which a depth-first search leaves them (Kosaraju's first pass)."""
+    order: list[State] = []
+    visited: set[State] = set()
+    for first in states:
+        # A stack of our own, since a walk may have more states than Python recurses.
+        stack = [(first, iter(ahead[first]))] if first not in visited else []
+        visited.add(first)
+        while stack:
+            at, rest = stack[-1]
+            following = next((other for other in rest if other not in visited), None)
+            if following is None:
+                order.append(at)
+                stack.pop()
+            else:
+                visited.add(following)
+                stack.append((following, iter(ahead[following])))
+    return order
 
 
 def measure_walk(trace: Trace, reference: Reference | None, marker: Marker) -> dict[str, Measurement]:
