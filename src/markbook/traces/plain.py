@@ -26,7 +26,7 @@ _PER_VALUE = 16
 """Characters that a value counts for beside those of its text."""
 _LARGEST = (1 << 63) - 1
 _VAST = 1e100
-"""Numbers beyond it are no time and no cost, and their sums and differences would be infinite."""
+"""Numbers beyond it cannot be times or costs: their sums and differences would be infinite."""
 _MOST_DIGITS = 10**4000
 """Python refuses to write integers of more than 4,300 digits."""
 
@@ -97,7 +97,7 @@ def number(value: object) -> float | None:
         result = float(value)
     except (ValueError, OverflowError):
         return None
-    return result if abs(result) <= _VAST else None  # nor is NaN
+    return result if abs(result) <= _VAST else None  # nor NaN
 
 
 def moment(value: object) -> float | None:
