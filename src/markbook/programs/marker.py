@@ -287,7 +287,7 @@ class ProgramMarker:
                         self._build(batch)
                     for key, program in batch.waiting.items():
                         limits = self._under[key.partition(":")[0]].job.limits
-                        self._box.submit(whole_run(key, program, limits, proves=self._proves))
+                        self._box.submit(make_run(key, program, limits, proves=self._proves))
                     batch.waiting = {}
             if self._box.is_busy:
                 yield from self._next()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import marshal
 import os
+from collections import Counter
 
 from .. import wire
 from ..marking import SWALLOWED, receive_result
@@ -99,6 +100,10 @@ def count_slept(record: dict[str, Any]) -> float:
     return rest if rest > _SLEEP else 0.0
 
 
+def _count_parts(done: Count) -> Counter[int | None]:
+    return Counter({number: count for number, count in done})
+
+
 class _Trial:
     """The runs of one solution with which its passes are tried."""
 
@@ -181,12 +186,13 @@ class _Trial:
         Apart it passed too where the part that was made wrong went well as often as in the true run, and the test
         failed by what else it says: an object that is equal to everything is told by its `==` what is expected.
         """
-        canary, true = self._found[index], dict(self.record.get("done", {}).get(index, ()))
+        canary, true = self._found[index], _count_parts(self.record.get("done", {}).get(index, []))
         outcomes = {}
         for site_index, said in self._said[index].items():
-            part = canary.parts[site_index] if canary.ranks[site_index] in (SURE, OPERATOR) and self._apart else None
-            wanted = 0 if part is None else true.get(part, 0)
-            outcomes[site_index] = [passes or 0 < wanted <= dict(done).get(part, 0) for passes, done in said]
+            part = canary.parts[site_index]
+            is_seen = part is not None and self._apart and canary.ranks[site_index] in (SURE, OPERATOR)
+            wanted = true[part] if is_seen else 0
+            outcomes[site_index] = [passes or 0 < wanted <= _count_parts(done)[part] for passes, done in said]
         return outcomes
 
     def wants(self, deal: dict[int, Variant]) -> bool:
