@@ -148,7 +148,8 @@ class Examiner:
         if job.get("explain") and not record.get("spent") and not all(test["p"] for test in record.get("tests", ())):
             self._explain(task, job, record)
         if (
-            _most_held() - self._begun > _GROWN
+            task.leaves_traces
+            or _most_held() - self._begun > _GROWN
             or not _has_room()
             or any(result.get("k") == "m" for result in record.get("tests", ()))
         ):

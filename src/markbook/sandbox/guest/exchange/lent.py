@@ -102,47 +102,28 @@ _CLOCK = frozenset(
 
 _REVIEWED: dict[type, frozenset[str]] = {
     object: _OBJECT,
-    int: _NUMBER,
-    float: _NUMBER,
-    complex: _NUMBER,
-    bool: _NUMBER,
+    **dict.fromkeys((int, float, complex, bool), _NUMBER),
     str: _WORDS | {"__len__", "__iter__", "__getitem__", "__contains__", "__add__", "__mul__", "__rmul__"},
     bytes: (_WORDS - {"encode"}) | {"__len__", "__iter__", "__getitem__", "__contains__", "__add__", "decode", "hex"},
     tuple: _SEQUENCE,
     range: _SEQUENCE | {"start", "stop", "step"},
-    list: _SEQUENCE
-    | _CHANGED
-    | frozenset(["append", "extend", "insert", "sort", "reverse", "copy", "__iadd__", "__imul__"]),
-    bytearray: _SEQUENCE
-    | _CHANGED
-    | frozenset(["append", "extend", "insert", "reverse", "copy", "__iadd__", "__imul__"]),
-    collections.deque: _SEQUENCE
-    | _CHANGED
-    | frozenset(
-        [
-            "append", "appendleft", "extend", "extendleft", "insert", "popleft", "reverse", "rotate", "copy",
-            "maxlen", "__iadd__",
-        ]
-    ),
-    set: _SETS
-    | frozenset(
-        ["add", "clear", "copy", "discard", "pop", "remove", "update", "difference_update", "intersection_update"]
-    )
-    | frozenset(["symmetric_difference_update", "__iand__", "__ior__", "__isub__", "__ixor__"]),
+    list: _SEQUENCE | _CHANGED | {"append", "extend", "insert", "sort", "reverse", "copy", "__iadd__", "__imul__"},
+    bytearray: _SEQUENCE | _CHANGED | {"append", "extend", "insert", "reverse", "copy", "__iadd__", "__imul__"},
+    collections.deque: _SEQUENCE | _CHANGED | {
+        "append", "appendleft", "extend", "extendleft", "insert", "popleft", "reverse", "rotate", "copy", "maxlen", "__iadd__",
+    },
+    set: _SETS | {
+        "add", "clear", "copy", "discard", "pop", "remove", "update", "difference_update", "intersection_update",
+        "symmetric_difference_update", "__iand__", "__ior__", "__isub__", "__ixor__",
+    },
     frozenset: _SETS | {"copy"},
-    dict: _MAPPING | _CHANGED | frozenset(["copy", "popitem", "setdefault", "update", "__ior__"]),
-    collections.OrderedDict: _MAPPING
-    | _CHANGED
-    | frozenset(["copy", "popitem", "setdefault", "update", "move_to_end", "__ior__"]),
+    dict: _MAPPING | _CHANGED | {"copy", "popitem", "setdefault", "update", "__ior__"},
+    collections.OrderedDict: _MAPPING | _CHANGED | {"copy", "popitem", "setdefault", "update", "move_to_end", "__ior__"},
     collections.defaultdict: frozenset(("copy", "__missing__", "__or__", "__ror__")),
-    collections.Counter: _MAPPING
-    | _CHANGED
-    | frozenset(
-        [
-            "copy", "elements", "most_common", "subtract", "total", "update", "__missing__", "__add__", "__sub__",
-            "__and__", "__iadd__",
-        ]
-    ),
+    collections.Counter: _MAPPING | _CHANGED | {
+        "copy", "elements", "most_common", "subtract", "total", "update", "__missing__", "__add__", "__sub__", "__and__",
+        "__iadd__",
+    },
     types.MappingProxyType: _MAPPING,
     type({}.keys()): _SETS,
     type({}.values()): _ITERATED | {"__len__"},
@@ -233,28 +214,11 @@ _DECORATED = contextlib.contextmanager(lambda: iter(())).__code__
 """The code of every function that `contextlib.contextmanager` returns."""
 READING = _SEQUENCE | _SETS | _MAPPING | _WORDS | _CLOCK | {"copy", "getvalue", "group", "groups", "most_common"}
 """Methods of standard types that only read, whatever object of theirs is asked."""
-_READ = (
-    READING
-    | _OBJECT
-    | frozenset(
-        name for name in _NUMBER if not (name[:3] == "__i" and name not in ("__index__", "__int__", "__invert__"))
-    )
-    | {
-        "tell",
-        "readable",
-        "writable",
-        "seekable",
-        "isatty",
-        "closed",
-        "span",
-        "start",
-        "end",
-        "groupdict",
-        "elements",
-        "total",
-    }
-    | {"name", "value", "args", "decode", "hex", "maxlen", "stop", "step", "search", "match", "fullmatch", "findall"}
-)
+_READ = READING | _OBJECT | {
+    "tell", "readable", "writable", "seekable", "isatty", "closed", "span", "start", "end", "groupdict", "elements", "total",
+    "name", "value", "args", "decode", "hex", "maxlen", "stop", "step", "search", "match", "fullmatch", "findall",
+    *(name for name in _NUMBER if name[:3] != "__i" or name in ("__index__", "__int__", "__invert__")),
+}  # fmt: skip
 """The same, with the operators that make a new value: what is not among them changes the object or uses it up."""
 _ADVANCED = frozenset(("n", "send", "throw", "close", "await", "step", "step by", "cancel"))
 _ONLY_COMPUTING = frozenset(("abc", "datetime", "decimal", "fractions", "numpy", "typing"))
@@ -391,12 +355,8 @@ def _is_only_read(value: Any, depth: int) -> bool:
 
 
 def _call_may_write(target: Any) -> bool:
-    if type(target) in (
-        types.BuiltinFunctionType,
-        types.MethodWrapperType,
-        types.MethodDescriptorType,
-        types.WrapperDescriptorType,
-    ):
+    kinds = types.BuiltinFunctionType, types.MethodWrapperType, types.MethodDescriptorType, types.WrapperDescriptorType
+    if type(target) in kinds:
         owner = type(target.__self__) if hasattr(target, "__self__") else object
         is_reading = target.__name__ in READING and not hasattr(owner, "__missing__")
         return not (is_reading or _only_takes_values(target))
