@@ -370,7 +370,7 @@ class Examiner:
         for index, (policy, result) in enumerate(zip(policies, together["tests"], strict=True)):
             # a test stays apart only if the right answer fares there as it does beside it
             agrees = policy is not None and apart is not None and result["p"] == apart["tests"][index]["p"]
-            plans.append(sorted(policy.allowed) if agrees and policy is not None and not policy.borrows else None)
+            plans.append(policy.list_entries() if agrees and policy is not None and not policy.borrows else None)
         plans, useful = self._beside(task, job, together, plans)
         own = {index for index, policy in enumerate(policies) if plans[index] is not None and policy and policy.own}
         own |= {index for index, makers in enumerate(task.makers) if makers and plans[index] is not None}

@@ -5,6 +5,15 @@ from __future__ import annotations
 import ast
 import collections
 import re
+import signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import ParamSpec, TypeVar
+
+    P = ParamSpec("P")
+    T = TypeVar("T")
 
 _LITERAL = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Constant, ast.UnaryOp, ast.USub, ast.UAdd, ast.Load)
 _MADE = (*_LITERAL, ast.Call, ast.Name, ast.Attribute, ast.keyword)
@@ -42,6 +51,8 @@ _FILL = frozenset(("append", "appendleft", "add", "extend", "insert", "setdefaul
 """Methods that put something into what they belong to."""
 LOOKS_UP = frozenset(("index", "count", "remove", "__contains__"))
 """Methods that compare what they are given with what they belong to has."""
+LONGEST = 1 << 16
+"""Characters of a test that is read for more than what it needs to run: it takes minutes to read one of a megabyte."""
 _NESTED = 4
 """So many names and calls are followed from a loop to what it goes through."""
 _ROUNDED, _PERCENT = 1e-4, 0.01
@@ -329,6 +340,20 @@ def difference(node: ast.expr) -> tuple[ast.BinOp, bool] | None:
                 return None
         else:
             return None
+
+
+def unclocked(function: Callable[P, T]) -> Callable[P, T]:
+    """Have a function take nothing of an attempt's time: how long a test is that it reads says nothing of the solution."""
+
+    def read(*arguments: P.args, **options: P.kwargs) -> T:
+        clocks = [(kind, signal.setitimer(kind, 0)) for kind in (signal.ITIMER_PROF, signal.ITIMER_VIRTUAL)]
+        try:
+            return function(*arguments, **options)
+        finally:
+            for kind, left in clocks:
+                signal.setitimer(kind, *left)
+
+    return read
 
 
 # What is decided about a solution's text, away from the process in which the solution runs.

@@ -81,7 +81,7 @@ def is_doubtful(plan: Plan, index: int, policy: Policy, record: dict[str, Any], 
     if policy.copied or policy.answered or (policy.judged if plan["sure"] else policy.based):
         return True
     if result["p"]:
-        if policy.written:
+        if policy.is_written():
             return True
         expected_parts = plan.get("done")
         parts_expected = expected_parts[index] if expected_parts is not None else None

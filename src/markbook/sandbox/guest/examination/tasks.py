@@ -131,12 +131,15 @@ class CompiledTests:
         self.patterns = [expressions.compile_pattern(pattern)[0] if pattern else None for pattern in patterns]
         return True
 
+    @expressions.unclocked
     def reads_again(self, index: int) -> bool:
         """Return whether a test may read again what it lends by calls.
 
         The tests share their variables, and those of the prompt: another one may read what this one has lent. Finding it
         takes as long as compiling the tests, so it waits for a solution that changes something: most change nothing.
         """
+        if self.size > expressions.LONGEST:
+            return True
         if not self._again:
             lendings = []
             for test in self.tests:

@@ -60,8 +60,8 @@ _NEVER = frozenset(("class", "copy", "refill", "seed", "names"))
 """What only the examiner asks for."""
 _CALLS = frozenset(("c", "step by"))
 """Requests of the test's whose arguments stand in its text as those of a call."""
-_MOST_WRITES = 1_000
-"""Changes by the reference that a policy keeps: more of them would make every job longer."""
+_MOST_CHANGES = 1_000
+"""So many changes a policy keeps: more of them would make every job longer."""
 _LONGEST_WAY = 20_000
 """Characters of the requests by which objects crossed; of one that crossed after more it is not known which it is."""
 
@@ -84,13 +84,10 @@ class Policy:
         """
         self.learning = allowed is None
         self._reads_again = reads_again
-        self.written = False
-        """Whether the candidate changed something of the test's in a way in which the right answer has not."""
-        self._writes = 0
-        self._changes = ""
-        """A digest of all changes so far, in their order."""
-        self._is_changed = False
-        """Whether there was one in what the test asks for now."""
+        self._changes: list[tuple[str, bool] | None] = []
+        """What may have been changed, each with whether a call of the test's did it; None where one has come to its end."""
+        self._more_changes: set[bool] = set()
+        """Whether calls did those that are not listed."""
         self._calls = 0
         """How many calls the test has made: a change belongs to one of them."""
         self._last = ""
@@ -215,9 +212,7 @@ class Policy:
         The entry has all that was sent, but for the object that was asked, and what is left of it: a solution that
         sorts in place where the reference does is not one that empties.
         """
-        # one change is enough for the flag: what comes after it needs no entry
-        if (self.learning or not self.written) and (request[1] not in _CALLS or self._reads_again()):
-            self._note_write(wire.encode([request[1], request[2][1:], request[3], changes]))
+        self._note_write(wire.encode([request[1], request[2][1:], request[3], changes]), request[1])
 
     def note_request(
         self, operation: str, arguments: list[Any], options: dict[str, Any], during: str, tokens: dict[int, int]
@@ -231,38 +226,49 @@ class Policy:
             during: the operation of the test's that is under way.
             tokens: by the id of each of the test's objects that has crossed, the how many-th it was.
         """
-        if self.written and not self.learning:
-            return
         from . import lent
 
         values = [*arguments[1:], *(options[name] for name in sorted(options))]
         text = f"{sorted(options)}({', '.join(self._describe(value, tokens) for value in values)})"
         number = tokens[id(arguments[0])]
         self._note_crossings(f"{operation}:{number}:{text}", len(tokens))
-        if lent.may_write(operation, arguments[0], [arguments[0], *values]) and (
-            during not in _CALLS or self._reads_again()
-        ):
-            self._note_write(f"{operation}:{self._find_way(number)}:{lent.kind_of_target(arguments[0])}:{text}")
+        if lent.may_write(operation, arguments[0], [arguments[0], *values]):
+            self._note_write(f"{operation}:{self._find_way(number)}:{lent.kind_of_target(arguments[0])}:{text}", during)
 
-    def _note_write(self, what: str) -> None:
-        # after the same changes as the right answer's, in the same order: another order leaves something else
-        self._changes = _digest(f"{self._changes};{self._calls}:{what}")
-        self._is_changed = True
-        self._check_change(self._changes)
+    def _note_write(self, what: str, during: str) -> None:
+        if len(self._changes) < _MOST_CHANGES:
+            self._changes.append((_digest(f"{self._calls}:{what}"), during in _CALLS))
+        else:
+            self._more_changes.add(during in _CALLS)
 
     def note_return(self) -> None:
         """Note that what the test asked for has come to its end: who made only some of its changes is not excused."""
-        if self._is_changed:
-            self._is_changed = False
-            self._check_change(f"{self._changes}.")
+        if self._changes and self._changes[-1] is not None:
+            self._changes.append(None)
 
-    def _check_change(self, changes: str) -> None:
-        key = f"change:{changes}"
-        if self.learning and self._writes < _MOST_WRITES:
-            self._writes += 1
-            self.allowed.add(key)
-        elif not self.learning and key not in self.allowed:
-            self.written = True
+    def _list_changes(self) -> list[str]:
+        """Return the entries of what was changed: after the same changes as the right answer's, in the same order.
+
+        The text of the test says what counts. It is read only now, when neither side waits for the other.
+        """
+        changes, entries, is_changed = "", [], False
+        for change in self._changes:
+            if change is not None and (not change[1] or self._reads_again()):
+                changes, is_changed = _digest(f"{changes};{change[0]}"), True
+                entries.append(f"change:{changes}")
+            elif change is None and is_changed:
+                is_changed = False
+                entries.append(f"change:{changes}.")
+        return entries
+
+    def list_entries(self) -> list[str]:
+        """Return what a run that learns has shown."""
+        return sorted(self.allowed.union(self._list_changes()))
+
+    def is_written(self) -> bool:
+        """Whether the candidate changed something of the test's in a way in which the right answer has not."""
+        more = any(not is_call or self._reads_again() for is_call in self._more_changes)
+        return more or not self.allowed.issuperset(self._list_changes())
 
     def check_use(
         self, operation: str, arguments: list[Any], options: dict[str, Any], handed: list[Any], *, spells: bool
