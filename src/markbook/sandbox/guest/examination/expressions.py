@@ -342,7 +342,7 @@ def difference(node: ast.expr) -> tuple[ast.BinOp, bool] | None:
             return None
 
 
-def unclocked(function: Callable[P, T]) -> Callable[P, T]:
+def pause_clock(function: Callable[P, T]) -> Callable[P, T]:
     """Have a function take nothing of an attempt's time: how long a test is that it reads says nothing of the solution."""
 
     def read(*arguments: P.args, **options: P.kwargs) -> T:

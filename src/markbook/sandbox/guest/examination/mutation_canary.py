@@ -92,7 +92,7 @@ class Canary:
             list(trees.values()), self._entry, program_parts, self._pool, self._makers
         ).sites
 
-    @expressions.unclocked
+    @expressions.pause_clock
     def as_shown(self) -> Compiled | None:
         """Return the test as a solution beside it sees it, compiled as wrong ones are; None where it is not a test.
 
@@ -117,7 +117,7 @@ class Canary:
             restored["parts"] = [self.restore_messages(part) for part in result["parts"]]
         return restored
 
-    @expressions.unclocked
+    @expressions.pause_clock
     def wrong(self, place: int, seed: int) -> Compiled | None:
         """Return the test compiled with this made wrong as the seed says; None where that is not a test any more.
 
@@ -142,7 +142,7 @@ class Canary:
         except _FAULTS:
             return None
 
-    @expressions.unclocked
+    @expressions.pause_clock
     def following(self, other: Canary) -> Compiled | None:
         """Return the test with what it says, too, made wrong as another one was last; None where it does not say it."""
         site = other._last

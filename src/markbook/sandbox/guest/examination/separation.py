@@ -14,7 +14,7 @@ from ..exchange import (
     lent as _lent,  # noqa: F401 - while files can be read: a policy asks it later
     names,
 )
-from ..exchange.peer import Crossed, Peer
+from ..exchange.peer import Peer
 from ..exchange.plain_values import SPECIAL
 from ..exchange.policy import Policy
 from ..exchange.standin import get_token, is_module
@@ -250,6 +250,8 @@ class Hall:
             policy.refused = True  # two generators are not one: a test that fails has to be seen with one
         if rebinds(self._text):
             policy.refused = True  # what a name of the solution's is was asked once: later it is another object there
+        if self.peer.frames is not None:
+            policy.note_end(self.peer.frames.hexdigest())
         result["v"] = "separated"
         policy.borrows = self._borrows
         if policy.own:
@@ -263,9 +265,7 @@ class Hall:
         Raises:
             Gone: the candidate is not there any more, whatever the test made of that.
         """
-        self.peer.policy = policy
-        self.peer.crossed = Crossed()
-        self.peer.escaped.clear()
+        self.peer.begin(policy)
         if self._task.speaks_of_random:
             seed_numpy()
         streams = sys.stdout, sys.stderr, sys.stdin

@@ -131,7 +131,7 @@ class CompiledTests:
         self.patterns = [expressions.compile_pattern(pattern)[0] if pattern else None for pattern in patterns]
         return True
 
-    @expressions.unclocked
+    @expressions.pause_clock
     def reads_again(self, index: int) -> bool:
         """Return whether a test may read again what it lends by calls.
 

@@ -35,10 +35,8 @@ from __future__ import annotations
 
 import types
 
-from .. import wire
-from . import names
 from .objects import CALLABLE
-from .plain_values import ATOMS, SPECIAL
+from .plain_values import SPECIAL
 from .standin import get_token
 
 TYPE_CHECKING = False
@@ -60,10 +58,6 @@ _NEVER = frozenset(("class", "copy", "refill", "seed", "names"))
 """What only the examiner asks for."""
 _CALLS = frozenset(("c", "step by"))
 """Requests of the test's whose arguments stand in its text as those of a call."""
-_MOST_CHANGES = 1_000
-"""So many changes a policy keeps: more of them would make every job longer."""
-_LONGEST_WAY = 20_000
-"""Characters of the requests by which objects crossed; of one that crossed after more it is not known which it is."""
 
 
 class Policy:
@@ -75,27 +69,15 @@ class Policy:
     `ask:OPERATION:OBJECT:ARGUMENTS`, what a solution asked of an object of the test's; or `change:...`, what it changed.
     """
 
-    def __init__(self, allowed: list[str] | None, reads_again: Callable[[], bool] = lambda: True) -> None:
-        """Begin with what the reference needed.
-
-        Args:
-            allowed: the entries; None for the run of the reference itself.
-            reads_again: returns whether the test may read again what it lends by calls.
-        """
+    def __init__(self, allowed: list[str] | None) -> None:
+        """Begin with what the reference needed; None for the run of the reference itself."""
         self.learning = allowed is None
-        self._reads_again = reads_again
-        self._changes: list[tuple[str, bool] | None] = []
-        """What may have been changed, each with whether a call of the test's did it; None where one has come to its end."""
-        self._more_changes: set[bool] = set()
-        """Whether calls did those that are not listed."""
-        self._calls = 0
-        """How many calls the test has made: a change belongs to one of them."""
-        self._last = ""
-        """The request before."""
-        self._crossings: list[tuple[int, str]] = [(0, "")]
-        """How many objects had crossed after which requests: all since the beginning with which any did."""
-        self._unknowns = 0
-        """How many values there were of which nobody can say that the right answer's were the same."""
+        self._changes: set[bool] = set()
+        """Of what may have been changed, whether a call of the test's was under way."""
+        self._frames: set[str] = set()
+        """Digests of all that came from the candidate, one for each run."""
+        self.written = False
+        """Whether the test may expect what the candidate has changed, and not the right answer."""
         self.allowed = set(allowed or ())
         self.own = False
         """Whether the candidate's own classes took part in a comparison."""
@@ -163,112 +145,33 @@ class Policy:
         self.stopped = self.stopped or "stop" not in self.allowed
         return "stop" in self.allowed
 
-    def note_call(self, operation: str, crossed: int) -> None:
-        """Note that the test asks something, and how many of its objects have crossed, what goes with it included."""
-        self._calls += operation in _CALLS
-        self._note_crossings(f"{operation}{self._calls}", crossed)
+    def note_change(self, during: str) -> None:
+        """Note that something of the test's may have been changed, by what the test asks for now."""
+        self._changes.add(during in _CALLS)
 
-    def _note_crossings(self, request: str, crossed: int) -> None:
-        before, way = self._crossings[-1]
-        if crossed > before:
-            is_short = len(way) < _LONGEST_WAY
-            self._crossings.append(
-                (crossed, f"{way};{self._last};{request};{crossed}" if is_short else self._name_unknown())
-            )
-        self._last = request
+    def note_end(self, frames: str) -> None:
+        """Note that the test has come to its end, and a digest of all that came from the candidate."""
+        self._frames.add(f"change:{frames[:32]}")
+        if self.learning and self._changes:
+            self.allowed |= self._frames
 
-    def _find_way(self, number: int) -> str:
-        """Return with which requests an object crossed.
+    @property
+    def is_changing(self) -> bool:
+        """Whether the right answer changes something of the test's."""
+        return any(key.startswith("change:") for key in self.allowed)
 
-        Objects are numbered in the order in which they cross: who asks for other ones gives others the same numbers. So one
-        is that of the right answer only if all that brought any before it were the same requests.
-        """
-        return next((f"{number}{way}" for crossed, way in self._crossings if crossed > number), self._name_unknown())
-
-    def _name_unknown(self) -> str:
-        self._unknowns += 1
-        return f"?{self.learning}{self._unknowns}"
-
-    def _describe(self, value: Any, tokens: dict[int, int]) -> str:
-        """Return all that a value is: of one that has no text of its own nobody can say that it is the right answer's."""
-        if type(value) in ATOMS:
-            return f"{type(value).__name__} {value!r}"
-        if id(value) in tokens:
-            return f"#{tokens[id(value)]}"
-        if type(value) in (list, tuple):
-            return f"{type(value).__name__}({', '.join([self._describe(part, tokens) for part in value])})"
-        if type(value) is dict:
-            pairs = [part for pair in value.items() for part in pair]
-            return f"dict({', '.join([self._describe(part, tokens) for part in pairs])})"
-        if type(value) in (set, frozenset):
-            return f"{type(value).__name__}({', '.join(sorted(self._describe(part, tokens) for part in value))})"
-        if callable(value) and not _is_stand_in(value) and (name := names.name_for(value)) is not None:
-            return name
-        return self._name_unknown()
-
-    def note_changes(self, request: list[Any], changes: list[Any]) -> None:
-        """Note that a request of the test's came back with containers of the test's changed.
-
-        The entry has all that was sent, but for the object that was asked, and what is left of it: a solution that
-        sorts in place where the reference does is not one that empties.
-        """
-        self._note_write(wire.encode([request[1], request[2][1:], request[3], changes]), request[1])
-
-    def note_request(
-        self, operation: str, arguments: list[Any], options: dict[str, Any], during: str, tokens: dict[int, int]
-    ) -> None:
-        """Note what the solution asks of an object of the test's, if that may change something.
+    def note_written(self, *, was_changed: bool, reads_again: Callable[[], bool]) -> bool:
+        """Note whether the test may expect what was changed; return whether anything was that may be read again.
 
         Args:
-            operation: what it asks for.
-            arguments: the object, and what goes with the operation.
-            options: its keyword arguments.
-            during: the operation of the test's that is under way.
-            tokens: by the id of each of the test's objects that has crossed, the how many-th it was.
+            was_changed: whether something was in a test before, whoever has changed it.
+            reads_again: returns whether the test may read again what is changed by its calls.
         """
-        from . import lent
-
-        values = [*arguments[1:], *(options[name] for name in sorted(options))]
-        text = f"{sorted(options)}({', '.join(self._describe(value, tokens) for value in values)})"
-        number = tokens[id(arguments[0])]
-        self._note_crossings(f"{operation}:{number}:{text}", len(tokens))
-        if lent.may_write(operation, arguments[0], [arguments[0], *values]):
-            self._note_write(f"{operation}:{self._find_way(number)}:{lent.kind_of_target(arguments[0])}:{text}", during)
-
-    def _note_write(self, what: str, during: str) -> None:
-        if len(self._changes) < _MOST_CHANGES:
-            self._changes.append((_digest(f"{self._calls}:{what}"), during in _CALLS))
-        else:
-            self._more_changes.add(during in _CALLS)
-
-    def note_return(self) -> None:
-        """Note that what the test asked for has come to its end: who made only some of its changes is not excused."""
-        if self._changes and self._changes[-1] is not None:
-            self._changes.append(None)
-
-    def _list_changes(self) -> list[str]:
-        """Return the entries of what was changed: after the same changes as the right answer's, in the same order.
-
-        The text of the test says what counts. It is read only now, when neither side waits for the other.
-        """
-        changes, entries, is_changed = "", [], False
-        for change in self._changes:
-            if change is not None and (not change[1] or self._reads_again()):
-                changes, is_changed = _digest(f"{changes};{change[0]}"), True
-                entries.append(f"change:{changes}")
-            elif change is None and is_changed:
-                is_changed = False
-                entries.append(f"change:{changes}.")
-        return entries
-
-    def list_entries(self) -> list[str]:
-        """Return what a run that learns has shown."""
-        return sorted(self.allowed.union(self._list_changes()))
-
-    def is_written(self) -> bool:
-        """Whether the candidate changed something of the test's in a way in which the right answer has not."""
-        more = any(not is_call or self._reads_again() for is_call in self._more_changes)
-        return more or not self.allowed.issuperset(self._list_changes())
+        # after the same frames from the first one on all is the same here as after the right answer's
+        is_same = bool(self._frames) and self._frames <= self.allowed
+        is_changed = False in self._changes or (True in self._changes and reads_again())
+        self.written = not is_same and (is_changed or (was_changed and self.is_changing))
+        return is_changed or was_changed
 
     def check_use(
         self, operation: str, arguments: list[Any], options: dict[str, Any], handed: list[Any], *, spells: bool
@@ -337,12 +240,6 @@ class Policy:
         # a method written over would be called by the test as if it were its own
         if not is_class and (callable(getattr(made_by, name, None)) or callable(own_attributes(target).get(name))):
             raise AttributeError(f"{name!r} is a method of the test's object")
-
-
-def _digest(text: str) -> str:
-    import hashlib  # only where something was changed: it brings a whole library of ciphers
-
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
 
 
 def _is_stand_in(value: Any) -> bool:
