@@ -350,8 +350,8 @@ def pause_clock(function: Callable[P, T]) -> Callable[P, T]:
         try:
             return function(*arguments, **options)
         finally:
-            for kind, left in clocks:
-                signal.setitimer(kind, *left)
+            for kind, seconds in clocks:
+                signal.setitimer(kind, *seconds)
 
     return read
 

@@ -72,13 +72,14 @@ def note_written(task: CompiledTests, policies: list[Policy | None]) -> set[int]
     """Note which tests may expect what the solution has changed, in them or before; return those that go beside with them."""
     lending: list[int] = []
     needed: set[int] = set()
-    was_changed = was_written = False
+    was_changed = was_written = was_told = False
     for index, policy in enumerate(policies):
         if policy is not None:
             reads_again = partial(_any_reads_again, task, [*lending, index])
             was_changed = policy.note_written(was_changed=was_changed, reads_again=reads_again)
             policy.written = was_written = policy.written or was_written
             needed.update(lending if was_written else ())
+            policy.answered, was_told = policy.answered or was_told, was_told or policy.told > 0
             if policy.refused:  # which a test is that has lent something
                 lending.append(index)
     return needed & task.sound

@@ -105,8 +105,8 @@ class CompiledTests:
         self.leaves_traces |= leaves_traces(expressions.nodes(helpers))
         self.before = [compile(helpers, "<prompt>", "exec", dont_inherit=True)]
         # what the prompt brings along is not the solution's
-        for made in self.makers:
-            made.difference_update(self.before[0].co_names)
+        for maker_names in self.makers:
+            maker_names.difference_update(self.before[0].co_names)
 
     def compiled_text(self) -> str:
         """Return what another examiner needs to know this sample's tests without compiling them; empty if it has to."""

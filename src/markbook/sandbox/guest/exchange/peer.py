@@ -296,6 +296,7 @@ class Peer(Objects):
                 return self._ask_peer(request, transfer, listen)
         if self.crossed.has_changed(transfer):
             self.policy.copied = True
+        self.policy.note_asking()
         return self._ask_peer(request, transfer, listen)
 
     def _ask_peer(self, request: list[Any], transfer: Transfer | None, listen: Listeners) -> Any:

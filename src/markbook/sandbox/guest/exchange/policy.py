@@ -21,10 +21,10 @@ Never answered, whoever asked for it: attributes that begin with an underscore (
 functions of a test's other than by calling them, copies, classes, namespaces, frames, modules. A refusal is an error of
 that one request in the solution, and is noted: a test that fails after one is decided beside the solution (`in_process`).
 
-A third thing is noted: that the solution changed something of the test's, a list that it was given or an object that it
-asked (`note_changes`, `note_request`). The solution may thereby choose what the test expects of it. A pass in which it made
-a change that the reference's run did not make (the same call leaving the same contents, the same request) is not
-`separated`, unless the text of the test shows that it reads nothing of that again (`examination.lending`).
+A third thing is noted: that the solution may have changed something of the test's, a list that it was given or an object that
+it asked (`note_change`; all but `lent.is_certain`). It may thereby choose what the test expects of it. A pass after that is not
+`separated`, unless every message that came from it is one of the reference's (`note_end`), or the text of the test shows that it
+reads nothing of that again (`examination.lending`).
 
 How the reference is a witness: its run has a policy that is `learning`. That one allows what it is asked and writes it
 down as entries. The entries travel with the plan, and every attempt at the problem starts from them. Without a reference
@@ -81,6 +81,8 @@ class Policy:
         self.allowed = set(allowed or ())
         self.own = False
         """Whether the candidate's own classes took part in a comparison."""
+        self.told = 0
+        """How many requests of the test's have come since the candidate's own operator was given a value of the test's."""
         self.answered = False
         """Whether something was answered here that the candidate's own process might have answered otherwise."""
         self.based = False
@@ -111,7 +113,13 @@ class Policy:
         if not self._grants(f"{kind}:{'handle' if is_handle else 'plain'}:{owner}"):
             return False
         self.own = True
+        self.told = self.told or (not is_handle and 1)
         return True
+
+    def note_asking(self) -> None:
+        """Note that the test asks something: what an operator was given before may be in the answer."""
+        self.answered = self.answered or self.told > 1
+        self.told += bool(self.told)
 
     def may_own(self, name: str, owner: str, *, operands: bool) -> bool:
         """Whether a class that extends a plain type answers by a method of its own where the plain type has one too."""
