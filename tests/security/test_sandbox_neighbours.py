@@ -1,9 +1,11 @@
 """No attempt touches the next, nor the machine: what one leaves behind is gone, bounded, or named in SECURITY.md."""
 
 import contextlib
+import importlib
 import os
 import signal
 import time
+import types
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from support.load import PATIENCE
 
 from markbook.sandbox import Job, Sandbox
 from markbook.sandbox.guest import scratch
+from markbook.sandbox.guest.examination.separation import _UNCHANGING
 from markbook.sandbox.worker import Worker
 from markbook.types import ErrorKind, Isolation, Limits, Sample, Test, Verdict
 
@@ -86,10 +89,7 @@ def test_a_stack_overflow_in_the_examiner_costs_one_retry_and_no_neighbour(level
 
 
 KEEPS = problem(
-    Test(
-        program="import colorsys\ncolorsys.kept = [getattr(colorsys, 'kept', None), bytes(f())]\n"
-        "assert len(bytes(3 << 30)) == 3 << 30"
-    ),
+    Test(program="kept = [bytes(f())]\nkept += [kept]\ndel kept\nassert len(bytes(3 << 30)) == 3 << 30"),
     canonical="def f(): return 1",
 )
 """A test that leaves in its process what a solution makes it leave there."""
@@ -122,6 +122,66 @@ def test_an_examiner_that_met_a_memory_error_is_not_there_for_the_next_attempt(l
     found = examiners_for(level, lists, [HONEST + "# the longest", "def f(): return 10**12", HONEST], monkeypatch)
 
     assert found == ([1, 0, 1], 2)
+
+
+COUNTS = "def f(items): return len(items)"
+EMPTIES = "def f(items):\n    items.clear()\n    return 0"
+LASTING = {
+    "list of a module": ("import keyword\nassert f(keyword.kwlist) > 0", COUNTS, EMPTIES),
+    "list by another name": ("from keyword import kwlist as words\nassert f(words) > 0", COUNTS, EMPTIES),
+    "dict of a module": ("import mimetypes\nassert f(mimetypes.suffix_map) > 0", COUNTS, EMPTIES),
+    "names of a module": ("import collections\nassert f(collections.__all__) > 0", COUNTS, EMPTIES),
+    "module of the solution's": (
+        "assert f(copy.dispatch_table) > 0",
+        f"import copy\n{COUNTS}",
+        f"import copy\n{EMPTIES}",
+    ),
+    "set back too late": (
+        "import calendar as c\nassert c.firstweekday() == 0\nc.setfirstweekday(6)\nf([])\nc.setfirstweekday(0)\nassert f([]) == 0",
+        COUNTS,
+        "def f(items): raise ValueError",
+    ),
+    "attribute of a module's object": (
+        "import decimal\nassert decimal.DefaultContext.prec == 28\ndecimal.DefaultContext.prec = 5\nassert f([]) == 0",
+        COUNTS,
+        EMPTIES,
+    ),
+    "attribute of a class": (
+        "from string import Template\nassert Template.delimiter == '$'\nTemplate.delimiter = '%'\nassert f([]) == 0",
+        COUNTS,
+        EMPTIES,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LASTING)
+def test_what_one_attempt_changes_in_a_module_of_the_examiners_the_next_does_not_find(name):
+    program, right, wrong = LASTING[name]
+    sample = problem(Test(program=program), canonical=right)
+    with sandbox(Isolation.B) as box:
+        answers = {"wrong": f"{wrong}\n# the longest comes first", "right": right}
+        passed = {job.key: out.passed for job, out in box.run(Job(k, c, sample, LIMITS) for k, c in answers.items())}
+
+    assert passed["right"] == 1
+
+
+def test_an_examiner_stays_where_only_what_a_test_made_was_changed(monkeypatch):
+    program = "import math\nitems = [3, 1, 2]\nassert f(items) + math.floor(.5) == 3\nassert len(items) == 0"
+    codes = [f"def f(items):\n    count = len(items)\n    items.clear()\n    return count # {word}" for word in "abc"]
+
+    found = examiners_for(Isolation.B, problem(Test(program=program), canonical=codes[0]), codes, monkeypatch)
+
+    assert found == ([1, 1, 1], 1)
+
+
+def test_nothing_can_be_changed_that_is_listed_as_unchanging():
+    kinds = (type, types.FunctionType, types.BuiltinFunctionType, str, float, int, tuple, complex)
+    for module, listed in _UNCHANGING.items():
+        if module not in ("__future__", "pytest", "random"):  # the last of which is another one for each attempt
+            public = listed or [name for name in dir(importlib.import_module(module)) if name[0] != "_"]
+            values = [getattr(importlib.import_module(module), name) for name in public]
+            others = [value for value in values if not (isinstance(value, kinds) or callable(value))]
+            assert [value.__name__ for value in others if value.__name__ not in (*_UNCHANGING, "numpy.testing")] == []
 
 
 # the machine's files, as far as landlock does not govern them

@@ -519,12 +519,7 @@ class WorkerPool:
     def _worker(self, number: int) -> Worker:
         processor = self._processors[(self._first + number) % len(self._processors)] if self._processors else None
         return Worker(
-            self._interpreter,
-            self._target,
-            number=number,
-            processor=processor,
-            main=self._main,
-            folders=self._folders,
+            self._interpreter, self._target, number=number, processor=processor, main=self._main, folders=self._folders
         )
 
 

@@ -252,6 +252,17 @@ def test_sets_keep_the_order_in_which_they_were_iterated():
     assert found == value
 
 
+@pytest.mark.parametrize("name", ["lends", "beside"])
+def test_how_long_a_test_takes_to_read_counts_against_no_answer(box, name):
+    line = "items = [{}, 2, 1]\nassert f(items) == sorted(items)\n" if name == "lends" else "assert f([{}]) == [{}]\n"
+    program = "import os\n" * (name == "beside") + "".join(line.format(number, number) for number in range(3000))
+    code = "def f(items):\n    items.sort()\n    return items\n"
+
+    result = run(box, code, Test(program=program), canonical="").tests[0]
+
+    assert (result.passed, result.verdict) == (True, Verdict.UNCHECKED)
+
+
 def test_a_policy_allows_only_what_was_learned():
     learned = Policy(None)
     learned.may("eq", "numpy:ndarray", is_handle=True)

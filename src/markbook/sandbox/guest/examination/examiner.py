@@ -31,6 +31,7 @@ import resource
 import signal
 import struct
 import time
+from _blake2 import blake2b
 from functools import partial
 
 from .. import awaiting, wire, zygote
@@ -48,6 +49,7 @@ from .results import (
     is_confused,
     is_doubtful,
     leave_to_beside,
+    note_written,
     settle,
     settle_result,
     swallows,
@@ -149,7 +151,8 @@ class Examiner:
         if job.get("explain") and not record.get("spent") and not all(test["p"] for test in record.get("tests", ())):
             self._explain(task, job, record)
         if (
-            _most_held() - self._begun > _GROWN
+            task.leaves_traces
+            or _most_held() - self._begun > _GROWN
             or not _has_room()
             or any(result.get("k") == "m" for result in record.get("tests", ()))
         ):
@@ -211,10 +214,7 @@ class Examiner:
             return {"tests": text_tests(task, job["code"]), "error": None}
         if plan is None:
             return in_process_tests.mark_unchecked(self._in_process(task, job, task.sound))
-        policies = [
-            None if policy is None else Policy(policy, partial(task.reads_again, index))
-            for index, policy in enumerate(plan["tests"])
-        ]
+        policies = [None if policy is None else Policy(policy) for policy in plan["tests"]]
         right = in_process_tests.Right(
             plan.get("canary", [None] * len(policies)), plan.get("done", ()), *plan.get("took", ())
         )
@@ -225,7 +225,7 @@ class Examiner:
         record, done = self._prove(task, job, plan, policies)
         if not plan["sure"]:
             record = self._proved_apart(task, job, plan, policies, record, done)
-        there = {index for index in task.sound if policies[index] is None}
+        there = {index for index in task.sound if policies[index] is None} | note_written(task, policies)
         for index, policy in enumerate(policies):
             if policy is not None and index in task.sound and is_doubtful(plan, index, policy, record, done):
                 there.add(index)
@@ -358,9 +358,7 @@ class Examiner:
         if not job["code"]:
             plan = {"tests": [None if there else [] for there in needed], "pins": {}, "sure": False}
             return {"tests": [{"p": False}] * len(task.tests), "error": None, "plan": plan}
-        policies = [
-            None if there else Policy(None, partial(task.reads_again, index)) for index, there in enumerate(needed)
-        ]
+        policies = [None if there else Policy(None) for there in needed]
         pins: dict[str, str] = {}
         done: list[Any] = []
         apart = None
@@ -435,6 +433,8 @@ class Examiner:
         _arm(seconds)  # each run has all the time that there is: a test that computes does so in every one
         attempt = ExaminedAttempt(self._channel, job)
         hall = Hall(attempt.link, task, job["code"])
+        if any(policy is not None and (policy.learning or policy.is_changing) for policy in policies):
+            hall.peer.frames = blake2b()
         results: list[Result] = []
         done: Counts = [[] for _ in policies]
         record: dict[str, Any] = {"error": None}

@@ -5,6 +5,15 @@ from __future__ import annotations
 import ast
 import collections
 import re
+import signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import ParamSpec, TypeVar
+
+    P = ParamSpec("P")
+    T = TypeVar("T")
 
 _LITERAL = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Constant, ast.UnaryOp, ast.USub, ast.UAdd, ast.Load)
 _MADE = (*_LITERAL, ast.Call, ast.Name, ast.Attribute, ast.keyword)
@@ -42,6 +51,8 @@ _FILL = frozenset(("append", "appendleft", "add", "extend", "insert", "setdefaul
 """Methods that put something into what they belong to."""
 LOOKS_UP = frozenset(("index", "count", "remove", "__contains__"))
 """Methods that compare what they are given with what they belong to has."""
+LONGEST = 1 << 16
+"""Characters of a test that is read for more than what it needs to run: it takes minutes to read one of a megabyte."""
 _NESTED = 4
 """So many names and calls are followed from a loop to what it goes through."""
 _ROUNDED, _PERCENT = 1e-4, 0.01
@@ -340,6 +351,20 @@ def difference(node: ast.expr) -> tuple[ast.BinOp, bool] | None:
             return None
 
 
+def pause_clock(function: Callable[P, T]) -> Callable[P, T]:
+    """Have a function take nothing of an attempt's time: how long a test is that it reads says nothing of the solution."""
+
+    def read(*arguments: P.args, **options: P.kwargs) -> T:
+        clocks = [(kind, signal.setitimer(kind, 0)) for kind in (signal.ITIMER_PROF, signal.ITIMER_VIRTUAL)]
+        try:
+            return function(*arguments, **options)
+        finally:
+            for kind, seconds in clocks:
+                signal.setitimer(kind, *seconds)
+
+    return read
+
+
 # What is decided about a solution's text, away from the process in which the solution runs.
 
 
@@ -387,43 +412,17 @@ def uses(tree: ast.Module, names: list[str]) -> str:
 
 
 _KEYWORDS: dict[type[ast.AST], tuple[str, ...]] = {
-    ast.YieldFrom: ("yield from",),
-    ast.Yield: ("yield",),
-    ast.Lambda: ("lambda",),
-    ast.Await: ("await",),
-    ast.AsyncFunctionDef: ("async", "async def", "def"),
-    ast.AsyncFor: ("async", "async for", "for"),
-    ast.AsyncWith: ("async", "async with", "with"),
-    ast.FunctionDef: ("def",),
-    ast.ClassDef: ("class",),
-    ast.With: ("with",),
-    ast.For: ("for",),
-    ast.comprehension: ("for", "in"),
-    ast.While: ("while",),
-    ast.If: ("if",),
-    ast.IfExp: ("if", "else"),
-    ast.Try: ("try",),
-    ast.ExceptHandler: ("except",),
-    ast.Raise: ("raise",),
-    ast.Return: ("return",),
-    ast.Assert: ("assert",),
-    ast.Global: ("global",),
-    ast.Nonlocal: ("nonlocal",),
-    ast.Delete: ("del",),
-    ast.Pass: ("pass",),
-    ast.Break: ("break",),
-    ast.Continue: ("continue",),
-    ast.Import: ("import",),
-    ast.ImportFrom: ("from", "import"),
-    ast.Match: ("match", "case"),
-    ast.And: ("and",),
-    ast.Or: ("or",),
-    ast.Not: ("not",),
-    ast.In: ("in",),
-    ast.NotIn: ("not in",),
-    ast.Is: ("is",),
+    ast.YieldFrom: ("yield from",), ast.Yield: ("yield",), ast.Lambda: ("lambda",), ast.Await: ("await",),
+    ast.AsyncFunctionDef: ("async", "async def", "def"), ast.AsyncFor: ("async", "async for", "for"),
+    ast.AsyncWith: ("async", "async with", "with"), ast.FunctionDef: ("def",), ast.ClassDef: ("class",),
+    ast.With: ("with",), ast.For: ("for",), ast.comprehension: ("for", "in"), ast.While: ("while",), ast.If: ("if",),
+    ast.IfExp: ("if", "else"), ast.Try: ("try",), ast.ExceptHandler: ("except",), ast.Raise: ("raise",),
+    ast.Return: ("return",), ast.Assert: ("assert",), ast.Global: ("global",), ast.Nonlocal: ("nonlocal",),
+    ast.Delete: ("del",), ast.Pass: ("pass",), ast.Break: ("break",), ast.Continue: ("continue",),
+    ast.Import: ("import",), ast.ImportFrom: ("from", "import"), ast.Match: ("match", "case"), ast.And: ("and",),
+    ast.Or: ("or",), ast.Not: ("not",), ast.In: ("in",), ast.NotIn: ("not in",), ast.Is: ("is",),
     ast.IsNot: ("is not",),
-}
+}  # fmt: skip
 
 
 def _collect_used_names(tree: ast.Module) -> set[str]:

@@ -54,6 +54,7 @@ Count = list[list[int]]
 """The parts of a test that went well, each with how often."""
 
 
+@expressions.pause_clock
 def canaries(task: CompiledTests) -> list[Canary]:
     """Return what of each test can be made wrong, looked for once."""
     if task.canaries is None:

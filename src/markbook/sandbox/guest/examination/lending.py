@@ -1,7 +1,7 @@
 """Whether a test reads again what it lends: read off its text, once a test, where a solution has changed something.
 
 Theory of operation. A solution that empties `items` in `assert f(items) == sorted(items)` has the test expect what it
-gives. Such a change counts against a `separated` pass (`Policy.note_write`) unless the text shows that the test cannot see
+gives. Such a change counts against a `separated` pass (`Policy.note_change`) unless the text shows that the test cannot see
 it. To follow what may lead where in any Python was tried twice, and both times an attacker targets more than a hundred ways
 past it. So this is a short list of forms instead, in which whatever is handed over stands there as a literal, or is one
 item of a literal that a loop goes through and names once. No name leads to it, so nothing can read it again. All other
@@ -14,7 +14,7 @@ texts count as such that do.
         assert abs(candidate([1.5]) - 1.5) < 1e-6
     check(f)
 
-What an operator of the solution's objects changes counts in any text (`Policy.note_request`).
+What an operator of the solution's objects changes counts in any text (`Policy.note_written`).
 """
 
 from __future__ import annotations

@@ -67,6 +67,9 @@ class Canary:
         """What was made wrong last."""
         self.shown: list[bool] = []
         """For each of them whether a solution that reads the code of the test can see that it was made wrong."""
+        if sum(map(len, test.values())) > expressions.LONGEST:
+            self._is_known = True
+            return
         try:
             sites = self._find_sites()[1]
             self.expected = self._pool.values
@@ -94,6 +97,7 @@ class Canary:
             list(trees.values()), self._entry, program_parts, self._pool, self._makers
         ).sites
 
+    @expressions.pause_clock
     def as_shown(self) -> Compiled | None:
         """Return the test as a solution beside it sees it, compiled as wrong ones are; None where it is not a test.
 
@@ -118,6 +122,7 @@ class Canary:
             restored["parts"] = [self.restore_messages(part) for part in result["parts"]]
         return restored
 
+    @expressions.pause_clock
     def wrong(self, place: int, seed: int, *, alike: bool = False) -> Compiled | None:
         """Return the test compiled with this made wrong as the seed says; None where that is not a test any more.
 
@@ -155,6 +160,7 @@ class Canary:
         except _FAULTS:
             return None
 
+    @expressions.pause_clock
     def following(self, other: Canary) -> Compiled | None:
         """Return the test with what it says, too, made wrong as another one was last; None where it does not say it."""
         site = other._last

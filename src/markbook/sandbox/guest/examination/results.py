@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 
 from ..child import CONFUSED_EXIT, OUTPUT_EXIT
 from ..marking import CUT, SWALLOWED, Result, mark
@@ -65,6 +66,27 @@ def difference(done: Parts, wanted: Parts, repeated: Container[int]) -> str:
     if first.keys() != other.keys():
         return "parts"
     return "counts" if all(number in repeated for number in first if first[number] != other[number]) else "parts"
+
+
+def note_written(task: CompiledTests, policies: list[Policy | None]) -> set[int]:
+    """Note which tests may expect what the solution has changed, in them or before; return those that go beside with them."""
+    lending: list[int] = []
+    needed: set[int] = set()
+    was_changed = was_written = was_told = False
+    for index, policy in enumerate(policies):
+        if policy is not None:
+            reads_again = partial(_any_reads_again, task, [*lending, index])
+            was_changed = policy.note_written(was_changed=was_changed, reads_again=reads_again)
+            policy.written = was_written = policy.written or was_written
+            needed.update(lending if was_written else ())
+            policy.answered, was_told = policy.answered or was_told, was_told or policy.told > 0
+            if policy.refused:  # which a test is that has lent something
+                lending.append(index)
+    return needed & task.sound
+
+
+def _any_reads_again(task: CompiledTests, which: list[int]) -> bool:
+    return any(map(task.reads_again, which))
 
 
 def is_doubtful(plan: Plan, index: int, policy: Policy, record: dict[str, Any], done: Counts) -> bool:

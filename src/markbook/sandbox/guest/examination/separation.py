@@ -14,7 +14,8 @@ from ..exchange import (
     lent as _lent,  # noqa: F401 - while files can be read: a policy asks it later
     names,
 )
-from ..exchange.peer import Crossed, Peer
+from ..exchange.peer import Peer
+from ..exchange.plain_values import SPECIAL
 from ..exchange.policy import Policy
 from ..exchange.standin import get_token, is_module
 from ..explained import rebinds
@@ -43,6 +44,34 @@ _BESIDE = frozenset(
 )  # fmt: skip
 """Names in a test that need the candidate's own process: clocks, patches, introspection, files, process-wide state."""
 _BESIDE_MODULES = frozenset(("sys", "os", "time", "builtins"))
+_UNCHANGING: dict[str, frozenset[str]] = {
+    **dict.fromkeys(
+        (
+            "__future__", "abc", "array", "bisect", "cmath", "collections", "collections.abc", "functools", "heapq",
+            "itertools", "math", "numbers", "operator", "random", "string", "types",
+        ),
+        frozenset(),
+    ),
+    "copy": frozenset(("copy", "deepcopy")),
+    "datetime": frozenset(("date", "datetime", "time", "timedelta", "timezone")),
+    "decimal": frozenset(("Decimal", "InvalidOperation")),
+    "enum": frozenset(("Enum", "Flag", "IntEnum", "IntFlag", "auto", "unique")),
+    "fractions": frozenset(("Fraction",)),
+    "json": frozenset(("dumps", "loads", "JSONDecodeError")),
+    "numpy": frozenset(
+        [
+            "abs", "all", "allclose", "any", "arange", "array", "array_equal", "float32", "float64", "inf", "int32", "int64",
+            "isclose", "isnan", "linspace", "max", "mean", "min", "nan", "ndarray", "ones", "round", "std", "sum", "testing",
+            "zeros",
+        ]
+    ),
+    "pytest": frozenset(("approx", "fail", "mark", "raises")),
+    "re": frozenset(("findall", "fullmatch", "match", "search", "sub")),
+    "typing": frozenset(("Any", "Callable", "Dict", "Generic", "Iterable", "Iterator", "List", "Optional", "Set", "Tuple", "Union")),
+    "unittest": frozenset(("TestCase", "main")),
+}  # fmt: skip
+"""Modules of which nothing can be changed that a test takes from there: these names, or where there are none, all."""
+_OWN_NAMES = frozenset((*SPECIAL, "__class__", "__doc__", "__init__", "__name__", "__qualname__"))
 
 
 def runs_beside(nodes: list[ast.AST], entry: str) -> bool:
@@ -67,6 +96,49 @@ def names_used(nodes: list[ast.AST]) -> set[str]:
     """Return the identifiers in a test: all that the candidate learns of it before it runs."""
     names = {node.id for node in nodes if isinstance(node, ast.Name)}
     return {name for name in names if not hasattr(builtins, name)}
+
+
+def leaves_traces(nodes: list[ast.AST]) -> bool:
+    """Whether a test, or a solution that it lends something, may change what is still there when its variables are gone.
+
+    That is a part of a module or of a class of Python's own, which may have come by a name of the solution's.
+    """
+    modules = {name: name for name in (*names.OWN_MODULES, "delattr", "setattr")}
+    bound: set[str] = set()
+    written: set[str] = set()
+    owners: dict[int, ast.Attribute] = {}
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            modules |= {alias.asname or alias.name.partition(".")[0]: alias.name for alias in node.names}
+            if not all(alias.name in _UNCHANGING for alias in node.names):
+                return True
+        elif isinstance(node, ast.ImportFrom):
+            if not all(_is_unchanging(node.module or "", alias.name) for alias in node.names):
+                return True
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            bound.add(node.id)
+        elif isinstance(node, ast.arg):
+            bound.add(node.arg)
+        elif isinstance(node, ast.Attribute):
+            owners[id(node.value)] = node
+            owner: ast.AST = node
+            while isinstance(owner, ast.Attribute):
+                owner = owner.value
+            if not isinstance(node.ctx, ast.Load):
+                written.add(getattr(owner, "id", "self"))
+            if node.attr[:2] == "__" and node.attr not in _OWN_NAMES:
+                return True
+    used = [node for node in nodes if isinstance(node, ast.Name) and node.id not in bound]
+    return bool(written - bound - {"self"}) or not all(
+        node.id not in modules
+        or ((attribute := owners.get(id(node))) is not None and _is_unchanging(modules[node.id], attribute.attr))
+        for node in used
+    )
+
+
+def _is_unchanging(module: str, name: str) -> bool:
+    names_listed = _UNCHANGING.get(module)
+    return names_listed is not None and name[0] not in "_*" and (not names_listed or name in names_listed)
 
 
 class Sink:
@@ -178,6 +250,8 @@ class Hall:
             policy.refused = True  # two generators are not one: a test that fails has to be seen with one
         if rebinds(self._text):
             policy.refused = True  # what a name of the solution's is was asked once: later it is another object there
+        if self.peer.frames is not None:
+            policy.note_end(self.peer.frames.hexdigest())
         result["v"] = "separated"
         policy.borrows = self._borrows
         if policy.own:
@@ -191,9 +265,7 @@ class Hall:
         Raises:
             Gone: the candidate is not there any more, whatever the test made of that.
         """
-        self.peer.policy = policy
-        self.peer.crossed = Crossed()
-        self.peer.escaped.clear()
+        self.peer.begin(policy)
         if self._task.speaks_of_random:
             seed_numpy()
         streams = sys.stdout, sys.stderr, sys.stdin

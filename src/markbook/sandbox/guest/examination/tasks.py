@@ -11,7 +11,7 @@ from . import expressions, rules
 from .expressions import LOOKS_UP, flows, get_called_name, trace_names
 from .lending import Lending
 from .programs import BrokenTest, compile_test, portable, repeated_parts
-from .separation import names_used, runs_beside
+from .separation import leaves_traces, names_used, runs_beside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,6 +65,8 @@ class CompiledTests:
         self.patterns: list[Any] = []
         self.beside: list[bool] = []
         """Which tests say by their text that they need the candidate's process."""
+        self.leaves_traces = False
+        """Whether an attempt may change something here that the next one finds."""
         self.draws: list[bool] = []
         """Which tests draw random numbers."""
         self.silent: list[bool] = []
@@ -98,11 +100,13 @@ class CompiledTests:
                 used |= self._add(test)
         self.asks = sorted(used - {""})
         helpers = prompt_helpers(prompt, self.name) if prompt else None
-        self.before = [helpers] if helpers is not None else []
-        names = helpers.co_names if helpers is not None else ()
+        if helpers is None:
+            return
+        self.leaves_traces |= leaves_traces(expressions.nodes(helpers))
+        self.before = [compile(helpers, "<prompt>", "exec", dont_inherit=True)]
         # what the prompt brings along is not the solution's
-        for made in self.makers:
-            made.difference_update(names)
+        for maker_names in self.makers:
+            maker_names.difference_update(self.before[0].co_names)
 
     def compiled_text(self) -> str:
         """Return what another examiner needs to know this sample's tests without compiling them; empty if it has to."""
@@ -111,13 +115,13 @@ class CompiledTests:
         # `portable` copies the texts of tuples, lists and frozen sets alone
         makers = [frozenset(names) for names in self.makers]
         facts = (self.faults, self.beside, self.draws, self.silent, self.counted, self.repeated, makers)
-        data = portable((self.compiled, self.before, self.asks, *facts))
+        data = portable((self.leaves_traces, self.compiled, self.before, self.asks, *facts))
         return data.hex() if len(data) < _MOST_COMPILED else ""
 
     def _take(self, compiled: str) -> bool:
         """Know the tests by what another examiner said of them; False if that cannot be read."""
         try:
-            self.compiled, self.before, self.asks, *facts = wire.load_code(bytes.fromhex(compiled))
+            self.leaves_traces, self.compiled, self.before, self.asks, *facts = wire.load_code(bytes.fromhex(compiled))
             self.faults, self.beside, self.draws, self.silent, self.counted, self.repeated, makers = facts
         except (ValueError, TypeError, EOFError):  # what was kept on a disk has suffered there
             return False
@@ -127,12 +131,15 @@ class CompiledTests:
         self.patterns = [expressions.compile_pattern(pattern)[0] if pattern else None for pattern in patterns]
         return True
 
+    @expressions.pause_clock
     def reads_again(self, index: int) -> bool:
         """Return whether a test may read again what it lends by calls.
 
         The tests share their variables, and those of the prompt: another one may read what this one has lent. Finding it
         takes as long as compiling the tests, so it waits for a solution that changes something: most change nothing.
         """
+        if self.size > expressions.LONGEST:
+            return True
         if not self._again:
             lendings = []
             for test in self.tests:
@@ -179,6 +186,7 @@ class CompiledTests:
         program = trees[0]
         nodes = [node for tree in trees if tree is not None for node in expressions.nodes(tree)]
         self.beside.append(runs_beside(nodes, self.name))
+        self.leaves_traces |= not self.beside[-1] and leaves_traces(nodes)
         self.draws.append(any(map(_draws, nodes)))
         claims = {how for node in nodes if (how := _claims(node))}
         self.silent.append(not any(test.get(part) for part in _CLAIMS) and not claims)
@@ -321,8 +329,8 @@ def _draws(node: ast.AST) -> bool:
     return getattr(node, "attr", None) in _DRAWN or (isinstance(node, ast.Name) and node.id in _DRAWN)
 
 
-def prompt_helpers(prompt: str, entry: str) -> Any:
-    """Return the prompt's definitions other than the entry point's, compiled; None if there are none."""
+def prompt_helpers(prompt: str, entry: str) -> ast.Module | None:
+    """Return the prompt's definitions other than the entry point's; None if there are none."""
     # a prompt may end with the head of the function that is to be completed
     tree = expressions.parse(prompt) or expressions.parse(prompt.rstrip() + "\n    pass\n")
     if tree is None:
@@ -331,5 +339,4 @@ def prompt_helpers(prompt: str, entry: str) -> Any:
     helpers = [node for node in tree.body if isinstance(node, defines) and node.name != entry]
     if not helpers:
         return None
-    keep = [node for node in tree.body if not (isinstance(node, defines) and node.name == entry)]
-    return compile(ast.Module(keep, []), "<prompt>", "exec", dont_inherit=True)
+    return ast.Module([node for node in tree.body if not (isinstance(node, defines) and node.name == entry)], [])

@@ -31,7 +31,7 @@ import re
 import sys
 import types
 
-from . import names, standin
+from . import names
 from .plain_values import ATOMS, OPERATORS
 
 TYPE_CHECKING = False
@@ -102,52 +102,33 @@ _CLOCK = frozenset(
 
 _REVIEWED: dict[type, frozenset[str]] = {
     object: _OBJECT,
-    int: _NUMBER,
-    float: _NUMBER,
-    complex: _NUMBER,
-    bool: _NUMBER,
+    **dict.fromkeys((int, float, complex, bool), _NUMBER),
     str: _WORDS | {"__len__", "__iter__", "__getitem__", "__contains__", "__add__", "__mul__", "__rmul__"},
     bytes: (_WORDS - {"encode"}) | {"__len__", "__iter__", "__getitem__", "__contains__", "__add__", "decode", "hex"},
     tuple: _SEQUENCE,
     range: _SEQUENCE | {"start", "stop", "step"},
-    list: _SEQUENCE
-    | _CHANGED
-    | frozenset(["append", "extend", "insert", "sort", "reverse", "copy", "__iadd__", "__imul__"]),
-    bytearray: _SEQUENCE
-    | _CHANGED
-    | frozenset(["append", "extend", "insert", "reverse", "copy", "__iadd__", "__imul__"]),
-    collections.deque: _SEQUENCE
-    | _CHANGED
-    | frozenset(
-        [
-            "append", "appendleft", "extend", "extendleft", "insert", "popleft", "reverse", "rotate", "copy",
-            "maxlen", "__iadd__",
-        ]
-    ),
-    set: _SETS
-    | frozenset(
-        ["add", "clear", "copy", "discard", "pop", "remove", "update", "difference_update", "intersection_update"]
-    )
-    | frozenset(["symmetric_difference_update", "__iand__", "__ior__", "__isub__", "__ixor__"]),
+    list: _SEQUENCE | _CHANGED | {"append", "extend", "insert", "sort", "reverse", "copy", "__iadd__", "__imul__"},
+    bytearray: _SEQUENCE | _CHANGED | {"append", "extend", "insert", "reverse", "copy", "__iadd__", "__imul__"},
+    collections.deque: _SEQUENCE | _CHANGED | {
+        "append", "appendleft", "extend", "extendleft", "insert", "popleft", "reverse", "rotate", "copy", "maxlen", "__iadd__",
+    },
+    set: _SETS | {
+        "add", "clear", "copy", "discard", "pop", "remove", "update", "difference_update", "intersection_update",
+        "symmetric_difference_update", "__iand__", "__ior__", "__isub__", "__ixor__",
+    },
     frozenset: _SETS | {"copy"},
-    dict: _MAPPING | _CHANGED | frozenset(["copy", "popitem", "setdefault", "update", "__ior__"]),
-    collections.OrderedDict: _MAPPING
-    | _CHANGED
-    | frozenset(["copy", "popitem", "setdefault", "update", "move_to_end", "__ior__"]),
+    dict: _MAPPING | _CHANGED | {"copy", "popitem", "setdefault", "update", "__ior__"},
+    collections.OrderedDict: _MAPPING | _CHANGED | {"copy", "popitem", "setdefault", "update", "move_to_end", "__ior__"},
     collections.defaultdict: frozenset(("copy", "__missing__", "__or__", "__ror__")),
-    collections.Counter: _MAPPING
-    | _CHANGED
-    | frozenset(
-        [
-            "copy", "elements", "most_common", "subtract", "total", "update", "__missing__", "__add__", "__sub__",
-            "__and__", "__iadd__",
-        ]
-    ),
+    collections.Counter: _MAPPING | _CHANGED | {
+        "copy", "elements", "most_common", "subtract", "total", "update", "__missing__", "__add__", "__sub__", "__and__",
+        "__iadd__",
+    },
     types.MappingProxyType: _MAPPING,
     type({}.keys()): _SETS,
     type({}.values()): _ITERATED | {"__len__"},
     type({}.items()): _SETS,
-    types.SimpleNamespace: frozenset(),
+    types.SimpleNamespace: frozenset(("__eq__", "__ne__")),
     io.StringIO: _STREAM,
     io.BytesIO: _STREAM,
     **{base: _STREAM for base in (*io.StringIO.__mro__, *io.BytesIO.__mro__) if base.__module__ == "_io"},
@@ -231,36 +212,20 @@ texts together, or calls later what it was given."""
 _METACLASSES = frozenset((type, type(collections.abc.Hashable), enum.EnumType))
 _DECORATED = contextlib.contextmanager(lambda: iter(())).__code__
 """The code of every function that `contextlib.contextmanager` returns."""
-READING = _SEQUENCE | _SETS | _MAPPING | _WORDS | _CLOCK | {"copy", "getvalue", "group", "groups", "most_common"}
-"""Methods of standard types that only read, whatever object of theirs is asked."""
-_READ = (
-    READING
-    | _OBJECT
-    | frozenset(
-        name for name in _NUMBER if not (name[:3] == "__i" and name not in ("__index__", "__int__", "__invert__"))
-    )
-    | {
-        "tell",
-        "readable",
-        "writable",
-        "seekable",
-        "isatty",
-        "closed",
-        "span",
-        "start",
-        "end",
-        "groupdict",
-        "elements",
-        "total",
-    }
-    | {"name", "value", "args", "decode", "hex", "maxlen", "stop", "step", "search", "match", "fullmatch", "findall"}
-)
-"""The same, with the operators that make a new value: what is not among them changes the object or uses it up."""
-_ADVANCED = frozenset(("n", "send", "throw", "close", "await", "step", "step by", "cancel"))
-_ONLY_COMPUTING = frozenset(("abc", "datetime", "decimal", "fractions", "numpy", "typing"))
-"""Modules whose classes call nothing of the test's by their operators."""
-_DEEPEST, _MOST_PARTS = 6, 1_000
-"""How deep and how many objects are looked at that come with a request; of more of them nothing is known."""
+_PLAIN = frozenset((io.StringIO, io.BytesIO, re.Match, re.Pattern))
+_READ = frozenset(
+    [
+        "__len__", "__getitem__", "closed", "end", "findall", "fullmatch", "getvalue", "group", "groupdict", "groups", "match",
+        "search", "span", "start", "tell",
+    ]
+)  # fmt: skip
+"""What only reads an object of one of these types."""
+_ASKING = {"__str__": "__repr__", "__ne__": "__eq__"}
+"""Methods of `object` that ask others of the class."""
+_WRAPPER = types.WrapperDescriptorType
+_DESCRIPTORS = (types.GetSetDescriptorType, types.MemberDescriptorType)
+_FIELD: type = vars(collections)["_tuplegetter"]
+"""What reads a field of a named tuple."""
 _LONG = 400
 """Characters of an entry; of a longer one its digest is kept."""
 _BY_NAME = (type, types.BuiltinFunctionType, types.MethodDescriptorType)
@@ -333,86 +298,34 @@ def is_free_to_call(target: Any, arguments: Any = ()) -> bool:
     return _may(target, "__call__")
 
 
-def may_write(operation: str, target: Any, arguments: list[Any]) -> bool:
-    """Whether a harmless operation may change an object of the test's, or what the test reads.
+def is_certain(operation: str, target: Any, values: list[Any]) -> bool:
+    """Whether what is asked of an object of the test's changes nothing: all that this does not say counts as a change.
+
+    Certain is to read an attribute that the object itself holds, and to read streams and matches.
 
     Args:
         operation: what the solution asks for.
         target: the object.
-        arguments: the object, and what goes with the operation.
+        values: what goes with the operation.
     """
-    if operation in ("s", "x") or operation in _ADVANCED:
-        return True
-    # what it hands over of the test's may be called there, or used up by what reads it
-    if not all(_is_only_read(value, 0) for value in arguments[1:]):
-        return True
-    if operation == "c" or (operation == "d" and arguments[1] == "__call__"):
-        return _call_may_write(target)
-    cls, name = type(target), arguments[1]
-    if operation == "d":
-        # a `defaultdict` puts in what is looked up
-        fills = name == "__getitem__" and hasattr(cls, "__missing__") and cls is not collections.Counter
-        return name not in _READ or fills or not _is_reviewed(cls, name)
-    if any(
-        is_tests_class(kind) for name in ("__getattribute__", "__getattr__") if (kind := _owner(cls, name)) is not None
-    ):
-        return True
-    owner = _owner(target, name) if isinstance(target, type) else _owner(cls, name)
-    if owner is None or not is_tests_class(owner):
+    if operation == "c" and type(target) is types.BuiltinFunctionType:
+        values = [target.__name__, *values]
+        target = target.__self__
+    elif operation not in ("g", "d"):
         return False
-    attribute: Any = _DICT.__get__(owner)[name]
-    is_plain = type(attribute) in (types.FunctionType, staticmethod, classmethod, types.MemberDescriptorType)
-    return not is_plain and hasattr(type(attribute), "__get__")
+    cls, name = type(target), values[0]
+    if cls in _PLAIN:
+        return name in _READ and all(type(value) in ATOMS for value in values)
+    if operation != "g" or type(cls) not in _METACLASSES or type(_find(cls, "__getattribute__")) is not _WRAPPER:
+        return False
+    attribute = _find(cls, name)
+    is_held = type(attribute) in ATOMS and type(_find(cls, "__dict__")) in _DESCRIPTORS and name in target.__dict__
+    return is_held or type(attribute) in (_FIELD, types.MemberDescriptorType) or _owner(cls, name) is enum.Enum
 
 
-def _is_reviewed(cls: type, name: str) -> bool:
-    """Whether a method of this type calls nothing of the test's."""
-    if cls in (type(functools.cmp_to_key(max)), contextlib._GeneratorContextManager):  # noqa: SLF001 - as above
-        return False
+def _find(cls: type, name: str) -> Any:
     owner = _owner(cls, name)
-    if owner is None or is_tests_class(owner):
-        return False
-    kinds = (kind for kind in _MRO.__get__(cls) if not is_tests_class(kind) and kind is not object)
-    return all(
-        kind in _REVIEWED or issubclass(kind, BaseException) or kind.__module__ in _ONLY_COMPUTING for kind in kinds
-    )
-
-
-def _is_only_read(value: Any, depth: int) -> bool:
-    """Whether who reads this neither uses it up nor calls a function of the test's."""
-    if standin.get_token(value) is not None or type(value) in ATOMS:
-        return True
-    if depth == _DEEPEST:
-        return False
-    if type(value) in (list, tuple, set, frozenset, dict):
-        parts = [*value, *value.values()] if type(value) is dict else value
-        return len(parts) < _MOST_PARTS and all(_is_only_read(part, depth + 1) for part in parts)
-    return callable(value) and names.name_for(value) is not None  # a class of Python's own is one that takes values
-
-
-def _call_may_write(target: Any) -> bool:
-    if type(target) in (
-        types.BuiltinFunctionType,
-        types.MethodWrapperType,
-        types.MethodDescriptorType,
-        types.WrapperDescriptorType,
-    ):
-        owner = type(target.__self__) if hasattr(target, "__self__") else object
-        is_reading = target.__name__ in READING and not hasattr(owner, "__missing__")
-        return not (is_reading or _only_takes_values(target))
-    if not isinstance(target, type) or is_tests_class(type(target)):
-        return True
-    return any(
-        owner is not None and is_tests_class(owner) and _is_tests_maker(_DICT.__get__(owner)[name])
-        for name in ("__new__", "__init__", "_missing_")
-        for owner in [_owner(target, name)]
-    )
-
-
-def _is_tests_maker(function: Any) -> bool:
-    """Whether a constructor is the test's; `Enum` puts its own into each of its classes."""
-    function = function.__func__ if type(function) in (staticmethod, classmethod) else function
-    return type(function) is not types.FunctionType or is_tests_function(function)
+    return None if owner is None else _DICT.__get__(owner)[name]
 
 
 def _only_takes_values(target: Any) -> bool:
@@ -456,7 +369,8 @@ def _is_allowed(owner: type, name: str) -> bool:
     if is_tests_class(owner):
         return True
     reviewed = _REVIEWED.get(owner) or _reviewed_of_module(owner)
-    return reviewed is not None and (name in reviewed or name in _OBJECT)
+    # what a namespace says of itself has its private names in it
+    return reviewed is not None and (name in reviewed or (name in _OBJECT and owner is not types.SimpleNamespace))
 
 
 def _reviewed_of_module(owner: type) -> frozenset[str] | None:
@@ -471,6 +385,8 @@ def _may(target: Any, name: str, arguments: Any = ()) -> bool:
     owner = _owner(type(target), name)
     if owner is None:
         return False
+    if owner is object and name in _ASKING:
+        return _may(target, _ASKING[name], arguments)
     if is_tests_class(owner):
         method = _DICT.__get__(owner)[name]
         kind = type(method)

@@ -8,15 +8,7 @@ import types
 
 from . import names
 from .plain_values import SPECIAL, Malformed, Shape, Uncrossable, contents, refill
-from .standin import (
-    MUTABLE_BASES,
-    PLAIN_BASES,
-    TOKEN,
-    Meta,
-    get_token,
-    make_called,
-    make_class,
-)
+from .standin import MUTABLE_BASES, PLAIN_BASES, TOKEN, Meta, get_token, make_called, make_class
 from .values import Transfer
 
 TYPE_CHECKING = False
@@ -61,7 +53,7 @@ _INSIDE = (types.FrameType, types.CodeType, types.CellType)
 _POWERS = frozenset(
     [
         "eval", "exec", "compile", "open", "input", "getattr", "setattr", "delattr", "vars", "globals", "locals", "dir",
-        "__import__", "__build_class__", "breakpoint",
+        "__import__", "__build_class__", "breakpoint"
     ]
 )  # fmt: skip
 """Built-in functions through which whoever calls them gets at more than he was given."""

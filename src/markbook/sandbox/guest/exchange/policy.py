@@ -21,10 +21,10 @@ Never answered, whoever asked for it: attributes that begin with an underscore (
 functions of a test's other than by calling them, copies, classes, namespaces, frames, modules. A refusal is an error of
 that one request in the solution, and is noted: a test that fails after one is decided beside the solution (`in_process`).
 
-A third thing is noted: that the solution changed something of the test's, a list that it was given or an object that it
-asked (`note_changes`, `note_request`). The solution may thereby choose what the test expects of it. A pass in which it made
-a change that the reference's run did not make (the same call leaving the same contents, the same request) is not
-`separated`, unless the text of the test shows that it reads nothing of that again (`examination.lending`).
+A third thing is noted: that the solution may have changed something of the test's, a list that it was given or an object that
+it asked (`note_change`; all but `lent.is_certain`). It may thereby choose what the test expects of it. A pass after that is not
+`separated`, unless every message that came from it is one of the reference's (`note_end`), or the text of the test shows that it
+reads nothing of that again (`examination.lending`).
 
 How the reference is a witness: its run has a policy that is `learning`. That one allows what it is asked and writes it
 down as entries. The entries travel with the plan, and every attempt at the problem starts from them. Without a reference
@@ -35,10 +35,8 @@ from __future__ import annotations
 
 import types
 
-from .. import wire
-from . import names
 from .objects import CALLABLE
-from .plain_values import ATOMS, SPECIAL
+from .plain_values import SPECIAL
 from .standin import get_token
 
 TYPE_CHECKING = False
@@ -60,10 +58,6 @@ _NEVER = frozenset(("class", "copy", "refill", "seed", "names"))
 """What only the examiner asks for."""
 _CALLS = frozenset(("c", "step by"))
 """Requests of the test's whose arguments stand in its text as those of a call."""
-_MOST_WRITES = 1_000
-"""Changes by the reference that a policy keeps: more of them would make every job longer."""
-_LONGEST_WAY = 20_000
-"""Characters of the requests by which objects crossed; of one that crossed after more it is not known which it is."""
 
 
 class Policy:
@@ -75,33 +69,20 @@ class Policy:
     `ask:OPERATION:OBJECT:ARGUMENTS`, what a solution asked of an object of the test's; or `change:...`, what it changed.
     """
 
-    def __init__(self, allowed: list[str] | None, reads_again: Callable[[], bool] = lambda: True) -> None:
-        """Begin with what the reference needed.
-
-        Args:
-            allowed: the entries; None for the run of the reference itself.
-            reads_again: returns whether the test may read again what it lends by calls.
-        """
+    def __init__(self, allowed: list[str] | None) -> None:
+        """Begin with what the reference needed; None for the run of the reference itself."""
         self.learning = allowed is None
-        self._reads_again = reads_again
+        self._changes: set[bool] = set()
+        """Of what may have been changed, whether a call of the test's was under way."""
+        self._frames: set[str] = set()
+        """Digests of all that came from the candidate, one for each run."""
         self.written = False
-        """Whether the candidate changed something of the test's in a way in which the right answer has not."""
-        self._writes = 0
-        self._changes = ""
-        """A digest of all changes so far, in their order."""
-        self._is_changed = False
-        """Whether there was one in what the test asks for now."""
-        self._calls = 0
-        """How many calls the test has made: a change belongs to one of them."""
-        self._last = ""
-        """The request before."""
-        self._crossings: list[tuple[int, str]] = [(0, "")]
-        """How many objects had crossed after which requests: all since the beginning with which any did."""
-        self._unknowns = 0
-        """How many values there were of which nobody can say that the right answer's were the same."""
+        """Whether the test may expect what the candidate has changed, and not the right answer."""
         self.allowed = set(allowed or ())
         self.own = False
         """Whether the candidate's own classes took part in a comparison."""
+        self.told = 0
+        """How many requests of the test's have come since the candidate's own operator was given a value of the test's."""
         self.answered = False
         """Whether something was answered here that the candidate's own process might have answered otherwise."""
         self.based = False
@@ -132,7 +113,13 @@ class Policy:
         if not self._grants(f"{kind}:{'handle' if is_handle else 'plain'}:{owner}"):
             return False
         self.own = True
+        self.told = self.told or (kind in ("eq", "order", "in") and not is_handle)
         return True
+
+    def note_asking(self) -> None:
+        """Note that the test asks something: what an operator was given before may be in the answer."""
+        self.answered = self.answered or self.told > 1
+        self.told += bool(self.told)
 
     def may_own(self, name: str, owner: str, *, operands: bool) -> bool:
         """Whether a class that extends a plain type answers by a method of its own where the plain type has one too."""
@@ -166,103 +153,33 @@ class Policy:
         self.stopped = self.stopped or "stop" not in self.allowed
         return "stop" in self.allowed
 
-    def note_call(self, operation: str, crossed: int) -> None:
-        """Note that the test asks something, and how many of its objects have crossed, what goes with it included."""
-        self._calls += operation in _CALLS
-        self._note_crossings(f"{operation}{self._calls}", crossed)
+    def note_change(self, during: str) -> None:
+        """Note that something of the test's may have been changed, by what the test asks for now."""
+        self._changes.add(during in _CALLS)
 
-    def _note_crossings(self, request: str, crossed: int) -> None:
-        before, way = self._crossings[-1]
-        if crossed > before:
-            is_short = len(way) < _LONGEST_WAY
-            self._crossings.append(
-                (crossed, f"{way};{self._last};{request};{crossed}" if is_short else self._name_unknown())
-            )
-        self._last = request
+    def note_end(self, frames: str) -> None:
+        """Note that the test has come to its end, and a digest of all that came from the candidate."""
+        self._frames.add(f"change:{frames[:32]}")
+        if self.learning and self._changes:
+            self.allowed |= self._frames
 
-    def _find_way(self, number: int) -> str:
-        """Return with which requests an object crossed.
+    @property
+    def is_changing(self) -> bool:
+        """Whether the right answer changes something of the test's."""
+        return any(key.startswith("change:") for key in self.allowed)
 
-        Objects are numbered in the order in which they cross: who asks for other ones gives others the same numbers. So one
-        is that of the right answer only if all that brought any before it were the same requests.
-        """
-        return next((f"{number}{way}" for crossed, way in self._crossings if crossed > number), self._name_unknown())
-
-    def _name_unknown(self) -> str:
-        self._unknowns += 1
-        return f"?{self.learning}{self._unknowns}"
-
-    def _describe(self, value: Any, tokens: dict[int, int]) -> str:
-        """Return all that a value is: of one that has no text of its own nobody can say that it is the right answer's."""
-        if type(value) in ATOMS:
-            return f"{type(value).__name__} {value!r}"
-        if id(value) in tokens:
-            return f"#{tokens[id(value)]}"
-        if type(value) in (list, tuple):
-            return f"{type(value).__name__}({', '.join([self._describe(part, tokens) for part in value])})"
-        if type(value) is dict:
-            pairs = [part for pair in value.items() for part in pair]
-            return f"dict({', '.join([self._describe(part, tokens) for part in pairs])})"
-        if type(value) in (set, frozenset):
-            return f"{type(value).__name__}({', '.join(sorted(self._describe(part, tokens) for part in value))})"
-        if callable(value) and not _is_stand_in(value) and (name := names.name_for(value)) is not None:
-            return name
-        return self._name_unknown()
-
-    def note_changes(self, request: list[Any], changes: list[Any]) -> None:
-        """Note that a request of the test's came back with containers of the test's changed.
-
-        The entry has all that was sent, but for the object that was asked, and what is left of it: a solution that
-        sorts in place where the reference does is not one that empties.
-        """
-        # one change is enough for the flag: what comes after it needs no entry
-        if (self.learning or not self.written) and (request[1] not in _CALLS or self._reads_again()):
-            self._note_write(wire.encode([request[1], request[2][1:], request[3], changes]))
-
-    def note_request(
-        self, operation: str, arguments: list[Any], options: dict[str, Any], during: str, tokens: dict[int, int]
-    ) -> None:
-        """Note what the solution asks of an object of the test's, if that may change something.
+    def note_written(self, *, was_changed: bool, reads_again: Callable[[], bool]) -> bool:
+        """Note whether the test may expect what was changed; return whether anything was that may be read again.
 
         Args:
-            operation: what it asks for.
-            arguments: the object, and what goes with the operation.
-            options: its keyword arguments.
-            during: the operation of the test's that is under way.
-            tokens: by the id of each of the test's objects that has crossed, the how many-th it was.
+            was_changed: whether something was in a test before, whoever has changed it.
+            reads_again: returns whether the test may read again what is changed by its calls.
         """
-        if self.written and not self.learning:
-            return
-        from . import lent
-
-        values = [*arguments[1:], *(options[name] for name in sorted(options))]
-        text = f"{sorted(options)}({', '.join(self._describe(value, tokens) for value in values)})"
-        number = tokens[id(arguments[0])]
-        self._note_crossings(f"{operation}:{number}:{text}", len(tokens))
-        if lent.may_write(operation, arguments[0], [arguments[0], *values]) and (
-            during not in _CALLS or self._reads_again()
-        ):
-            self._note_write(f"{operation}:{self._find_way(number)}:{lent.kind_of_target(arguments[0])}:{text}")
-
-    def _note_write(self, what: str) -> None:
-        # after the same changes as the right answer's, in the same order: another order leaves something else
-        self._changes = _digest(f"{self._changes};{self._calls}:{what}")
-        self._is_changed = True
-        self._check_change(self._changes)
-
-    def note_return(self) -> None:
-        """Note that what the test asked for has come to its end: who made only some of its changes is not excused."""
-        if self._is_changed:
-            self._is_changed = False
-            self._check_change(f"{self._changes}.")
-
-    def _check_change(self, changes: str) -> None:
-        key = f"change:{changes}"
-        if self.learning and self._writes < _MOST_WRITES:
-            self._writes += 1
-            self.allowed.add(key)
-        elif not self.learning and key not in self.allowed:
-            self.written = True
+        # after the same frames from the first one on all is the same here as after the right answer's
+        is_same = bool(self._frames) and self._frames <= self.allowed
+        is_changed = False in self._changes or (True in self._changes and reads_again())
+        self.written = not is_same and (is_changed or (was_changed and self.is_changing))
+        return is_changed or was_changed
 
     def check_use(
         self, operation: str, arguments: list[Any], options: dict[str, Any], handed: list[Any], *, spells: bool
@@ -331,12 +248,6 @@ class Policy:
         # a method written over would be called by the test as if it were its own
         if not is_class and (callable(getattr(made_by, name, None)) or callable(own_attributes(target).get(name))):
             raise AttributeError(f"{name!r} is a method of the test's object")
-
-
-def _digest(text: str) -> str:
-    import hashlib  # only where something was changed: it brings a whole library of ciphers
-
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
 
 
 def _is_stand_in(value: Any) -> bool:
