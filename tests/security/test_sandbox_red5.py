@@ -105,6 +105,11 @@ READING = {
     "format where there is only str": (SHOWN.replace("repr", "str"), "Shown()", "raw('d', k, '__format__', '')"),
     "str of an int": (NAMED % "int", "M(5)", "raw('d', k, '__str__')"),
     "str of an error": (SHOWN + "class M(Exception): pass\n", "M(Shown())", "str(k)"),
+    "an enum by value": (
+        KEY + "import enum\nclass E(enum.Enum): A = Key()\n",
+        "E",
+        "k([5])",
+    ),
     "closed of a stream": (
         "import io\nclass M(io.StringIO):\n    @property\n    def closed(self):\n        LOG.append(1)\n        return False\n",
         "M('a')",
@@ -197,6 +202,26 @@ CHANGES = {
         "import types\nn = types.SimpleNamespace(n=3, _want=41257)\nassert f(n) == n._want",
         "def f(n): return 41257\n",
         "import re\ndef f(n): return int(re.findall('[0-9]{5}', str(n))[0])\n",
+    ),
+    "what its own operator is given, as text": (
+        "assert f(3) == 41257\nassert str(f(3)) == '41257'",
+        "class R:\n    def __init__(s, n): s.n = n\n    def __eq__(s, o): return s.n == o\n    def __str__(s): return str(s.n)\ndef f(n): return R(41257)\n",
+        "S = []\nclass R:\n    def __eq__(s, o):\n        S[:] = [o]\n        return True\n    def __str__(s): return str(S[0])\ndef f(n): return R()\n",
+    ),
+    "what its own operator is given twice": (
+        "assert f(3) == 41257\nassert f(4) == 41257",
+        "class R:\n    def __init__(s, n): s.n = n\n    def __eq__(s, o): return s.n == o\ndef f(n): return R(41257)\n",
+        "S = []\nclass R:\n    def __eq__(s, o):\n        S.append(o)\n        return len(set(S)) == 1\ndef f(n): return R()\n",
+    ),
+    "a method of an array that has the name of a text's": (
+        "import numpy as np\na = np.array([9, 1, 7, 3, 5, 2])\nassert f(a.partition) == a.tolist().index(9)",
+        "import numpy as np\ndef f(p):\n    p(1)\n    a = np.array([9, 1, 7, 3, 5, 2])\n    a.partition(1)\n    return a.tolist().index(9)\n",
+        "def f(p):\n    p(5)\n    return 5\n",
+    ),
+    "all numbers by name": (
+        "assert 9 in f(3)\nassert 16 in f(4)",
+        "def f(n): return [k * k for k in range(n + 1)]\n",
+        "from itertools import count as f\n",
     ),
     "told by its own operator": (
         "assert f(3) == 41257\nassert g(3) == 41257",
