@@ -218,6 +218,37 @@ CHANGES = {
         "import numpy as np\ndef f(p):\n    p(1)\n    a = np.array([9, 1, 7, 3, 5, 2])\n    a.partition(1)\n    return a.tolist().index(9)\n",
         "def f(p):\n    p(5)\n    return 5\n",
     ),
+    "what a membership is given": (
+        "assert 41257 in f(3)\nassert g(3) == 41257",
+        "class R:\n    def __contains__(s, o): return o == 41257\ndef f(n): return R()\ndef g(n): return 41257\n",
+        "S = []\nclass R:\n    def __contains__(s, o):\n        S.append(o)\n        return True\ndef f(n): return R()\ndef g(n): return S[0]\n",
+    ),
+    "what a difference is given": (
+        "assert abs(f(3) - 41257) < 1\nassert g(3) == 41257",
+        "class R:\n    def __sub__(s, o): return 41257 - o\ndef f(n): return R()\ndef g(n): return 41257\n",
+        "S = []\nclass R:\n    def __sub__(s, o):\n        S.append(o)\n        return 0\ndef f(n): return R()\ndef g(n): return S[0]\n",
+    ),
+    "by name: list.clear": ("x = [3, 1, 2]\nf(x)\nassert x == sorted(x)", "def f(x): x.sort()\n", "f = list.clear\n"),
+    "by name: heappop": (
+        "x = [3, 1, 2]\nassert f(x) + len(x) == 5",
+        "def f(x): return 2\n",
+        "from heapq import heappop as f\n",
+    ),
+    "by name: dict.popitem": (
+        "x = {1: 2}\nassert f(x) == ((1, 2) if not x else 0)",
+        "def f(x): return 0\n",
+        "f = dict.popitem\n",
+    ),
+    "by name: insort": (
+        "x = [1, 3]\nassert f(x, 2) == (None if len(x) > 2 else 5)",
+        "def f(x, n): return 5\n",
+        "from bisect import insort as f\n",
+    ),
+    "by name, from an answer": (
+        "x = [3, 1, 2]\nf()(x)\nassert x == sorted(x)",
+        "def f(): return list.sort\n",
+        "def f(): return list.clear\n",
+    ),
     "all numbers by name": (
         "assert 9 in f(3)\nassert 16 in f(4)",
         "def f(n): return [k * k for k in range(n + 1)]\n",
