@@ -92,6 +92,11 @@ READING = {
         "M(2020, 1, 2)",
         "str(k)",
     ),
+    "date.replace": (  # which calls the class from Python 3.13 on
+        "import datetime as dt\nclass M(dt.date):\n    def __new__(cls, *a):\n        LOG.append(1)\n        return dt.date.__new__(cls, *a)\n",
+        "M(2020, 1, 2)",
+        "k.replace(2021)",
+    ),
     "str of a namespace": (SHOWN + "import types\n", "types.SimpleNamespace(a=Shown())", "str(k)"),
     "str of a kind of namespace": ("import types\n" + NAMED % "types.SimpleNamespace", "M(a=1)", "str(k)"),
     "repr of an enum": (SHOWN + "import enum\nclass E(enum.Enum): A = Shown()\n", "E.A", "repr(k)"),
@@ -196,7 +201,7 @@ CHANGES = {
     "half of a coroutine": (
         CLASS + "import asyncio\no = H()\nasync def c():\n    o.n = 0\n    await asyncio.sleep(0.05)\n    o.n = 7\nasync def t():\n    assert await f(c()) == o.n\nasyncio.run(t())",
         "async def f(k):\n    await k\n    return 7\n",
-        RAW + "async def f(k):\n    a = raw('await', k)\n    raw('step', a, 0.0)\n    raw('step', a, 0.0)\n    return 0\n",
+        RAW + "async def f(k):\n    a = raw('await', k)\n    raw('step', a, 0.0)\n    import asyncio\n    await asyncio.sleep(0)\n    raw('step', a, 0.0)\n    return 0\n",
     ),
     "private: namespace": (
         "import types\nn = types.SimpleNamespace(n=3, _want=41257)\nassert f(n) == n._want",
@@ -215,7 +220,7 @@ CHANGES = {
     ),
     "a method of an array that has the name of a text's": (
         "import numpy as np\na = np.array([9, 1, 7, 3, 5, 2])\nassert f(a.partition) == a.tolist().index(9)",
-        "import numpy as np\ndef f(p):\n    p(1)\n    a = np.array([9, 1, 7, 3, 5, 2])\n    a.partition(1)\n    return a.tolist().index(9)\n",
+        "def f(p):\n    import numpy as np\n    p(1)\n    a = np.array([9, 1, 7, 3, 5, 2])\n    a.partition(1)\n    return a.tolist().index(9)\n",
         "def f(p):\n    p(5)\n    return 5\n",
     ),
     "what a membership is given": (
