@@ -161,18 +161,13 @@ PARTS = {
     "test_what_an_attempt_leaves_in_its_folder_is_gone_before_the_next": (2, lambda params: params["made"], None),
     "test_all_files_of_an_attempt_together_are_limited": (2, lambda params: params["limit"], None),
     "test_the_hash_seed_changes_no_byte": (3, anything, None),
-<<<<<<< HEAD
     "test_no_other_form_hides_a_change_either": (12, anything, None),
     "test_the_right_answer_there_is_separated_by_the_changes_of_the_reference": (12, anything, None),
-=======
-    "test_no_other_form_hides_a_change_either": (6, anything, None),
     "test_what_only_seems_to_read_or_to_be_the_right_answers_is_not_separated": (
         6,
         lambda params: params["known"],
         None,
     ),
-    "test_the_right_answer_there_is_separated_by_the_changes_of_the_reference": (6, anything, None),
->>>>>>> s15-red5
     "test_a_suite_of_tests_is_called": (2, lambda params: params["tests"], None),
     "test_the_limit_of_a_problem_is_its_canonical_solutions_unless_one_for_all_is_asked_for": (
         2,

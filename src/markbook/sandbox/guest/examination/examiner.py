@@ -234,9 +234,9 @@ class Examiner:
             there = {index for index in there if record["tests"][index]["p"]}
         if not there:
             return record
-        # what failed by a refusal may be right: it is what it is beside the candidate
+        # what failed where something was denied may be right: it is what it is beside the candidate
         is_sure = [
-            bool(plan["sure"] and policy and not policy.copied and (result["p"] or not policy.refused))
+            bool(plan["sure"] and policy and not policy.copied and (result["p"] or not policy.denied))
             for policy, result in zip(policies, record["tests"], strict=True)
         ]
         later = {"record": record, "done": done, "there": sorted(there), "known": is_sure}

@@ -92,6 +92,8 @@ class Policy:
         not, or of which nobody knows whether it would have."""
         self.refused = False
         """Whether something could not be done from here: a test that fails after it has to be seen there."""
+        self.denied = False
+        """Whether the candidate was denied what it asked of an object of the test's: it may have failed by that alone."""
 
         self.borrows = False
         """Whether the test ran with a module of the solution's."""
@@ -207,7 +209,7 @@ class Policy:
             if operation in ("s", "x"):
                 self._check_write(target, arguments[1])
         except AttributeError:
-            self.refused = True  # an honest solution may need it, and is then to be seen beside the test
+            self.refused = self.denied = True  # an honest solution may need it, and is then to be seen beside the test
             raise
 
     def _check_rule(
@@ -235,7 +237,7 @@ class Policy:
         from . import lent
 
         if spells or not all(lent.is_free_to_call(value) for value in handed if callable(value)):
-            self.refused = True
+            self.refused = self.denied = True
             raise AttributeError("what the test's objects are given by the solution is values")
 
     def _check_write(self, target: Any, name: str) -> None:
