@@ -700,14 +700,16 @@ def test_who_is_told_by_an_operator_what_the_test_says_again_is_not_proved(box, 
     test = Test(program=says + "\n")
 
     assert labels(box, TOLD, test, canonical=SIZE, kind="program")[0] in labels_told
-    assert labels(box, SIZE, test, canonical=SIZE, kind="program") == [(True, "separated")]
+    assert labels(box, SIZE, test, canonical=SIZE, kind="program") == [PROVED]
 
 
 def test_after_one_forged_test_nothing_of_the_attempt_is_proved(box):
     tests = [Test(program=f"assert {call}(3) == 41257\n") for call in ("f", "g")]
 
-    assert labels(box, TOLD, *tests, canonical=SIZE, kind="program") == [FORGED, OPEN]
-    assert labels(box, SIZE, *tests, canonical=SIZE, kind="program") == [(True, "separated")] * 2
+    first, second = labels(box, TOLD, *tests, canonical=SIZE, kind="program")
+    assert first == FORGED
+    assert second in (OPEN, (False, "in_process"))
+    assert labels(box, SIZE, *tests, canonical=SIZE, kind="program") == [(True, "separated"), PROVED]
 
 
 @pytest.mark.parametrize("code", ["import copy\ndef f(r): return copy.deepcopy(r).random()\n"])

@@ -161,7 +161,7 @@ class _Trial:
         for index, (site_index, seed) in deal.items():
             if index not in tests:
                 drawn = new_seed(turn) if seed is None else seed
-                tests[index] = self._found[index].wrong(site_index, drawn, alike=self._apart and below(2) == 1)
+                tests[index] = self._found[index].wrong(site_index, drawn, alike=below(2) == 1)
                 judged.add(index)
                 # wrong in the other tests too, where they say the same: they are not to contradict it
                 for other in self._which - tests.keys():

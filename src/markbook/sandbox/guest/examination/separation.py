@@ -174,6 +174,8 @@ class Hall:
         self.flags: list[str] = []
         self._borrows = False
         """Whether the tests get a module from the solution that is not this side's own: what it decides, that decides."""
+        self._is_named = False
+        """Whether what is tested is a function or class of Python's own, which therefore runs here."""
         self._random: types.ModuleType | None = None
         self.done: dict[int, int] = {}
         """How often each part of the last test went well."""
@@ -212,6 +214,11 @@ class Hall:
                 if own is not None:
                     self.pins[name] = f"module {own}" if names.module_name(value) else own
         self._borrows = any(is_module(value) for value in objects.values())
+        self._is_named = any(
+            callable(value) and get_token(value) is None and (name in (entry, *aliases) or names.acts(value))
+            for name, value in objects.items()
+            if name not in pins
+        )
         objects.update({name: names.lent(names.find_named(pin)) for name, pin in pins.items() if name in objects})
         space = self.namespace
         space.update(objects)
@@ -254,6 +261,7 @@ class Hall:
             policy.note_end(self.peer.frames.hexdigest())
         result["v"] = "separated"
         policy.borrows = self._borrows
+        policy.answered = policy.answered or self._is_named
         if policy.own:
             result["own"] = True
         return result

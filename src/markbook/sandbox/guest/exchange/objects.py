@@ -172,11 +172,16 @@ class Objects:
             received = names.receive_named(name)
             if callable(received):
                 self.arrived.handed.append(received)
+            if names.acts(received):
+                self.keep_beside()
             return received
         return names.lent(names.find_named(name)) if self.examines else names.find_named(name)
 
     def keep_out(self) -> None:
         """Note that something is not there as it would be beside: a test that fails is to be seen there."""
+
+    def keep_beside(self) -> None:
+        """Note that what the solution meant by a name may be called here: the test is to be decided beside it."""
 
     def refuse(self, what: str) -> Any:
         """Say that something stays on this side.

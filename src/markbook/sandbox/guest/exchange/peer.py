@@ -262,6 +262,10 @@ class Peer(Objects):
         """Note that something is not there as it would be beside: a test that fails is to be seen beside the candidate."""
         self.policy.refused = True
 
+    def keep_beside(self) -> None:
+        """Note that what the solution meant by a name may be called here: the test is to be decided beside it."""
+        self.policy.answered = True
+
     def refuse(self, what: str) -> Any:
         """Say that something stays on this side; the test that wanted it is to be seen beside the candidate."""
         self.policy.refused = True

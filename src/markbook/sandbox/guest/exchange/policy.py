@@ -115,7 +115,7 @@ class Policy:
         if not self._grants(f"{kind}:{'handle' if is_handle else 'plain'}:{owner}"):
             return False
         self.own = True
-        self.told = self.told or (kind in ("eq", "order", "in") and not is_handle)
+        self.told = self.told or int(not is_handle)
         return True
 
     def note_asking(self) -> None:
