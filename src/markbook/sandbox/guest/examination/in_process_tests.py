@@ -102,7 +102,10 @@ def count_slept(record: dict[str, Any]) -> float:
 
 
 def _count_parts(done: Count) -> Counter[int | None]:
-    return Counter({number: count for number, count in done})
+    counts: Counter[int | None] = Counter()
+    for number, count in done:
+        counts[number] = count
+    return counts
 
 
 class _Trial:

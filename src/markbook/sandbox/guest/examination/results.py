@@ -228,7 +228,7 @@ def beside_forged(results: list[Result]) -> None:
 
     It may have learned there what they expect.
     """
-    if any(result["v"] == "flagged" for result in results):
+    if any(result.get("v") == "flagged" for result in results):
         results[:] = [{**result, "v": "unchecked"} if result["p"] else result for result in results]
 
 

@@ -215,7 +215,7 @@ class Hall:
                     self.pins[name] = f"module {own}" if names.module_name(value) else own
         self._borrows = any(is_module(value) for value in objects.values())
         self._is_named = any(
-            callable(value) and get_token(value) is None and (name in (entry, *aliases) or names.acts(value))
+            callable(value) and names.name_for(value) is not None and (name in (entry, *aliases) or names.acts(value))
             for name, value in objects.items()
             if name not in pins
         )
