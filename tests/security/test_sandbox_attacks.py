@@ -28,7 +28,7 @@ PROBLEM = Sample(
     entry_point="f",
     references=(RIGHT,),
 )
-OWN_ERRORS = {"base_exception", "error_assertion"}
+OWN_ERRORS = {"base_exception", "error_assertion", "frame_request_call"}
 LEVELS = [Isolation.A, Isolation.B]
 LIMITS = Limits(seconds=0.6, wall_seconds=1.5, memory_bytes=1 << 30)
 HONEST = Limits(seconds=0.6, wall_seconds=60.0, memory_bytes=1 << 30)

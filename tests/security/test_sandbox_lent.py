@@ -311,7 +311,8 @@ def test_what_solutions_usually_ask_for_is_answered_apart(name, canonical):
 
     (result,) = outcome.tests
     assert result.passed
-    assert (result.verdict == "separated") == (canonical or name in READ_ALONE), result
+    is_named = name == "a function of Python's for a callback"  # which would run on the test's side
+    assert (result.verdict == "separated") == ((canonical and not is_named) or name in READ_ALONE), result
     assert result.verdict != "flagged"
 
 

@@ -691,7 +691,9 @@ def test_the_right_answer_passes_apart_there_too(name):
 
     outcome = run_tests(right + "# again\n", test, entry_point=entry, canonical=right)
 
-    assert [(result.passed, result.verdict.value) for result in outcome.tests] == [(True, "separated")]
+    # whose operator was given a value may answer with it later, and nothing here can be made wrong
+    label = "unchecked" if name in ("operator add", "operator iadd") else "separated"
+    assert [(result.passed, result.verdict.value) for result in outcome.tests] == [(True, label)]
 
 
 def test_texts_of_many_functions_are_read_in_little_time():

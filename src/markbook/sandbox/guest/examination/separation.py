@@ -242,6 +242,7 @@ class Hall:
             Gone: the candidate is not there any more, whatever the test made of that.
         """
         self.done = {}
+        policy.told = 0
         with self._prepare_policy(policy):
             try:
                 result = mark(test, self.namespace, self.done)

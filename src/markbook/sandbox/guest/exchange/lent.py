@@ -320,6 +320,8 @@ def is_certain(operation: str, target: Any, values: list[Any]) -> bool:
         return False
     attribute = _find(cls, name)
     is_held = type(attribute) in ATOMS and type(_find(cls, "__dict__")) in _DESCRIPTORS and name in target.__dict__
+    if is_held and isinstance(target, type):  # what a class holds may answer itself when it is asked for
+        return type(target.__dict__[name]) in ATOMS
     return is_held or type(attribute) in (_FIELD, types.MemberDescriptorType) or _owner(cls, name) is enum.Enum
 
 
