@@ -126,7 +126,7 @@ class ExpectationFinder:
         self._pool, self._members = pool or ExpectedValues(), ExpectedValues()
         self._entry = entry
         self._nodes = [node for tree in trees for node in expressions.nodes(tree)]
-        self._is_lenient = any(map(expressions.sets_equality, self._nodes))
+        self._sets_equality = any(map(expressions.sets_equality, self._nodes))
         self._made = assignments(self._nodes)
         self._flows = flows(self._nodes) if makers else {}
         # the names of what is tested, and of whatever is computed from it
@@ -213,7 +213,7 @@ class ExpectationFinder:
     ) -> None:  # fmt: skip
         site = MutationSite(
             change,
-            LIKELY if rank == SURE and self._is_lenient else rank,
+            LIKELY if rank == SURE and self._sets_equality else rank,
             self._claim,
             is_shown=is_shown,
             part=self._part,

@@ -66,7 +66,7 @@ class Policy:
     An entry is `KIND:OPERAND:TYPE`: an operator of objects of that type with a handle or a plain value; or
     `own:NAME:TYPE`: a method that a class extending a plain type has of its own; or `bind:NAME:TYPE`: what Python asks of
     an object that stands in a class; or `use:OPERATION:NAME` of a test case; or `method:NAME:TYPE`, `stop`, `write:class`; or
-    `ask:OPERATION:OBJECT:ARGUMENTS`, what a solution asked of an object of the test's; or `change:...`, what it changed.
+    `ask:OPERATION:OBJECT:ARGUMENTS`, what a solution asked of an object of the test's; or `change:DIGEST`, all that it sent.
     """
 
     def __init__(self, allowed: list[str] | None) -> None:
