@@ -126,6 +126,8 @@ class Examiner:
         self._begun = 0
         """The most memory held before the first job."""
         self._expired = False
+        self._has_changed = False
+        """Whether a solution may have changed something here."""
         self._last: tuple[str, Any, dict[str, Any] | None] = ("", None, None)
         """The solution compiled last: it is often wanted again at once."""
 
@@ -152,6 +154,7 @@ class Examiner:
             self._explain(task, job, record)
         if (
             task.leaves_traces
+            or self._has_changed
             or _most_held() - self._begun > _GROWN
             or not _has_room()
             or any(result.get("k") == "m" for result in record.get("tests", ()))
@@ -230,10 +233,13 @@ class Examiner:
             if policy is not None and index in task.sound and is_doubtful(plan, index, policy, record, done):
                 there.add(index)
         if record["error"] is not None or record.get("hit"):
-            # what failed has failed; what passed is not proved by that
-            there = {index for index in there if record["tests"][index]["p"]}
+            # what failed has failed, but for what was answered here and has no end by that; what passed is not proved by it
+            failed = {index for index, result in enumerate(record["tests"]) if not result["p"]}
+            there = there | failed if any(policy and policy.answered for policy in policies) else there - failed
+            there &= task.sound
         if not there:
             return record
+        there |= task.earlier_needed(there)
         # what failed where something was denied may be right: it is what it is beside the candidate
         is_sure = [
             bool(plan["sure"] and policy and not policy.copied and (result["p"] or not policy.denied))
@@ -470,6 +476,7 @@ class Examiner:
         _arm(seconds)  # for what is done between two runs
         if any(policy is not None and policy.learning for policy in policies):
             pins.update(hall.pins)
+        self._has_changed |= hall.has_changed or any(policy is not None and policy.has_changed for policy in policies)
         record = settle(task, record, results, verdict="separated")
         without_parts(task, record["tests"], done)
         return record, done

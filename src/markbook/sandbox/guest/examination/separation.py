@@ -174,8 +174,11 @@ class Hall:
         self.flags: list[str] = []
         self._borrows = False
         """Whether the tests get a module from the solution that is not this side's own: what it decides, that decides."""
-        self._is_named = False
-        """Whether what is tested is a function or class of Python's own, which therefore runs here."""
+        self.is_beside = False
+        """Whether what is tested is, or holds, a function or class of Python's own, which therefore runs here; or what the prompt's
+        code does with the solution is not certain."""
+        self.has_changed = False
+        """Whether the prompt's code has let the solution change something."""
         self._random: types.ModuleType | None = None
         self.done: dict[int, int] = {}
         """How often each part of the last test went well."""
@@ -214,10 +217,10 @@ class Hall:
                 if own is not None:
                     self.pins[name] = f"module {own}" if names.module_name(value) else own
         self._borrows = any(is_module(value) for value in objects.values())
-        self._is_named = any(
-            callable(value) and names.name_for(value) is not None and (name in (entry, *aliases) or names.acts(value))
-            for name, value in objects.items()
-            if name not in pins
+        by_name = {name: value for name, value in objects.items() if callable(value) and get_token(value) is None}
+        # more have come by a name than stand there by themselves: there are some in containers
+        self.is_beside = len(self.peer.named) > sum(map(names.acts, by_name.values())) or any(
+            name not in pins and (name in (entry, *aliases) or names.acts(value)) for name, value in by_name.items()
         )
         objects.update({name: names.lent(names.find_named(pin)) for name, pin in pins.items() if name in objects})
         space = self.namespace
@@ -233,6 +236,8 @@ class Hall:
                 space[alias] = objects[entry]
         for code in task.before:
             exec(code, space)
+        self.has_changed = self.peer.policy.has_changed
+        self.is_beside |= self.has_changed or self.peer.policy.answered or self.peer.policy.told > 0
         return None
 
     def run(self, test: Compiled, policy: Policy) -> Result:
@@ -262,7 +267,7 @@ class Hall:
             policy.note_end(self.peer.frames.hexdigest())
         result["v"] = "separated"
         policy.borrows = self._borrows
-        policy.answered = policy.answered or self._is_named
+        policy.answered = policy.answered or self.is_beside
         if policy.own:
             result["own"] = True
         return result

@@ -173,12 +173,9 @@ def receive_named(name: str) -> Any:
     return lent(target)
 
 
-_LAZY = frozenset((map, filter, zip, enumerate, reversed, type))
-
-
 def acts(value: Any) -> bool:
-    """Whether to call what was meant by a name may change or use up what it is given, or never come to an end."""
-    return callable(value) and (not isinstance(value, type) or value in _LAZY or value.__module__ == "itertools")
+    """Whether to call what was meant by a name may change or use up what it is given, or run code of that, or never come to an end."""
+    return callable(value) and not (isinstance(value, type) and issubclass(value, BaseException))
 
 
 _lent: dict[int, tuple[Any, dict[str, Any], tuple[Any, ...]]] = {}

@@ -118,6 +118,8 @@ class Objects:
         self.examines = examines
         self.is_opening = False
         """Whether what comes in is what tests call by name, where a module or a function of Python's own may stand."""
+        self.has_run = False
+        """Whether the test's code may have run while a message of the solution's was read, checked or answered."""
         self.metas: dict[tuple[str, ...], type] = {}
         """The classes of classes over there, by the special methods that they have."""
         self._mine: list[Any] = []
@@ -127,6 +129,10 @@ class Objects:
         self._stubs: dict[int, int] = {}
         self.arrived = Arrived()
         """The last message."""
+        self.named: list[Any] = []
+        """What came by a name and can be called."""
+        self.has_copies = False
+        """Whether this side has a copy of what an object over there holds."""
         self._spelled: set[int] = set()
         """What is over there and holds such a text."""
         self._shared: list[tuple[int, Any, list[Any]]] = []
@@ -168,14 +174,16 @@ class Objects:
         Raises:
             LookupError: nothing that may cross in this way.
         """
-        if self.examines and not self.is_opening:
-            received = names.receive_named(name)
-            if callable(received):
-                self.arrived.handed.append(received)
-            if names.acts(received):
+        if not self.examines:
+            return names.find_named(name)
+        received = names.lent(names.find_named(name)) if self.is_opening else names.receive_named(name)
+        if callable(received) and not self.is_opening:
+            self.arrived.handed.append(received)
+        if names.acts(received):
+            self.named.append(received)
+            if not self.is_opening:
                 self.keep_beside()
-            return received
-        return names.lent(names.find_named(name)) if self.examines else names.find_named(name)
+        return received
 
     def keep_out(self) -> None:
         """Note that something is not there as it would be beside: a test that fails is to be seen there."""
@@ -317,7 +325,11 @@ class Objects:
         if len(form) not in (3, 4) or type(form[1]) is not str:
             raise Malformed("no exception")
         kind = names.find_named(form[1])
+        n_handed = len(self.arrived.handed)
         arguments = transfer.all(form[2])
+        self.has_run = (
+            self.has_run or len(self.arrived.handed) > n_handed
+        )  # to be made, an error may go through what it is of
         if not (isinstance(kind, type) and issubclass(kind, BaseException)):
             raise Malformed("no exception")
         try:
@@ -344,9 +356,12 @@ class Objects:
             if not isinstance(cls, Meta) or token in self._theirs:
                 raise Malformed("no class")
             self._theirs[token] = None  # a value that holds itself cannot be made from what it holds
+            n_handed = len(self.arrived.handed)
             items = transfer.all(form[2]) if len(form) > 2 else []
             if issubclass(cls, BaseException):
                 self.keep_out()  # its cause and its notes stay there
+                self.has_run = self.has_run or len(self.arrived.handed) > n_handed
+            self.has_copies = self.has_copies or len(form) > 2
             self._theirs[token] = _instance(cls, token, items)
             self._note(token, items)
         else:

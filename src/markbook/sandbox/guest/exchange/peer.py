@@ -170,13 +170,20 @@ if TYPE_CHECKING:
 
 _NEXT = frozenset(("n", "send", "throw", "close", "step", "step by"))
 """What is answered with a StopIteration where there is no more."""
+_GOING, _THROUGH = frozenset(("n", "send", "throw", "step by")), frozenset((*STEPS, "__getitem__"))
+"""Operations and special methods by which something is gone through."""
 _NAN = "NaN"
 """In a message it says that what is equal to nothing but itself has crossed, and is another one now."""
 _SPECIAL_METHOD = '["q","d"'
+_PACKAGE = f"{__package__.rpartition('.')[0]}."
+_KEEPS_NOTHING = frozenset(
+    ["_collections_abc", "abc", "collections", "enum", "fractions", "importlib._bootstrap", "numbers", "re", "types"]
+)
+"""Modules of Python's whose code runs while values come and go, and which neither keep nor change what they are given."""
 _NESTED = 400
 """Requests of the solution's that may be answered one within the other: a call of the test's that calls the solution, and so on.
 Each takes some of the C stack as well, of which Python's own limit knows nothing: after about 5,700 the examiner would die."""
-_DEEPER = 12
+_DEEPER = 15
 """Frames of ours that a call which crosses the wall takes on either side, on top of the one it would take without."""
 
 
@@ -192,7 +199,13 @@ class Peer(Objects):
         """Whether that is because of an honest value that cannot cross, and not because the other side ended or lied."""
         self.policy = Policy([])
         self.frames: Any = None
-        """A digest of what has come since the first test that lent an object; None where nobody asks for it."""
+        """A digest of what has come since the first test began; None where nobody asks for it."""
+        self._is_opened = True
+        """Whether no test has begun yet."""
+        self._unfinished: dict[int, int] = {}
+        """By the number of what the test goes through, one by one, how far it went, as long as it has not come to the end."""
+        self._own_code: set[int] = set()
+        """The globals of code that is not the test's."""
         self.wants_output: Callable[[], Listeners] = lambda: None
         self.operations: dict[str, Callable[..., Any]] = (
             OPERATIONS if examines else {**OPERATIONS, "refill": self.refill_mine}
@@ -216,8 +229,9 @@ class Peer(Objects):
         self.policy = policy
         self.crossed = Crossed()
         self.escaped.clear()
-        if self.frames is not None and not self._tokens:
-            self.frames = type(self.frames)()
+        if self.frames is not None and self._is_opened and not self.has_copies:
+            self.frames = type(self.frames)()  # what functions are called and say of themselves is each solution's own
+        self._is_opened = False
 
     def export(self, value: Any, transfer: Transfer, depth: int) -> Any:
         """Return the wire form of an object that is not a plain value."""
@@ -301,6 +315,12 @@ class Peer(Objects):
         if self.crossed.has_changed(transfer):
             self.policy.copied = True
         self.policy.note_asking()
+        token = _find_stepped(request)
+        for other, steps in self._unfinished.items():
+            if other != token:
+                self.policy.note_unfinished(steps)
+        if token is not None:
+            self._unfinished[token] = self._unfinished.get(token, 0) + 1
         return self._ask_peer(request, transfer, listen)
 
     def _ask_peer(self, request: list[Any], transfer: Transfer | None, listen: Listeners) -> Any:
@@ -317,8 +337,10 @@ class Peer(Objects):
             if len(frame) > 2 and frame[2] and self.examines:
                 self.policy.note_change(request[1])
             try:
-                return self._settle(frame, transfer, listen)
+                return self._watch(request[1], self._settle, frame, transfer, listen)
             except Exception as error:
+                if self._unfinished and isinstance(error, StopIteration | StopAsyncIteration | LookupError):
+                    self._unfinished.pop(_find_stepped(request), None)  # type: ignore[arg-type]  # None is not there
                 self.escaped = [error_kept for error_kept in self.escaped if error_kept is not error]
                 self._raised_there = error
                 if not isinstance(error, StopIteration | StopAsyncIteration):
@@ -483,25 +505,26 @@ class Peer(Objects):
         if len(frame) != 5 or type(frame[1]) is not str or type(frame[3]) is not list:
             self._fail("not a request")
         arrived = self.arrived
-        arguments, options, transfer = self._take_call(frame)
+        arguments, options, transfer = self._take_call(frame, during)
         if frame[4]:
             for output in self.outputs:
                 output.kept = []
-        limit, serves = sys.getrecursionlimit(), False
+        limit, serves, is_certain = sys.getrecursionlimit(), False, False
         try:
             # a call that crosses takes frames of ours, of which a solution near the limit should notice nothing
             sys.setrecursionlimit(limit + _DEEPER)
             if self.examines:
-                self._check(frame[1], arguments, options, arrived, during)
+                is_certain = self._check(frame[1], arguments, options, arrived, during)
                 self._serving += 1
                 serves = True
-            value: Any = self.operations[frame[1]](*arguments, **options)
+            operation = self.operations[frame[1]]
+            value: Any = self._watch(during, operation, *arguments) if is_certain else operation(*arguments, **options)
             kind = type(value)
             if kind in SCALARS or (kind is int and is_word(value)):
                 reply = ["v", value]
             else:
                 transfer = transfer or Transfer(self)
-                reply = ["v", transfer.put(value)]
+                reply = ["v", self._watch(during, transfer.put, value) if is_certain else transfer.put(value)]
         except wire.Gone:
             raise
         except BaseException as error:
@@ -519,15 +542,53 @@ class Peer(Objects):
         if not self.examines and self.crossed.has_changed(transfer):
             reply[0] = reply[0].upper()
         if transfer is not None or self._shared or frame[4]:
-            self._add_changes(reply, transfer or Transfer(self), heard=bool(frame[4]))
+            self._watch(during, self._add_changes, reply, transfer or Transfer(self), heard=bool(frame[4]))
             if transfer is not None and not self.examines:
                 self.crossed.add(transfer)
         with self._turn:
             self.link.send(wire.encode(reply).encode("ascii"))
 
+    def _watch(self, during: str, do: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        """Return what this comes to, with a message of the solution's; if the test's code runs meanwhile, that counts as a change.
+
+        An object of the test's can have code run wherever it is looked at: by a property `__class__`, as a key, as a part of
+        an error. So nothing is said of what may run, but what does run is seen.
+        """
+        if not (self.examines and self._mine):
+            return do(*arguments, **options)
+        outer, self.has_run = self.has_run, False
+        profile = sys.getprofile()
+        sys.setprofile(self._see)
+        try:
+            return do(*arguments, **options)
+        finally:
+            sys.setprofile(profile)
+            if self.has_run:
+                self.policy.note_change(during)
+            self.has_run = outer
+
+    def _see(self, frame: types.FrameType, event: str, _argument: object) -> None:
+        if event == "call" and id(frame.f_globals) not in self._own_code:
+            self.has_run = self.has_run or not self._is_own_code(frame.f_globals)
+
+    def _is_own_code(self, space: dict[str, Any]) -> bool:
+        """Whether code with these globals is ours, or of a module of Python's that keeps nothing; remember it if so."""
+        name: object = space.get("__name__")
+        if type(name) is not str or not (name in _KEEPS_NOTHING or name.startswith(_PACKAGE)):
+            return False
+        is_own = getattr(sys.modules.get(name), "__dict__", None) is space
+        if is_own:
+            self._own_code.add(id(space))
+        return is_own
+
     def _check(
         self, operation: str, arguments: list[Any], options: dict[str, object], arrived: Arrived, during: str
-    ) -> None:
+    ) -> bool:
+        """Let the solution ask this; return whether that is certain to change nothing.
+
+        Raises:
+            AttributeError: it may not be asked.
+        """
         from . import lent  # there since the examiner began; the candidate's process has no use for it
 
         if self._serving == _NESTED:
@@ -537,22 +598,28 @@ class Peer(Objects):
         if id(target) not in self._tokens:
             # only what was handed out under a number can be asked for something
             raise AttributeError("no object of the test's")
-        if operation in ("step", "cancel") and type(target) is awaiting.Awaited:
-            self.policy.note_change(during)
-            return
+        is_awaited = operation in ("step", "cancel") and type(target) is awaiting.Awaited
+        is_certain = (
+            not is_awaited and not options and self._watch(during, lent.is_certain, operation, target, arguments[1:])
+        )
+        if not is_certain:
+            self.policy.note_change(
+                during
+            )  # before it is refused: to look whether it may be asked can run the test's code
+        if is_awaited:
+            return False
         spells = arrived.spells(is_special_method=arrived.text.startswith(_SPECIAL_METHOD))
-        self.policy.check_use(operation, arguments, options, arrived.handed, spells=spells)
-        if options or not lent.is_certain(operation, target, arguments[1:]):
-            self.policy.note_change(during)
+        self._watch(during, self.policy.check_use, operation, arguments, options, arrived.handed, spells=spells)
+        return bool(is_certain)
 
-    def _take_call(self, frame: list[Any]) -> tuple[list[Any], dict[str, object], Transfer | None]:
+    def _take_call(self, frame: list[Any], during: str) -> tuple[list[Any], dict[str, object], Transfer | None]:
         simple = self._simple_values(frame[2]) if not frame[3] else None
         if simple is not None:
             return simple, {}, None
         transfer = Transfer(self)
         try:
-            arguments = transfer.all(frame[2])
-            options = {name: transfer.get(form) for name, form in frame[3]}
+            arguments = self._watch(during, transfer.all, frame[2])
+            options = {name: self._watch(during, transfer.get, form) for name, form in frame[3]}
         except (wire.Gone, KeyboardInterrupt):
             raise
         except Exception as error:
@@ -592,6 +659,14 @@ class Peer(Objects):
             else:
                 return None
         return values
+
+
+def _find_stepped(request: list[Any]) -> int | None:
+    """Return the number of what a request goes one step further through; None if it is another request."""
+    operation, forms = request[1], request[2]
+    if operation in _GOING or (operation == "d" and forms[1] in _THROUGH):
+        return forms[0][1]  # type: ignore[no-any-return]  # what is asked is always an object over there
+    return None
 
 
 def _simple_forms(values: tuple[Any, ...]) -> list[Any] | None:

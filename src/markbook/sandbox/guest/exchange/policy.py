@@ -36,7 +36,7 @@ from __future__ import annotations
 import types
 
 from .objects import CALLABLE
-from .plain_values import SPECIAL
+from .plain_values import OPERATORS, SPECIAL
 from .standin import get_token
 
 TYPE_CHECKING = False
@@ -140,6 +140,7 @@ class Policy:
 
     def use_method(self, what: str) -> None:
         """Note that the candidate's object was given something by a method of its own: `NAME:TYPE`."""
+        self.told = self.told or int(what.partition(":")[0] in OPERATORS)
         if self.learning:
             self.allowed.add(f"method:{what}")
         elif f"method:{what}" not in self.allowed:
@@ -158,6 +159,16 @@ class Policy:
     def note_change(self, during: str) -> None:
         """Note that something of the test's may have been changed, by what the test asks for now."""
         self._changes.add(during in _CALLS)
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether something of the test's may have been changed."""
+        return bool(self._changes)
+
+    def note_unfinished(self, steps: int) -> None:
+        """Note that the test went so far through what the candidate gives it one by one, and asks for something else now."""
+        if not self._grants(f"unfinished:{steps}"):
+            self.told = self.told or 1  # where it stopped says what it looked for
 
     def note_end(self, frames: str) -> None:
         """Note that the test has come to its end, and a digest of all that came from the candidate."""

@@ -49,6 +49,9 @@ if TYPE_CHECKING:
         def refuse(self, what: str) -> Any:
             """Say that something stays on this side."""
 
+        has_run: bool
+        """Whether the test's code may have run by what came."""
+
         @property
         def examines(self) -> bool:
             """Whether this is the examiner's side."""
@@ -298,11 +301,16 @@ def _get_mapping(make: Any) -> Any:
     return get
 
 
+_FACTORIES = {kind.__name__: kind for kind in (bool, dict, float, int, list, set, str, tuple)}
+
+
 def _get_default(t: Transfer, form: list[Any]) -> Any:
     mapping: defaultdict[Any, Any] = t.begin(defaultdict())
     if len(form) != 3:
         raise Malformed("no defaultdict")
-    factory = t.get(form[2])
+    is_named = type(form[2]) is list and len(form[2]) == 2 and form[2][0] == "n" and type(form[2][1]) is str
+    # as it is called without arguments, such a type can do nothing
+    factory = (_FACTORIES.get(form[2][1]) if is_named else None) or t.get(form[2])
     mapping.default_factory = factory if factory is None or callable(factory) else None
     for key, value in pairs(t.all(form[1])):
         dict.__setitem__(mapping, key, value)
@@ -381,6 +389,8 @@ def _get_view(t: Transfer, form: list[Any]) -> Any:
     if form[1] == 1:
         # by number, since values need not be such that they could be keys
         return dict(enumerate(items)).values()
+    if any(type(item) is not tuple for item in items):
+        raise Malformed("no items")
     return dict(items).items()
 
 
@@ -399,6 +409,8 @@ def _get_wrapped(t: Transfer, form: list[Any]) -> Any:
     if len(form) != 3:
         raise Malformed("nothing wrapped")
     wrapper, content = _WRAPPERS.get(read_text(form)), t.get(form[2])
+    if type(content) is list and not MUTABLE.issuperset(map(type, content)):
+        t.handles.has_run = True  # what is asked of a ChainMap it asks of its parts, whoever made these
     if wrapper is None or type(content) is not wrapper[1]:
         raise Malformed("nothing wrapped")
     return wrapper[0](*content) if type(content) is list and wrapper[0] is ChainMap else wrapper[0](content)
