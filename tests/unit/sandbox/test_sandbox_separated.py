@@ -20,7 +20,7 @@ APART = (True, "separated")
     "value",
     [
         "None", "True", "-0.0", "10**40", "'a\\u00e9\\ud800'", "b'ab'", "bytearray(b'x')", "1+2j", "[1, [2, (3,)]]",
-        "{'b': 1, 'a': [2]}", "{3, 1, 2}", "frozenset('ab')", "range(1, 9, 2)", "slice(1, None)", "...", "int",
+        "{'b': 1, 'a': [2]}", "{3, 1, 2}", "frozenset('ab')", "range(1, 9, 2)", "slice(1, None)", "...",
         "float('inf')", "ValueError",
     ],
 )  # fmt: skip

@@ -232,17 +232,18 @@ class Examiner:
         for index, policy in enumerate(policies):
             if policy is not None and index in task.sound and is_doubtful(plan, index, policy, record, done):
                 there.add(index)
+        is_endless = False
         if record["error"] is not None or record.get("hit"):
-            # what failed has failed, but for what was answered here and has no end by that; what passed is not proved by it
+            # what failed has failed, but for what may have no end only as it was answered here; what passed is not proved by it
             failed = {index for index, result in enumerate(record["tests"]) if not result["p"]}
-            there = there | failed if any(policy and policy.answered for policy in policies) else there - failed
-            there &= task.sound
+            is_endless = any(policy and policy.answered for policy in policies)
+            there = (there | failed if is_endless else there - failed) & task.sound
         if not there:
             return record
         there |= task.earlier_needed(there)
         # what failed where something was denied may be right: it is what it is beside the candidate
         is_sure = [
-            bool(plan["sure"] and policy and not policy.copied and (result["p"] or not policy.denied))
+            bool(plan["sure"] and policy and not policy.copied and (result["p"] or not (policy.denied or is_endless)))
             for policy, result in zip(policies, record["tests"], strict=True)
         ]
         later = {"record": record, "done": done, "there": sorted(there), "known": is_sure}
