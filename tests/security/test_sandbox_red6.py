@@ -180,6 +180,7 @@ PROMPT = "class H: n = 7\no = H()\nf(o)\ndef f(o):\n"
 EARLIER = "data = [3, 1, 2]\nassert f(data) == 6"
 LATER = "class H: n = 0\no = H()\nassert g(o, %s) == 6 == o.n"
 SUMS = "def f(d): return sum(d)\ndef g(o, d):\n    %s\n    return o.n\n"
+EQUAL = "class P:\n    def __init__(self, n): self.n = n\n    def __eq__(self, o): return self.n == o\ndef f(n): return P(n)\ndef g(n): return n\n"
 ENDLESS = "class E:\n    def __contains__(self, n): return n % 2 == 0\n    def __getitem__(self, n): return 2 * n\ndef f(n): return E()\n"
 # tests, a right answer that is the reference, another right answer
 RIGHT = {
@@ -193,6 +194,18 @@ RIGHT = {
         ["s = f([3, 1, 2])\nassert s == 6", LATER % "[s]"],
         SUMS % "o.n = sum(d)",
         SUMS % "for n in d: o.n += n",
+    ),
+    "an object that has been compared": (["p = f(3)\nassert p == 3", "assert p.n == 3"], EQUAL, EQUAL),
+    "a constant of a test that compares": (["N = 3\nassert f(3) == N", "assert g(3) == N"], EQUAL, EQUAL),
+    "a constant of a test before one that compares": (
+        ["N = 3\nassert g(3) == N", "assert f(3) == 3", "assert g(3) == N"],
+        EQUAL,
+        EQUAL,
+    ),
+    "an order in another way": (
+        ["W = {1, 2}\nassert g(1) == 5", "S = []\nf(S.append)\nassert set(S) == W"],
+        "def f(put):\n    put(1)\n    put(2)\ndef g(n): return 5\n",
+        "def f(put):\n    put(2)\n    put(1)\ndef g(n): return 5\n",
     ),
     "membership without end": (
         ["e = f(0)\nassert 4 in e and 5 not in e"],
