@@ -1,6 +1,7 @@
-"""What a fourth red team found: what comes in or goes out runs the test's code, names of Python's own, right answers that fail.
+"""What a fourth red team found: messages that run the test's code, names of Python's own, right and wrong answers mistaken.
 
-None of the programs is to pass as `separated`. All attempts run in one sandbox, one after the other.
+None of `PROGRAMS` is to pass as `separated`; their attempts run in one sandbox, one after the other. Of the others the right
+answers are to pass and the wrong ones to fail, as in plain Python.
 """
 
 import pytest
@@ -179,6 +180,7 @@ PROMPT = "class H: n = 7\no = H()\nf(o)\ndef f(o):\n"
 EARLIER = "data = [3, 1, 2]\nassert f(data) == 6"
 LATER = "class H: n = 0\no = H()\nassert g(o, %s) == 6 == o.n"
 SUMS = "def f(d): return sum(d)\ndef g(o, d):\n    %s\n    return o.n\n"
+EQUAL = "class P:\n    def __init__(self, n): self.n = n\n    def __eq__(self, o): return self.n == o\ndef f(n): return P(n)\ndef g(n): return n\n"
 ENDLESS = "class E:\n    def __contains__(self, n): return n % 2 == 0\n    def __getitem__(self, n): return 2 * n\ndef f(n): return E()\n"
 # tests, a right answer that is the reference, another right answer
 RIGHT = {
@@ -193,12 +195,78 @@ RIGHT = {
         SUMS % "o.n = sum(d)",
         SUMS % "for n in d: o.n += n",
     ),
+    "an object that has been compared": (["p = f(3)\nassert p == 3", "assert p.n == 3"], EQUAL, EQUAL),
+    "a constant of a test that compares": (["N = 3\nassert f(3) == N", "assert g(3) == N"], EQUAL, EQUAL),
+    "a constant of a test before one that compares": (
+        ["N = 3\nassert g(3) == N", "assert f(3) == 3", "assert g(3) == N"],
+        EQUAL,
+        EQUAL,
+    ),
+    "an order in another way": (
+        ["W = {1, 2}\nassert g(1) == 5", "S = []\nf(S.append)\nassert set(S) == W"],
+        "def f(put):\n    put(1)\n    put(2)\ndef g(n): return 5\n",
+        "def f(put):\n    put(2)\n    put(1)\ndef g(n): return 5\n",
+    ),
     "membership without end": (
         ["e = f(0)\nassert 4 in e and 5 not in e"],
         "def f(n): return range(0, 100, 2)\n",
         ENDLESS,
     ),
 }
+KEEPING = "K = []\ndef f(r): K.append(%s)\ndef g(): return max(K[0])\n"
+KEEPS_IT, KEEPS_A_COPY = KEEPING % "r", KEEPING % "list(r)"
+PLAIN = "class B: pass\no = B()\n"
+# tests, a right answer, and one that changes or keeps what is not its own: it fails wherever it runs in the test's own process
+WRONG = {
+    "keeps a list": ("x = [3, 1]\nf(x)\nx.append(9)\nassert g() == 3", KEEPS_A_COPY, KEEPS_IT),
+    "keeps a list by a method": (
+        "x = [3, 1]\nc = C()\nc.put(x)\nx.append(9)\nassert c.best() == 3",
+        "class C:\n    def put(self, x): self.x = list(x)\n    def best(self): return max(self.x)\ndef f(): pass\n",
+        "class C:\n    def put(self, x): self.x = x\n    def best(self): return max(self.x)\ndef f(): pass\n",
+    ),
+    "sorts a list that it kept": (
+        "x = [3, 1]\nf(x)\nassert g() == 3\nassert x == [3, 1]",
+        KEEPS_IT,
+        "K = []\ndef f(r): K.append(r)\ndef g():\n    K[0].sort()\n    return K[0][-1]\n",
+    ),
+    "changes one list of many": (
+        "x = [[n] for n in range(300)]\nf(x)\nassert g() == [299]\nassert x[5] == [5]",
+        KEEPS_IT,
+        "K = []\ndef f(r): K.append(r)\ndef g():\n    K[0][5].append(7)\n    return max(K[0])\n",
+    ),
+    "changes a long list": (
+        "x = list(range(30000))\nf(x)\nassert g() == 29999\nassert x[0] == 0",
+        KEEPS_IT,
+        "K = []\ndef f(r): K.append(r)\ndef g():\n    K[0].reverse()\n    return K[0][0]\n",
+    ),
+    "changes an attribute: dict": (
+        PLAIN + "o.d = {'a': 1}\nassert f(o) == 1\nassert o.d == {'a': 1}", "def f(o): return o.d['a']\n", "def f(o): return o.d.pop('a')\n"
+    ),
+    "changes an attribute: set": (PLAIN + "o.d = {4}\nassert f(o) == 4\nassert o.d == {4}", "def f(o): return min(o.d)\n", "def f(o): return o.d.pop()\n"),
+    "changes what a function returns": (
+        "x = [3, 1]\ndef get(): return x\nassert f(get) == 3\nassert x == [3, 1]",
+        "def f(get): return max(get())\n",
+        "def f(get):\n    x = get()\n    x.sort()\n    return x[-1]\n",
+    ),
+    "changes what an iterator yields": (
+        "x = [[3, 1], [2]]\nassert f(iter(x)) == [3, 2]\nassert x[0] == [3, 1]",
+        "def f(it): return [max(r) for r in it]\n",
+        "def f(it): return [r.sort() or r[-1] for r in it]\n",
+    ),
+    "changes an array of numbers": (
+        "import array\nx = array.array('i', [4, 5])\nassert f(x) == 5\nassert len(x) == 2", "def f(x): return x[-1]\n", "def f(x): return x.pop()\n"
+    ),
+    "gives out one list twice": (
+        "a = f(1)\nb = f(1)\na.append(2)\nassert b == [1]", "def f(n): return [n]\n", "K = {}\ndef f(n): return K.setdefault(n, [n])\n"
+    ),
+    "gives out what it keeps": (
+        "x = [1]\nf(x)\ng().append(2)\nassert x == [1]",
+        "K = []\ndef f(x): K.append(list(x))\ndef g(): return K[0]\n",
+        "K = []\ndef f(x): K.append(x)\ndef g(): return K[0]\n",
+    ),
+    "changes a global list": ("f(1)\nassert S == []", "S = []\ndef f(n): return 1\n", "S = []\ndef f(n): S.append(n)\n"),
+    "counts in a global number": ("f(1)\nassert S == 0", "S = 0\ndef f(n): return 1\n", "S = 0\ndef f(n):\n    global S\n    S += 1\n"),
+}  # fmt: skip
 SHARED = ("json.encoder.ESCAPE_DCT", "copy.dispatch_table", "re._parser.ESCAPES", "textwrap.re._constants.OPCODES")
 
 
@@ -263,6 +331,16 @@ def test_a_right_answer_passes_whatever_it_has_in_common_with_the_reference(box,
     ((_, outcome),) = box.run([attempt(name, sample_of(name, tests, right, known=known), other)])
 
     assert all(result.passed for result in outcome.tests), outcome.tests
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["with a reference", "alone"])
+@pytest.mark.parametrize("name", WRONG)
+def test_who_changes_or_keeps_what_is_not_its_own_fails(box, name, known):
+    tests, right, wrong = WRONG[name]
+
+    ((_, outcome),) = box.run([attempt(name, sample_of(name, tests, right, known=known), wrong)])
+
+    assert not outcome.tests[0].passed, outcome.tests[0]
 
 
 @pytest.mark.parametrize("shared", SHARED)
