@@ -188,7 +188,8 @@ class Examiner:
             record = {"tests": [ended] * len(task.tests), "error": timed_out(), "hit": "cpu", "spent": True}
         finally:
             _disarm()
-        # only this side has a use for these two
+        # only this side has a use for these
+        record.pop("operands", None)
         record.pop("done", None)
         record.pop("here", None)
         return {**record, "fault": fault}
@@ -296,7 +297,7 @@ class Examiner:
                 return self._runs_apart(task, job, plan)(compiled, which)
             record, done = self._run_separated(task, job, plan["pins"], policies)
             all_counts.append(done)
-            return {**record, "done": dict(enumerate(done))}
+            return {**record, "done": dict(enumerate(done)), "operands": _list_operands(policies)}
 
         return in_process_tests.prove_passes(
             task, run, judging, in_process_tests.Right(plan["canary"], (), *plan["took"]), job["code"], apart=True
@@ -337,7 +338,7 @@ class Examiner:
         def run(compiled: list[Compiled], which: set[int]) -> dict[str, Any]:
             policies = [Policy(plan["tests"][index]) if index in which else None for index in range(len(compiled))]
             record, done = self._run_separated(task, job, plan["pins"], policies, compiled)
-            return {**record, "done": dict(enumerate(done))}
+            return {**record, "done": dict(enumerate(done)), "operands": _list_operands(policies)}
 
         return run
 
@@ -503,6 +504,11 @@ class Examiner:
     def _runs(self, task: CompiledTests, job: ExaminerJob) -> in_process_tests.Run:
         """Return what runs tests beside the candidate of a job."""
         return lambda compiled, which: self._in_process(task, job, which, compiled)
+
+
+def _list_operands(policies: list[Policy | None]) -> dict[int, list[object]]:
+    """Return for each test what operators of the solution's own were given in it."""
+    return {index: policy.operands for index, policy in enumerate(policies) if policy is not None}
 
 
 def _most_held() -> int:

@@ -120,6 +120,8 @@ class _Trial:
         self._runs, self._spent, self._slept = 0, 0.0, 0.0
         self._said: dict[int, dict[int, list[tuple[bool, Count]]]] = {index: {} for index in which}
         """For each thing that was made wrong in a test whether it passed, and how often its parts went well."""
+        self._operands: dict[int, list[list[object]]] = {index: [] for index in which}
+        """For each test what operators of the solution's were given in the wrong runs that failed."""
         self._taken_in: set[int] = set()
         """The tests that passed with a likely wrong value: a liar's, or an answer's that has an `==` of its own."""
         self.record: dict[str, Any] = {}
@@ -183,6 +185,8 @@ class _Trial:
                 self._taken_in.add(index)
             elif passes or (_is_verdict(result) and not again.get("hit")):
                 self._said[index].setdefault(site_index, []).append((passes, again.get("done", {}).get(index) or []))
+                if not passes:
+                    self._operands[index].append(again.get("operands", {}).get(index, []))
 
     def _outcomes(self, index: int) -> dict[int, list[bool]]:
         """Return for each thing that was made wrong in a test whether the solution passed.
@@ -198,6 +202,17 @@ class _Trial:
             wanted = true[part] if is_seen else 0
             outcomes[site_index] = [passes or 0 < wanted <= _count_parts(done)[part] for passes, done in said]
         return outcomes
+
+    def _is_tried(self, index: int) -> bool:
+        """Whether every operator of the solution's own was given something else in a wrong run that failed.
+
+        A run that failed by something else says nothing of an object that is equal to everything.
+        """
+        true: list[object] = self.record.get("operands", {}).get(index, [])
+        return all(
+            any(place < len(wrong) and wrong[place] != given for wrong in self._operands[index])
+            for place, given in enumerate(true)
+        )
 
     def wants(self, deal: dict[int, Variant]) -> bool:
         """Whether there is anything to prove: a pass among these, and no limit hit, as it would be again."""
@@ -256,7 +271,14 @@ class _Trial:
                 label = "other parts"
             elif label == "proved":
                 telling = sum(map(len, self._said[index].values()))  # wrong runs that have said something
-                if other or index in self._taken_in or self._task.draws[index] or short or telling < _LEAST:
+                if (
+                    not self._is_tried(index)
+                    or other
+                    or index in self._taken_in
+                    or self._task.draws[index]
+                    or short
+                    or telling < _LEAST
+                ):
                     label = "open"
             self.record["tests"][index] = _label_result(self.record["tests"][index], label)
         return self.record

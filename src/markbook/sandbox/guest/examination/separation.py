@@ -177,6 +177,8 @@ class Hall:
         self.is_beside = False
         """Whether what is tested is, or holds, a function or class of Python's own, which therefore runs here; or what the prompt's
         code does with the solution is not certain."""
+        self._has_values = False
+        """Whether a test names a value of the solution's that is not an object over there."""
         self.has_changed = False
         """Whether the prompt's code has let the solution change something."""
         self._random: types.ModuleType | None = None
@@ -216,6 +218,10 @@ class Hall:
                 own = names.module_name(value) or names.name_for(value)
                 if own is not None:
                     self.pins[name] = f"module {own}" if names.module_name(value) else own
+        self._has_values = any(
+            get_token(value) is None and not callable(value) and type(value) is not types.ModuleType
+            for value in objects.values()
+        )
         self._borrows = any(is_module(value) for value in objects.values())
         by_name = {name: value for name, value in objects.items() if callable(value) and get_token(value) is None}
         # more have come by a name than stand there by themselves: there are some in containers
@@ -257,12 +263,14 @@ class Hall:
                 result = failure(error)
         if self.peer.escaped:
             self.done[SWALLOWED] = 1
+        self.peer.note_kept()
         if self.peer.crossed.changed_there():
             policy.copied = True
         if self._random is not None and expressions.speaks_of_random(self._text):
             policy.refused = True  # two generators are not one: a test that fails has to be seen with one
         if rebinds(self._text):
             policy.refused = True  # what a name of the solution's is was asked once: later it is another object there
+            policy.answered |= self._has_values
         if self.peer.frames is not None:
             policy.note_end(self.peer.frames.hexdigest())
         result["v"] = "separated"

@@ -13,20 +13,19 @@ import _thread
 import sys
 import types
 from collections import Counter, deque
-from operator import is_
 
 from .. import awaiting, wire
 from . import names
 from .objects import MAX_NAME, Arrived, Objects
-from .plain_values import ATOMS, MUTABLE, SCALARS, STEPS, Malformed, Uncrossable, contents, is_word
+from .plain_values import ATOMS, MUTABLE, OPERATORS, SCALARS, STEPS, Malformed, Uncrossable, contents, is_word
 from .policy import Policy
 from .standin import get_kind, get_token, is_verdict
-from .values import Transfer
+from .values import Transfer, is_array
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
 
@@ -45,7 +44,7 @@ _LOOKED_AT = 64
 class Crossed:
     """The containers that crossed in one test and that somebody on this side still holds."""
 
-    def __init__(self) -> None:
+    def __init__(self, values: Sequence[Any] = ()) -> None:
         self.known: dict[int, tuple[Any, list[Any]]] = {}
         """Each with what it held when both sides agreed on it."""
         self.late = False
@@ -53,12 +52,16 @@ class Crossed:
         self._turns: deque[int] = deque()
         """Their keys, in the order in which they are looked at."""
         self._size = 0
+        self._add(values)
 
     def add(self, transfer: Transfer) -> None:
         """Watch the containers of a conversation, on which both sides agree now."""
-        for value in transfer.numbered:
-            if type(value) in MUTABLE:
-                items, key = contents(value), id(value)
+        self._add(transfer.numbered)
+
+    def _add(self, values: Sequence[Any]) -> None:
+        for value in values:
+            if type(value) in MUTABLE or is_array(value):
+                items, key = _parts(value), id(value)
                 if key not in self.known:
                     if self._size + len(items) >= _MOST:
                         continue
@@ -70,7 +73,7 @@ class Crossed:
         self._size += len(items) + 1 - (len(entry[1]) + 1 if entry else 0)
         self.known[id(value)] = (value, items)
 
-    def has_changed(self, transfer: Transfer | None) -> bool:
+    def has_changed(self, transfer: Transfer | None, most: int = _LOOKED_AT) -> bool:
         """Return whether one has changed on this side that is not part of this conversation.
 
         What nobody holds any more can be neither changed nor seen from now on, and is forgotten. Of very many, some are
@@ -78,14 +81,14 @@ class Crossed:
         """
         current = transfer.index if transfer is not None else {}
         has_changed = False
-        for _ in range(min(len(self._turns), _LOOKED_AT)):
+        for _ in range(min(len(self._turns), most)):
             key = self._turns.popleft()
             # counted before the entry is unpacked, which would add one more reference
             is_held = _references(self.known, key) > _ALONE
             value, before = self.known[key]
             if key not in current:
-                now = contents(value)
-                if len(now) != len(before) or not all(map(is_, now, before)):
+                now = _parts(value)
+                if len(now) != len(before) or not all(map(_is_same, now, before)):
                     self._note(value, now)
                     has_changed = True
             if is_held:
@@ -100,8 +103,16 @@ class Crossed:
             return False
         # A container that only another watched one holds is out of the test's reach. They are counted within an expression:
         # a variable of this function would hold the last of them, which would then seem to be held by the test.
-        within = Counter(id(item) for value, before in self.known.values() for item in (*before, *contents(value)))
+        within = Counter(id(item) for value, before in self.known.values() for item in (*before, *_parts(value)))
         return any(_references(self.known, key) > _ALONE + within[key] for key in self.known)
+
+
+def _parts(value: Any) -> list[Any]:
+    return [value.tobytes()] if is_array(value) else contents(value)
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    return one is other or (type(one) is type(other) is bytes and one == other)
 
 
 def _references(watched: dict[int, tuple[Any, list[Any]]], key: int) -> int:
@@ -200,6 +211,8 @@ class Peer(Objects):
         self.policy = Policy([])
         self.frames: Any = None
         """A digest of what has come since the first test began; None where nobody asks for it."""
+        self._at_opening: list[Any] = []
+        """The containers among the solution's global variables."""
         self._is_opened = True
         """Whether no test has begun yet."""
         self._unfinished: dict[int, int] = {}
@@ -208,7 +221,7 @@ class Peer(Objects):
         """The globals of code that is not the test's."""
         self.wants_output: Callable[[], Listeners] = lambda: None
         self.operations: dict[str, Callable[..., Any]] = (
-            OPERATIONS if examines else {**OPERATIONS, "refill": self.refill_mine}
+            OPERATIONS if examines else {**OPERATIONS, "refill": self.refill_mine, "held": self.is_holding}
         )
         self.outputs: tuple[Any, ...] = ()
         """What is printed here: standard output and standard error, each with what it has kept."""
@@ -227,7 +240,7 @@ class Peer(Objects):
     def begin(self, policy: Policy) -> None:
         """Have what comes from here on belong to a test with this policy."""
         self.policy = policy
-        self.crossed = Crossed()
+        self.crossed = Crossed(self._at_opening)
         self.escaped.clear()
         if self.frames is not None and self._is_opened and not self.has_copies:
             self.frames = type(self.frames)()  # what functions are called and say of themselves is each solution's own
@@ -271,6 +284,18 @@ class Peer(Objects):
         """Note that a method of an object over there is given something to judge."""
         if self.examines:
             self.policy.use_method(what)
+
+    def note_kept(self) -> None:
+        """Note at the end of a test whether it has changed what the other side still has a copy of: there it would be one."""
+        if self.crossed.has_changed(None, _MOST) and self.request("held"):
+            self.policy.copied = True
+
+    def is_holding(self) -> bool:
+        """Return whether this side still holds a container that crossed."""
+        within = Counter(
+            id(item) for value, before in self.crossed.known.values() for item in (*before, *contents(value))
+        )
+        return any(_references(self.crossed.known, key) > _ALONE + within[key] for key in self.crossed.known)
 
     def keep_out(self) -> None:
         """Note that something is not there as it would be beside: a test that fails is to be seen beside the candidate."""
@@ -327,6 +352,9 @@ class Peer(Objects):
         text = wire.encode(request)
         if _NAN in text:
             self.keep_out()
+        if self.examines:
+            is_operator = request[1] == "d" and request[2][1] in OPERATORS
+            self.policy.note_sent(text, request[2][2:] if is_operator else None)
         outer = self.arrived  # which may be half read
         self.link.send(text.encode("ascii"))
         while True:
@@ -387,6 +415,8 @@ class Peer(Objects):
             if kind is types.ModuleType:
                 object_name = names.module_name(value)
             forms += (name, transfer.put(value, 1) if object_name is None else ["n", f"module {object_name}"])
+        del transfer.numbered[0]  # the names themselves are nobody's container
+        self.crossed.add(transfer)
         self.link.send(wire.encode(["v", ["D", forms]]).encode("ascii"))
 
     def opening(self, names: list[str]) -> tuple[Any, dict[str, object]]:
@@ -399,8 +429,10 @@ class Peer(Objects):
         if type(frame) is dict:
             return frame, {}
         self.is_opening = True
-        objects = self._settle(self._check_frame(frame), None, None)
+        transfer = Transfer(self)
+        objects = self._settle(self._check_frame(frame), transfer, None)
         self.is_opening = False
+        self._at_opening = [value for value in transfer.numbered if value is not objects]
         return None, self.only(objects, names)
 
     def also(self, asked: list[str]) -> dict[str, object]:
@@ -449,6 +481,8 @@ class Peer(Objects):
         if len(frame) == 2 and frame[0] == "v" and type(frame[1]) in ATOMS:
             if self._serving:
                 self._check_answer()
+            if transfer is not None:
+                self.crossed.add(transfer)
             return frame[1]
         transfer = transfer or Transfer(self)
         how = frame[0].lower()
@@ -468,8 +502,7 @@ class Peer(Objects):
             self._fail(f"{type(error).__name__}: {error}"[:MAX_NAME], confused=isinstance(error, Uncrossable))
         if self._serving:
             self._check_answer()
-        if self.examines:
-            self.crossed.add(transfer)
+        self.crossed.add(transfer)
         for text, hear in zip(texts, listen or (), strict=False):
             if text:
                 hear(text)
@@ -543,7 +576,7 @@ class Peer(Objects):
             reply[0] = reply[0].upper()
         if transfer is not None or self._shared or frame[4]:
             self._watch(during, self._add_changes, reply, transfer or Transfer(self), heard=bool(frame[4]))
-            if transfer is not None and not self.examines:
+            if transfer is not None:
                 self.crossed.add(transfer)
         with self._turn:
             self.link.send(wire.encode(reply).encode("ascii"))

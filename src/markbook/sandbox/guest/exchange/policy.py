@@ -54,7 +54,7 @@ _STEP_METHODS = frozenset(
 )  # fmt: skip
 _SPECIAL = frozenset(SPECIAL)
 _FRAMEWORKS = ("unittest.", "_pytest.", "pytest", "doctest", "hypothesis.")
-_NEVER = frozenset(("class", "copy", "refill", "seed", "names"))
+_NEVER = frozenset(("class", "copy", "refill", "seed", "names", "held"))
 """What only the examiner asks for."""
 _CALLS = frozenset(("c", "step by"))
 """Requests of the test's whose arguments stand in its text as those of a call."""
@@ -83,6 +83,9 @@ class Policy:
         """Whether the candidate's own classes took part in a comparison."""
         self.told = 0
         """How many requests of the test's have come since the candidate's own operator was given a value of the test's."""
+        self.operands: list[object] = []
+        """What the candidate's own operators were given; for an object of the candidate's, all that was asked until then."""
+        self._asked = 0
         self.answered = False
         """Whether something was answered here that the candidate's own process might have answered otherwise."""
         self.based = False
@@ -122,6 +125,13 @@ class Policy:
         """Note that the test asks something: what an operator was given before may be in the answer."""
         self.answered = self.answered or self.told > 1
         self.told += bool(self.told)
+
+    def note_sent(self, text: str, operands: list[Any] | None) -> None:
+        """Note a request to the candidate, and what an operator of its own is given by it."""
+        self._asked = hash((self._asked, text))
+        if operands:
+            is_handle = type(operands[0]) is list and operands[0][0] == "b"
+            self.operands.append(self._asked if is_handle else repr(operands))
 
     def may_own(self, name: str, owner: str, *, operands: bool) -> bool:
         """Whether a class that extends a plain type answers by a method of its own where the plain type has one too."""
