@@ -67,6 +67,11 @@ READING = {
         "b",
         "k.part",
     ),
+    "field of a named tuple": (
+        "import typing\nclass K(typing.NamedTuple):\n    x: int\n" + GETATTR,
+        "K(3)",
+        "raw('g', k, 'x')",
+    ),
     "set in a refused request": ("class K:\n    def __hash__(self):\n        LOG.append(1)\n        return 1\n", "K()", "raw('g', k, '_x', Wire(['S', [b(k)]]))"),
     "set in a request of nothing": ("class K:\n    def __hash__(self):\n        LOG.append(1)\n        return 1\n", "K()", "raw('g', 5, Wire(['S', [b(k)]]))"),
 }  # fmt: skip
