@@ -67,6 +67,11 @@ READING = {
         "b",
         "k.part",
     ),
+    "field of a named tuple": (
+        "import typing\nclass K(typing.NamedTuple):\n    x: int\n" + GETATTR,
+        "K(3)",
+        "raw('g', k, 'x')",
+    ),
     "set in a refused request": ("class K:\n    def __hash__(self):\n        LOG.append(1)\n        return 1\n", "K()", "raw('g', k, '_x', Wire(['S', [b(k)]]))"),
     "set in a request of nothing": ("class K:\n    def __hash__(self):\n        LOG.append(1)\n        return 1\n", "K()", "raw('g', 5, Wire(['S', [b(k)]]))"),
 }  # fmt: skip
@@ -159,6 +164,32 @@ OTHERS = {
         RAW + "def f(k):\n    def g():\n        try: raw('g', k, '_x')\n        except AttributeError: return 1\n    return g\n",
     ),
 }  # fmt: skip
+ALWAYS = "class P:\n    def __init__(self, *a): pass\n    def __eq__(self, o): return True\n    def __hash__(self): return 1\n    __lt__ = __eq__\ndef f(n): return P()\n"
+NUMBERS = "class P:\n    def __init__(self, n): self.n = n\n    def __eq__(self, o): return self.n == o\n    def __lt__(self, o): return self.n < o\ndef f(n): return P(n * n)\n"
+PAIRS = "import dataclasses\n@dataclasses.dataclass(frozen=True)\nclass P:\n    a: int\n    b: int\ndef f(n): return P(n, n * n)\n"
+# tests in which a class that is equal to everything is asked, and what it says becomes something else before it is claimed
+EVERYTHING = {
+    "index": ("assert [9, 5].index(f(3)) == 0", NUMBERS),
+    "count": ("assert [9].count(f(3)) == 1", NUMBERS),
+    "remove": ("x = [9, 5]\nx.remove(f(3))\nassert x == [5]", NUMBERS),
+    "pattern": ("match f(3):\n    case 9: r = 5\n    case _: r = 6\nassert r == 5", NUMBERS),
+    "pattern in a list": ("match [f(3), 1]:\n    case [9, x]: r = x\n    case _: r = 6\nassert r == 1", NUMBERS),
+    "pattern, a text": (
+        "def name(v):\n    match v:\n        case 9: return 'nine'\n        case _: return 'other'\nassert name(f(3)) == 'nine'",
+        NUMBERS,
+    ),
+    "a text": ("def name(v):\n    if v == 9: return 'nine'\n    return 'other'\nassert name(f(3)) == 'nine'", NUMBERS),
+    "order, a text": ("assert ('small' if f(3) < 10 else 'big') == 'small'", NUMBERS),
+    "key": ("assert {P(3, 9): 1}[f(3)] == 1", PAIRS),
+    "size of a set": ("assert len({f(3), P(3, 9)}) == 1", PAIRS),
+    "index of a constant": ("assert [h(9)].index(f(3)) == 0", "def h(n): return (n,)\ndef f(n): return (n * n,)\n"),
+    "key of a constant": ("assert {h(9): 1}[f(3)] == 1", "def h(n): return (n,)\ndef f(n): return (n * n,)\n"),
+    "size of a set of constants": (
+        "assert len({f(3), h(9)}) == 1",
+        "def h(n): return (n,)\ndef f(n): return (n * n,)\n",
+    ),
+    "index of its own": ("assert [P(3, 9), P(1, 1)].index(f(3)) == 0", PAIRS),
+}
 NONE, ANSWER = "def f(k): return 0\n", "r = f(k)\nassert r[1] == bool(LOG)"
 PROGRAMS = {
     **{
@@ -174,6 +205,7 @@ PROGRAMS = {
         for name, (made, form) in ANSWERS.items()
     },
     **OTHERS,
+    **{f"everything: {name}": (test, right, ALWAYS if "constant" not in name else "def h(n): return 1\ndef f(n): return 1\n") for name, (test, right) in EVERYTHING.items()},
 }  # fmt: skip
 PROMPT = "class H: n = 7\no = H()\nf(o)\ndef f(o):\n"
 """Code that comes with the problem and calls the solution before any test does."""
@@ -303,13 +335,13 @@ def results(request):
 
 @pytest.mark.parametrize("known", [True, False], ids=["with a reference", "alone"])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_what_runs_the_tests_code_unseen_is_not_separated(results, name, known):
+def test_a_wrong_answer_is_not_separated(results, name, known):
     result = results[f"{name} {known}"]
 
     assert not (result.passed and result.verdict == "separated"), result
 
 
-PASSES = test_what_runs_the_tests_code_unseen_is_not_separated.__name__
+PASSES = test_a_wrong_answer_is_not_separated.__name__
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["with a reference", "alone"])
