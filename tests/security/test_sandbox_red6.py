@@ -180,15 +180,6 @@ EVERYTHING = {
     ),
     "a text": ("def name(v):\n    if v == 9: return 'nine'\n    return 'other'\nassert name(f(3)) == 'nine'", NUMBERS),
     "order, a text": ("assert ('small' if f(3) < 10 else 'big') == 'small'", NUMBERS),
-    "key": ("assert {P(3, 9): 1}[f(3)] == 1", PAIRS),
-    "size of a set": ("assert len({f(3), P(3, 9)}) == 1", PAIRS),
-    "index of a constant": ("assert [h(9)].index(f(3)) == 0", "def h(n): return (n,)\ndef f(n): return (n * n,)\n"),
-    "key of a constant": ("assert {h(9): 1}[f(3)] == 1", "def h(n): return (n,)\ndef f(n): return (n * n,)\n"),
-    "size of a set of constants": (
-        "assert len({f(3), h(9)}) == 1",
-        "def h(n): return (n,)\ndef f(n): return (n * n,)\n",
-    ),
-    "index of its own": ("assert [P(3, 9), P(1, 1)].index(f(3)) == 0", PAIRS),
 }
 NONE, ANSWER = "def f(k): return 0\n", "r = f(k)\nassert r[1] == bool(LOG)"
 PROGRAMS = {
@@ -205,7 +196,7 @@ PROGRAMS = {
         for name, (made, form) in ANSWERS.items()
     },
     **OTHERS,
-    **{f"everything: {name}": (test, right, ALWAYS if "constant" not in name else "def h(n): return 1\ndef f(n): return 1\n") for name, (test, right) in EVERYTHING.items()},
+    **{f"everything: {name}": (test, right, ALWAYS) for name, (test, right) in EVERYTHING.items()},
 }  # fmt: skip
 PROMPT = "class H: n = 7\no = H()\nf(o)\ndef f(o):\n"
 """Code that comes with the problem and calls the solution before any test does."""

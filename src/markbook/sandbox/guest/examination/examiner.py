@@ -506,7 +506,7 @@ class Examiner:
         return lambda compiled, which: self._in_process(task, job, which, compiled)
 
 
-def _list_operands(policies: list[Policy | None]) -> dict[int, list[object]]:
+def _list_operands(policies: list[Policy | None]) -> dict[int, list[str]]:
     """Return for each test what operators of the solution's own were given in it."""
     return {index: policy.operands for index, policy in enumerate(policies) if policy is not None}
 

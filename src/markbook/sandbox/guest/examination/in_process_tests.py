@@ -120,7 +120,7 @@ class _Trial:
         self._runs, self._spent, self._slept = 0, 0.0, 0.0
         self._said: dict[int, dict[int, list[tuple[bool, Count]]]] = {index: {} for index in which}
         """For each thing that was made wrong in a test whether it passed, and how often its parts went well."""
-        self._operands: dict[int, list[list[object]]] = {index: [] for index in which}
+        self._operands: dict[int, list[list[str]]] = {index: [] for index in which}
         """For each test what operators of the solution's were given in the wrong runs that failed."""
         self._taken_in: set[int] = set()
         """The tests that passed with a likely wrong value: a liar's, or an answer's that has an `==` of its own."""
@@ -208,7 +208,7 @@ class _Trial:
 
         A run that failed by something else says nothing of an object that is equal to everything.
         """
-        true: list[object] = self.record.get("operands", {}).get(index, [])
+        true: list[str] = self.record.get("operands", {}).get(index, [])
         return all(
             any(place < len(wrong) and wrong[place] != given for wrong in self._operands[index])
             for place, given in enumerate(true)

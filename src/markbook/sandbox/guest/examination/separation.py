@@ -253,7 +253,7 @@ class Hall:
             Gone: the candidate is not there any more, whatever the test made of that.
         """
         self.done = {}
-        policy.told = 0
+        policy.told, policy.operands = 0, []
         with self._prepare_policy(policy):
             try:
                 result = mark(test, self.namespace, self.done)

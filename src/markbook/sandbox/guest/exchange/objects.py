@@ -62,7 +62,7 @@ _SPELLED = ("__", "gi_", "cr_", "ag_")
 """What names a special attribute or a frame."""
 _OTHER_SPELLINGS = (*_SPELLED[1:], *(f"\\u00{digit}" for digit in range(2, 8)))
 """What names a frame, and how plain letters are spelled in another way."""
-_BYTES = ('"B"', '"Y"', '"M"', '"A"', '"array"')
+_BYTES = ('"B"', '"Y"', '"M"', '"A"')
 """The tags of what crosses as bytes."""
 # an underscore at either edge of the bytes, and each word as it stands there in UTF-8, UTF-16 and UTF-32
 _IN_BYTES = frozenset(

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 # its own. An honest solution that keeps what it was given, or hands out what it goes on changing, then behaves otherwise
 # than it would beside the test; such a test is decided there.
 
-_MOST = 20_000
+_MOST = 100_000
 """Items that are kept in mind; what crosses after so many is not watched."""
-_LOOKED_AT = 64
-"""Containers that are looked at a call, the newest first, then those whose turn it is."""
+_LOOKED_AT = 4_000
+"""Items that are looked at a call, those of the newest containers first, then of those whose turn it is."""
 
 
 class Crossed:
@@ -76,16 +76,19 @@ class Crossed:
     def has_changed(self, transfer: Transfer | None, most: int = _LOOKED_AT) -> bool:
         """Return whether one has changed on this side that is not part of this conversation.
 
-        What nobody holds any more can be neither changed nor seen from now on, and is forgotten. Of very many, some are
-        looked at by each call.
+        What nobody holds any more can be neither changed nor seen from now on, and is forgotten. Of very many, those with
+        so many items are looked at by each call.
         """
         current = transfer.index if transfer is not None else {}
         has_changed = False
-        for _ in range(min(len(self._turns), most)):
+        for _ in range(len(self._turns)):
+            if most <= 0:
+                break
             key = self._turns.popleft()
             # counted before the entry is unpacked, which would add one more reference
             is_held = _references(self.known, key) > _ALONE
             value, before = self.known[key]
+            most -= len(before) + 1
             if key not in current:
                 now = _parts(value)
                 if len(now) != len(before) or not all(map(_is_same, now, before)):
@@ -183,6 +186,7 @@ _NEXT = frozenset(("n", "send", "throw", "close", "step", "step by"))
 """What is answered with a StopIteration where there is no more."""
 _GOING, _THROUGH = frozenset(("n", "send", "throw", "step by")), frozenset((*STEPS, "__getitem__"))
 """Operations and special methods by which something is gone through."""
+_COMPARING = frozenset(name for name, kind in OPERATORS.items() if kind in ("eq", "order", "in"))
 _NAN = "NaN"
 """In a message it says that what is equal to nothing but itself has crossed, and is another one now."""
 _SPECIAL_METHOD = '["q","d"'
@@ -352,9 +356,8 @@ class Peer(Objects):
         text = wire.encode(request)
         if _NAN in text:
             self.keep_out()
-        if self.examines:
-            is_operator = request[1] == "d" and request[2][1] in OPERATORS
-            self.policy.note_sent(text, request[2][2:] if is_operator else None)
+        if self.examines and request[1] == "d" and request[2][1] in _COMPARING and not _is_handle(request[2][2]):
+            self.policy.operands.append(repr(request[2][2]))
         outer = self.arrived  # which may be half read
         self.link.send(text.encode("ascii"))
         while True:
@@ -692,6 +695,10 @@ class Peer(Objects):
             else:
                 return None
         return values
+
+
+def _is_handle(form: object) -> bool:
+    return type(form) is list and form[0] == "b"
 
 
 def _find_stepped(request: list[Any]) -> int | None:

@@ -86,10 +86,6 @@ def get_late(form: list[Any]) -> Any:
 
         # in hexadecimal: Python reads and writes no more than 4,300 decimal digits of a number
         return fractions.Fraction(int(read_text(form, 2), 16), int(read_text(form, 3), 16))
-    if kind == "array":
-        import array
-
-        return array.array(read_text(form, 2), bytes.fromhex(read_text(form, 3)))
     import datetime as dt
 
     if kind not in ("date", "datetime", "time", "timedelta"):
@@ -105,7 +101,6 @@ def get_late(form: list[Any]) -> Any:
 LATE = {
     "decimal": ("Decimal",),
     "fractions": ("Fraction",),
-    "array": ("array",),
     "datetime": ("date", "datetime", "time", "timedelta"),
 }
 """The classes by module."""
@@ -120,8 +115,6 @@ def put_late(value: Any, kind: type) -> Any:
         return ["v", name, str(value)]
     if name == "Fraction":
         return ["v", name, hex(value.numerator), hex(value.denominator)]
-    if name == "array":
-        return ["v", name, value.typecode, value.tobytes().hex()]
     if name == "timedelta":
         return ["v", name, value.days, value.seconds, value.microseconds]
     if name == "date":

@@ -83,9 +83,8 @@ class Policy:
         """Whether the candidate's own classes took part in a comparison."""
         self.told = 0
         """How many requests of the test's have come since the candidate's own operator was given a value of the test's."""
-        self.operands: list[object] = []
-        """What the candidate's own operators were given; for an object of the candidate's, all that was asked until then."""
-        self._asked = 0
+        self.operands: list[str] = []
+        """The values of the test's with which the candidate's own operators were to compare."""
         self.answered = False
         """Whether something was answered here that the candidate's own process might have answered otherwise."""
         self.based = False
@@ -125,13 +124,6 @@ class Policy:
         """Note that the test asks something: what an operator was given before may be in the answer."""
         self.answered = self.answered or self.told > 1
         self.told += bool(self.told)
-
-    def note_sent(self, text: str, operands: list[Any] | None) -> None:
-        """Note a request to the candidate, and what an operator of its own is given by it."""
-        self._asked = hash((self._asked, text))
-        if operands:
-            is_handle = type(operands[0]) is list and operands[0][0] == "b"
-            self.operands.append(self._asked if is_handle else repr(operands))
 
     def may_own(self, name: str, owner: str, *, operands: bool) -> bool:
         """Whether a class that extends a plain type answers by a method of its own where the plain type has one too."""
