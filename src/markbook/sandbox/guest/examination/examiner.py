@@ -296,14 +296,9 @@ class Examiner:
         ), all_counts[0]
 
     def _proved_apart(
-        self,
-        task: CompiledTests,
-        job: ExaminerJob,
-        plan: Plan,
-        policies: list[Policy | None],
-        record: dict[str, Any],
+        self, task: CompiledTests, job: ExaminerJob, plan: Plan, policies: list[Policy | None], record: dict[str, Any],
         done: Counts,
-    ) -> dict[str, Any]:
+    ) -> dict[str, Any]:  # fmt: skip
         """Label the passes in which objects of the candidate's were given something to judge; no right answer is known."""
         tests = record["tests"]
         judged = {

@@ -244,14 +244,10 @@ class _Trial:
         short = cut and not self._right.is_slow(self._runs)
         for index in self._which:
             counts_expected = self._right.counts[index] if self._right.counts and done else None
+            label, other = self._proof(index), ""
             if counts_expected is not None:  # here nobody hears of what is swallowed
                 counts_expected = [part for part in counts_expected if part[0] != SWALLOWED]
-            label = self._proof(index)
-            other = (
-                difference(done.get(index) or [], counts_expected, self._task.repeated[index])
-                if counts_expected is not None
-                else ""
-            )
+                other = difference(done.get(index) or [], counts_expected, self._task.repeated[index])
             if other == "parts":
                 label = "other parts"
             elif label == "proved":

@@ -135,12 +135,14 @@ class Canary:
             for _ in range(_REDRAWN):
                 trees, sites = self._find_sites()
                 same = [site for site in sites if site is not sites[place] and site.says_as(sites[place])]
-                before = expressions.evaluate_lossy(sites[place].node)
+                before = expressions.evaluate_literal(sites[place].node)
                 old = [constant.value for constant in _constants(sites[place])]
                 self.is_likely = sites[place].change() is True
                 # another text of the same meaning (`int(2.9)` for `int(2.2)`) is not wrong
-                if not before or before != expressions.evaluate_lossy(sites[place].node):
+                if not before or expressions.evaluate_literal(sites[place].node) not in ((), before):
                     break
+            else:
+                return None
             self._last = sites[place]
             for site in same:
                 site.follow(sites[place])

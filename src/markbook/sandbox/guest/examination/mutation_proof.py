@@ -171,8 +171,9 @@ def order(canary: Canary) -> list[int]:
 
 def scarce(canary: Canary, useful: list[list[int]]) -> list[int]:
     """Return what of a test is to be tried further, as too few variants are known of what it claims."""
-    if not useful:
-        return order(canary)
+    # a pass by something that a solution cannot see may have been chance
+    if all(canary.shown[site_index] for site_index, _ in useful):
+        return [site_index for site_index in order(canary) if not (useful and canary.shown[site_index])]
     counts: dict[int, int] = {}
     for site_index, _ in useful:
         counts[site_index] = counts.get(site_index, 0) + 1
