@@ -3,9 +3,14 @@
 Tests run in the examiner, so a benchmark whose test program is hostile stands for a solution that has broken out.
 """
 
+import os
+import socket
+
 import pytest
 
 from markbook.sandbox import Job, Sandbox
+from markbook.sandbox.guest import wire
+from markbook.sandbox.guest.examination.examiner import Examiner
 from markbook.types import Isolation, Limits, Sample, Test
 
 LEVELS = [Isolation.A, Isolation.B]
@@ -190,3 +195,34 @@ def test_a_hostile_examiner_has_its_own_answers_in_its_hands_and_no_test_of_anot
 
     assert forged["hostile wrong m"].passed == 1  # so the attacks do run there
     assert [read[f"hostile {name} {model}"].passed for name in ANSWERS for model in "mn"] == [1, 1, 0, 0]
+
+
+def test_an_examiner_that_is_to_be_replaced_begins_no_job_that_waits_for_it_already():
+    host, control = socket.socketpair()
+    prompt = "import keyword\ndef words():\n    return keyword.kwlist\ndef f():\n"  # a test could reach what lasts
+    task = wire.encode({"object": "text", "name": "f", "prompt": prompt, "tests": [{"pattern": "return"}]})
+    job = {
+        "code": "def f(): return 1\n",
+        "limits": [9.0, 9.0, 9.0, 1 << 31, 1 << 26, 64, 1 << 22],
+        "plan": {"tests": [None]},
+    }
+    for number in range(2):
+        wire.write(host, {"id": str(number), "task": task, **job})
+
+    process = os.fork()
+    if process == 0:
+        host.close()
+        try:
+            Examiner(control, None, memoryview(bytearray(wire.CHUNK))).serve()
+        finally:
+            os._exit(1)
+    control.close()
+    with host:
+        host.shutdown(socket.SHUT_WR)
+        answers = wire.Stream(host, memoryview(bytearray(wire.CHUNK)))
+        first, second = answers.next(), answers.next()
+    os.waitpid(process, 0)
+
+    assert first["id"] == "0"
+    assert first["spent"]
+    assert second is None
