@@ -264,12 +264,9 @@ class Examiner:
             swallowed = swallows(done[index]) and not swallows(counts_expected or [])
             how = difference(done[index], counts_expected, task.repeated[index]) if counts_expected is not None else ""
             record["tests"][index] = settle_result(
-                record["tests"][index],
-                other["tests"][index],
-                is_useful=later["known"][index] and how != "counts",
-                left_out=how == "parts" or swallowed,
-                swallowed=swallowed,
-            )
+                record["tests"][index], other["tests"][index], is_useful=later["known"][index] and how != "counts",
+                left_out=how == "parts" or swallowed, swallowed=swallowed,
+            )  # fmt: skip
         hit = record["hit"] or other["hit"]
         return {**record, "hit": hit, "cpu": record["cpu"] + other["cpu"], "wall": record["wall"] + other["wall"]}
 

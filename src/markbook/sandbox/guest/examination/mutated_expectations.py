@@ -331,11 +331,10 @@ class ExpectationFinder:
                 for position, value in enumerate(call.args[:_VARIED]):
                     if not isinstance(value, ast.Starred):
                         put = partial(call.args.__setitem__, position)
-                        self._site(partial(make_other, put, value), OPERATOR, is_shown=True)
+                        self._site(partial(make_other, put, value, near=True), OPERATOR, is_shown=True)
                 for keyword in call.keywords[:_VARIED]:
-                    self._site(
-                        partial(make_other, partial(setattr, keyword, "value"), keyword.value), OPERATOR, is_shown=True
-                    )
+                    change = partial(make_other, partial(setattr, keyword, "value"), keyword.value, near=True)
+                    self._site(change, OPERATOR, is_shown=True)
 
     def _near_by(self, size: ast.expr, bound: ast.expr) -> bool:
         """Find what is expected where the size of a difference has a bound; return whether this is such a place."""

@@ -43,7 +43,7 @@ class Canary:
         """
         self._test = test
         self._entry = entry
-        self._makers = makers or ()
+        self.makers = makers or ()
         self.circular: list[bool] = []
         """For each thing that can be made wrong whether it is the solution's own."""
         self.ranks: list[int] = []
@@ -93,9 +93,7 @@ class Canary:
         program_parts = list_parts(trees["program"]) if "program" in trees else ()
         # another pool for each parse, since it holds the nodes of this very tree
         self._pool = ExpectedValues(self.expected)
-        return trees, ExpectationFinder(
-            list(trees.values()), self._entry, program_parts, self._pool, self._makers
-        ).sites
+        return trees, ExpectationFinder(list(trees.values()), self._entry, program_parts, self._pool, self.makers).sites
 
     @expressions.pause_clock
     def as_shown(self) -> Compiled | None:

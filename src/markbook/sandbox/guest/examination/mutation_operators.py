@@ -412,10 +412,10 @@ def get_name(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def make_other(put: Put, value: ast.expr) -> None:
-    """Put in the place of a value something of its type that is not equal to it."""
+def make_other(put: Put, value: ast.expr, *, near: bool = False) -> None:
+    """Put in the place of a value something of its type that is not equal to it, where `near` says so one near by."""
     position = {name: getattr(value, name) for name in ("lineno", "col_offset")}
-    by = ast.Constant(mutated_values.step(), **position)
+    by = ast.Constant(mutated_values.step(near=near), **position)
     put(ast.Call(ast.Name(OTHER, ast.Load(), **position), [value, by], [], **position))
 
 

@@ -227,8 +227,6 @@ class CompiledTests:
 
 _DRAWN = frozenset(("random", "secrets", "uuid", "uuid4", "urandom", "default_rng", "RandomState", "randint", "randn"))
 """What gives numbers that nobody wrote into a test."""
-
-
 _CLAIMS = ("assertion", "inspection", "pattern")
 _ENDS = frozenset(("exit", "_exit", "quit", "fail", "raises", "approx"))
 
