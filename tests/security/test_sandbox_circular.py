@@ -134,7 +134,8 @@ NEAR = {
     "below": "o.b < 15",
     "above": "o.b > 5",
     "about": "abs(o.b - 8) < 4",
-    "first": "o.a in (2, 3)",
+    "length": "len(o.b) == 3",
+    "begin": "o.b[0] == 'x'",
 }
 
 
@@ -144,8 +145,9 @@ def test_who_takes_a_part_of_all_values_for_the_same_is_found_in_every_run(box, 
     code = "class Point:\n    def __init__(s, a=0, b=0): s.a, s.b = a, b\n    def __eq__(s, o): return s.a == o.a and {}\ndef f(n): return Point(n)\n"
 
     for number in range(4):
-        reference = f"{CANONICAL}#{number}\n" if known else ""
-        test = Test(program="assert f(3) == Point(3, 9)\n")
+        is_text = takes in ("length", "begin")
+        reference = CANONICAL.replace("n * n", "'xyz'" if is_text else "n * n") + f"#{number}\n" if known else ""
+        test = Test(program=f"assert f(3) == Point(3, {'xyz' if is_text else 9!r})\n")
         ((passed, label),) = labels(box, code.format(NEAR[takes]), test, canonical=reference, kind="program")
         assert label in ("flagged", "unchecked")
         assert not passed or label == "unchecked"

@@ -46,7 +46,7 @@ def other(value: Any, by: int) -> Any:
         changed = value + by + (abs(value) if by > 0 else 0)  # farther than any tolerance that is relative
         return float(by) if changed == value else changed  # where it is infinite
     if kind is str:
-        return value + "abcdefghij"[by]
+        return value[:-1] + chr(ord(value[-1]) - by) if by < 0 and value else value + "abcdefghij"[by]
     if kind is bytes:
         return value + bytes((96 + by,))
     if kind in (list, tuple):
