@@ -4,6 +4,7 @@ Tests run in the examiner, so a benchmark whose test program is hostile stands f
 """
 
 import os
+import signal
 import socket
 
 import pytest
@@ -197,7 +198,7 @@ def test_a_hostile_examiner_has_its_own_answers_in_its_hands_and_no_test_of_anot
     assert [read[f"hostile {name} {model}"].passed for name in ANSWERS for model in "mn"] == [1, 1, 0, 0]
 
 
-def test_an_examiner_that_is_to_be_replaced_begins_no_job_that_waits_for_it_already():
+def test_an_examiner_that_is_to_be_replaced_begins_no_job_that_waits_for_it_already(monkeypatch):
     host, control = socket.socketpair()
     prompt = "import keyword\ndef words():\n    return keyword.kwlist\ndef f():\n"  # a test could reach what lasts
     task = wire.encode({"object": "text", "name": "f", "prompt": prompt, "tests": [{"pattern": "return"}]})
@@ -209,19 +210,22 @@ def test_an_examiner_that_is_to_be_replaced_begins_no_job_that_waits_for_it_alre
     for number in range(2):
         wire.write(host, {"id": str(number), "task": task, **job})
 
-    process = os.fork()
-    if process == 0:
-        host.close()
-        try:
+    host.shutdown(socket.SHUT_WR)
+
+    def leave(status):
+        raise SystemExit(status)
+
+    monkeypatch.setattr(os, "_exit", leave)
+    handler = signal.getsignal(signal.SIGPROF)
+    try:
+        with pytest.raises(SystemExit):
             Examiner(control, None, memoryview(bytearray(wire.CHUNK))).serve()
-        finally:
-            os._exit(1)
-    control.close()
-    with host:
-        host.shutdown(socket.SHUT_WR)
+    finally:
+        signal.signal(signal.SIGPROF, handler)
+    with host, control:
+        control.shutdown(socket.SHUT_WR)
         answers = wire.Stream(host, memoryview(bytearray(wire.CHUNK)))
         first, second = answers.next(), answers.next()
-    os.waitpid(process, 0)
 
     assert first["id"] == "0"
     assert first["spent"]
