@@ -198,6 +198,9 @@ def test_a_hostile_examiner_has_its_own_answers_in_its_hands_and_no_test_of_anot
     assert [read[f"hostile {name} {model}"].passed for name in ANSWERS for model in "mn"] == [1, 1, 0, 0]
 
 
+@pytest.mark.filterwarnings(
+    "ignore:.*asyncio:DeprecationWarning"
+)  # the examiner knows Python's own functions by their names
 def test_an_examiner_that_is_to_be_replaced_begins_no_job_that_waits_for_it_already(monkeypatch):
     host, control = socket.socketpair()
     prompt = "import keyword\ndef words():\n    return keyword.kwlist\ndef f():\n"  # a test could reach what lasts
